@@ -1,0 +1,54 @@
+# Every command a person needs. `make demo` and `make test` set up whatever they need themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format types imports docs docs-check bench test-gpu package extension test-editor lock clean
+
+help: ## show the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## make .venv with everything (compiler wheels and Triton included; no GPU needed)
+
+$(STAMP): requirements/lock.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=/path/to/python3.11"; exit 4; }
+	@echo "Setting up $(VENV) (about 600 MB of compilers, once)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/lock.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(STAMP) ## the main job on a sample repository: mine, explain, check, apply, report
+	@$(BIN)/klineage demo
+
+test: $(STAMP) ## all tests that need no GPU and no editor
+	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+test-gpu: $(STAMP) ## the tests that need an NVIDIA GPU
+	@$(BIN)/python -m pytest -m gpu tests $(ARGS)
+
+lint: $(STAMP) ## style and import rules
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/lint-imports --no-logo
+
+format: $(STAMP) ## rewrite the Python sources in the house style
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+types: $(STAMP) ## strict types
+	@$(BIN)/mypy
+
+bench: $(STAMP) ## the benchmarks, as ratios (tests/benchmarks/README.md)
+	@$(BIN)/python -m tests.benchmarks $(ARGS)
+
+lock: ## renew the Python lock files (needs uv)
+	uv pip compile pyproject.toml --universal --python-version 3.11 --extra cuda --extra triton --extra prove --extra dev \
+	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/lock.txt
+	uv pip compile pyproject.toml --universal --python-version 3.11 --extra gpu \
+	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/gpu.txt
+
+clean: ## remove what was built
+	rm -rf $(VENV) node_modules dist build *.vsix

@@ -1,0 +1,1 @@
+"""The gate: build → check → sanitize → profile → verdict. Stands alone."""

@@ -1,0 +1,1 @@
+"""Devices that programs run on."""

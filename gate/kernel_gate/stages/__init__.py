@@ -1,0 +1,1 @@
+"""The stages of a gate run, one file each."""

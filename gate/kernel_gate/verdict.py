@@ -1,0 +1,113 @@
+"""The verdict: what the gate answers, and the document that other programs rely on."""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+VERSION = 1
+
+
+class Outcome(StrEnum):
+    """The gate's answer. Only `accepted` lets an edit through."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    INCONCLUSIVE = "inconclusive"
+
+
+class ExitCode(IntEnum):
+    """Exit codes of every command (DESIGN: the command line)."""
+
+    DONE = 0
+    REJECTED = 1
+    WRONG_USE = 2
+    INCONCLUSIVE = 3
+    ENVIRONMENT = 4
+
+
+class StageStatus(StrEnum):
+    """How a stage ended."""
+
+    PASS = "pass"  # noqa: S105
+    FAIL = "fail"
+    UNAVAILABLE = "unavailable"
+    SKIPPED = "skipped"
+
+
+class SpeedState(StrEnum):
+    """What the timing shows; everything starts as ambiguous."""
+
+    FAST = "fast"
+    SAME = "same"
+    SLOW = "slow"
+    AMBIGUOUS = "ambiguous"
+
+
+class Stage(BaseModel):
+    """One stage of a gate run."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: Literal["build", "check", "sanitize", "profile"]
+    status: StageStatus
+    reason: str = ""
+    """One line for people; the first failure, with element, shape, seed and source line where there is one."""
+    details: dict[str, Any] = Field(default_factory=dict)
+
+
+class ShapeSpeed(BaseModel):
+    """Baseline time over candidate time for one shape."""
+
+    model_config = ConfigDict(frozen=True)
+
+    dims: dict[str, int]
+    baseline_us: float
+    candidate_us: float
+    median: float
+    low: float
+    high: float
+    noise: float
+    """Half-width of the A/A interval of the ratio: what identical programs differ by here."""
+    state: SpeedState
+
+
+class Speedup(BaseModel):
+    """Baseline time over candidate time, over all profiled shapes."""
+
+    model_config = ConfigDict(frozen=True)
+
+    median: float
+    low: float
+    high: float
+    state: SpeedState
+    by_shape: list[ShapeSpeed]
+
+
+class Verdict(BaseModel):
+    """What `klineage gate --json` prints."""
+
+    model_config = ConfigDict(frozen=True)
+
+    version: int = VERSION
+    outcome: Outcome
+    reason: str
+    stages: list[Stage]
+    speedup: Speedup | None = None
+    environment: dict[str, Any] = Field(default_factory=dict)
+    inputs_hash: str
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The exit code that says this verdict."""
+        return {
+            Outcome.ACCEPTED: ExitCode.DONE,
+            Outcome.REJECTED: ExitCode.REJECTED,
+            Outcome.INCONCLUSIVE: ExitCode.INCONCLUSIVE,
+        }[self.outcome]
+
+    def stage(self, name: str) -> Stage | None:
+        """The stage of that name, if it is in the verdict."""
+        return next((s for s in self.stages if s.name == name), None)

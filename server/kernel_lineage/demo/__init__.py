@@ -1,0 +1,1 @@
+"""The sample repository and the tour over it."""

@@ -1,0 +1,1 @@
+"""Git → versions → lineages → transitions. Knows git; knows no skill."""

@@ -1,0 +1,1 @@
+"""Anchor patterns, one file each."""

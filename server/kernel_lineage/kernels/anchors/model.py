@@ -1,0 +1,40 @@
+"""What an anchor is: a place in a kernel where a skill applies, found by a named pattern.
+
+Each file beside this one declares one `PATTERN`; `registry.py` collects them and one parametrised test runs the
+examples. A skill on disk names its pattern; an assist of `rewrite` starts from the anchor that the pattern found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kernel_lineage.kernels.mechanisms.model import Example
+from kernel_lineage.kernels.source import Kernel, Language, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """One match of a pattern."""
+
+    pattern: str
+    span: Span
+    detail: str
+    """In a few words, for people: `scalar loads of inp along C`."""
+    bindings: Mapping[str, str] = field(default_factory=dict)
+    """The pattern's own names (`x`, `C`, `tile`) → the names that this kernel uses (`inp`, `OC`, `sdata`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorPattern:
+    """A named way to find anchors."""
+
+    id: str
+    """snake_case, the same as the file's name."""
+    title: str
+    names: Mapping[str, str]
+    """Each name that a match binds, and what it stands for."""
+    find: Callable[[Kernel], Iterator[Anchor]]
+    languages: frozenset[Language]
+    present: tuple[Example, ...]
+    absent: tuple[Example, ...]

@@ -1,0 +1,75 @@
+"""What a mechanism is: an optimisation with a name that can be seen in code.
+
+Each file beside this one declares one `MECHANISM`; `registry.py` collects them, and one parametrised test runs the
+examples of all of them, so a new mechanism needs no new test file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kernel_lineage.kernels.source import Kernel, Language, Span
+
+
+class Direction(StrEnum):
+    """What an optimisation works on."""
+
+    MEMORY_ACCESS = "memory access"
+    DATA_REUSE = "data reuse"
+    PARALLEL_MAPPING = "parallel mapping"
+    INSTRUCTION_THROUGHPUT = "instruction throughput"
+    LATENCY_HIDING = "latency hiding"
+    LAUNCH = "launch"
+    PRECISION = "precision"
+    ALGORITHM = "algorithm"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place where a mechanism is seen, with what was seen in a few words."""
+
+    mechanism: str
+    span: Span
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class TypicalCondition:
+    """A condition that often goes with a mechanism: a hypothesis until something confirms it."""
+
+    expr: str
+    """In the condition language; `x`, `y` stand for tensors and capital letters for dimensions."""
+    kind: str
+    """`validity` or `profit`."""
+    category: str
+    """`data types`, `layout`, `storage`, `pipeline`, `hardware` or `shape`."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Code that shows a mechanism, or shows what is easily mistaken for it. Must be our own."""
+
+    language: Language
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """One mechanism: identity, how it is found, and what typically conditions it."""
+
+    id: str
+    """snake_case, the same as the file's name."""
+    title: str
+    direction: Direction
+    summary: str
+    """One sentence: what the code does differently and why that helps."""
+    looks_for: str
+    """One sentence: what in the code is taken as a sign of it."""
+    detect: Callable[[Kernel], Iterator[Site]]
+    languages: frozenset[Language]
+    conditions: tuple[TypicalCondition, ...]
+    present: tuple[Example, ...]
+    absent: tuple[Example, ...]

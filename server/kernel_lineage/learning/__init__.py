@@ -1,0 +1,1 @@
+"""Transitions → conditions and skills."""

@@ -1,0 +1,1 @@
+"""A skill at an anchor → candidate → gate → edit."""

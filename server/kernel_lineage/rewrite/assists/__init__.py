@@ -1,0 +1,1 @@
+"""Deterministic rewrites, one file each."""

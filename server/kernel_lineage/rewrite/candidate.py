@@ -1,0 +1,40 @@
+"""A candidate: what a skill at an anchor would make of a file. Nothing is changed until a gate accepts it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kernel_lineage.kernels.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace a span (UTF-8 bytes) of the file with text."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A proposed change of one file."""
+
+    skill: str
+    kernel: str
+    """The kernel that is gated, by its name before the change."""
+    edits: tuple[Edit, ...]
+    """Disjoint, in order of the file."""
+    by: str
+    """`assist`, `model:<name>` or `handoff`."""
+    explanation: str
+    guarded: bool = False
+    """The old code still runs where the condition fails."""
+    launch: Mapping[str, str] = field(default_factory=dict)
+    """Changed launch expressions, by field of the workload's `[launch]`: {"block": "[256]"}."""
+
+    def apply(self, data: bytes) -> bytes:
+        """The file's contents with the edits made."""
+        for edit in sorted(self.edits, key=lambda e: e.span.start, reverse=True):
+            data = data[: edit.span.start] + edit.text.encode() + data[edit.span.end :]
+        return data

@@ -1,0 +1,56 @@
+"""What `klineage apply --json` prints; the language server reads the same document."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from kernel_gate.verdict import Verdict
+
+VERSION = 1
+
+
+class EditDocument(BaseModel):
+    """Replace bytes [start, end) of the gated text."""
+
+    model_config = ConfigDict(frozen=True)
+
+    start: int
+    end: int
+    text: str
+
+
+class ApplyDocument(BaseModel):
+    """How an application of a skill ended."""
+
+    model_config = ConfigDict(frozen=True)
+
+    version: int = VERSION
+    skill: str
+    path: str
+    kernel: str
+    by: str
+    """`assist`, `model:<name>` or `handoff`."""
+    outcome: Literal["accepted", "rejected", "inconclusive", "refused"]
+    """`refused`: there was no candidate to gate (the skill does not apply, the model gave none)."""
+    reason: str
+    explanation: str = ""
+    guarded: bool = False
+    source_sha256: str
+    """Of the text that was read and gated: an edit is for exactly this text."""
+    edits: list[EditDocument] = Field(default_factory=list)
+    verdict: Verdict | None = None
+    applied: bool = False
+    patch: str | None = None
+    """Where the candidate was kept as a patch when it was not applied."""
+
+
+class Progress(BaseModel):
+    """One line on stderr under `--progress json`."""
+
+    stage: str
+    """`materialise`, `build`, `check`, `sanitize`, `profile`."""
+    message: str
+    elapsed: float
+    """Seconds since the command started."""

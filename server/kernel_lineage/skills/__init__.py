@@ -1,0 +1,1 @@
+"""Cards, conditions and the library on disk. Knows no git and no device."""

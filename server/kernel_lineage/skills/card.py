@@ -1,0 +1,145 @@
+"""A skill's card: the models of what lies in a skill's folder (`SKILL.md`, `conditions.toml`, `evidence/`, `lineage.json`)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from kernel_lineage.kernels.source import Language
+
+
+class _Card(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ConditionKind(StrEnum):
+    """Validity: when it fails, the result can be wrong. Profit: when it fails, it is not worth it."""
+
+    VALIDITY = "validity"
+    PROFIT = "profit"
+
+
+class Category(StrEnum):
+    """What a condition is about."""
+
+    DATA_TYPES = "data types"
+    LAYOUT = "layout"
+    STORAGE = "storage"
+    PIPELINE = "pipeline"
+    HARDWARE = "hardware"
+    SHAPE = "shape"
+
+
+class Origin(StrEnum):
+    """How a condition became known."""
+
+    GUARD = "guard in code"
+    LATER_FIX = "later fix"
+    PROBE = "probe"
+    MEASUREMENT = "measurement"
+    PROOF = "proof"
+    AUTHOR = "author"
+
+
+class Condition(_Card):
+    """One executable condition."""
+
+    kind: ConditionKind
+    category: Category
+    expr: str
+    """In the condition language."""
+    reason: str
+    """What goes wrong when it fails, in one sentence."""
+    origin: Origin
+    evidence: str | None = None
+    """What shows it: a commit, a counterexample, a measurement."""
+
+
+class NothingToSay(_Card):
+    """A category without a condition, and why."""
+
+    category: Category
+    reason: str
+
+
+class AnchorRule(_Card):
+    """Where the skill applies: a pattern of `kernels/anchors`, on kernels with and without certain mechanisms."""
+
+    pattern: str
+    requires: tuple[str, ...] = ()
+    """Mechanisms that must be there already."""
+    conflicts: tuple[str, ...] = ()
+    """Mechanisms that must not be there."""
+
+
+class Risk(_Card):
+    """What went wrong somewhere with this skill."""
+
+    what: str
+    """`C = 770: the last 2 columns are not written`."""
+    evidence: str
+
+
+class SizeEffect(_Card):
+    """A measured effect at one size."""
+
+    dims: dict[str, int]
+    speedup: float
+    """Baseline time over candidate time."""
+    low: float
+    high: float
+
+
+class Evidence(_Card):
+    """One gate verdict about this skill (`evidence/*.json`)."""
+
+    kernel: str
+    outcome: str
+    reason: str
+    device: str
+    date: str
+    toolchain: dict[str, str] = Field(default_factory=dict)
+    held_out: bool
+    """Whether the skill was not learned from this kernel."""
+    sizes: tuple[SizeEffect, ...] = ()
+    command: str
+    details: dict[str, Any] = Field(default_factory=dict)
+
+
+class Skill(_Card):
+    """A skill as read from its folder."""
+
+    id: str
+    """The folder's name, kebab-case."""
+    title: str
+    summary: str
+    """One sentence: what the rewrite does."""
+    mechanism: str
+    """The id of the mechanism that it adds."""
+    languages: tuple[Language, ...]
+    anchor: AnchorRule
+    assist: str | None = None
+    """The id of the assist that carries it over deterministically, if there is one."""
+    provides: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...]
+    nothing_to_say: tuple[NothingToSay, ...] = ()
+    effect: str
+    """What it changes and by how much, in words."""
+    risk: tuple[Risk, ...] = ()
+    carrier: str
+    """The prose card's body: how it is carried over. A hint; never run as it is."""
+    licence: str
+    builtin: bool
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def uses(self) -> tuple[Evidence, ...]:
+        """Verified uses on kernels that the skill was not learned from."""
+        return tuple(e for e in self.evidence if e.held_out and e.outcome == "accepted")
+
+    @property
+    def admitted(self) -> bool:
+        """Whether at least one verified held-out use exists."""
+        return bool(self.uses)

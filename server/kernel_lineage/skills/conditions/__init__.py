@@ -1,0 +1,1 @@
+"""The condition language: one tree, evaluated, rendered, translated."""

@@ -1,0 +1,78 @@
+"""Facts: what conditions are evaluated on, each with its evidence.
+
+A fact's name is written as in the condition language (`C`, `align(x)`, `launch.block.x`, `device.compute_capability`).
+`names.py` beside this file is the one place where the fixed names are declared, with unit and source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+Scalar: TypeAlias = bool | int | float | str | tuple[int, ...]
+
+
+class FactSource(StrEnum):
+    """Where a fact comes from."""
+
+    SYNTAX = "syntax"
+    LAUNCH = "launch site"
+    WORKLOAD = "workload"
+    DEVICE = "device"
+    TOOLCHAIN = "toolchain"
+    IMAGE = "compiled image"
+    PROFILE = "profile"
+    STATED = "stated"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """The values that something is known to take, and how that is known.
+
+    A condition holds only if it holds for every value; it fails if it fails for one, and that one is shown.
+    """
+
+    values: tuple[Scalar, ...]
+    """At least one. More than one when it varies: C is 768, 1024 or 770 in a workload."""
+    evidence: str
+    """One phrase for people: `C is 768 or 1024 in workloads/rmsnorm.toml`."""
+    source: FactSource
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All facts of one situation: a kernel with its workload, on a device, with a toolchain."""
+
+    known: Mapping[str, Fact] = field(default_factory=dict)
+
+    def get(self, name: str) -> Fact | None:
+        """The fact of that name, or None when nothing is known."""
+        return self.known.get(name)
+
+    def merged(self, *others: Facts) -> Facts:
+        """These facts and the others'; of two with one name, the one named first stays."""
+        known = dict(self.known)
+        for other in others:
+            for name, fact in other.known.items():
+                known.setdefault(name, fact)
+        return Facts(known)
+
+    def renamed(self, bindings: Mapping[str, str]) -> Facts:
+        """The facts under a skill's own names: `bindings` maps the skill's name to the kernel's.
+
+        `align(inp)` becomes `align(x)` under {"x": "inp"}; facts of other names stay.
+        """
+        from kernel_lineage.skills.conditions.names import rename_fact
+
+        known: dict[str, Fact] = dict(self.known)
+        for skill_name, kernel_name in bindings.items():
+            for name, fact in self.known.items():
+                new = rename_fact(name, kernel_name, skill_name)
+                if new != name:
+                    known[new] = fact
+        return Facts(known)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.known)

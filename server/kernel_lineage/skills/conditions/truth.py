@@ -1,0 +1,29 @@
+"""Kleene's three truth values. `UNKNOWN` is never treated as `HOLDS`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kernel_lineage.skills.conditions.facts import Fact
+
+
+class Truth(StrEnum):
+    """Holds, fails or unknown."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The truth of an expression, and what decided it."""
+
+    truth: Truth
+    evidence: tuple[Fact, ...] = ()
+    """The facts that decided it."""
+    missing: tuple[str, ...] = ()
+    """The facts that would be needed; not empty when the truth is unknown."""
+    counterexample: str | None = None
+    """When it fails: the values that make it fail, `C = 770`."""
