@@ -2,7 +2,7 @@
 
 Each file beside this one declares one `ASSIST`; `registry.py` collects them. Its examples are its tests and its
 manual page: `(before, after)` pairs, and code where it must refuse. Listing calls nothing but the anchor's pattern;
-`rewrite` is called only when a person or the loop chooses it, and re-checks everything, because the text may have moved.
+`rewrite` is called only when a person or the loop chooses it, and re-checks everything: the text may have moved.
 """
 
 from __future__ import annotations
