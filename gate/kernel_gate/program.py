@@ -44,5 +44,9 @@ class Program:
     """For messages: `rmsnorm.cu (before)`."""
     first_line: int = 1
     """The line of the user's file that line 1 of `source` is, so that findings name the user's lines."""
+    compiler: Literal["nvrtc", "nvcc"] = "nvrtc"
+    """CUDA: NVRTC takes device code only; `nvcc` takes a whole file, host code included."""
+    flags: tuple[str, ...] = ()
+    """CUDA: the user's own compiler flags, of those that `build.allowed` lets through."""
     arguments: tuple[str, ...] | None = None
     """Names of the workload's arguments in this kernel's order; None: as in the workload."""

@@ -1,0 +1,1 @@
+"""From a program to an image, in a child process with limits."""

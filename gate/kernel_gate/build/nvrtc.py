@@ -1,0 +1,180 @@
+"""NVRTC: CUDA C++ device code to PTX and cubin in this process, by ctypes.
+
+The gate calls it inside its compiler child; it is safe to call directly on code that one trusts. Function names and
+result codes are those of NVIDIA's NVRTC documentation (CUDA 13).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from kernel_gate.build import allowed, prelude
+from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
+from kernel_gate.build.ptxas_log import read_resources
+from kernel_gate.build.toolkit import HOW_TO_GET, find_nvrtc
+from kernel_gate.devices.image import Image
+from kernel_gate.program import Program
+
+_SUCCESS = 0
+_NAME_EXPRESSION_NOT_VALID = 9
+_COMPILATION = 6
+_SOURCE_NAME = "program.cu"
+_DIAGNOSTIC = re.compile(r"^([^\s(][^(\n]*)\((\d+)\): (error|warning)(?: #\S+)?: (.*)$", re.MULTILINE)
+_ENTRY = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    """The loaded library; its builtins go first, because it looks for them by bare name."""
+    found = find_nvrtc()
+    try:
+        if found.builtins:
+            ctypes.CDLL(str(found.builtins), mode=ctypes.RTLD_GLOBAL)
+        library = ctypes.CDLL(str(found.library))
+    except OSError as error:
+        raise CompilerMissing(f"{found.library} cannot be loaded ({error}); {HOW_TO_GET}") from error
+    library.nvrtcGetErrorString.restype = ctypes.c_char_p
+    return library
+
+
+def nvrtc_version() -> str:
+    """`13.0`."""
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    _check(_library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
+    return f"{major.value}.{minor.value}"
+
+
+def _check(code: int) -> None:
+    if code != _SUCCESS:
+        raise BuildError(f"NVRTC failed: {_library().nvrtcGetErrorString(code).decode()}")
+
+
+def _strings(values: Sequence[str]) -> ctypes.Array[ctypes.c_char_p]:
+    return (ctypes.c_char_p * len(values))(*(value.encode() for value in values))
+
+
+class _Handle:
+    """One `nvrtcProgram`, destroyed on exit."""
+
+    def __init__(self, source: str, headers: dict[str, str]) -> None:
+        self._value = ctypes.c_void_p()
+        _check(
+            _library().nvrtcCreateProgram(
+                ctypes.byref(self._value),
+                source.encode(),
+                _SOURCE_NAME.encode(),
+                len(headers),
+                _strings(list(headers.values())),
+                _strings(list(headers)),
+            )
+        )
+
+    def __enter__(self) -> _Handle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _library().nvrtcDestroyProgram(ctypes.byref(self._value))
+
+    def name(self, expression: str) -> None:
+        """Ask for the mangled name of an expression, before compiling."""
+        _check(_library().nvrtcAddNameExpression(self._value, expression.encode()))
+
+    def compile(self, options: Sequence[str]) -> int:
+        """Compile; the result code."""
+        return int(_library().nvrtcCompileProgram(self._value, len(options), _strings(options)))
+
+    def lowered(self, expression: str) -> str | None:
+        """The mangled name, or None when the expression names nothing."""
+        name = ctypes.c_char_p()
+        code = _library().nvrtcGetLoweredName(self._value, expression.encode(), ctypes.byref(name))
+        if code == _NAME_EXPRESSION_NOT_VALID or not name.value:
+            return None
+        _check(code)
+        return name.value.decode()
+
+    def output(self, what: str) -> bytes:
+        """`PTX`, `CUBIN` or `ProgramLog`."""
+        size = ctypes.c_size_t()
+        _check(getattr(_library(), f"nvrtcGet{what}Size")(self._value, ctypes.byref(size)))
+        data = ctypes.create_string_buffer(max(1, size.value))
+        _check(getattr(_library(), f"nvrtcGet{what}")(self._value, data))
+        return data.raw[: size.value]
+
+    def log(self) -> str:
+        """The compiler's messages."""
+        return self.output("ProgramLog").rstrip(b"\0").decode("utf-8", "replace")
+
+
+def read_diagnostics(log: str, source_name: str = _SOURCE_NAME) -> tuple[Diagnostic, ...]:
+    """The messages of a log of NVRTC or nvcc; lines only for messages about the source itself."""
+    return tuple(
+        Diagnostic(int(m[2]) if m[1].rsplit("/", 1)[-1] == source_name else None, m[3], m[4].strip())
+        for m in _DIAGNOSTIC.finditer(log)
+    )
+
+
+def build_failure(program: Program, log: str, source_name: str = _SOURCE_NAME) -> BuildError:
+    """The error that says the first compiler error with the user's line."""
+    diagnostics = read_diagnostics(log, source_name)
+    first = next((d for d in diagnostics if d.severity == "error"), None)
+    label = program.name or program.entry
+    if first is None:
+        lines = [line for line in log.splitlines() if line.strip()]
+        return BuildError(
+            f"{label} does not compile: {lines[0] if lines else 'no message'}", diagnostics, log
+        )
+    place = f"{label}:{first.line + program.first_line - 1}" if first.line else label
+    return BuildError(f"{place}: {first.message}", diagnostics, log)
+
+
+def compile_nvrtc(program: Program, arch: str = "sm_80", *, want_cubin: bool = False) -> Image:
+    """PTX (always) and cubin (if wanted) of one CUDA program for `arch` (`sm_80`), with source lines.
+
+    Raises `BuildError` when the code is at fault, `CompilerMissing` when there is no NVRTC.
+    """
+    label = program.name or program.entry
+    if not _ENTRY.fullmatch(program.entry):
+        raise BuildError(f"`{program.entry}` is not the name of a kernel")
+    dirs = find_nvrtc().include_dirs
+    allowed.check_program_headers(program.source, program.includes, prelude.SHIMS, dirs, label)
+    allowed.check_flags(program.flags)
+    target = arch if want_cubin else arch.replace("sm_", "compute_")
+    options = [
+        f"--gpu-architecture={target}",
+        "-lineinfo",
+        f"--pre-include={prelude.PRELUDE_NAME}",
+        *(["--ptxas-options=-v"] if want_cubin else []),
+        *(f"--include-path={d}" for d in dirs),
+        *(f"--define-macro={k}={v}" for k, v in program.defines.items()),
+        *program.flags,
+    ]
+    headers = {**prelude.SHIMS, prelude.PRELUDE_NAME: prelude.PRELUDE, **program.includes}
+    arguments = f"<{', '.join(program.template_arguments)}>" if program.template_arguments else ""
+    expression = program.entry + arguments
+    with _Handle(program.source, headers) as handle:
+        handle.name(expression)
+        code = handle.compile(options)
+        log = handle.log()
+        if code in (_COMPILATION, _NAME_EXPRESSION_NOT_VALID):
+            raise build_failure(program, log)
+        _check(code)
+        entry = handle.lowered(expression)
+        ptx = handle.output("PTX").rstrip(b"\0").decode()
+        if entry is None or not re.search(rf"\.entry {re.escape(entry)}\(", ptx):
+            raise BuildError(f"{label} has no __global__ function named `{expression}`", log=log)
+        allowed.check_ptx(ptx)
+        cubin = handle.output("CUBIN") if want_cubin else None
+    used = read_resources(log, entry)
+    return Image(
+        entry=entry,
+        ptx=ptx,
+        cubin=cubin,
+        arch=arch,
+        registers=used.registers if used else None,
+        spill_bytes=used.spill_bytes if used else None,
+        static_shared_bytes=used.static_shared_bytes if used else None,
+        log=log,
+    )

@@ -1,0 +1,80 @@
+"""Where the CUDA compilers and their headers are: the wheels of the `cuda` extra first, then an installed toolkit."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from kernel_gate.build.errors import CompilerMissing
+
+HOW_TO_GET = (
+    "install the compiler wheels (pip install 'kernel-lineage[cuda]') or a CUDA toolkit (set CUDA_HOME to it)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Nvrtc:
+    """The NVRTC library, what it must be loaded after, and the headers that go with it."""
+
+    library: Path
+    builtins: Path | None
+    include_dirs: tuple[Path, ...]
+
+
+def _wheel_roots() -> list[Path]:
+    """Folders of the `nvidia` namespace package that can hold `lib`, `include` and `bin`."""
+    spec = importlib.util.find_spec("nvidia")
+    places = list(spec.submodule_search_locations or ()) if spec else []
+    roots = [
+        child for place in places for child in sorted(Path(place).glob("*"), reverse=True) if child.is_dir()
+    ]
+    return sorted(roots, key=lambda r: not re.fullmatch(r"cu\d+", r.name))
+
+
+def _system_roots() -> list[Path]:
+    named = [Path(value) for name in ("CUDA_HOME", "CUDA_PATH") if (value := os.environ.get(name))]
+    return [root for root in [*named, Path("/usr/local/cuda")] if root.is_dir()]
+
+
+def _first_library(folder: Path, stem: str) -> Path | None:
+    found = [p for p in folder.glob(f"{stem}.so*") if ".alt." not in p.name]
+    return max(found, key=lambda p: (len(p.name), p.name), default=None)
+
+
+def _with_cccl(include: Path) -> tuple[Path, ...]:
+    return (include, include / "cccl") if (include / "cccl").is_dir() else (include,)
+
+
+def include_dirs(beside: Path | None = None) -> tuple[Path, ...]:
+    """The toolkit's header folders: those next to `beside` if they are complete, else the first complete ones."""
+    roots = [*([beside] if beside else []), *_wheel_roots(), *_system_roots()]
+    for root in roots:
+        if (root / "include" / "cuda_fp16.h").is_file():
+            return _with_cccl((root / "include").resolve())
+    return ()
+
+
+@cache
+def find_nvrtc() -> Nvrtc:
+    """The NVRTC to use. Raises `CompilerMissing` when there is none."""
+    for root in [*_wheel_roots(), *_system_roots()]:
+        for folder in (root / "lib", root / "lib64"):
+            if library := _first_library(folder, "libnvrtc"):
+                return Nvrtc(library, _first_library(folder, "libnvrtc-builtins"), include_dirs(root))
+    raise CompilerMissing(f"No NVRTC library was found; {HOW_TO_GET}")
+
+
+@cache
+def find_nvcc() -> Path:
+    """The `nvcc` to use. Raises `CompilerMissing` when there is none."""
+    on_path = shutil.which("nvcc")
+    candidates = [root / "bin" / "nvcc" for root in [*_wheel_roots(), *_system_roots()]]
+    for path in [*candidates, *([Path(on_path)] if on_path else [])]:
+        if os.access(path, os.X_OK):
+            return path
+    raise CompilerMissing(f"nvcc was not found; {HOW_TO_GET}")

@@ -1,0 +1,29 @@
+"""An image: device code of one program, as a compiler made it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """Device code of one program, as a child process compiled it."""
+
+    entry: str
+    """Mangled name."""
+    ptx: str
+    cubin: bytes | None = None
+    """None when only PTX was asked for (the emulated device)."""
+    arch: str = "sm_80"
+    block_threads: int | None = None
+    """Triton: 32 × num_warps, fixed by the compilation."""
+    shared_bytes: int = 0
+    """Dynamic shared memory that the image needs in addition to the launch's own (Triton's `metadata.shared`)."""
+    parameters: tuple[str, ...] | None = None
+    """Triton: the names of the arguments that the image still takes; constants were folded away."""
+    extra_pointers: int = 0
+    """Triton: trailing scratch pointers (global and profile scratch) that are passed as null."""
+    registers: int | None = None
+    spill_bytes: int | None = None
+    static_shared_bytes: int | None = None
+    log: str = ""
