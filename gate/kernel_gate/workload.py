@@ -1,0 +1,277 @@
+"""A workload: how to run a kernel. The file format is DESIGN's; unknown keys are refused, so that a typo is seen."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from kernel_gate import expressions
+from kernel_gate.dtypes import DTYPES
+from kernel_gate.expressions import ExpressionError, Number
+from kernel_gate.program import LaunchSpec
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*$")]
+Expression = str | int | float | bool
+_VALUES = re.compile(r"(?P<kind>[a-z_]+)(?:\((?P<arguments>.*)\))?")
+_ARGUMENT_COUNT = {
+    "normal": (0,),
+    "uniform": (0, 2),
+    "integers": (2,),
+    "positive": (0,),
+    "boundary": (0,),
+    "one_hot": (0,),
+    "file": (1,),
+}
+
+
+class WorkloadError(Exception):
+    """A workload that cannot be used; the message says which file, which key, and what to do."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Argument(_Model):
+    """One argument of the kernel, in the kernel's order."""
+
+    name: Name
+    kind: Literal["output", "input", "inout", "scalar", "scratch"]
+    dtype: str
+    shape: tuple[str | int, ...] | None = None
+    """Pointers: extents, row-major."""
+    values: str = "normal"
+    """Inputs: how they are drawn."""
+    value: Expression | None = None
+    """Scalars."""
+    align: int | None = Field(default=None, gt=0)
+    """Pointers: bytes that the caller promises for the address; None says nothing (allocators give 256)."""
+
+    @property
+    def is_pointer(self) -> bool:
+        """Whether the argument is a buffer."""
+        return self.kind != "scalar"
+
+    @property
+    def values_spec(self) -> tuple[str, tuple[str, ...]]:
+        """`integers(0, V)` as ("integers", ("0", "V"))."""
+        match = _VALUES.fullmatch(self.values.strip())
+        kind = match["kind"] if match else ""
+        inner = match["arguments"] if match else None
+        arguments = tuple(a.strip() for a in inner.split(",")) if inner else ()
+        if len(arguments) not in _ARGUMENT_COUNT.get(kind, ()):
+            raise ValueError(
+                f"values = {self.values!r} is not one of normal, uniform, uniform(lo, hi), integers(lo, hi), positive, "
+                "boundary, one_hot, file(path)"
+            )
+        return kind, arguments
+
+    @field_validator("dtype")
+    @classmethod
+    def _known_dtype(cls, value: str) -> str:
+        if value not in DTYPES:
+            raise ValueError(f"{value!r} is not one of {', '.join(DTYPES)}")
+        return value
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.kind == "scalar" and self.value is None:
+            raise ValueError(
+                'a scalar needs a value: a number, or an expression over dims such as value = "C"'
+            )
+        if self.kind == "scalar" and self.shape is not None:
+            raise ValueError(
+                'a scalar has no shape; a buffer is kind = "input", "output", "inout" or "scratch"'
+            )
+        if self.kind != "scalar" and self.shape is None:
+            raise ValueError('a buffer needs a shape, such as shape = ["N", "C"]')
+        if self.kind != "scalar" and self.value is not None:
+            raise ValueError('a buffer has `values`, not `value`; a number is kind = "scalar"')
+        kind, _ = self.values_spec
+        if (
+            kind in {"normal", "positive", "boundary"}
+            and self.kind == "input"
+            and not DTYPES[self.dtype].is_float
+        ):
+            raise ValueError(
+                f'{self.dtype} inputs need values = "integers(lo, hi)", "one_hot" or "file(path)"'
+            )
+        return self
+
+
+class Launch(_Model):
+    """The `[launch]` table."""
+
+    grid: tuple[Expression, ...] = Field(min_length=1, max_length=3)
+    block: tuple[Expression, ...] = Field(default=(128,), min_length=1, max_length=3)
+    shared_bytes: Expression = 0
+    constexpr: dict[Name, Expression] = Field(default_factory=dict)
+    num_warps: int = Field(default=4, ge=1, le=32)
+    num_stages: int = Field(default=3, ge=1, le=16)
+
+    @field_validator("grid", "block", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: object) -> object:
+        return (value,) if isinstance(value, (str, int)) else value
+
+    def spec(self) -> LaunchSpec:
+        """The same as a program carries it."""
+        return LaunchSpec(
+            grid=tuple(map(str, self.grid)),
+            block=tuple(map(str, self.block)),
+            shared_bytes=str(self.shared_bytes),
+            constexpr={name: str(value) for name, value in self.constexpr.items()},
+            num_warps=self.num_warps,
+            num_stages=self.num_stages,
+        )
+
+
+class Oracle(_Model):
+    """The `[oracle]` table: a NumPy float64 function."""
+
+    python: Annotated[str, StringConstraints(pattern=r"^[^:]+\.py:[A-Za-z_]\w*$")]
+    """`file.py:function`, relative to the workload's folder."""
+
+
+class Tolerance(_Model):
+    """The `[tolerance]` table: what the derivation is told, or replaced by."""
+
+    relative: float | None = Field(default=None, gt=0)
+    """Largest error relative to the expected value plus the scale of its row."""
+    reduction: Expression | None = None
+    """How many terms are summed into one output; by default the largest extent of an input."""
+
+
+class Workload(_Model):
+    """How to run a kernel: arguments, dimensions to sweep, launch, oracle, tolerance."""
+
+    kernel: str
+    language: Literal["cuda", "triton"]
+    source: str = ""
+    dims: dict[Name, tuple[int, ...]] = Field(default_factory=dict)
+    profile_dims: tuple[dict[Name, int], ...] = ()
+    promises: tuple[str, ...] = ()
+    """Conditions over dims that every caller keeps: `C % 4 == 0`. Hidden shapes keep them too."""
+    args: tuple[Argument, ...] = Field(min_length=1)
+    launch: Launch
+    oracle: Oracle | None = None
+    tolerance: Tolerance = Tolerance()
+    folder: Path | None = Field(default=None, exclude=True)
+    """Where the file was; oracle and data files are looked up there."""
+
+    @field_validator("dims", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: object) -> object:
+        if isinstance(value, dict):
+            return {k: (v,) if isinstance(v, int) else v for k, v in value.items()}
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        names = [a.name for a in self.args]
+        if twice := {n for n in names if names.count(n) > 1}:
+            raise ValueError(f"args: {', '.join(sorted(twice))} is declared twice")
+        if not any(a.kind in {"output", "inout"} for a in self.args):
+            raise ValueError(
+                'args: none is an output; mark what the kernel writes with kind = "output" or "inout"'
+            )
+        for key, values in self.dims.items():
+            if not values or min(values) < 0:
+                raise ValueError(f"dims.{key}: give at least one extent, none negative")
+        for index, profile in enumerate(self.profile_dims):
+            if set(profile) != set(self.dims):
+                raise ValueError(
+                    f"profile_dims[{index}]: must name exactly the dims {', '.join(self.dims) or '(none)'}"
+                )
+        for dims in itertools.islice(self.shapes(), 1):
+            self._try_expressions(dims)
+        return self
+
+    def _try_expressions(self, dims: Mapping[str, int]) -> None:
+        for promise in self.promises:
+            expressions.evaluate(promise, dims)
+        for argument in self.args:
+            self.extents(argument, dims)
+        scalars = self.scalars(dims)
+        known: dict[str, Number] = {**dims, **scalars}
+        for name, value in self.launch.constexpr.items():
+            known[name] = expressions.evaluate(value, known)
+        for value in (*self.launch.grid, *self.launch.block, self.launch.shared_bytes):
+            expressions.evaluate_int(value, known)
+
+    def argument(self, name: str) -> Argument | None:
+        """The argument of that name, if there is one."""
+        return next((a for a in self.args if a.name == name), None)
+
+    def shapes(self) -> Iterator[dict[str, int]]:
+        """Every combination of the dims, in the file's order."""
+        for extents in itertools.product(*self.dims.values()):
+            yield dict(zip(self.dims, extents, strict=True))
+
+    def keeps_promises(self, dims: Mapping[str, int]) -> bool:
+        """Whether a shape is one that callers may come with."""
+        return all(expressions.evaluate(promise, dims) for promise in self.promises)
+
+    def extents(self, argument: Argument, dims: Mapping[str, int]) -> tuple[int, ...]:
+        """The shape of a buffer. Raises `ExpressionError` for one that is negative."""
+        shape = tuple(expressions.evaluate_int(extent, dims) for extent in argument.shape or ())
+        if any(extent < 0 for extent in shape):
+            raise ExpressionError(f"{argument.name}: shape {shape} has a negative extent")
+        return shape
+
+    def scalars(self, dims: Mapping[str, int]) -> dict[str, Number]:
+        """The value of each scalar argument."""
+        return {
+            a.name: expressions.evaluate(a.value, dims)
+            for a in self.args
+            if a.kind == "scalar" and a.value is not None
+        }
+
+
+def _key(location: tuple[int | str, ...]) -> str:
+    text = ""
+    for part in location:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
+
+
+def parse_workload(text: str, *, name: str = "workload.toml", folder: Path | None = None) -> Workload:
+    """The workload that a TOML text describes. Raises `WorkloadError` with every problem found."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise WorkloadError(f"{name} is not valid TOML: {error}") from error
+    try:
+        return Workload.model_validate({**data, "folder": folder})
+    except ValidationError as error:
+        problems = [
+            f"{key}: {message}" if (key := _key(item["loc"])) else message
+            for item in error.errors()
+            for message in [item["msg"].removeprefix("Value error, ")]
+        ]
+        raise WorkloadError(f"{name}: " + "; ".join(problems)) from error
+
+
+def load_workload(path: Path) -> Workload:
+    """The workload in a file. Raises `WorkloadError`."""
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise WorkloadError(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise WorkloadError(f"{path} is not UTF-8 text; save it as UTF-8") from error
+    return parse_workload(text, name=str(path), folder=path.resolve().parent)
