@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-Scalar: TypeAlias = bool | int | float | str | tuple[int, ...]
+Scalar: TypeAlias = bool | int | float | str | tuple[float, ...]
 
 
 class FactSource(StrEnum):
@@ -57,21 +57,6 @@ class Facts:
         for other in others:
             for name, fact in other.known.items():
                 known.setdefault(name, fact)
-        return Facts(known)
-
-    def renamed(self, bindings: Mapping[str, str]) -> Facts:
-        """The facts under a skill's own names: `bindings` maps the skill's name to the kernel's.
-
-        `align(inp)` becomes `align(x)` under {"x": "inp"}; facts of other names stay.
-        """
-        from kernel_lineage.skills.conditions.names import rename_fact
-
-        known: dict[str, Fact] = dict(self.known)
-        for skill_name, kernel_name in bindings.items():
-            for name, fact in self.known.items():
-                new = rename_fact(name, kernel_name, skill_name)
-                if new != name:
-                    known[new] = fact
         return Facts(known)
 
     def __iter__(self) -> Iterator[str]:

@@ -1,10 +1,315 @@
-"""The fixed names of facts, with unit and source: the one place where a new one is added."""
+"""The fixed names of facts, with type, unit and source: the one place where a new one is added.
+
+A dimension or a scalar argument is named by itself (`C`) and needs no entry here. Everything else that a condition may
+speak of is in `FACT_NAMES`; the parser, the renderer and the documentation read the same table.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kernel_lineage.skills.conditions.facts import FactSource
 
 
-def rename_fact(name: str, kernel_name: str, skill_name: str) -> str:
-    """`align(inp)` under inp → x is `align(x)`; a fact that does not speak of `kernel_name` keeps its name."""
-    return re.sub(rf"(?<![\w.]){re.escape(kernel_name)}(?!\w)", skill_name, name)
+class Type(StrEnum):
+    """What a part of a condition stands for."""
+
+    TRUTH = "truth value"
+    NUMBER = "number"
+    TEXT = "text"
+    DTYPE = "data type"
+    VERSION = "version"
+    """A tuple of numbers, compared from the left: `(8, 0)`."""
+    INTERVAL = "interval"
+    """Lowest and highest value; a comparison with a number speaks of every value in it."""
+
+
+class Argument(StrEnum):
+    """What a fact's name takes between its parentheses."""
+
+    TENSOR = "tensor"
+    AXIS = "axis"
+    MECHANISM = "mechanism"
+
+
+@dataclass(frozen=True, slots=True)
+class FactName:
+    """One declared name."""
+
+    name: str
+    """Dotted, without arguments: `align`, `launch.block.x`."""
+    type: Type
+    unit: str
+    """"" for what has none."""
+    source: FactSource
+    doc: str
+    """One sentence."""
+    noun: str
+    """How a sentence speaks of it; `{0}`, `{1}` are the arguments."""
+    arguments: tuple[Argument, ...] = ()
+    choices: tuple[str, ...] = ()
+    """The only texts that it takes; empty: any."""
+    symmetric: bool = False
+    """Whether the arguments may be swapped."""
+
+    @property
+    def form(self) -> str:
+        """The name as a condition writes it, with example arguments: `stride(x, 0)`."""
+        if not self.arguments:
+            return self.name
+        tensors = iter("xyz")
+        written = {Argument.AXIS: "0", Argument.MECHANISM: '"warp_shuffle"'}
+        return f"{self.name}({', '.join(written.get(a) or next(tensors) for a in self.arguments)})"
+
+
+_TENSOR = (Argument.TENSOR,)
+_W, _L, _D = FactSource.WORKLOAD, FactSource.LAUNCH, FactSource.DEVICE
+
+FACT_NAMES: Mapping[str, FactName] = {
+    f.name: f
+    for f in (
+        FactName(
+            "dtype",
+            Type.DTYPE,
+            "",
+            FactSource.SYNTAX,
+            "The element type of a tensor, or the type of a scalar, by NumPy's name.",
+            "the data type of {0}",
+            _TENSOR,
+        ),
+        FactName(
+            "align",
+            Type.NUMBER,
+            "bytes",
+            _W,
+            "The largest power of two that is known to divide the tensor's address, and that of every row "
+            "when the row's length in bytes is a multiple of it too.",
+            "the alignment of {0}",
+            _TENSOR,
+        ),
+        FactName(
+            "stride",
+            Type.NUMBER,
+            "elements",
+            _W,
+            "The distance between neighbours along an axis of a tensor; axis 0 is the outermost.",
+            "the stride of {0} along axis {1}",
+            (Argument.TENSOR, Argument.AXIS),
+        ),
+        FactName(
+            "contiguous",
+            Type.TRUTH,
+            "",
+            _W,
+            "Whether the tensor's elements lie one after another in row-major order, without gaps.",
+            "{0} is contiguous",
+            _TENSOR,
+        ),
+        FactName(
+            "noalias",
+            Type.TRUTH,
+            "",
+            FactSource.SYNTAX,
+            "Whether no byte of one tensor is a byte of the other.",
+            "{0} and {1} do not overlap",
+            (Argument.TENSOR, Argument.TENSOR),
+            symmetric=True,
+        ),
+        FactName(
+            "range",
+            Type.INTERVAL,
+            "",
+            _W,
+            "The lowest and the highest value in the tensor, or of the scalar; both are taken.",
+            "every value of {0}",
+            _TENSOR,
+        ),
+        FactName(
+            "elements",
+            Type.NUMBER,
+            "elements",
+            _W,
+            "The number of elements of the tensor.",
+            "the number of elements of {0}",
+            _TENSOR,
+        ),
+        *(
+            FactName(
+                f"launch.{what}.{axis}",
+                Type.NUMBER,
+                unit,
+                _L,
+                f"The launch's {what} size along {axis}.",
+                f"the {what}'s size along {axis}",
+            )
+            for what, unit in (("block", "threads"), ("grid", "blocks"))
+            for axis in "xyz"
+        ),
+        FactName(
+            "launch.shared_bytes",
+            Type.NUMBER,
+            "bytes",
+            _L,
+            "Dynamic shared memory of the launch, per block.",
+            "the launch's dynamic shared memory in bytes",
+        ),
+        FactName(
+            "launch.num_warps",
+            Type.NUMBER,
+            "warps",
+            _L,
+            "Triton's `num_warps`: warps per program.",
+            "the number of warps of a program",
+        ),
+        FactName(
+            "launch.num_stages",
+            Type.NUMBER,
+            "stages",
+            _L,
+            "Triton's `num_stages`: depth of the software pipeline.",
+            "the number of pipeline stages",
+        ),
+        FactName(
+            "kernel.has",
+            Type.TRUTH,
+            "",
+            FactSource.SYNTAX,
+            "Whether a mechanism is seen in the kernel's source.",
+            "the kernel uses {0}",
+            (Argument.MECHANISM,),
+        ),
+        FactName(
+            "kernel.registers",
+            Type.NUMBER,
+            "registers",
+            FactSource.IMAGE,
+            "Registers per thread of the compiled kernel.",
+            "the kernel's registers per thread",
+        ),
+        FactName(
+            "kernel.spills",
+            Type.NUMBER,
+            "bytes",
+            FactSource.IMAGE,
+            "Bytes per thread that the compiled kernel spills to local memory.",
+            "the kernel's spilled bytes per thread",
+        ),
+        FactName(
+            "kernel.shared_bytes",
+            Type.NUMBER,
+            "bytes",
+            FactSource.IMAGE,
+            "Static shared memory of the kernel, per block.",
+            "the kernel's static shared memory in bytes",
+        ),
+        FactName(
+            "device.compute_capability",
+            Type.VERSION,
+            "",
+            _D,
+            "Major and minor compute capability of the device.",
+            "the device's compute capability",
+        ),
+        FactName("device.name", Type.TEXT, "", _D, "The device's name as its driver tells it.", "the device's name"),
+        FactName(
+            "device.shared_bytes_per_block",
+            Type.NUMBER,
+            "bytes",
+            _D,
+            "The most shared memory that one block can opt in to.",
+            "the shared memory that a block can have on the device, in bytes",
+        ),
+        FactName(
+            "device.sms",
+            Type.NUMBER,
+            "multiprocessors",
+            _D,
+            "The number of streaming multiprocessors.",
+            "the device's number of multiprocessors",
+        ),
+        FactName(
+            "toolchain.cuda",
+            Type.VERSION,
+            "",
+            FactSource.TOOLCHAIN,
+            "Version of the CUDA compiler.",
+            "the version of the CUDA toolkit",
+        ),
+        FactName(
+            "toolchain.triton",
+            Type.VERSION,
+            "",
+            FactSource.TOOLCHAIN,
+            "Version of Triton.",
+            "the version of Triton",
+        ),
+        FactName(
+            "profile.bound",
+            Type.TEXT,
+            "",
+            FactSource.PROFILE,
+            "What limits the kernel in the last profile.",
+            "what limits the kernel",
+            choices=("bandwidth", "compute", "latency"),
+        ),
+        FactName(
+            "profile.bandwidth_share",
+            Type.NUMBER,
+            "of the peak, 0 to 1",
+            FactSource.PROFILE,
+            "Achieved share of the device's peak memory bandwidth in the last profile.",
+            "the share of the peak memory bandwidth",
+        ),
+    )
+}
+
+DTYPES: Mapping[str, int] = {
+    "bool": 1,
+    "int8": 1,
+    "uint8": 1,
+    "int16": 2,
+    "uint16": 2,
+    "int32": 4,
+    "uint32": 4,
+    "int64": 8,
+    "uint64": 8,
+    "float8_e4m3fn": 1,
+    "float8_e5m2": 1,
+    "float16": 2,
+    "bfloat16": 2,
+    "float32": 4,
+    "float64": 8,
+    "complex64": 8,
+    "complex128": 16,
+}
+"""The data types that a condition may name, and their size in bytes."""
+
+
+def split_fact(name: str) -> tuple[str, tuple[str, ...]]:
+    """`stride(x, 0)` → ("stride", ("x", "0")); a name without arguments gives an empty tuple."""
+    head, _, rest = name.partition("(")
+    return head, tuple(a.strip() for a in rest[:-1].split(",")) if rest else ()
+
+
+def rename_fact(name: str, to: Mapping[str, str]) -> str:
+    """The fact's name with all tensors and dimensions renamed at once: `noalias(a, b)` → `noalias(x, y)`.
+
+    Names that `to` does not hold stay; dotted names (`launch.block.x`) and texts in quotes are never touched.
+    """
+    head, arguments = split_fact(name)
+    if not arguments:
+        return to.get(head, head)
+    return f"{head}({', '.join(to.get(a, a) for a in arguments)})"
+
+
+def declared(name: str) -> FactName | None:
+    """The table's entry for a fact's name, with or without arguments; None for a dimension or scalar."""
+    return FACT_NAMES.get(split_fact(name)[0])
+
+
+def is_plain(name: str) -> bool:
+    """Whether it can name a dimension, scalar or tensor: an identifier that is no data type."""
+    return re.fullmatch(r"[A-Za-z_]\w*", name) is not None and name not in DTYPES

@@ -1,0 +1,146 @@
+"""A condition as a sentence for the hover card: `C % 4 == 0` → "C is a multiple of 4"."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from kernel_lineage.skills.conditions.evaluate import show
+from kernel_lineage.skills.conditions.names import Type, declared, split_fact
+from kernel_lineage.skills.conditions.parse import parse
+from kernel_lineage.skills.conditions.tree import (
+    Arithmetic,
+    Call,
+    Comparison,
+    Connective,
+    Expr,
+    FactRef,
+    Items,
+    Literal,
+    Negative,
+    Not,
+)
+
+_OPPOSITE = {
+    "==": "!=",
+    "!=": "==",
+    "<": ">=",
+    ">=": "<",
+    ">": "<=",
+    "<=": ">",
+    "in": "not in",
+    "not in": "in",
+}
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_WORDS = {
+    "==": "is {}",
+    "!=": "is not {}",
+    "<": "is less than {}",
+    "<=": "is at most {}",
+    ">": "is more than {}",
+    ">=": "is at least {}",
+    "in": "is {}",
+    "not in": "is not {}",
+}
+_SIGNS = {"*": "×", "//": "÷", "%": "mod", "**": "to the power", "+": "+", "-": "−"}
+
+
+def sentence(expr: str | Expr) -> str:
+    """What a condition says, without capital and full stop. Raises `ConditionError` for what is no condition."""
+    return _clause(parse(expr) if isinstance(expr, str) else expr)
+
+
+def _clause(tree: Expr) -> str:
+    match tree:
+        case Comparison():
+            return _comparison(tree)
+        case Connective(op=op, operands=operands):
+            parts = [_clause(o) for o in operands]
+            nested = [f"({p})" if isinstance(o, Connective) else p for p, o in zip(parts, operands, strict=True)]
+            return f" {op} ".join(nested)
+        case Not(operand=operand):
+            return _denied(operand)
+        case FactRef(type=Type.TRUTH):
+            return _noun(tree)
+        case FactRef(name=name):
+            return f"{name} is set"
+        case Call(function="is_power_of_2", arguments=(number,)):
+            return f"{_noun(number)} is a power of two"
+        case Literal(value=value):
+            return "always" if value else "never"
+        case Items() | Negative() | Arithmetic() | Call():
+            return _noun(tree)
+        case _:
+            assert_never(tree)
+
+
+def _comparison(tree: Comparison) -> str:
+    left, op, right = tree.left, tree.op, tree.right
+    if isinstance(left, Literal) and op in _MIRRORED and not isinstance(right, Literal):
+        left, op, right = right, _MIRRORED[op], left
+    match left, op, right:
+        case Arithmetic(op="%", left=number, right=divisor), ("==" | "!="), Literal(value=0):
+            return f"{_noun(number)} is {'a' if op == '==' else 'no'} multiple of {_noun(divisor)}"
+        case _, "in", _ if right.type is Type.TEXT:
+            return f"{_noun(right)} contains {_noun(left)}"
+        case _, "not in", _ if right.type is Type.TEXT:
+            return f"{_noun(right)} does not contain {_noun(left)}"
+        case FactRef(name=name), ("==" | "!=" | "in" | "not in"), _ if left.type is Type.DTYPE:
+            verb = "holds" if op in ("==", "in") else "does not hold"
+            return f"{split_fact(name)[1][0]} {verb} {_noun(right)}"
+        case FactRef(name=name), _, Literal() if split_fact(name)[0] == "align":
+            return f"{split_fact(name)[1][0]} is aligned to {_WORDS[op].format(_noun(right)).removeprefix('is ')} bytes"
+        case _:
+            listed = op in ("in", "not in")
+            return f"{_version(left)} {_WORDS[op].format(_noun(right) if listed else _version(right))}"
+
+
+def _denied(tree: Expr) -> str:
+    match tree:
+        case Comparison(op=op, left=left, right=right) if Type.INTERVAL not in (left.type, right.type):
+            return _comparison(Comparison(_OPPOSITE[op], left, right))
+        case Not(operand=operand):
+            return _clause(operand)
+        case FactRef(type=Type.TRUTH):
+            return _noun(tree).replace(" uses ", " does not use ").replace(" is ", " is not ").replace(" do not ", " may ")
+        case FactRef(name=name):
+            return f"{name} is not set"
+        case Connective() | Comparison() | Call() | Literal() | Items() | Negative() | Arithmetic():
+            return f"it is not so that {_clause(tree)}"
+        case _:
+            assert_never(tree)
+
+
+def _noun(tree: Expr) -> str:
+    match tree:
+        case Literal(value=value, type=kind):
+            return f'"{value}"' if kind is Type.TEXT else show(value)
+        case Items(items=items):
+            *rest, last = map(_version, items)
+            return f"{', '.join(rest)} or {last}" if rest else last
+        case FactRef(name=name):
+            head, arguments = split_fact(name)
+            known = declared(name)
+            return name if known is None else known.noun.format(*(a.strip('"').replace("_", " ") for a in arguments))
+        case Negative(operand=operand):
+            return f"−{_noun(operand)}"
+        case Arithmetic(op=op, left=left, right=right):
+            return f"{_operand(left)} {_SIGNS[op]} {_operand(right)}"
+        case Call(function="itemsize", arguments=(FactRef(name=name),)):
+            return f"the size of {split_fact(name)[1][0]}'s elements"
+        case Call(function=function, arguments=arguments):
+            return f"{function}({', '.join(map(_noun, arguments))})"
+        case Not() | Comparison() | Connective():
+            return f"({_clause(tree)})"
+        case _:
+            assert_never(tree)
+
+
+def _version(tree: Expr) -> str:
+    """`(8, 0)` is read as 8.0."""
+    if isinstance(tree, Items) and all(isinstance(i, Literal) for i in tree.items):
+        return ".".join(_noun(i) for i in tree.items)
+    return _noun(tree)
+
+
+def _operand(tree: Expr) -> str:
+    return f"({_noun(tree)})" if isinstance(tree, Arithmetic) else _noun(tree)

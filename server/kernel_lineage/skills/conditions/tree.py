@@ -1,0 +1,206 @@
+"""The condition language's tree: a small typed subset of Python's expressions (`parse.py` makes it from text).
+
+One tree, three uses: `evaluate.py` finds its truth over facts, `render.py` says it as a sentence, and a prover can
+translate it. Invariants: nodes are immutable, and equal when they mean the same text; `column` is only for messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias, assert_never
+
+from kernel_lineage.skills.conditions.names import Argument, Type, declared, rename_fact
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A number, truth value, text or data type."""
+
+    value: bool | int | float | str
+    type: Type
+    column: int = field(default=1, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A tuple: a version, or the right side of `in`."""
+
+    items: tuple[Expr, ...]
+    type: Type = Type.VERSION
+    column: int = field(default=1, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FactRef:
+    """A fact by its name, arguments included: `C`, `align(x)`, `launch.block.x`."""
+
+    name: str
+    type: Type
+    bound: bool = True
+    """False when a skill's own name was found nowhere in the kernel: such a fact is never known."""
+    column: int = field(default=1, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """`-a`."""
+
+    operand: Expr
+    type: Type = Type.NUMBER
+    column: int = field(default=1, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """`not a`."""
+
+    operand: Expr
+    type: Type = Type.TRUTH
+    column: int = field(default=1, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """`left op right`, op one of `+ - * // % **`."""
+
+    op: str
+    left: Expr
+    right: Expr
+    type: Type = Type.NUMBER
+    column: int = field(default=1, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A pure function of `FUNCTIONS`."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+    type: Type = Type.NUMBER
+    column: int = field(default=1, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`left op right`; a chain `a < b < c` is the conjunction of its comparisons."""
+
+    op: str
+    left: Expr
+    right: Expr
+    type: Type = Type.TRUTH
+    column: int = field(default=1, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Connective:
+    """`and` or `or` of at least two operands."""
+
+    op: str
+    operands: tuple[Expr, ...]
+    type: Type = Type.TRUTH
+    column: int = field(default=1, compare=False)
+
+
+Expr: TypeAlias = Literal | Items | FactRef | Negative | Not | Arithmetic | Call | Comparison | Connective
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A pure function of the language."""
+
+    parameters: tuple[Type, ...]
+    type: Type
+    doc: str
+    variadic: bool = False
+    """The last parameter may be repeated."""
+
+
+FUNCTIONS: Mapping[str, Function] = {
+    "min": Function((Type.NUMBER, Type.NUMBER), Type.NUMBER, "The least of its arguments.", variadic=True),
+    "max": Function((Type.NUMBER, Type.NUMBER), Type.NUMBER, "The greatest of its arguments.", variadic=True),
+    "ceil_div": Function((Type.NUMBER, Type.NUMBER), Type.NUMBER, "The quotient, rounded up."),
+    "is_power_of_2": Function((Type.NUMBER,), Type.TRUTH, "Whether a number is 1, 2, 4, 8, …"),
+    "itemsize": Function((Type.DTYPE,), Type.NUMBER, "The size of a data type in bytes: `itemsize(dtype(x))`."),
+}
+
+def children(tree: Expr) -> tuple[Expr, ...]:
+    """The direct parts of a node."""
+    match tree:
+        case Literal() | FactRef():
+            return ()
+        case Items(items=items):
+            return items
+        case Negative(operand=operand) | Not(operand=operand):
+            return (operand,)
+        case Arithmetic(left=left, right=right) | Comparison(left=left, right=right):
+            return (left, right)
+        case Call(arguments=arguments):
+            return arguments
+        case Connective(operands=operands):
+            return operands
+        case _:
+            assert_never(tree)
+
+
+def facts_in(tree: Expr) -> Iterator[FactRef]:
+    """Every mention of a fact, from left to right."""
+    if isinstance(tree, FactRef):
+        yield tree
+    for child in children(tree):
+        yield from facts_in(child)
+
+
+def names_in(tree: Expr) -> frozenset[str]:
+    """The dimensions, scalars and tensors that a condition speaks of: `align(x) >= C` gives x and C."""
+    return frozenset(name for ref in facts_in(tree) for name in plain_names(ref.name))
+
+
+def plain_names(fact: str) -> tuple[str, ...]:
+    """The dimension, scalar or tensors in one fact's name."""
+    known = declared(fact)
+    if known is None:
+        return (fact,)
+    written = fact.partition("(")[2].rstrip(")").split(", ")
+    return tuple(a for a, kind in zip(written, known.arguments, strict=False) if kind is Argument.TENSOR)
+
+
+def bind(tree: Expr, bindings: Mapping[str, str]) -> Expr:
+    """The tree in a kernel's own names: `bindings` maps the skill's name to the kernel's.
+
+    A name that no binding gives stays as it is and is marked unbound: nothing is known of it, even when the kernel
+    happens to use the same name for something else.
+    """
+
+    def rename(ref: FactRef) -> FactRef:
+        bound = all(name in bindings for name in plain_names(ref.name))
+        return FactRef(rename_fact(ref.name, bindings) if bound else ref.name, ref.type, bound, ref.column)
+
+    return _map_facts(tree, rename)
+
+
+def _map_facts(tree: Expr, change: Callable[[FactRef], FactRef]) -> Expr:
+    def walk(part: Expr) -> Expr:
+        match part:
+            case Literal():
+                return part
+            case FactRef():
+                return change(part)
+            case Items(items=items):
+                return Items(tuple(map(walk, items)), part.type, part.column)
+            case Negative(operand=operand):
+                return Negative(walk(operand), column=part.column)
+            case Not(operand=operand):
+                return Not(walk(operand), column=part.column)
+            case Arithmetic(op=op, left=left, right=right):
+                return Arithmetic(op, walk(left), walk(right), column=part.column)
+            case Call(function=function, arguments=arguments):
+                return Call(function, tuple(map(walk, arguments)), part.type, part.column)
+            case Comparison(op=op, left=left, right=right):
+                return Comparison(op, walk(left), walk(right), column=part.column)
+            case Connective(op=op, operands=operands):
+                return Connective(op, tuple(map(walk, operands)), column=part.column)
+            case _:
+                assert_never(part)
+
+    return walk(tree)
