@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -108,6 +109,19 @@ class Evidence(_Card):
     details: dict[str, Any] = Field(default_factory=dict)
 
 
+class SkillLineage(_Card):
+    """Where a learned skill comes from (`lineage.json`)."""
+
+    repository: str
+    """Its URL, or its name when it has none."""
+    commits: tuple[str, ...]
+    """Before and after, and later ones that fixed or guarded it."""
+    authors: tuple[str, ...] = ()
+    licence: str
+    """SPDX identifier of the source's licence."""
+    paths: tuple[str, ...] = ()
+
+
 class Skill(_Card):
     """A skill as read from its folder."""
 
@@ -133,11 +147,25 @@ class Skill(_Card):
     licence: str
     builtin: bool
     evidence: tuple[Evidence, ...] = ()
+    description: str = ""
+    """For other agents: what it does and when to use it (SKILL.md's `description`)."""
+    lineage: SkillLineage | None = None
+    """None for a skill that was written by hand."""
+    applies: tuple[str, ...] = ()
+    refuses: tuple[str, ...] = ()
+    """Its cases, as paths within its folder; those that apply by their `before` file."""
+    folder: Path | None = Field(default=None, exclude=True)
+    """Where it was read from."""
 
     @property
     def uses(self) -> tuple[Evidence, ...]:
         """Verified uses on kernels that the skill was not learned from."""
         return tuple(e for e in self.evidence if e.held_out and e.outcome == "accepted")
+
+    @property
+    def offered(self) -> bool:
+        """Whether it may be offered at all: it has a case that applies and one that refuses."""
+        return bool(self.applies and self.refuses)
 
     @property
     def admitted(self) -> bool:

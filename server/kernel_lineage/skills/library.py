@@ -1,0 +1,71 @@
+"""The library: skills of several folders, later folders overriding earlier ones by id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import kernel_lineage
+from kernel_lineage.skills.card import Skill
+from kernel_lineage.skills.skill_file import SkillProblem, read_skill
+
+REPOSITORY_FOLDER = Path(".klineage") / "skills"
+"""Where a repository keeps its own skills, relative to its root."""
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The skills at hand, in order of their ids, and what could not be read."""
+
+    skills: tuple[Skill, ...] = ()
+    problems: tuple[SkillProblem, ...] = ()
+
+    def get(self, skill_id: str) -> Skill | None:
+        """The skill of that id, if there is one."""
+        return next((s for s in self.skills if s.id == skill_id), None)
+
+    def __iter__(self) -> Iterator[Skill]:
+        return iter(self.skills)
+
+
+def builtin_folder() -> Path:
+    """Where the built-in skills lie: inside an installed package, or beside it in a source tree."""
+    package = Path(kernel_lineage.__file__).parent
+    installed = package / "builtin_skills"
+    return installed if installed.is_dir() else package.parents[1] / "skills"
+
+
+def load(folder: Path, builtin: bool) -> tuple[tuple[Skill, ...], tuple[SkillProblem, ...]]:
+    """All skills of one folder, in order of their ids, and the problems of those that could not be read.
+
+    A folder that does not exist holds no skill. Hidden folders and files beside the skills are passed over.
+    """
+    skills: list[Skill] = []
+    problems: list[SkillProblem] = []
+    try:
+        found = sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))
+    except FileNotFoundError:
+        return (), ()
+    except OSError as error:
+        return (), (SkillProblem(folder, "", f"cannot be read ({error.strerror})"),)
+    for path in found:
+        skill, wrong = read_skill(path, builtin)
+        problems.extend(wrong)
+        if skill is not None:
+            skills.append(skill)
+    return tuple(skills), tuple(problems)
+
+
+def library(repository: Path | None = None, extra: Iterable[Path] = ()) -> Library:
+    """The built-in skills, overridden by id by those of `extra` folders, then by the repository's own."""
+    folders = [(builtin_folder(), True), *((f, False) for f in extra)]
+    if repository is not None:
+        folders.append((repository / REPOSITORY_FOLDER, False))
+    by_id: dict[str, Skill] = {}
+    problems: list[SkillProblem] = []
+    for folder, builtin in folders:
+        skills, wrong = load(folder, builtin)
+        by_id.update((s.id, s) for s in skills)
+        problems.extend(wrong)
+    return Library(tuple(by_id[i] for i in sorted(by_id)), tuple(problems))

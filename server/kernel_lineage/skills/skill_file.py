@@ -1,0 +1,289 @@
+"""One skill's folder, read and written (docs/skills-format.md).
+
+Reading never raises on what lies in the folder: it gives the skill, or none, and the problems. Writing is atomic and
+deterministic: the same skill gives the same bytes, and a crash leaves the last good state.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import tomli_w
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.skills.card import AnchorRule, Condition, Evidence, NothingToSay, Risk, Skill, SkillLineage
+from kernel_lineage.skills.conditions.parse import ConditionError, parse
+
+MAX_BYTES = 1 << 20
+"""No file of a card is larger than this; a larger one is refused unread."""
+
+_Model = TypeVar("_Model", bound=BaseModel)
+_YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class SkillProblem:
+    """Something that is wrong with a skill's folder, and what to do."""
+
+    folder: Path
+    file: str
+    """Path within the folder."""
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.folder / self.file}: {self.message}"
+
+
+class FrontMatter(BaseModel):
+    """The six keys that the Agent Skills format allows at the head of SKILL.md."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    name: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)
+    description: str = Field(min_length=1, max_length=1024)
+    license: str = Field(min_length=1)
+    compatibility: str | None = Field(default=None, max_length=500)
+    metadata: dict[str, str] = Field(default_factory=dict)
+    allowed_tools: str | None = Field(default=None, alias="allowed-tools")
+
+
+class SkillTable(BaseModel):
+    """The `[skill]` table of conditions.toml."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str = Field(min_length=1)
+    summary: str = Field(min_length=1)
+    mechanism: str
+    languages: tuple[Language, ...] = Field(min_length=1)
+    anchor: AnchorRule
+    assist: str | None = None
+    provides: tuple[str, ...] = ()
+    effect: str = ""
+
+
+class ConditionsFile(BaseModel):
+    """conditions.toml."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    skill: SkillTable
+    condition: tuple[Condition, ...] = ()
+    nothing_to_say: tuple[NothingToSay, ...] = ()
+    risk: tuple[Risk, ...] = ()
+
+
+class _BadFileError(Exception):
+    """A file that cannot be used; the message is for people."""
+
+    def __init__(self, file: str, message: str) -> None:
+        super().__init__(message)
+        self.file = file
+
+
+def read_skill(folder: Path, builtin: bool) -> tuple[Skill | None, tuple[SkillProblem, ...]]:
+    """The skill in a folder, or None, and what is wrong there. A bad evidence file costs only that evidence."""
+    problems: list[SkillProblem] = []
+    try:
+        head, body = _front_matter(folder)
+        card = _conditions(folder)
+        if head.name != folder.name:
+            raise _BadFileError("SKILL.md", f"name is {head.name!r}, the folder is {folder.name!r}; make them the same")
+    except _BadFileError as error:
+        return None, (SkillProblem(folder, error.file, str(error)),)
+    evidence: list[Evidence] = []
+    for path in _files(folder / "evidence", ".json"):
+        try:
+            evidence.append(_json(folder, f"evidence/{path}", Evidence))
+        except _BadFileError as error:
+            problems.append(SkillProblem(folder, error.file, str(error)))
+    lineage = None
+    if (folder / "lineage.json").exists():
+        try:
+            lineage = _json(folder, "lineage.json", SkillLineage)
+        except _BadFileError as error:
+            problems.append(SkillProblem(folder, error.file, str(error)))
+    table = card.skill
+    skill = Skill(
+        id=head.name,
+        title=table.title,
+        summary=table.summary,
+        mechanism=table.mechanism,
+        languages=table.languages,
+        anchor=table.anchor,
+        assist=table.assist,
+        provides=table.provides,
+        conditions=card.condition,
+        nothing_to_say=card.nothing_to_say,
+        effect=table.effect,
+        risk=card.risk,
+        carrier=body,
+        licence=head.license,
+        builtin=builtin,
+        evidence=tuple(evidence),
+        description=head.description,
+        lineage=lineage,
+        applies=tuple(f"cases/applies/{n}" for n in _files(folder / "cases/applies") if ".before." in n),
+        refuses=tuple(f"cases/refuses/{n}" for n in _files(folder / "cases/refuses")),
+        folder=folder,
+    )
+    return skill, tuple(problems)
+
+
+def _files(folder: Path, suffix: str = "") -> list[str]:
+    """Names of the files in a folder, in order; none when there is no folder. Hidden files do not count."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(e.name for e in entries if e.name.endswith(suffix) and e.name[0] != "." and e.is_file())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _text(folder: Path, file: str) -> str:
+    path = folder / file
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise _BadFileError(file, "is missing; see docs/skills-format.md for what a skill's folder holds") from None
+    except OSError as error:
+        raise _BadFileError(file, f"cannot be read ({error.strerror})") from None
+    if len(data) > MAX_BYTES:
+        raise _BadFileError(file, f"is larger than {MAX_BYTES >> 20} MiB; a card is text for people")
+    try:
+        return data.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise _BadFileError(file, f"is not UTF-8 (byte {error.start}); save it as UTF-8") from None
+
+
+def _front_matter(folder: Path) -> tuple[FrontMatter, str]:
+    text = _text(folder, "SKILL.md")
+    parts = re.match(r"\A﻿?---[ \t]*\n(.*?\n)---[ \t]*(?:\n|\Z)(.*)\Z", text, re.DOTALL)
+    if parts is None:
+        raise _BadFileError("SKILL.md", "has no front matter; it begins with a line `---`, the keys, and `---` again")
+    try:
+        keys: Any = yaml.load(parts[1], Loader=_YAML)  # noqa: S506 - one of the two safe loaders
+    except yaml.YAMLError as error:
+        where = getattr(error, "problem_mark", None)
+        at = f"line {where.line + 2}: " if where is not None else ""
+        raise _BadFileError("SKILL.md", f"{at}front matter is no YAML ({getattr(error, 'problem', error)})") from None
+    if not isinstance(keys, dict):
+        raise _BadFileError("SKILL.md", "front matter must be keys with values: `name: …`, `description: …`")
+    return _validated("SKILL.md", FrontMatter, keys), parts[2].strip()
+
+
+def _conditions(folder: Path) -> ConditionsFile:
+    file = "conditions.toml"
+    text = _text(folder, file)
+    try:
+        tables = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise _BadFileError(file, f"is no TOML ({error})") from None
+    card = _validated(file, ConditionsFile, tables)
+    for number, condition in enumerate(card.condition, 1):
+        try:
+            parse(condition.expr)
+        except ConditionError as error:
+            raise _BadFileError(file, f"condition {number}: {error}") from None
+    return card
+
+
+def _json(folder: Path, file: str, model: type[_Model]) -> _Model:
+    text = _text(folder, file)
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _BadFileError(file, f"is no JSON ({error})") from None
+    return _validated(file, model, value)
+
+
+def _validated(file: str, model: type[_Model], value: Any) -> _Model:
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        found = [f"{'.'.join(map(str, e['loc'])) or 'the file'}: {e['msg']}" for e in error.errors()[:5]]
+        raise _BadFileError(file, "; ".join(found)) from None
+
+
+def write_skill(library: Path, skill: Skill, cases: Mapping[str, str]) -> Path:
+    """Write a skill and its cases (`cases/…` path → text) under a library; gives its folder.
+
+    A new folder appears whole or not at all. In one that exists each file is replaced atomically, and evidence and
+    cases that are not named stay: failures are kept. Raises `ValueError` for a case outside `cases/`.
+    """
+    contents = {**_contents(skill), **cases}
+    for path in cases:
+        if not path.startswith("cases/") or ".." in path.split("/"):
+            raise ValueError(f"a case lies under cases/: {path}")
+    library.mkdir(parents=True, exist_ok=True)
+    folder = library / skill.id
+    if folder.is_dir():
+        for path, text in contents.items():
+            _write(folder / path, text)
+        return folder
+    with tempfile.TemporaryDirectory(prefix=f".{skill.id}.", dir=library) as temporary:
+        made = Path(temporary) / skill.id
+        for path, text in contents.items():
+            _write(made / path, text)
+        made.rename(folder)
+    return folder
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as stream:
+        try:
+            stream.write(text.encode())
+            stream.close()
+            Path(stream.name).chmod(0o644)
+            Path(stream.name).replace(path)
+        except BaseException:
+            Path(stream.name).unlink(missing_ok=True)
+            raise
+
+
+def _contents(skill: Skill) -> dict[str, str]:
+    head = {"name": skill.id, "description": skill.description or skill.summary, "license": skill.licence}
+    front = yaml.safe_dump(head, sort_keys=False, allow_unicode=True, width=10_000)
+    table = SkillTable(
+        title=skill.title,
+        summary=skill.summary,
+        mechanism=skill.mechanism,
+        languages=skill.languages,
+        anchor=skill.anchor,
+        assist=skill.assist,
+        provides=skill.provides,
+        effect=skill.effect,
+    )
+    card = ConditionsFile(
+        skill=table, condition=skill.conditions, nothing_to_say=skill.nothing_to_say, risk=skill.risk
+    )
+    made = {
+        "SKILL.md": f"---\n{front}---\n\n{skill.carrier}\n",
+        "conditions.toml": tomli_w.dumps(card.model_dump(mode="json", exclude_none=True)),
+    }
+    if skill.lineage is not None:
+        made["lineage.json"] = _dumped(skill.lineage)
+    for evidence in skill.evidence:
+        made[f"evidence/{evidence_name(evidence)}"] = _dumped(evidence)
+    return made
+
+
+def evidence_name(evidence: Evidence) -> str:
+    """The file name of a piece of evidence: kernel, device and date, so that a later run does not replace it."""
+    words = f"{evidence.kernel} {evidence.device} {evidence.date} {evidence.outcome}"
+    return re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-") + ".json"
+
+
+def _dumped(model: BaseModel) -> str:
+    return json.dumps(model.model_dump(mode="json"), indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -1,0 +1,8 @@
+// facts: C = 1024, align(x) = 16, dtype(x) = float32
+__global__ void scale_rows(float* out, const float* x, float factor, int C) {
+    const float* row = x + blockIdx.x * C;
+    float* out_row = out + blockIdx.x * C;
+    for (int i = threadIdx.x; i < C; i += blockDim.x) {
+        out_row[i] = factor * row[i];
+    }
+}
