@@ -1,0 +1,125 @@
+"""nvcc: a whole CUDA file, host code included, to PTX and cubin, with the user's own flags."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from kernel_gate.build import allowed
+from kernel_gate.build.errors import BuildError, CompilerMissing
+from kernel_gate.build.nvrtc import build_failure
+from kernel_gate.build.ptxas_log import read_resources
+from kernel_gate.build.toolkit import find_nvcc, include_dirs
+from kernel_gate.devices.image import Image
+from kernel_gate.program import Program
+
+_SOURCE = "program.cu"
+_ENTRY = re.compile(r"\.entry ([\w$]+)\(")
+_HOST_HEADERS = (Path("/usr/include"), *sorted(Path("/usr/include/c++").glob("*"), reverse=True))
+
+
+def compile_nvcc(program: Program, arch: str, folder: Path, *, want_cubin: bool = False) -> Image:
+    """PTX (always) and cubin (if wanted) of the program's kernel.
+
+    Raises `BuildError` when the code is at fault, `CompilerMissing` when there is no nvcc or no host compiler.
+    """
+    label = program.name or program.entry
+    nvcc = find_nvcc()
+    if shutil.which("g++") is None:
+        raise CompilerMissing("nvcc needs a host compiler; install g++")
+    allowed.check_program_headers(
+        program.source, program.includes, (), (*include_dirs(), *_HOST_HEADERS), label
+    )
+    allowed.check_flags(program.flags)
+    (folder / _SOURCE).write_text(program.source, "utf-8")
+    for header, text in program.includes.items():
+        target = (folder / header).resolve()
+        if not target.is_relative_to(folder.resolve()):
+            raise BuildError(f"{label}: the header name {header!r} leaves the program's folder")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, "utf-8")
+    log = _run(nvcc, program, arch, folder, "ptx")
+    ptx = (folder / "program.ptx").read_text("utf-8")
+    allowed.check_ptx(ptx)
+    entry = find_entry(program, ptx)
+    cubin = None
+    if want_cubin:
+        log = _run(nvcc, program, arch, folder, "cubin")
+        cubin = (folder / "program.cubin").read_bytes()
+    used = read_resources(log, entry)
+    return Image(
+        entry=entry,
+        ptx=ptx,
+        cubin=cubin,
+        arch=arch,
+        registers=used.registers if used else None,
+        spill_bytes=used.spill_bytes if used else None,
+        static_shared_bytes=used.static_shared_bytes if used else None,
+        log=log,
+    )
+
+
+def _run(nvcc: Path, program: Program, arch: str, folder: Path, kind: str) -> str:
+    """Compile to `program.<kind>` in the folder; the compiler's messages."""
+    done = subprocess.run(
+        [
+            str(nvcc),
+            f"-{kind}",
+            f"-arch={arch}",
+            "-lineinfo",
+            *(["-Xptxas=-v"] if kind == "cubin" else []),
+            f"-I{folder}",
+            *(f"-D{k}={v}" for k, v in program.defines.items()),
+            *program.flags,
+            "-o",
+            f"program.{kind}",
+            _SOURCE,
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    log = done.stdout + done.stderr
+    if done.returncode != 0:
+        raise build_failure(program, log, _SOURCE)
+    return log
+
+
+def find_entry(program: Program, ptx: str) -> str:
+    """The mangled name of the program's kernel among the entries of its PTX. Raises `BuildError`."""
+    label = program.name or program.entry
+    entries: list[str] = _ENTRY.findall(ptx)
+    bare = program.entry.rsplit("::", 1)[-1]
+    arguments = f"<{', '.join(program.template_arguments)}>" if program.template_arguments else ""
+    named = {e: _demangled(e) for e in entries if e == bare or f"{len(bare)}{bare}" in e}
+    wanted = program.entry + arguments
+    exact = [e for e, name in named.items() if e == wanted or _same_kernel(name, wanted)]
+    if len(exact) == 1:
+        return exact[0]
+    if len(named) == 1 and not arguments:
+        return next(iter(named))
+    if not named:
+        raise BuildError(
+            f"{label} has no __global__ function named `{wanted}` that is instantiated in the file"
+        )
+    choices = ", ".join(sorted(name.split("(")[0] for name in named.values()))
+    raise BuildError(f"{label}: `{wanted}` could be any of {choices}; name its template arguments")
+
+
+def _same_kernel(demangled: str, wanted: str) -> bool:
+    """Whether `void k<float, 4>(float*)` is `k<float, 4>`."""
+    signature = re.sub(r"\((?:int|bool|unsigned int)\)", "", demangled)
+    return re.match(rf"(?:\S+ )?{re.escape(wanted)}\(", signature) is not None
+
+
+def _demangled(name: str) -> str:
+    """The C++ name, by binutils' c++filt, which comes with g++."""
+    tool = shutil.which("c++filt")
+    if tool is None:
+        return name
+    done = subprocess.run([tool, name], capture_output=True, text=True, check=False)
+    return str(done.stdout).strip() or name

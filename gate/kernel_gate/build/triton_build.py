@@ -1,0 +1,176 @@
+"""Triton: a Python module with a `@triton.jit` function to PTX and cubin. Runs the module: only in the compiler child.
+
+The names, types and attributes handed to `triton.compile` are those that Triton's own launcher derives from a call.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from kernel_gate.build import allowed
+from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
+from kernel_gate.build.unit import Unit
+from kernel_gate.devices.image import Image
+from kernel_gate.program import Program
+
+_MODULE = "gated_program"
+
+
+def _load_module(program: Program, folder: Path) -> ModuleType:
+    """The program's module, executed. Whatever it raises is the program's fault."""
+    path = folder / f"{_MODULE}.py"
+    path.write_text(program.source, "utf-8")
+    spec = importlib.util.spec_from_file_location(_MODULE, path)
+    if spec is None or spec.loader is None:
+        raise BuildError(f"{program.name or program.entry} cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[_MODULE] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise _python_failure(program, error, path) from error
+    return module
+
+
+def _python_failure(program: Program, error: BaseException, path: Path) -> BuildError:
+    """What an exception says, at the deepest line that is in the program."""
+    line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    message = f"{type(error).__name__}: {error}"
+    return _failure(program, line, message)
+
+
+def _failure(program: Program, line: int | None, message: str) -> BuildError:
+    label = program.name or program.entry
+    place = f"{label}:{line + program.first_line - 1}" if line else label
+    first = message.strip().splitlines()[0] if message.strip() else "no message"
+    return BuildError(f"{place}: {first}", (Diagnostic(line, "error", message),), message)
+
+
+def _jit_function(program: Program, module: ModuleType) -> Any:
+    """The jit function behind `@triton.autotune` and `@triton.heuristics`."""
+    from triton.runtime.jit import JITFunction
+
+    found = getattr(module, program.entry, None)
+    while found is not None and not isinstance(found, JITFunction):
+        found = getattr(found, "fn", None)
+    if found is None:
+        raise BuildError(
+            f"{program.name or program.entry} has no @triton.jit function named `{program.entry}`"
+        )
+    return found
+
+
+def _bind(program: Program, function: Any, unit: Unit) -> dict[str, tuple[str, str]]:
+    """Parameter name → (workload argument, Triton type): by name when all names agree, else by position."""
+    constants = dict(unit.constexpr)
+    free = [p.name for p in function.params if not p.is_constexpr and p.name not in constants]
+    by_name = dict(unit.arguments)
+    if set(free) <= set(by_name):
+        return {name: (name, by_name[name]) for name in free}
+    if len(free) != len(unit.arguments):
+        raise BuildError(
+            f"{program.name or program.entry}: `{program.entry}` takes {len(free)} arguments ({', '.join(free)}), "
+            f"the workload has {len(unit.arguments)} ({', '.join(by_name)})"
+        )
+    return dict(zip(free, unit.arguments, strict=True))
+
+
+def _compile_one(program: Program, function: Any, unit: Unit, arch: str) -> Image:
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    bound = _bind(program, function, unit)
+    given = dict(unit.constexpr)
+    signature: dict[str, str] = {}
+    constants: dict[tuple[int, ...], Any] = {}
+    attributes: dict[tuple[int, ...], list[list[Any]]] = {}
+    taken: list[str] = []
+    for index, parameter in enumerate(function.params):
+        name = parameter.name
+        if name not in bound:
+            if name in given:
+                constants[(index,)] = given[name]
+            elif parameter.has_default:
+                constants[(index,)] = parameter.default
+            else:
+                raise BuildError(
+                    f"{program.name or program.entry}: the constexpr `{name}` has no value; give it in the launch: "
+                    f"constexpr = {{ {name} = … }}"
+                )
+            signature[name] = "constexpr"
+            continue
+        argument, kind = bound[name]
+        if argument in unit.ones and not parameter.do_not_specialize:
+            signature[name] = "constexpr"
+            constants[(index,)] = 1
+            continue
+        signature[name] = kind
+        taken.append(argument)
+        aligned = not (parameter.do_not_specialize or parameter.do_not_specialize_on_alignment)
+        if argument in unit.divisible and aligned:
+            attributes[(index,)] = [["tt.divisibility", 16]]
+    source = ASTSource(fn=function, signature=signature, constexprs=constants, attrs=attributes)
+    target = GPUTarget("cuda", int(re.sub(r"\D", "", arch)), 32)
+    options = {"num_warps": unit.num_warps, "num_stages": unit.num_stages}
+    compiled = triton.compile(source, target=target, options=options)
+    metadata = compiled.metadata
+    if getattr(metadata, "global_scratch_size", 0):
+        raise BuildError(
+            f"{program.name or program.entry} needs global scratch memory, which is not supported"
+        )
+    ptx = compiled.asm["ptx"]
+    allowed.check_ptx(ptx)
+    head = re.search(rf"\.entry {re.escape(metadata.name)}\s*\((.*?)\)", ptx, re.DOTALL)
+    parameters = head[1].count(".param ") if head else len(taken)
+    return Image(
+        entry=metadata.name,
+        ptx=ptx,
+        cubin=compiled.asm["cubin"],
+        arch=arch,
+        block_threads=32 * unit.num_warps,
+        shared_bytes=metadata.shared,
+        parameters=tuple(taken),
+        extra_pointers=parameters - len(taken),
+    )
+
+
+def _line_of_def(function: Any) -> int:
+    """The line of `def`; Triton counts the lines of its messages from there."""
+    decorators = next((i for i, text in enumerate(function.raw_src) if text.lstrip().startswith("def ")), 0)
+    return int(function.starting_line_number) + decorators
+
+
+def compile_triton(program: Program, units: list[Unit], arch: str, folder: Path) -> list[Image]:
+    """One image per unit. Raises `BuildError` when the code is at fault, `CompilerMissing` without Triton."""
+    try:
+        import triton  # noqa: F401
+        from triton.compiler.errors import CompilationError
+    except ImportError as error:
+        raise CompilerMissing("Triton is not installed; pip install 'kernel-lineage[triton]'") from error
+    module = _load_module(program, folder)
+    function = _jit_function(program, module)
+    images = []
+    for unit in units:
+        try:
+            images.append(_compile_one(program, function, unit, arch))
+        except CompilationError as error:
+            inside = getattr(error.node, "lineno", None)
+            line = _line_of_def(function) + inside - 1 if inside else None
+            cause = error.error_message or (str(error.__cause__) if error.__cause__ else "") or error.message
+            raise _failure(program, line, cause) from error
+        except BuildError:
+            raise
+        except Exception as error:
+            raise _python_failure(program, error, folder / f"{_MODULE}.py") from error
+    return images
