@@ -44,6 +44,17 @@ types: $(STAMP) ## strict types
 bench: $(STAMP) ## the benchmarks, as ratios (tests/benchmarks/README.md)
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
 
+node_modules/.package-lock.json: package.json package-lock.json
+	@command -v npm >/dev/null || { echo "Node.js 20 or newer is needed for the extension (https://nodejs.org)"; exit 4; }
+	@npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+extension: node_modules/.package-lock.json ## check and bundle the VS Code extension
+	@npm run --silent build
+
+package: node_modules/.package-lock.json ## dist/kernel-lineage.vsix
+	@npm run --silent package
+
 lock: ## renew the Python lock files (needs uv)
 	uv pip compile pyproject.toml --universal --python-version 3.11 --extra cuda --extra triton --extra prove --extra dev \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/lock.txt
@@ -51,4 +62,4 @@ lock: ## renew the Python lock files (needs uv)
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/gpu.txt
 
 clean: ## remove what was built
-	rm -rf $(VENV) node_modules dist build *.vsix
+	rm -rf $(VENV) node_modules dist build .cache

@@ -1,0 +1,151 @@
+import * as vscode from 'vscode';
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  type LanguageClientOptions,
+  type ServerOptions,
+  TransportKind,
+} from 'vscode-languageclient/node';
+
+import { applyWithProgress } from './apply';
+import { type Resolution, resolveServer } from './python';
+import { SELECTOR } from './selector';
+import { apiKey, readSettings, type Settings } from './settings';
+import type { ServerStatus, Status } from './status';
+
+/** Commands that a hover card may link to; a link to any other is not followed. */
+const LINKED_COMMANDS = ['klineage.apply', 'klineage.showLineage'];
+
+/** The server process and the client that speaks to it. Starts, stops and restarts are queued, one after another. */
+export class Server implements vscode.Disposable {
+  private client: LanguageClient | undefined;
+  private queue: Promise<void> = Promise.resolve();
+  private lastResolution: Resolution | undefined;
+
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly log: vscode.LogOutputChannel,
+    private readonly status: Status,
+  ) {}
+
+  /** The client when the server is running. */
+  get running(): LanguageClient | undefined {
+    return this.client?.isRunning() === true ? this.client : undefined;
+  }
+
+  /** What was tried to find the server, newest start. */
+  get resolution(): Resolution | undefined {
+    return this.lastResolution;
+  }
+
+  restart(reason: string): Promise<void> {
+    this.queue = this.queue.then(() => this.replace(reason));
+    return this.queue;
+  }
+
+  private async replace(reason: string): Promise<void> {
+    this.log.info(`Starting the server: ${reason}`);
+    this.status.starting();
+    await this.stop();
+    const settings = readSettings();
+    this.lastResolution = await resolveServer(settings, this.log);
+    const { resolved } = this.lastResolution;
+    if (resolved === undefined) {
+      this.status.failed('no klineage was found');
+      void this.explainMissing();
+      return;
+    }
+    this.log.info(`Using ${resolved.version} from ${resolved.source}`);
+    const server: ServerOptions = {
+      command: resolved.command,
+      args: [...resolved.args, 'serve'],
+      transport: TransportKind.stdio,
+      options: { env: await this.environment() },
+    };
+    const client = new LanguageClient('klineage', 'Kernel Lineage', server, this.options(settings));
+    client.onNotification('klineage/status', (status: ServerStatus) => this.status.report(status));
+    try {
+      await client.start();
+      this.client = client;
+    } catch (error) {
+      this.log.error(`The server did not start: ${String(error)}`);
+      this.status.failed('the server did not start');
+    }
+  }
+
+  private options(settings: Settings): LanguageClientOptions {
+    return {
+      documentSelector: SELECTOR,
+      outputChannel: this.log,
+      initializationOptions: {
+        trusted: vscode.workspace.isTrusted,
+        confirmsEdits: true,
+        commandLinks: true,
+        device: settings.device,
+        modelBaseUrl: settings.modelBaseUrl,
+        modelName: settings.modelName,
+      },
+      markdown: { isTrusted: { enabledCommands: LINKED_COMMANDS } },
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue }),
+        closed: () => this.closed(),
+      },
+      middleware: {
+        executeCommand: (command, args, next) => {
+          const client = this.running;
+          if (command === 'klineage.apply' && client !== undefined) {
+            return applyWithProgress(client, args[0], this.log);
+          }
+          return next(command, args);
+        },
+      },
+    };
+  }
+
+  /** The key goes to the server in its environment, which the server clears at once: its own children do not get it. */
+  private async environment(): Promise<NodeJS.ProcessEnv> {
+    const key = await apiKey.get(this.context);
+    return key === undefined ? process.env : { ...process.env, KLINEAGE_API_KEY: key };
+  }
+
+  private closed(): { action: CloseAction; handled: boolean } {
+    this.status.failed('the server stopped');
+    void vscode.window
+      .showErrorMessage('The Kernel Lineage server stopped unexpectedly.', 'Restart', 'Show Log')
+      .then((choice) => {
+        if (choice === 'Restart') {
+          void this.restart('the person asked for it after a crash');
+        } else if (choice === 'Show Log') {
+          this.log.show();
+        }
+      });
+    return { action: CloseAction.DoNotRestart, handled: true };
+  }
+
+  private async explainMissing(): Promise<void> {
+    const choice = await vscode.window.showWarningMessage(
+      'Kernel Lineage needs its Python package: run "pip install kernel-lineage" in the environment of your project, ' +
+        'or say where it is in the setting klineage.interpreter.',
+      'Open Settings',
+      'Show Log',
+    );
+    if (choice === 'Open Settings') {
+      await vscode.commands.executeCommand('workbench.action.openSettings', 'klineage.interpreter');
+    } else if (choice === 'Show Log') {
+      this.log.show();
+    }
+  }
+
+  private async stop(): Promise<void> {
+    const client = this.client;
+    this.client = undefined;
+    if (client?.needsStop() === true) {
+      await client.stop();
+    }
+  }
+
+  dispose(): void {
+    void this.stop();
+  }
+}

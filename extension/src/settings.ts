@@ -1,0 +1,40 @@
+import * as vscode from 'vscode';
+
+export type Device = 'auto' | 'cuda' | 'emulated';
+
+/** The user's settings, as they are now. */
+export interface Settings {
+  readonly serverCommand: readonly string[];
+  readonly interpreter: string;
+  readonly device: Device;
+  readonly modelBaseUrl: string;
+  readonly modelName: string;
+}
+
+const SECTION = 'klineage';
+const RESTARTS = ['server.command', 'interpreter', 'device', 'model'].map((name) => `${SECTION}.${name}`);
+
+export function readSettings(): Settings {
+  const section = vscode.workspace.getConfiguration(SECTION);
+  return {
+    serverCommand: section.get<string[]>('server.command', []),
+    interpreter: section.get<string>('interpreter', ''),
+    device: section.get<Device>('device', 'auto'),
+    modelBaseUrl: section.get<string>('model.baseUrl', ''),
+    modelName: section.get<string>('model.name', ''),
+  };
+}
+
+/** Whether a change of settings reaches the server only through a restart. */
+export function needsRestart(event: vscode.ConfigurationChangeEvent): boolean {
+  return RESTARTS.some((name) => event.affectsConfiguration(name));
+}
+
+const KEY = 'klineage.apiKey';
+
+/** The API key lives in the editor's secret storage only: no settings file, no workspace, no log. */
+export const apiKey = {
+  get: (context: vscode.ExtensionContext): Thenable<string | undefined> => context.secrets.get(KEY),
+  set: (context: vscode.ExtensionContext, key: string): Thenable<void> => context.secrets.store(KEY, key),
+  clear: (context: vscode.ExtensionContext): Thenable<void> => context.secrets.delete(KEY),
+};
