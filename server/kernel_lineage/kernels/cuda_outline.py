@@ -1,0 +1,299 @@
+"""The outline of a CUDA C++ file: its functions, types and variables at the level of declarations, with their extents.
+
+Broken code is normal: a `__global__` inside of a block means that the block before it was never closed, so the block
+ends there and the outline goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kernel_lineage.kernels.cuda_text import Text, closing, closing_angle, trim
+
+_TOKEN = re.compile(rb"[{};#]|\b__global__\b")
+_NOT_A_NAME = frozenset(
+    b"__launch_bounds__ __cluster_dims__ __block_size__ __maxnreg__ __attribute__ __align__ __declspec alignas decltype"
+    b" noexcept requires explicit if while for switch return sizeof".split()
+)
+_GROUP_NAME = re.compile(
+    rb"(~?\b[A-Za-z_]\w*|\boperator\s*[^\s\w(]{1,3}|\boperator\s*\(\s*\))(?:\s*<[^<>;{}()]*>)?\s*\Z"
+)
+_AFTER_PARAMETERS = re.compile(
+    rb"\s*(?:(?:const|noexcept|override|final|mutable|volatile|&&?)\s*)*(?:->[^;{}]*|:(?!:).*|requires\b.*)?\Z",
+    re.DOTALL,
+)
+_TYPE_HEAD = re.compile(rb"\b(struct|class|union|enum)\b")
+_TEMPLATE = re.compile(rb"\btemplate\s*<")
+_SCOPE = re.compile(rb"(?:inline\s+)?namespace\b\s*((?:\w|::|\s)*)(?:\[\[.*?\]\]\s*)?\Z|extern\s*\Z")
+_HEAD_OF_KERNEL = re.compile(
+    rb"(?:template\s*<[^;{}]*>\s*(?:requires[^;{}]*)?)?(?:\b(?:static|inline|extern|constexpr|__forceinline__|friend)\b\s*"
+    rb"|\b[A-Z_][A-Z0-9_]*\b(?:\s*\([^;{}]*\))?\s*)*\Z"
+)
+
+
+class What(StrEnum):
+    """What a declaration declares."""
+
+    FUNCTION = "function"
+    TYPE = "type"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One declaration outside of functions and types."""
+
+    what: What
+    name: str
+    start: int
+    """Of its first token: template head, attribute, qualifier."""
+    end: int
+    head_end: int
+    """Of what stands before the body; equal to `end` when there is none."""
+    parameters: tuple[int, int]
+    """The range between a function's parentheses."""
+    name_at: tuple[int, int]
+    namespace: str = ""
+    closed: bool = True
+
+    @property
+    def defined(self) -> bool:
+        """Whether it has a body."""
+        return self.head_end < self.end
+
+
+def outline(text: Text) -> tuple[Declaration, ...]:
+    """The declarations of a file in order, those in namespaces and `extern "C"` blocks too."""
+    code = text.code
+    found: list[Declaration] = []
+    scopes: list[str] = []
+    start, position, kernel_seen = 0, 0, False
+    while match := _TOKEN.search(code, position):
+        token, at = match.group(), match.start()
+        position = match.end()
+        if token == b"__global__":
+            if kernel_seen:  # the declaration before never ended
+                start = at
+            start, kernel_seen = _kernel_start(code, start, at), True
+        elif token == b"#":
+            continue
+        elif token == b";":
+            if not _inside_parentheses(code, start, at):
+                _add(found, _bodiless(text, start, at, scopes))
+            start, kernel_seen = position, False
+        elif token == b"}":
+            if scopes:
+                scopes.pop()
+            start, kernel_seen = position, False
+        else:
+            head = _without_marks(code[start:at]).strip()
+            scope = _SCOPE.fullmatch(head)
+            if scope:
+                scopes.append((scope.group(1) or b"").strip().decode("utf-8", "replace"))
+                start, kernel_seen = position, False
+                continue
+            end, closed = block_end(text, at)
+            declaration = _with_body(text, start, at, end, closed, scopes)
+            position = end
+            if declaration is None:
+                continue  # an initialiser or a lambda: the declaration goes on behind it
+            if declaration.what is What.TYPE:
+                semicolon = code.find(b";", end)
+                line = code[end:semicolon] if semicolon >= 0 else b"{"
+                if b"{" not in line and b"}" not in line and b"#" not in line and b"__global__" not in line:
+                    position = semicolon + 1
+                    declaration = _ending_at(declaration, position)
+            found.append(declaration)
+            start, kernel_seen = position, False
+    return tuple(found)
+
+
+def block_end(text: Text, opening: int) -> tuple[int, bool]:
+    """The offset behind the `}` that closes the `{` at `opening`, and whether there is one.
+
+    Alternatives of `#if` count once: each branch starts at the depth at which the first one did.
+    """
+    depth, branches = 0, list[int]()
+    position = opening
+    code, last = text.code, opening + 1
+    while match := _TOKEN.search(code, position):
+        token, at = match.group(), match.start()
+        position = match.end()
+        if token == b"{":
+            depth += 1
+        elif token == b"}":
+            depth, last = depth - 1, position
+            if depth == 0:
+                return position, True
+        elif token == b"#":
+            kind = text.conditionals.get(at, b"")
+            if kind == b"if":
+                branches.append(depth)
+            elif kind == b"else":
+                if branches:
+                    depth = branches[-1]
+                else:  # the block began in a branch: the other branches are other beginnings of it
+                    position = _behind_endif(text, position)
+            elif kind == b"endif" and branches:
+                branches.pop()
+        elif token == b"__global__" and not _is_friend(code, at):
+            return max(last, opening + 1), False
+    return (last if depth else len(code)), False
+
+
+def _behind_endif(text: Text, position: int) -> int:
+    depth = 0
+    for at, kind in text.conditionals.items():
+        if at < position:
+            continue
+        if kind == b"if":
+            depth += 1
+        elif kind == b"endif":
+            if depth == 0:
+                return at + 1
+            depth -= 1
+    return len(text.code)
+
+
+def _is_friend(code: bytes, at: int) -> bool:
+    return code[max(0, at - 200) : at].rsplit(b";", 1)[-1].rsplit(b"}", 1)[-1].find(b"friend") >= 0
+
+
+def _kernel_start(code: bytes, start: int, at: int) -> int:
+    """Where the declaration with the `__global__` at `at` begins; what stands before may be left over broken code."""
+    head = code[start:at]
+    stripped = _without_marks(head)
+    if _HEAD_OF_KERNEL.match(stripped.lstrip()):
+        return start
+    for template in reversed(list(_TEMPLATE.finditer(stripped))):
+        if _HEAD_OF_KERNEL.match(stripped, template.start()):
+            return start + template.start()
+    line = head.rfind(b"\n") + 1
+    return start + line if _HEAD_OF_KERNEL.match(stripped[line:].lstrip()) else at
+
+
+def _without_marks(code: bytes) -> bytes:
+    return code.replace(b"#", b" ")
+
+
+def _inside_parentheses(code: bytes, start: int, at: int) -> bool:
+    head = code[start:at]
+    return head.count(b"(") > head.count(b")") and b"\n\n" not in head and b"for" in head
+
+
+def _add(found: list[Declaration], declaration: Declaration | None) -> None:
+    if declaration is not None:
+        found.append(declaration)
+
+
+def _ending_at(declaration: Declaration, end: int) -> Declaration:
+    return Declaration(
+        declaration.what,
+        declaration.name,
+        declaration.start,
+        end,
+        declaration.head_end,
+        declaration.parameters,
+        declaration.name_at,
+        declaration.namespace,
+        declaration.closed,
+    )
+
+
+def _bodiless(text: Text, start: int, end: int, scopes: list[str]) -> Declaration | None:
+    code = _without_marks(text.code[start:end])
+    first, last = trim(code, 0, len(code))
+    if first == last:
+        return None
+    name = re.search(rb"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*(?:[=({].*)?\Z", code, re.DOTALL)
+    at = (start + name.start(1), start + name.end(1)) if name else (start, start)
+    written = name.group(1).decode() if name else ""
+    return Declaration(
+        What.OTHER, written, start + first, end + 1, end + 1, (end, end), at, _namespace(scopes)
+    )
+
+
+def _namespace(scopes: list[str]) -> str:
+    return "::".join(s for s in scopes if s)
+
+
+def _with_body(
+    text: Text, start: int, opening: int, end: int, closed: bool, scopes: list[str]
+) -> Declaration | None:
+    code = _without_marks(text.code[start:opening])
+    first, last = trim(code, 0, len(code))
+    bare = _skip_templates(code, first)
+    function = parameters_at(code, bare, last)
+    if function:
+        name, (left, right) = function
+        written = code[name[0] : name[1]].decode("utf-8", "replace")
+        return Declaration(
+            What.FUNCTION,
+            written,
+            start + first,
+            end,
+            opening,
+            (start + left, start + right),
+            (start + name[0], start + name[1]),
+            _namespace(scopes),
+            closed,
+        )
+    kind = _TYPE_HEAD.search(code, bare, last)
+    if kind and b"=" not in code[bare:last] and b"(" not in code[bare : kind.start()]:
+        named = re.compile(
+            rb"(?:class\s+|struct\s+)?(?:(?:alignas|__align__|__attribute__)\s*\(+[^()]*\)+\s*)*(\w+)?"
+        ).match(code, kind.end() + (len(code[kind.end() :]) - len(code[kind.end() :].lstrip())), last)
+        at = named.span(1) if named and named.group(1) else (kind.end(), kind.end())
+        return Declaration(
+            What.TYPE,
+            code[at[0] : at[1]].decode("utf-8", "replace"),
+            start + first,
+            end,
+            opening,
+            (opening, opening),
+            (start + at[0], start + at[1]),
+            _namespace(scopes),
+            closed,
+        )
+    return None
+
+
+def _skip_templates(code: bytes, position: int) -> int:
+    while match := re.compile(rb"\s*template\s*(?=<)").match(code, position):
+        close = closing_angle(code, match.end())
+        if close is None:
+            break
+        position = close + 1
+    return position
+
+
+def parameters_at(code: bytes, start: int, end: int) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """The ranges of the name and of the parameters (without parentheses) of the function head in [start, end)."""
+    groups: list[tuple[tuple[int, int], int, int]] = []
+    position = start
+    while (opening := code.find(b"(", position, end)) >= 0:
+        close = closing(code, opening, end)
+        if close is None:
+            return None
+        if b"=" in code[position:opening] and b"operator" not in code[position:opening]:
+            return None  # a variable with an initialiser
+        name = _GROUP_NAME.search(code, position, opening)
+        if name and name.group(1).replace(b" ", b"") == b"operator()":
+            name = None
+        if name is None and re.search(rb"\boperator\s*\Z", code[position:opening]):
+            position = close + 1  # the first pair of `operator()()` belongs to the name
+            continue
+        if name and name.group(1) not in _NOT_A_NAME:
+            groups.append((name.span(1), opening + 1, close))
+        position = close + 1
+    if not groups:
+        return None
+    is_kernel = b"__global__" in code[start:end]
+    if not is_kernel:
+        for name_at, left, right in groups:
+            if _AFTER_PARAMETERS.match(code[right + 1 : end]):
+                return name_at, (left, right)
+    name_at, left, right = groups[-1]
+    return name_at, (left, right)

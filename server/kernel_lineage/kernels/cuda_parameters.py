@@ -1,0 +1,172 @@
+"""Parameters and template parameters of CUDA C++ functions, as written and with what their types tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from kernel_lineage.kernels.cuda_text import Text, closing_angle, one_line, split, trim
+from kernel_lineage.kernels.source import Parameter, TemplateParameter
+
+DTYPES: Mapping[str, str] = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "__half": "float16",
+    "__nv_bfloat16": "bfloat16",
+    "nv_bfloat16": "bfloat16",
+    "__nv_fp8_e4m3": "float8_e4m3fn",
+    "__nv_fp8_e5m2": "float8_e5m2",
+    "bool": "bool",
+    "char": "int8",
+    "signed char": "int8",
+    "int8_t": "int8",
+    "unsigned char": "uint8",
+    "uint8_t": "uint8",
+    "short": "int16",
+    "short int": "int16",
+    "int16_t": "int16",
+    "unsigned short": "uint16",
+    "uint16_t": "uint16",
+    "int": "int32",
+    "signed": "int32",
+    "signed int": "int32",
+    "int32_t": "int32",
+    "unsigned": "uint32",
+    "unsigned int": "uint32",
+    "uint": "uint32",
+    "uint32_t": "uint32",
+    "long": "int64",
+    "long int": "int64",
+    "long long": "int64",
+    "long long int": "int64",
+    "int64_t": "int64",
+    "ptrdiff_t": "int64",
+    "unsigned long": "uint64",
+    "unsigned long int": "uint64",
+    "unsigned long long": "uint64",
+    "unsigned long long int": "uint64",
+    "uint64_t": "uint64",
+    "size_t": "uint64",
+}
+"""Types of C++ and CUDA → NumPy's names, on a 64-bit Linux host (CUDA C++ Programming Guide, "Built-in types")."""
+
+_RESTRICT = re.compile(r"\b(?:__restrict__|__restrict|restrict)\b")
+_QUALIFIERS = re.compile(
+    r"\b(?:const|volatile|__restrict__|__restrict|restrict|__grid_constant__|std::)\b|std::|::std::"
+)
+_NAME = re.compile(rb"([A-Za-z_]\w*)\s*((?:\[[^\]]*\]\s*)*)\Z")
+_GROUPED_NAME = re.compile(rb"\(\s*[*&]\s*([A-Za-z_]\w*)\s*\)")
+_TYPEDEF = re.compile(rb"\btypedef\s+([\w\s:]+?)\s+(\w+)\s*;|\busing\s+(\w+)\s*=\s*([\w\s:]+?)\s*;")
+
+
+def type_aliases(text: Text) -> dict[str, str]:
+    """Names that the file gives to element types: `typedef float floatX;` → {"floatX": "float"}.
+
+    A name with several meanings (alternatives of `#if`) is left out: the text does not say which one is meant.
+    """
+    meanings: dict[str, set[str]] = {}
+    for match in _TYPEDEF.finditer(text.code):
+        name, target = (
+            (match.group(2), match.group(1)) if match.group(2) else (match.group(3), match.group(4))
+        )
+        meanings.setdefault(name.decode(), set()).add(" ".join(target.decode("utf-8", "replace").split()))
+    for macro in text.macros:
+        if macro.parameters is None and macro.body in DTYPES:
+            meanings.setdefault(macro.name, set()).add(macro.body)
+    return {name: next(iter(types)) for name, types in meanings.items() if len(types) == 1}
+
+
+def dtype_of(written: str, aliases: Mapping[str, str]) -> str | None:
+    """NumPy's name for the element type of a written type, or None when the text does not tell."""
+    base = " ".join(_QUALIFIERS.sub(" ", written.replace("*", " ").replace("&", " ").split("[")[0]).split())
+    for _ in range(8):
+        if base in DTYPES:
+            return DTYPES[base]
+        if base not in aliases:
+            return None
+        base = " ".join(_QUALIFIERS.sub(" ", aliases[base]).split())
+    return None
+
+
+def parameters(text: Text, extent: tuple[int, int], aliases: Mapping[str, str]) -> tuple[Parameter, ...]:
+    """The parameters in a range between parentheses."""
+    found: list[Parameter] = []
+    code = text.code
+    for a, b in split(code, *extent):
+        start, end = trim(code.replace(b"#", b" ") if b"#" in code[a:b] else code, a, b)
+        if start == end or code[start:end] == b"void":
+            continue
+        equals = _default_at(code, start, end)
+        declared = trim(code, start, end if equals is None else equals)[1]
+        head = code[start:declared]
+        name, written = _name_and_type(head, text.data[start:declared])
+        default = None if equals is None else one_line(text.data[equals + 1 : end])
+        pointee = written.split("*")[0]
+        found.append(
+            Parameter(
+                name=name,
+                type=written,
+                span=text.span(start, end),
+                dtype=dtype_of(written, aliases),
+                pointer="*" in written or "[" in written,
+                const=bool(re.search(r"\bconst\b", pointee)),
+                restrict=bool(_RESTRICT.search(written)),
+                default=default,
+            )
+        )
+    return tuple(found)
+
+
+def _default_at(code: bytes, start: int, end: int) -> int | None:
+    match = re.compile(rb"(?<![=!<>])=(?!=)").search(code, start, end)
+    return match.start() if match else None
+
+
+def _name_and_type(head: bytes, raw: bytes) -> tuple[str, str]:
+    grouped = _GROUPED_NAME.search(head)
+    match = grouped or _NAME.search(head)
+    if match is None:
+        return "", one_line(raw)
+    name = match.group(1).decode()
+    before = head[: match.start(1)].strip()
+    only_qualifiers = not _QUALIFIERS.sub(" ", before.decode("utf-8", "replace")).strip()
+    if not grouped and (only_qualifiers or name in DTYPES or name == "__restrict__"):
+        return "", one_line(raw)  # a type without a name
+    return name, one_line(raw[: match.start(1)] + raw[match.end(1) :])
+
+
+def template_parameters(text: Text, start: int, end: int) -> tuple[TemplateParameter, ...]:
+    """The template parameters of the declaration whose head is [start, end)."""
+    found: list[TemplateParameter] = []
+    position = start
+    while match := re.compile(rb"\s*template\s*(?=<)").match(text.code, position):
+        close = closing_angle(text.code, match.end(), end)
+        if close is None:
+            break
+        for a, b in _angle_parts(text.code, match.end() + 1, close):
+            parameter = _template_parameter(text, a, b)
+            if parameter:
+                found.append(parameter)
+        position = close + 1
+    return tuple(found)
+
+
+def _angle_parts(code: bytes, start: int, end: int) -> list[tuple[int, int]]:
+    return [trim(code, a, b) for a, b in split(code, start, end)]
+
+
+def _template_parameter(text: Text, start: int, end: int) -> TemplateParameter | None:
+    equals = _default_at(text.code, start, end)
+    default = None if equals is None else one_line(text.data[equals + 1 : end])
+    written = one_line(text.data[start : end if equals is None else equals])
+    match = re.match(r"(.*?)(\.\.\.\s*)?\b([A-Za-z_]\w*)\Z", written)
+    if not match:
+        return None
+    of_type, pack, name = match.group(1).strip(), match.group(2) or "", match.group(3)
+    if not of_type:
+        return None
+    kind = (
+        None if re.fullmatch(r"(?:typename|class|template\s*<.*>\s*(?:typename|class))", of_type) else of_type
+    )
+    return TemplateParameter(name + ("..." if pack else ""), kind, default)
