@@ -1,0 +1,78 @@
+"""A guard, as the code writes it → a condition in the condition language, where it can be said there.
+
+C++ and Python spell guards differently (`&&`, `x & 3`, `get_device_capability()[0]`); a condition has one spelling.
+What has no counterpart stays a guard: it is shown as written and conditions nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from kernel_lineage.skills.card import Category
+from kernel_lineage.skills.conditions.parse import ConditionError, parse
+from kernel_lineage.skills.conditions.tree import facts_in, names_in
+
+_CAPABILITY = r"(?:[\w.]*\.)?get_device_capability\(\s*\w*\s*\)"
+_REWRITES: tuple[tuple[str, str], ...] = (
+    (r"&&", " and "),
+    (r"\|\|", " or "),
+    (r"!(?!=)", " not "),
+    (r"\btrue\b", "True"),
+    (r"\bfalse\b", "False"),
+    (rf"{_CAPABILITY}\[0\]\s*(>=|<|==)\s*(\d+)", r"device.compute_capability \1 (\2, 0)"),
+    (rf"{_CAPABILITY}\s*(>=|<|==|>|<=)", r"device.compute_capability \1"),
+    (r"\b(\w+)\.is_contiguous\(\)", r"contiguous(\1)"),
+    (r"\b(\w+)\.(?:stride|strides)\((-?\d+)\)", r"stride(\1, \2)"),
+    (r"\b(\w+)\.dtype\s*(==|!=)\s*torch\.(\w+)", r"dtype(\1) \2 \3"),
+    (r"\bblockDim\.([xyz])\b", r"launch.block.\1"),
+    (r"\bgridDim\.([xyz])\b", r"launch.grid.\1"),
+)
+_MASK_OF_LOW_BITS = re.compile(r"\(?\s*(\w+)\s*&\s*(\d+)\s*\)?\s*==\s*0")
+
+
+def condition_of(guard: str, names: Collection[str]) -> str | None:
+    """The guard in the condition language, or None when it cannot be said there.
+
+    `C % 4 == 0 && n >= 512` gives `C % 4 == 0 and n >= 512`; `(C & 3) == 0` gives `C % 4 == 0`. `names` are the
+    kernel's parameters: a guard on anything else, such as a thread's own index, speaks of a thread, a condition of a
+    whole launch.
+    """
+    text = _MASK_OF_LOW_BITS.sub(_low_bits_as_modulus, " ".join(guard.split()))
+    for pattern, replacement in _REWRITES:
+        text = re.sub(pattern, replacement, text)
+    text = re.sub(r"\s+", " ", text).strip()
+    try:
+        tree = parse(text)
+    except ConditionError:
+        return None
+    if not any(facts_in(tree)) or not names_in(tree) <= set(names):
+        return None
+    return text
+
+
+def category_of(condition: str) -> Category:
+    """What a condition is about, by the facts that it names; the most telling fact decides."""
+    names = {fact.name for fact in facts_in(parse(condition))}
+    for prefix, category in _CATEGORY_BY_PREFIX:
+        if any(name.startswith(prefix) for name in names):
+            return category
+    return Category.SHAPE
+
+
+_CATEGORY_BY_PREFIX: tuple[tuple[str, Category], ...] = (
+    ("device.", Category.HARDWARE),
+    ("toolchain.", Category.HARDWARE),
+    ("dtype(", Category.DATA_TYPES),
+    ("align(", Category.STORAGE),
+    ("noalias(", Category.STORAGE),
+    ("stride(", Category.LAYOUT),
+    ("contiguous(", Category.LAYOUT),
+    ("launch.", Category.PIPELINE),
+)
+
+
+def _low_bits_as_modulus(match: re.Match[str]) -> str:
+    """`C & 3 == 0` is `C % 4 == 0` when the mask is one less than a power of two."""
+    modulus = int(match[2]) + 1
+    return f"{match[1]} % {modulus} == 0" if modulus & (modulus - 1) == 0 else match[0]

@@ -1,0 +1,91 @@
+"""Conditions that history learned late: a guard added after an optimisation is that optimisation's condition.
+
+Before the commit that adds the guard nothing said it; afterwards the code tests it itself. A guard that arrives
+together with an optimisation is the optimisation's own (`guard in code`); one that arrives alone conditions the step
+that it answers (`later fix`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from kernel_lineage.history.model import Commit, GuardSeen, Intent, Lineage, Transition, Version
+from kernel_lineage.learning.guard_conditions import category_of, condition_of
+from kernel_lineage.skills.card import Condition, ConditionKind, Origin
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedCondition:
+    """A condition of one transition, with the transition that taught it."""
+
+    transition: str
+    """The transition that the condition belongs to."""
+    mechanisms: tuple[str, ...]
+    """What that transition added."""
+    condition: Condition
+    guard: GuardSeen
+    taught_by: str
+    """The transition that added the guard; the same one when the guard came with the optimisation."""
+
+
+def conditions_from_guards(
+    lineage: Lineage,
+    commits: dict[str, Commit],
+    parameters_of: Callable[[Version], Collection[str]],
+) -> Iterator[LearnedCondition]:
+    """Every guard of a lineage that says a condition, in order of history.
+
+    `parameters_of` gives the names of a version's parameters, which are what a condition may speak of.
+    """
+    versions = {v.id: v for v in lineage.versions}
+    for position, teacher in enumerate(lineage.transitions):
+        if not teacher.guards_added:
+            continue
+        subject = _conditioned_by(teacher, lineage.transitions[:position])
+        if subject is None:
+            continue
+        names = parameters_of(versions[teacher.after])
+        for guard in teacher.guards_added:
+            expr = condition_of(guard.expr, names)
+            if expr is None:
+                continue
+            yield LearnedCondition(
+                transition=subject.id,
+                mechanisms=subject.added,
+                condition=Condition(
+                    kind=ConditionKind.VALIDITY,
+                    category=category_of(expr),
+                    expr=expr,
+                    reason=_reason(teacher, subject, commits),
+                    origin=Origin.GUARD if subject is teacher else Origin.LATER_FIX,
+                    evidence=_evidence(teacher, guard, versions[teacher.after], commits),
+                ),
+                guard=guard,
+                taught_by=teacher.id,
+            )
+
+
+def _conditioned_by(teacher: Transition, earlier: tuple[Transition, ...]) -> Transition | None:
+    """The transition that a guard belongs to: the answered one, the teacher itself, or the last optimisation."""
+    if teacher.answers is not None:
+        return next((t for t in earlier if t.id == teacher.answers), None)
+    if teacher.intent is Intent.OPTIMISATION and teacher.added:
+        return teacher
+    return next((t for t in reversed(earlier) if t.intent is Intent.OPTIMISATION and t.added), None)
+
+
+def _reason(teacher: Transition, subject: Transition, commits: dict[str, Commit]) -> str:
+    if subject is teacher:
+        return "The code takes this path only under the guard."
+    commit = commits.get(teacher.commit or "")
+    said = commit.body.strip().splitlines() if commit else []
+    return next(
+        (line.strip() for line in said if line.strip()), commit.subject if commit else teacher.because
+    )
+
+
+def _evidence(teacher: Transition, guard: GuardSeen, version: Version, commits: dict[str, Commit]) -> str:
+    commit = commits.get(teacher.commit or "")
+    where = f"{version.path}:{guard.line}"
+    return f"{commit.sha[:7]} “{commit.subject}”, {where}" if commit else where
