@@ -1,0 +1,164 @@
+"""Mined lineages, learned conditions and checks → what the report shows."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+
+from kernel_lineage.history.model import Commit, Lineage, Mined, Transition, Version
+from kernel_lineage.learning.later_guards import LearnedCondition
+from kernel_lineage.learning.version_checks import VersionCheck, step_check
+from kernel_lineage.report.view import (
+    AppliedView,
+    CheckView,
+    ConditionView,
+    DiffLine,
+    LineageView,
+    ReportView,
+    TransitionView,
+    VersionView,
+)
+from kernel_lineage.skills.conditions.parse import parse
+from kernel_lineage.skills.conditions.render import sentence
+
+_CONTEXT_LINES = 3
+_WORKING_TREE = "working tree"
+
+
+def build(
+    mined: Mined,
+    *,
+    read: Callable[[Version], str],
+    learned: Iterable[LearnedCondition] = (),
+    checks: Mapping[str, VersionCheck] | None = None,
+    effects: Mapping[str, str] | None = None,
+    device: str = "nothing was run",
+    applied: Sequence[AppliedView] = (),
+) -> ReportView:
+    """The report of one mining run.
+
+    `read` gives a version's text; `checks` go by version id, `effects` (in words) by transition id. Lineages of a
+    single version come last and without steps.
+    """
+    by_transition: dict[str, list[LearnedCondition]] = {}
+    for item in learned:
+        by_transition.setdefault(item.transition, []).append(item)
+    drawer = _Drawer(mined.commits, read, by_transition, checks or {}, effects or {})
+    ordered = sorted(mined.lineages, key=lambda lineage: -len(lineage.transitions))
+    transitions = [t for lineage in mined.lineages for t in lineage.transitions]
+    return ReportView(
+        repository=mined.repository,
+        head=(mined.head or "no commit")[:12],
+        device=device,
+        made=date.today().isoformat(),
+        counts=_counts(mined, transitions, by_transition, checks or {}),
+        lineages=tuple(drawer.lineage(lineage, i) for i, lineage in enumerate(ordered)),
+        applied=tuple(applied),
+        notes=tuple(f"Passed over: {count} × {reason}." for reason, count in sorted(mined.skipped.items())),
+    )
+
+
+def difference(before: str, after: str) -> tuple[DiffLine, ...]:
+    """The lines that differ, with a little context; files' headers left out."""
+    kinds = {"+": "added", "-": "removed", " ": "kept"}
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=_CONTEXT_LINES, lineterm="")
+    return tuple(
+        DiffLine(kinds[line[0]], line[1:])
+        for line in lines
+        if line[:1] in kinds and not line.startswith(("+++", "---"))
+    )
+
+
+class _Drawer:
+    """Draws one lineage after the other with the same surroundings."""
+
+    def __init__(
+        self,
+        commits: Mapping[str, Commit],
+        read: Callable[[Version], str],
+        learned: Mapping[str, list[LearnedCondition]],
+        checks: Mapping[str, VersionCheck],
+        effects: Mapping[str, str],
+    ) -> None:
+        self._commits, self._read = commits, read
+        self._learned, self._checks, self._effects = learned, checks, effects
+
+    def lineage(self, lineage: Lineage, position: int) -> LineageView:
+        labels = {v.id: f"v{i}" for i, v in enumerate(lineage.versions, 1)}
+        versions = {v.id: v for v in lineage.versions}
+        return LineageView(
+            anchor=f"lineage-{position}",
+            kernel=lineage.kernel,
+            language=lineage.language.value,
+            versions=tuple(self._version(v, labels[v.id]) for v in lineage.versions),
+            transitions=tuple(self._transition(t, versions, labels) for t in lineage.transitions),
+        )
+
+    def _version(self, version: Version, label: str) -> VersionView:
+        commit = self._commits.get(version.commit or "")
+        return VersionView(
+            label=f"{label} {version.symbol}"[:22],
+            place=f"{version.path}:{version.first_line}",
+            commit=commit.sha[:8] if commit else _WORKING_TREE,
+            date=commit.date[:10] if commit else "",
+            check=self._check_of(version),
+        )
+
+    def _check_of(self, version: Version) -> CheckView | None:
+        check = self._checks.get(version.id)
+        return CheckView(check.state.value, check.reason) if check else None
+
+    def _transition(
+        self, transition: Transition, versions: Mapping[str, Version], labels: Mapping[str, str]
+    ) -> TransitionView:
+        commit = self._commits.get(transition.commit or "")
+        before, after = versions[transition.before], versions[transition.after]
+        step = step_check(self._checks.get(before.id), self._checks.get(after.id))
+        return TransitionView(
+            subject=commit.subject if commit else _WORKING_TREE,
+            commit=commit.sha[:8] if commit else "",
+            author=commit.author if commit else "",
+            date=commit.date[:10] if commit else "",
+            kind=transition.kind.value,
+            intent=transition.intent.value,
+            because=transition.because,
+            added=transition.added,
+            removed=transition.removed,
+            compound=transition.compound,
+            risks=tuple(f"{risk.kind.replace('_', ' ')}: {risk.message}" for risk in transition.risk),
+            conditions=tuple(_condition(item) for item in self._learned.get(transition.id, ())),
+            before=f"{labels[before.id]} {before.symbol}",
+            after=f"{labels[after.id]} {after.symbol}",
+            check=CheckView(step[0].value, step[1]) if step else None,
+            effect=self._effects.get(transition.id, ""),
+            diff=difference(self._read(before), self._read(after)),
+        )
+
+
+def _condition(item: LearnedCondition) -> ConditionView:
+    condition = item.condition
+    return ConditionView(
+        expr=condition.expr,
+        sentence=sentence(parse(condition.expr)),
+        origin=condition.origin.value,
+        evidence=condition.evidence or "",
+    )
+
+
+def _counts(
+    mined: Mined,
+    transitions: Sequence[Transition],
+    learned: Mapping[str, list[LearnedCondition]],
+    checks: Mapping[str, VersionCheck],
+) -> tuple[tuple[str, str], ...]:
+    counts = [
+        (len(mined.lineages), "lineages"),
+        (sum(len(lineage.versions) for lineage in mined.lineages), "versions"),
+        (len(transitions), "transitions"),
+        (sum(bool(t.risk) for t in transitions), "with a risk"),
+        (sum(map(len, learned.values())), "conditions learned"),
+    ]
+    if checks:
+        counts.append((len(checks), "versions checked"))
+    return tuple((f"{number:,}", what) for number, what in counts)
