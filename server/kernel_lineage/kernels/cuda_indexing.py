@@ -1,0 +1,503 @@
+"""Which thread, block and loop an index of a CUDA C++ kernel moves with: the basis of every memory-access detector.
+
+An index is read as a linear form over *axes*: `x` and `y` (the thread's index), `lane` and `warp` (its place within
+and among warps), `block`, and `loop@N` (the loop whose text starts at byte N). A coefficient is a number, or the
+text of a symbol (`C`), or `?` when the form is not linear. This is a reading of the text as it is usually written:
+a variable is taken at its first value, and a name of unknown value as the same for all threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_syntax import Loop, Unit, Variable, bare, integer_of, operator_of, text_of
+
+Coefficient: TypeAlias = int | str
+Linear: TypeAlias = Mapping[str, Coefficient]
+
+_UNIFORM: Linear = {}
+_WARP_SIZES = frozenset({"32", "WARP_SIZE", "warpSize", "WARPSIZE", "warp_size", "kWarpSize", "32u"})
+_GROUP_RANKS: Mapping[str, Linear] = {
+    "thread_rank": {"lane": 1},
+    "meta_group_rank": {"warp": 1},
+    "group_index": {"block": 1},
+}
+_CASTS = frozenset({"reinterpret_cast", "static_cast", "const_cast"})
+_LOADS = frozenset({"__ldg", "__ldcs", "__ldca", "__ldcg", "__ldlu", "__ldcv"})
+_STORES = frozenset({"__stcs", "__stcg", "__stwb", "__stwt"})
+_PACKED_LOADS = frozenset({"load128", "load128cs", "load128cg"})
+_PACKED_STORES = frozenset({"store128", "store128cs", "store128cg"})
+
+
+def add(left: Linear, right: Linear, sign: int = 1) -> Linear:
+    """The sum of two forms."""
+    if not right:
+        return left
+    total = dict(left)
+    for axis, coefficient in right.items():
+        scaled = coefficient * sign if isinstance(coefficient, int) else coefficient
+        known = total.get(axis, 0)
+        if isinstance(known, int) and isinstance(scaled, int):
+            total[axis] = known + scaled
+        else:
+            total[axis] = scaled if known == 0 else "?"
+    return total
+
+
+def scale(form: Linear, factor: Coefficient) -> Linear:
+    """The form times a number or a symbol."""
+    if isinstance(factor, int):
+        return {
+            a: c * factor if isinstance(c, int) else c if factor == 1 else f"{c}*{factor}"
+            for a, c in form.items()
+        }
+    return {a: factor if c == 1 else f"{c}*{factor}" for a, c in form.items()}
+
+
+def lane_stride(form: Linear) -> Coefficient:
+    """How far apart two neighbouring threads of a warp are: 0 for the same element, 1 for neighbours, else a stride."""
+    x, lane = form.get("x", 0), form.get("lane", 0)
+    if x == 0:
+        return lane
+    return x if lane == 0 else "?"
+
+
+def loop_axis(loop: Loop) -> str:
+    """The axis that a loop's counter moves along."""
+    return f"loop@{loop.node.start_byte}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a pointer expression points: the array it comes from, and how far into it."""
+
+    root: str
+    offset: Linear
+    cast: str = ""
+    """The element type of a pointer cast on the way (`float4`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One load or store of an array element."""
+
+    node: Node
+    root: str
+    """The array or pointer it comes from: a parameter, a shared array, a local one."""
+    space: str
+    """`global`, `shared`, `local` (registers or stack) or `unknown`."""
+    index: Linear
+    """The whole element index, with the pointer's own offset."""
+    indices: tuple[Node, ...]
+    """The index expressions as written, one per dimension; empty for `*p` and for `load128(p)`."""
+    reads: bool
+    writes: bool
+    via: str = ""
+    """The function that does it (`__ldcs`, `load128`), "" for a plain expression."""
+    cast: str = ""
+
+
+@dataclass
+class Indexing:
+    """The accesses of one unit. Forms are worked out once per node."""
+
+    unit: Unit
+    _forms: dict[int, Linear] = field(default_factory=dict, repr=False)
+    _busy: set[str] = field(default_factory=set, repr=False)
+
+    @cached_property
+    def _values(self) -> dict[str, list[tuple[int, Node]]]:
+        values: dict[str, list[tuple[int, Node]]] = {}
+        for variable in self.unit.variables:
+            if variable.value is not None:
+                values.setdefault(variable.name, []).append((variable.start, variable.value))
+        declared = {variable.name for variable in self.unit.variables}
+        for node in self.unit.of("assignment_expression"):
+            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+            if left is None or right is None or left.type != "identifier" or operator_of(node) != "=":
+                continue
+            name = text_of(left)
+            if name not in values and (name not in declared or not self.unit.loops_around(node)):
+                values.setdefault(name, []).append((node.start_byte, right))
+        return values
+
+    @cached_property
+    def _counters(self) -> dict[str, list[Loop]]:
+        counters: dict[str, list[Loop]] = {}
+        for loop in self.unit.loops:
+            if loop.counter:
+                counters.setdefault(loop.counter, []).append(loop)
+        return counters
+
+    @cached_property
+    def _advances(self) -> dict[str, list[Node]]:
+        """`inp += row * C` outside loops: pointer name → what is added."""
+        advances: dict[str, list[Node]] = {}
+        for node in self.unit.of("assignment_expression"):
+            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+            if (
+                left is not None
+                and right is not None
+                and left.type == "identifier"
+                and operator_of(node) == "+="
+            ):
+                name = text_of(left)
+                if name in self.spaces and not self.unit.loops_around(node):
+                    advances.setdefault(name, []).append(right)
+        return advances
+
+    @cached_property
+    def spaces(self) -> dict[str, str]:
+        """Each array or pointer that is known by name → its memory space."""
+        spaces: dict[str, str] = {}
+        if self.unit.entry:
+            spaces = {p.name: "global" for p in self.unit.kernel.parameters if p.pointer}
+        for variable in self.unit.variables:
+            if variable.shared:
+                spaces[variable.name] = "shared"
+            elif variable.sizes:
+                spaces[variable.name] = "local"
+            elif variable.pointer or (variable.value is not None and self._is_address(variable.value)):
+                spaces.setdefault(variable.name, "pointer")
+        return spaces
+
+    @staticmethod
+    def _is_address(node: Node) -> bool:
+        value = bare(node)
+        return value is not None and value.type == "pointer_expression" and operator_of(value) == "&"
+
+    def value_of(self, name: str, before: int) -> Node | None:
+        """What a variable was given, at its latest declaration above a byte; None when that is not told."""
+        values = self._values.get(name)
+        if not values:
+            return None
+        earlier = [node for start, node in values if start <= before]
+        return earlier[-1] if earlier else values[0][1]
+
+    def form(self, node: Node | None) -> Linear:
+        """The linear form of an integer expression."""
+        node = bare(node)
+        if node is None:
+            return _UNIFORM
+        known = self._forms.get(node.id)
+        if known is None:
+            known = self._forms[node.id] = self._read_form(node)
+        return known
+
+    def _read_form(self, node: Node) -> Linear:
+        match node.type:
+            case "identifier":
+                return self._name_form(text_of(node), node)
+            case "field_expression":
+                return _builtin(text_of(node))
+            case "binary_expression":
+                return self._binary_form(node)
+            case "cast_expression":
+                return self.form(node.child_by_field_name("value"))
+            case "conditional_expression":
+                return self.form(node.child_by_field_name("consequence"))
+            case "call_expression":
+                return self._call_form(node)
+            case "subscript_expression":
+                return dict.fromkeys(self.place(node).offset, "?")
+        return _UNIFORM
+
+    def _name_form(self, name: str, at: Node) -> Linear:
+        if name in self._busy:
+            return _UNIFORM
+        self._busy.add(name)
+        try:
+            for loop in reversed(self._counters.get(name, ())):
+                if loop.node.start_byte <= at.start_byte < loop.node.end_byte:
+                    step = loop.step
+                    stride: Coefficient = int(step) if step.lstrip("-").isdigit() else step or "?"
+                    # A counter that strides over a block's or a warp's threads still visits neighbours in order.
+                    own = self.form(loop.start)
+                    return add(own, {loop_axis(loop): stride})
+            value = self.value_of(name, at.start_byte)
+            return self.form(value) if value is not None else _UNIFORM
+        finally:
+            self._busy.discard(name)
+
+    def _binary_form(self, node: Node) -> Linear:
+        left_node, right_node = node.child_by_field_name("left"), node.child_by_field_name("right")
+        left, right, operator = self.form(left_node), self.form(right_node), operator_of(node)
+        if operator == "+":
+            return add(left, right)
+        if operator == "-":
+            return add(left, right, -1)
+        if not left and not right:
+            return _UNIFORM
+        amount: Coefficient
+        if operator == "*":
+            if left and right:
+                return dict.fromkeys({*left, *right}, "?")
+            moving, still = (left, right_node) if left else (right, left_node)
+            number = integer_of(still)
+            return scale(moving, number if number is not None else text_of(still))
+        if operator == "<<" and left:
+            number = integer_of(right_node)
+            return scale(left, 1 << number if number is not None and number < 31 else "?")
+        if operator in ("/", ">>"):
+            return _divided(left, text_of(bare(right_node)), operator)
+        if operator in ("%", "&"):
+            return _remainder(left or right, text_of(bare(right_node)), operator)
+        amount = "?"
+        return dict.fromkeys({*left, *right}, amount)
+
+    def _call_form(self, node: Node) -> Linear:
+        function = node.child_by_field_name("function")
+        arguments = node.child_by_field_name("arguments")
+        if function is None or arguments is None:
+            return _UNIFORM
+        if function.type == "field_expression":
+            return self._group_form(
+                text_of(function.child_by_field_name("argument")),
+                text_of(function.child_by_field_name("field")),
+            )
+        forms = [self.form(a) for a in arguments.named_children]
+        return next((f for f in forms if f), _UNIFORM)
+
+    def _group_form(self, receiver: str, method: str) -> Linear:
+        form = _GROUP_RANKS.get(method, _UNIFORM)
+        if method == "thread_rank":
+            value = self.value_of(receiver, self.unit.node.end_byte)
+            kind = next((v.type for v in self.unit.variables if v.name == receiver), "")
+            written = text_of(value) + kind
+            if "grid" in written:
+                return {"x": 1, "block": "blockDim"}
+            if "thread_block" in written and "tile" not in written:
+                return {"x": 1}
+            if "this_thread_block" in written and "partition" not in written:
+                return {"x": 1}
+        return form
+
+    def place(self, node: Node | None) -> Place:
+        """Where an address expression, or the operand of a subscript, points."""
+        node = bare(node)
+        if node is None:
+            return Place("", _UNIFORM)
+        match node.type:
+            case "identifier":
+                return self._name_place(text_of(node), node)
+            case "subscript_expression":
+                inner = self.place(node.child_by_field_name("argument"))
+                offset = inner.offset
+                for index in _indices(node):
+                    # An outer index of `tile[row][col]` moves by a whole row: keep it apart from the last one.
+                    offset = add(scale(offset, "row") if _is_nested(node) else offset, self.form(index))
+                return Place(inner.root, offset, inner.cast)
+            case "pointer_expression":
+                return self.place(node.child_by_field_name("argument"))
+            case "binary_expression":
+                left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+                base = self.place(left)
+                if base.root:
+                    return Place(base.root, add(base.offset, self.form(right)), base.cast)
+                base = self.place(right)
+                return Place(base.root, add(base.offset, self.form(left)), base.cast)
+            case "cast_expression":
+                base = self.place(node.child_by_field_name("value"))
+                return Place(base.root, base.offset, _pointee(node.child_by_field_name("type")) or base.cast)
+            case "call_expression":
+                return self._call_place(node)
+            case "conditional_expression":
+                return self.place(node.child_by_field_name("consequence"))
+        return Place("", _UNIFORM)
+
+    def _name_place(self, name: str, at: Node) -> Place:
+        space = self.spaces.get(name)
+        if space is None:
+            return Place("", _UNIFORM)
+        if name in self._busy:
+            return Place(name, _UNIFORM)
+        self._busy.add(name)
+        try:
+            base = Place(name, _UNIFORM)
+            value = self.value_of(name, at.start_byte)
+            if space == "pointer" and value is not None:
+                found = self.place(value)
+                base = found if found.root else base
+            offset = base.offset
+            for advance in self._advances.get(name, ()):
+                if advance.start_byte < at.start_byte:
+                    offset = add(offset, self.form(advance))
+            return Place(base.root, offset, base.cast)
+        finally:
+            self._busy.discard(name)
+
+    def _call_place(self, node: Node) -> Place:
+        function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if function is None or arguments is None or not arguments.named_children:
+            return Place("", _UNIFORM)
+        if function.type == "template_function" and text_of(function.child_by_field_name("name")) in _CASTS:
+            base = self.place(arguments.named_children[0])
+            types = function.child_by_field_name("arguments")
+            described = (
+                next((c for c in types.named_children if c.type == "type_descriptor"), None)
+                if types
+                else None
+            )
+            return Place(base.root, base.offset, _pointee(described) or base.cast)
+        return Place("", _UNIFORM)
+
+    def space_of(self, root: str) -> str:
+        """The memory space of a root."""
+        space = self.spaces.get(root, "unknown")
+        return "unknown" if space == "pointer" else space
+
+    @cached_property
+    def accesses(self) -> tuple[Access, ...]:
+        """Every load and store, in the order of the text."""
+        written: dict[int, bool] = {}
+        for node in self.unit.of("assignment_expression"):
+            left = bare(node.child_by_field_name("left"))
+            if left is not None:
+                # The members of a vector (`v.x = …`) are written through the element.
+                while left is not None and left.type == "field_expression":
+                    left = bare(left.child_by_field_name("argument"))
+                if left is not None:
+                    written[left.id] = operator_of(node) != "="
+        for node in self.unit.of("update_expression"):
+            argument = bare(node.child_by_field_name("argument"))
+            if argument is not None:
+                written[argument.id] = True
+        found = [*self._subscripts(written), *self._dereferences(written), *self._through_calls()]
+        return tuple(sorted(found, key=lambda access: (access.node.start_byte, -access.node.end_byte)))
+
+    def _access(
+        self, node: Node, place: Place, indices: tuple[Node, ...], reads: bool, writes: bool, via: str
+    ) -> Access:
+        space = self.space_of(place.root)
+        return Access(node, place.root, space, place.offset, indices, reads, writes, via, place.cast)
+
+    def _subscripts(self, written: dict[int, bool]) -> list[Access]:
+        addressed = {
+            argument.id
+            for node in self.unit.of("pointer_expression")
+            if operator_of(node) == "&"
+            and (argument := bare(node.child_by_field_name("argument"))) is not None
+        }
+        inner = {
+            argument.id
+            for node in self.unit.of("subscript_expression")
+            if (argument := node.child_by_field_name("argument")) is not None
+        }
+        found = []
+        for node in self.unit.of("subscript_expression"):
+            if node.id in addressed or node.id in inner:
+                continue
+            place = self.place(node)
+            if place.root:
+                writes = node.id in written
+                reads = not writes or written[node.id]
+                found.append(self._access(node, place, _all_indices(node), reads, writes, ""))
+        return found
+
+    def _dereferences(self, written: dict[int, bool]) -> list[Access]:
+        found = []
+        for node in self.unit.of("pointer_expression"):
+            if operator_of(node) == "*":
+                place = self.place(node.child_by_field_name("argument"))
+                if place.root:
+                    writes = node.id in written
+                    found.append(self._access(node, place, (), not writes or written[node.id], writes, ""))
+        return found
+
+    def _through_calls(self) -> list[Access]:
+        found = []
+        for call in self.unit.calls:
+            loads = call.name in _LOADS or call.name in _PACKED_LOADS
+            stores = call.name in _STORES or call.name in _PACKED_STORES
+            if (loads or stores) and call.arguments:
+                place = self.place(call.arguments[0])
+                if place.root:
+                    packed = call.name in _PACKED_LOADS or call.name in _PACKED_STORES
+                    place = Place(place.root, place.offset, "packed" if packed else place.cast)
+                    found.append(self._access(call.node, place, (), loads, stores, call.name))
+        return found
+
+
+def _indices(node: Node) -> list[Node]:
+    listed = node.child_by_field_name("indices")
+    return [c for c in listed.named_children if c.type != "comment"] if listed is not None else []
+
+
+def _is_nested(node: Node) -> bool:
+    argument = node.child_by_field_name("argument")
+    return argument is not None and argument.type == "subscript_expression"
+
+
+def _all_indices(node: Node) -> tuple[Node, ...]:
+    argument = node.child_by_field_name("argument")
+    before = (
+        _all_indices(argument) if argument is not None and argument.type == "subscript_expression" else ()
+    )
+    return (*before, *_indices(node))
+
+
+def _pointee(described: Node | None) -> str:
+    if described is None or described.child_by_field_name("declarator") is None:
+        return ""
+    return text_of(described.child_by_field_name("type"))
+
+
+def _builtin(text: str) -> Linear:
+    match text:
+        case "threadIdx.x":
+            return {"x": 1}
+        case "threadIdx.y" | "threadIdx.z":
+            return {"y": 1}
+        case "blockIdx.x" | "blockIdx.y" | "blockIdx.z":
+            return {"block": 1}
+    return _UNIFORM
+
+
+def _divided(form: Linear, by: str, operator: str) -> Linear:
+    warps = by in _WARP_SIZES if operator == "/" else by == "5"
+    result: dict[str, Coefficient] = {}
+    for axis, coefficient in form.items():
+        if isinstance(coefficient, str) and (coefficient == by or coefficient.endswith("*" + by)):
+            result[axis] = coefficient[: -len(by) - 1] or 1  # (k * size) / size
+        elif axis == "x" and warps:
+            result["warp"] = coefficient
+        elif axis == "x" and (not by.isdigit() or int(by) >= 32):
+            result["slow"] = "?"  # changes less than once per warp
+        elif axis == "lane" and warps:
+            continue
+        else:
+            result[axis] = "?" if axis == "block" or axis.startswith("loop@") else "/" + by
+    return result
+
+
+def _remainder(form: Linear, by: str, operator: str) -> Linear:
+    lanes = (
+        by in _WARP_SIZES
+        if operator == "%"
+        else by in ("31", "0x1f", "0x1F", "WARP_SIZE - 1", "(WARP_SIZE - 1)")
+    )
+    result: dict[str, Coefficient] = {}
+    for axis, coefficient in form.items():
+        if axis == "x":
+            result["lane" if lanes else "x"] = coefficient
+        elif not lanes:
+            result[axis] = "?" if axis == "block" or axis.startswith("loop@") else coefficient
+    return result
+
+
+def indexing(unit: Unit) -> Indexing:
+    """The indexing of a unit, kept with it."""
+    kept = unit.derived.get("indexing")
+    if not isinstance(kept, Indexing):
+        kept = unit.derived["indexing"] = Indexing(unit)
+    return kept
+
+
+def shared_variables(unit: Unit) -> tuple[Variable, ...]:
+    """The arrays and scalars that a unit declares `__shared__`."""
+    return tuple(variable for variable in unit.variables if variable.shared)

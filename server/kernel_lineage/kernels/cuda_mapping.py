@@ -1,0 +1,202 @@
+"""How the threads of a CUDA C++ kernel share out rows and elements: what loops stride over, who owns a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_indexing import Access, Coefficient, indexing, lane_stride, loop_axis
+from kernel_lineage.kernels.cuda_syntax import Loop, Unit, bare, integer_of, operator_of, text_of
+
+_WARP_WORDS = (
+    "WARP_SIZE",
+    "warpSize",
+    "warp.size",
+    "warp.num_threads",
+    "tile.size",
+    "tile32.size",
+    "kWarpSize",
+)
+
+
+class Stride(StrEnum):
+    """What a loop's step covers in each round."""
+
+    GRID_THREADS = "the threads of the grid"
+    GRID_BLOCKS = "the blocks of the grid"
+    BLOCK = "the threads of a block"
+    WARP = "the threads of a warp"
+    ONE = "one element"
+    OTHER = "something else"
+
+
+def _written_out(unit: Unit, node: Node, depth: int = 0) -> str:
+    """The text of an expression with variables replaced by what they were given."""
+    node = bare(node) or node
+    if depth < 4:
+        if node.type == "identifier":
+            value = indexing(unit).value_of(text_of(node), node.start_byte)
+            return _written_out(unit, value, depth + 1) if value is not None else text_of(node)
+        if node.type in ("binary_expression", "cast_expression", "call_expression") and node.named_children:
+            return " ".join(_written_out(unit, child, depth + 1) for child in node.named_children)
+    return text_of(node)
+
+
+def stride_of(unit: Unit, loop: Loop) -> Stride:
+    """What a loop strides over. A start that moves with the thread tells threads from blocks."""
+    update = loop.update
+    if update is None or not loop.counter:
+        return Stride.OTHER
+    if loop.step == "1":
+        return Stride.ONE
+    amount = update.child_by_field_name("right")
+    if amount is None or operator_of(update) not in ("+=", "="):
+        return Stride.OTHER
+    written = _written_out(unit, amount)
+    start = indexing(unit).form(loop.start)
+    if (
+        "gridDim" in written
+        or "grid.size" in written
+        or "grid.num_threads" in written
+        or "num_blocks" in written
+    ):
+        by_threads = any(axis in start for axis in ("x", "y", "lane", "warp")) or "blockDim" in written
+        return Stride.GRID_THREADS if by_threads else Stride.GRID_BLOCKS
+    if "x" in start or "lane" in start or "y" in start:
+        if any(word in written for word in _WARP_WORDS) and "blockDim" not in written:
+            return Stride.WARP
+        if integer_of(amount) == 32 and "lane" in start:
+            return Stride.WARP
+        if written.strip() == "blockDim.x * gridDim.x":
+            return Stride.GRID_THREADS
+        return Stride.WARP if "lane" in start and "x" not in start else Stride.BLOCK
+    return Stride.OTHER
+
+
+def is_row_pitch(coefficient: Coefficient) -> bool:
+    """Whether a coefficient is the length of a row: a symbol that is not made of the launch's own sizes."""
+    if isinstance(coefficient, int) or coefficient == "?" or coefficient.startswith("/"):
+        return False
+    parts = coefficient.replace(" ", "").split("*")
+    return any(not part.isdigit() and not _is_launch_size(part) for part in parts)
+
+
+def _is_launch_size(part: str) -> bool:
+    plain = part.strip("()").lower().replace("_", "")
+    words = (
+        "blockdim",
+        "griddim",
+        "metagroupsize",
+        "::size",
+        "warpsize",
+        "numwarps",
+        "warpsperblock",
+        "sizeof",
+    )
+    return plain.startswith(words) or plain.endswith("::size") or any(word in plain for word in words)
+
+
+def is_contiguous(access: Access) -> bool:
+    """Whether neighbouring threads access neighbouring elements, or neighbouring packs of them."""
+    stride = lane_stride(access.index)
+    if stride == 1:
+        return True
+    if isinstance(stride, int):
+        return bool(access.cast) and stride in (2, 4, 8, 16)
+    return bool(access.cast) and stride.replace(" ", "").endswith("::size")
+
+
+def is_strided(access: Access) -> bool:
+    """Whether neighbouring threads access elements that are known to lie apart."""
+    stride = lane_stride(access.index)
+    if isinstance(stride, int):
+        return abs(stride) > 1 and not is_contiguous(access)
+    return stride != "?" and not stride.startswith("/") and not is_contiguous(access)
+
+
+def moves_along_loop(access: Access, loop: Loop) -> bool:
+    """Whether the index moves with a loop's counter."""
+    return loop_axis(loop) in access.index
+
+
+def innermost_loop(unit: Unit, access: Access) -> Loop | None:
+    """The innermost loop around an access whose counter its index moves with."""
+    moving = [loop for loop in unit.loops_around(access.node) if moves_along_loop(access, loop)]
+    return moving[-1] if moving else None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundsGuard:
+    """`if (i < n) { … }`, or `if (i >= n) return;`: what is compared, with what, and the `if`."""
+
+    index: Node
+    bound: Node
+    node: Node
+    leaves: bool
+    """Whether the guard returns where it fails, so that it holds for all that follows."""
+
+
+def bounds_guards(unit: Unit) -> tuple[BoundsGuard, ...]:
+    """The guards that compare something that moves with the thread or the block to a bound."""
+    kept = unit.derived.get("bounds_guards")
+    if not isinstance(kept, tuple):
+        kept = unit.derived["bounds_guards"] = tuple(_read_guards(unit))
+    return kept
+
+
+def _read_guards(unit: Unit) -> Iterator[BoundsGuard]:
+    reach = indexing(unit)
+    for node in unit.of("if_statement"):
+        clause = node.child_by_field_name("condition")
+        condition = clause.child_by_field_name("value") if clause is not None else None
+        consequence = node.child_by_field_name("consequence")
+        for comparison in _comparisons(condition):
+            left, right = comparison.child_by_field_name("left"), comparison.child_by_field_name("right")
+            operator = operator_of(comparison)
+            if left is None or right is None or operator not in ("<", "<=", ">", ">="):
+                continue
+            if operator in ("<", ">="):
+                index, bound = left, right
+            else:
+                index, bound = right, left
+            form = reach.form(index)
+            if any(axis in form for axis in ("x", "y", "lane", "warp", "block", "slow")) and not reach.form(
+                bound
+            ):
+                leaves = consequence is not None and _returns(consequence)
+                if leaves or operator in ("<", ">"):
+                    yield BoundsGuard(index, bound, node, leaves)
+
+
+def _comparisons(condition: Node | None) -> Iterator[Node]:
+    condition = bare(condition)
+    if condition is not None and condition.type == "binary_expression":
+        if operator_of(condition) in ("&&", "||"):
+            yield from _comparisons(condition.child_by_field_name("left"))
+            yield from _comparisons(condition.child_by_field_name("right"))
+        else:
+            yield condition
+
+
+def _returns(statement: Node) -> bool:
+    if statement.type == "return_statement":
+        return True
+    return any(child.type == "return_statement" for child in statement.named_children)
+
+
+def guard_of(unit: Unit, node: Node) -> BoundsGuard | None:
+    """The innermost guard that holds where a node is."""
+    holding = [
+        guard
+        for guard in bounds_guards(unit)
+        if (guard.leaves and guard.node.end_byte <= node.start_byte)
+        or (
+            not guard.leaves
+            and guard.node.start_byte < node.start_byte
+            and node.end_byte <= guard.node.end_byte
+        )
+    ]
+    return holding[-1] if holding else None

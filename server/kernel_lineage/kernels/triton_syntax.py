@@ -1,0 +1,383 @@
+"""The syntax of one Triton kernel, indexed once: what every detector and anchor pattern reads.
+
+The kernel and the `@triton.jit` functions that it reaches are its *units*. Where the file is broken, the kernel's own
+text is tried; where that is broken too, there is nothing to see, and no exception.
+
+Index expressions are read as linear forms over the axes `program` (the program's id), `arange` (a block of elements;
+`arange0` and `arange1` when it is spread over rows and columns) and `loop@N` (the loop on line N).
+"""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TypeAlias
+
+from kernel_lineage.kernels.source import Kernel, Language, Span
+
+Coefficient: TypeAlias = int | str
+Linear: TypeAlias = Mapping[str, Coefficient]
+
+_UNIFORM: Linear = {}
+_LOADS = frozenset({"load"})
+_STORES = frozenset({"store"})
+
+
+def dotted(node: ast.expr | None) -> str:
+    """`tl.math.rsqrt` for such an expression; the attribute alone for one of anything else (`.to` of a call)."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        base = dotted(node.value)
+        return f"{base}.{node.attr}" if base else node.attr
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class TritonCall:
+    """A call: `tl.load(p, mask=m)` has name `load`, qualified name `tl.load`."""
+
+    name: str
+    qualified: str
+    node: ast.Call
+
+    def keyword(self, name: str) -> ast.expr | None:
+        """The keyword argument of that name."""
+        return next((k.value for k in self.node.keywords if k.arg == name), None)
+
+    @property
+    def of_language(self) -> bool:
+        """Whether it is a function of `tl`, not a method or a function of the file."""
+        return self.qualified.startswith(("tl.", "triton.language.", "language."))
+
+
+@dataclass
+class TritonUnit:
+    """One function of a kernel: the kernel itself (`entry`) or a jit function that it reaches."""
+
+    name: str
+    function: ast.FunctionDef
+    entry: bool
+    first_byte: int
+    """Of the line on which `line_offset` counts."""
+    first_line: int
+    text: bytes = field(repr=False)
+    """The file's text from `first_byte` on, as far as the function goes."""
+    indent: int = 0
+    """How many bytes were taken off the front of each line before it was parsed."""
+    lines_from_one: bool = False
+    """Whether the tree counts lines from the start of `text`, not of the file."""
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        starts, at = [0], self.text.find(b"\n")
+        while at != -1:
+            starts.append(at + 1)
+            at = self.text.find(b"\n", at + 1)
+        return starts
+
+    def span(self, node: ast.AST) -> Span:
+        """The span of a node in the file."""
+        first, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", None)
+        last = first if last is None else last
+        shift = self.first_line - 1 if self.lines_from_one else 0
+        start = self._byte(first + shift, getattr(node, "col_offset", 0))
+        end = self._byte(last + shift, getattr(node, "end_col_offset", 0) or 0)
+        return Span(start, max(start, end), first + shift, last + shift)
+
+    def _byte(self, line: int, column: int) -> int:
+        at = min(max(line - self.first_line, 0), len(self._line_starts) - 1)
+        return self.first_byte + self._line_starts[at] + self.indent + column
+
+    @cached_property
+    def nodes(self) -> dict[type[ast.AST], list[ast.AST]]:
+        """Every node by its type, in the order of the text; decorators and defaults aside."""
+        nodes: dict[type[ast.AST], list[ast.AST]] = {}
+        waiting: list[ast.AST] = list(reversed(self.function.body))
+        while waiting:
+            node = waiting.pop()
+            nodes.setdefault(type(node), []).append(node)
+            waiting.extend(reversed(list(ast.iter_child_nodes(node))))
+        return nodes
+
+    @cached_property
+    def calls(self) -> tuple[TritonCall, ...]:
+        """Every call."""
+        found = []
+        for node in self.nodes.get(ast.Call, ()):
+            if isinstance(node, ast.Call):
+                qualified = dotted(node.func)
+                found.append(TritonCall(qualified.rpartition(".")[2], qualified, node))
+        return tuple(found)
+
+    def called(self, *names: str) -> Iterator[TritonCall]:
+        """The calls of these names."""
+        return (call for call in self.calls if call.name in names)
+
+    @cached_property
+    def loops(self) -> tuple[ast.For | ast.While, ...]:
+        """Every loop, outer before inner."""
+        found = [*self.nodes.get(ast.For, ()), *self.nodes.get(ast.While, ())]
+        return tuple(sorted((n for n in found if isinstance(n, ast.For | ast.While)), key=lambda n: n.lineno))
+
+    def loops_around(self, node: ast.AST) -> tuple[ast.For | ast.While, ...]:
+        """The loops whose body contains a node, outermost first."""
+        line = getattr(node, "lineno", 0)
+        return tuple(loop for loop in self.loops if loop.lineno < line <= (loop.end_lineno or 0))
+
+    @cached_property
+    def assignments(self) -> dict[str, list[tuple[int, ast.expr]]]:
+        """Name → line and value of every plain assignment to it."""
+        values: dict[str, list[tuple[int, ast.expr]]] = {}
+        for node in self.nodes.get(ast.Assign, ()):
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        values.setdefault(target.id, []).append((node.lineno, node.value))
+        return values
+
+    @cached_property
+    def advances(self) -> dict[str, list[tuple[int, ast.expr]]]:
+        """Name → line and amount of every `+=`."""
+        values: dict[str, list[tuple[int, ast.expr]]] = {}
+        for node in self.nodes.get(ast.AugAssign, ()):
+            if (
+                isinstance(node, ast.AugAssign)
+                and isinstance(node.target, ast.Name)
+                and isinstance(node.op, ast.Add)
+            ):
+                values.setdefault(node.target.id, []).append((node.lineno, node.value))
+        return values
+
+    def value_of(self, name: str, before: int) -> tuple[int, ast.expr] | None:
+        """The latest value assigned to a name above a line."""
+        earlier = [pair for pair in self.assignments.get(name, ()) if pair[0] < before]
+        return earlier[-1] if earlier else None
+
+    @cached_property
+    def parameters(self) -> frozenset[str]:
+        """The names of the function's parameters."""
+        arguments = self.function.args
+        return frozenset(a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+
+    def form(self, node: ast.expr, depth: int = 0) -> Linear:
+        """The linear form of an index or address expression; `pointer:NAME` is an axis for each parameter in it."""
+        if depth > 24:
+            return _UNIFORM
+        match node:
+            case ast.Name():
+                return self._name_form(node, depth)
+            case ast.BinOp(left, ast.Add() | ast.Sub(), right):
+                return _sum(self.form(left, depth + 1), self.form(right, depth + 1))
+            case ast.BinOp(left, ast.Mult(), right):
+                return self._product(left, right, depth)
+            case ast.BinOp(left, _, right):
+                return dict.fromkeys({*self.form(left, depth + 1), *self.form(right, depth + 1)}, "?")
+            case ast.Subscript(value, index):
+                return _spread(self.form(value, depth + 1), index)
+            case ast.Call():
+                return self._call_form(node, depth)
+        return _UNIFORM
+
+    def _name_form(self, node: ast.Name, depth: int) -> Linear:
+        form: Linear = {"pointer:" + node.id: 1} if node.id in self.parameters else _UNIFORM
+        for loop in self.loops_around(node):
+            if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) and loop.target.id == node.id:
+                start = loop.iter.args[0] if isinstance(loop.iter, ast.Call) and loop.iter.args else None
+                own = self.form(start, depth + 1) if start is not None else _UNIFORM
+                return _sum(
+                    {a: c for a, c in own.items() if not a.startswith("pointer:")}, {f"loop@{loop.lineno}": 1}
+                )
+        value = self.value_of(node.id, node.lineno)
+        if value is not None:
+            form = self.form(value[1], depth + 1)
+        for line, amount in self.advances.get(node.id, ()):
+            if line < node.lineno and (value is None or value[0] < line):
+                form = _sum(form, self.form(amount, depth + 1))
+        return form
+
+    def _product(self, left: ast.expr, right: ast.expr, depth: int) -> Linear:
+        first, second = _moving(self.form(left, depth + 1)), _moving(self.form(right, depth + 1))
+        if first and second:
+            return dict.fromkeys({*first, *second}, "?")
+        moving, still = (first, right) if first else (second, left)
+        factor: Coefficient = (
+            still.value if isinstance(still, ast.Constant) and type(still.value) is int else ""
+        )
+        factor = factor if factor != "" else (dotted(still) or "?")
+        return {axis: factor if c == 1 else f"{c}*{factor}" for axis, c in moving.items()}
+
+    def _call_form(self, node: ast.Call, depth: int) -> Linear:
+        name = dotted(node.func).rpartition(".")[2]
+        if name == "program_id":
+            return {"program": 1}
+        if name == "arange":
+            return {"arange": 1}
+        if name in _LOADS:
+            return dict.fromkeys(_moving(self.form(node.args[0], depth + 1)), "?") if node.args else _UNIFORM
+        if isinstance(node.func, ast.Attribute) and name in ("to", "cast"):
+            return self.form(node.func.value, depth + 1)
+        if name in ("max_contiguous", "multiple_of", "cast", "minimum", "where", "maximum"):
+            forms = [self.form(a, depth + 1) for a in node.args]
+            return next((f for f in forms if _moving(f)), _UNIFORM)
+        return _UNIFORM
+
+    def loads(self) -> Iterator[TritonCall]:
+        """Every `tl.load`."""
+        return (c for c in self.called("load") if c.of_language and c.node.args)
+
+    def stores(self) -> Iterator[TritonCall]:
+        """Every `tl.store`."""
+        return (c for c in self.called("store") if c.of_language and c.node.args)
+
+
+def _moving(form: Linear) -> Linear:
+    return {axis: c for axis, c in form.items() if not axis.startswith("pointer:")}
+
+
+def _sum(left: Linear, right: Linear) -> Linear:
+    total = dict(left)
+    for axis, coefficient in right.items():
+        known = total.get(axis, 0)
+        if isinstance(known, int) and isinstance(coefficient, int):
+            total[axis] = known + coefficient
+        else:
+            total[axis] = coefficient if known == 0 else "?"
+    return total
+
+
+def _spread(form: Linear, index: ast.expr) -> Linear:
+    """`rows[:, None]` varies along axis 0, `cols[None, :]` along axis 1."""
+    if "arange" not in form or not isinstance(index, ast.Tuple) or not index.elts:
+        return form
+    first = index.elts[0]
+    axis = "arange1" if isinstance(first, ast.Constant) and first.value is None else "arange0"
+    return {axis if a == "arange" else a: c for a, c in form.items()}
+
+
+def pointer_of(form: Linear) -> str:
+    """The parameter that an address comes from, "" when there is none or more than one."""
+    names = [
+        axis.removeprefix("pointer:") for axis, c in form.items() if axis.startswith("pointer:") and c == 1
+    ]
+    pointers = [n for n in names if n.lower().endswith(("ptr", "_ptr"))] or names
+    return pointers[0] if pointers else ""
+
+
+@dataclass
+class TritonSyntax:
+    """All units of one kernel, the kernel first."""
+
+    kernel: Kernel
+    units: tuple[TritonUnit, ...]
+
+    @property
+    def entry(self) -> TritonUnit:
+        """The kernel itself."""
+        return self.units[0]
+
+    def calls(self, *names: str) -> Iterator[tuple[TritonUnit, TritonCall]]:
+        """The calls of these names in all units."""
+        for unit in self.units:
+            for call in unit.called(*names):
+                yield unit, call
+
+
+@lru_cache(maxsize=512)
+def _parsed(text: str) -> ast.FunctionDef | None:
+    try:
+        tree = ast.parse(text)
+    except (
+        SyntaxError,
+        ValueError,
+        RecursionError,
+        MemoryError,
+    ):  # what `ast.parse` documents for text it cannot read
+        return None
+    return next((node for node in tree.body if isinstance(node, ast.FunctionDef)), None)
+
+
+def _unit_of_text(name: str, span: Span, text: str, source: bytes | None, entry: bool) -> TritonUnit | None:
+    start = source.rfind(b"\n", 0, span.start) + 1 if source is not None else span.start
+    data = source[start : span.end] if source is not None else text.encode()
+    whole = data.decode("utf-8", "replace")
+    function = _parsed(textwrap.dedent(whole))
+    if function is None:
+        return None
+    indent = len(whole) - len(whole.lstrip(" \t"))
+    return TritonUnit(name, function, entry, start, span.first_line, data, indent, lines_from_one=True)
+
+
+def _read(kernel: Kernel) -> TritonSyntax | None:
+    data = kernel.source.data if kernel.source is not None else None
+    entry: TritonUnit | None
+    if kernel.function is not None and data is not None:
+        start = data.rfind(b"\n", 0, kernel.span.start) + 1
+        text = data[start : kernel.span.end]
+        entry = TritonUnit(kernel.name, kernel.function, True, start, kernel.span.first_line, text)
+    else:
+        entry = _unit_of_text(kernel.name, kernel.span, kernel.text, data, True)
+    if entry is None:
+        return None
+    units = [entry]
+    if kernel.source is not None and kernel.device_functions:
+        for function in kernel.source.device_functions:
+            if function.name in kernel.device_functions:
+                unit = _unit_of_text(function.name, function.span, function.text, data, False)
+                if unit is not None:
+                    units.append(unit)
+    return TritonSyntax(kernel, tuple(units))
+
+
+_latest: tuple[Kernel, TritonSyntax | None] | None = None
+
+
+def triton_syntax(kernel: Kernel) -> TritonSyntax | None:
+    """The indexed syntax of a kernel; None when it is not Triton or cannot be parsed. The latest kernel's is kept."""
+    global _latest
+    if kernel.language is not Language.TRITON:
+        return None
+    latest = _latest
+    if latest is not None and latest[0] is kernel:
+        return latest[1]
+    syntax = _read(kernel)
+    _latest = (kernel, syntax)
+    return syntax
+
+
+def range_arguments(loop: ast.For) -> tuple[ast.expr | None, ast.expr | None, ast.expr | None]:
+    """Start, stop and step of a loop over `range`, `tl.range` or `tl.static_range`; None for what is not given."""
+    if not isinstance(loop.iter, ast.Call) or dotted(loop.iter.func).rpartition(".")[2] not in (
+        "range",
+        "static_range",
+    ):
+        return None, None, None
+    match loop.iter.args:
+        case [stop]:
+            return None, stop, None
+        case [start, stop]:
+            return start, stop, None
+        case [start, stop, step, *_]:
+            return start, stop, step
+    return None, None, None
+
+
+def program_step(unit: TritonUnit, loop: ast.For) -> str:
+    """`programs` for a loop that steps by the number of programs, `elements` for that times a block, else ``."""
+    start, _, step = range_arguments(loop)
+    if start is None or step is None or "program" not in unit.form(start):
+        return ""
+    named = [n for n in ast.walk(step) if isinstance(n, ast.Name | ast.Call)]
+    counts = False
+    for node in named:
+        value = unit.value_of(node.id, loop.lineno) if isinstance(node, ast.Name) else None
+        counts = counts or any(
+            isinstance(n, ast.Call) and dotted(n.func).endswith("num_programs")
+            for n in ast.walk(value[1] if value is not None else node)
+        )
+    if isinstance(step, ast.Name | ast.Call):
+        return "programs" if counts or unit.form(start).get("program") == 1 else ""
+    return "elements" if counts else ""
