@@ -1,0 +1,116 @@
+"""One block, or one Triton program, works on each row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_mapping import Stride, innermost_loop, is_contiguous, is_row_pitch, stride_of
+from kernel_lineage.kernels.cuda_syntax import cuda_syntax
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
+
+ID = "block_per_row"
+
+_OTHER_OWNERS = ("warp", "y", "slow")
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    syntax = cuda_syntax(kernel)
+    if syntax is not None:
+        unit = syntax.entry
+        for access in indexing(unit).accesses:
+            form = access.index
+            if (
+                access.space != "global"
+                or not is_row_pitch(form.get("block", 0))
+                or not is_contiguous(access)
+            ):
+                continue
+            loop = innermost_loop(unit, access)
+            owned = not any(
+                is_row_pitch(form.get(axis, 0)) or form.get(axis) == "?" for axis in _OTHER_OWNERS
+            )
+            if owned and loop is not None and stride_of(unit, loop) in (Stride.BLOCK, Stride.WARP):
+                yield seen(ID, access.node, f"a block strides along its row of {access.root}")
+                return
+    python = triton_syntax(kernel)
+    if python is not None:
+        yield from _detect_triton(python.entry, kernel)
+
+
+def _detect_triton(unit: TritonUnit, kernel: Kernel) -> Iterator[Site]:
+    constants = {p.name for p in kernel.parameters if p.constexpr}
+    for call in (*unit.loads(), *unit.stores()):
+        form = unit.form(call.node.args[0])
+        pitch = form.get("program", 0)
+        if not isinstance(pitch, str) or pitch == "?" or form.get("arange", form.get("arange1")) != 1:
+            continue
+        if "arange0" not in form and not all(
+            part in constants or part.isdigit() for part in pitch.split("*")
+        ):
+            yield seen_in(
+                ID, unit, call.node, f"a program works on its row of {pointer_of(form) or 'the tensor'}"
+            )
+            return
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Block per row",
+    direction=Direction.PARALLEL_MAPPING,
+    summary="Gives each row to one block (or program), whose threads read it side by side.",
+    looks_for="Row offsets that move with the block's index, and loops that stride over the block's threads.",
+    detect=_detect,
+    languages=BOTH,
+    conditions=(
+        TypicalCondition(
+            "C >= 1024", "profit", "shape", "Short rows leave most threads of a block without work."
+        ),
+        TypicalCondition(
+            "launch.block.x % 32 == 0", "validity", "shape", "Reductions of a row need whole warps."
+        ),
+        TypicalCondition(
+            "N >= device.sms", "profit", "hardware", "Fewer rows than processors leave some idle."
+        ),
+    ),
+    present=(
+        cuda("""
+            __global__ void scale_rows(float* out, const float* inp, int C) {
+                int row = blockIdx.x;
+                const float* x = inp + row * C;
+                for (int i = threadIdx.x; i < C; i += blockDim.x) { out[row * C + i] = 2.0f * x[i]; }
+            }
+            """),
+        triton("""
+            @triton.jit
+            def scale_rows(X, Y, stride, n, BLOCK: tl.constexpr):
+                row = tl.program_id(0)
+                offs = tl.arange(0, BLOCK)
+                x = tl.load(X + row * stride + offs, mask=offs < n)
+                tl.store(Y + row * stride + offs, 2 * x, mask=offs < n)
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void scale_rows(float* out, const float* inp, int N, int C) {
+                int row = blockIdx.x * blockDim.x + threadIdx.x;
+                if (row < N) { for (int i = 0; i < C; i++) { out[row * C + i] = 2.0f * inp[row * C + i]; } }
+            }
+            """),
+        cuda("""
+            __global__ void scale_all(float* out, const float* inp, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) { out[i] = 2.0f * inp[i]; }
+            }
+            """),
+        triton("""
+            @triton.jit
+            def scale_all(X, Y, n, BLOCK: tl.constexpr):
+                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+                tl.store(Y + offs, 2 * tl.load(X + offs, mask=offs < n), mask=offs < n)
+            """),
+    ),
+)

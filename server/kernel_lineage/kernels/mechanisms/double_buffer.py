@@ -1,0 +1,197 @@
+"""Two or more buffers in turn: one is filled while the other is used."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_indexing import indexing, shared_variables
+from kernel_lineage.kernels.cuda_syntax import Unit, bare, cuda_syntax, integer_of, operator_of, text_of
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_syntax import TritonUnit, triton_syntax
+
+ID = "double_buffer"
+
+
+def _toggled(unit: Unit) -> set[str]:
+    """The variables that are switched between buffers: `b ^= 1`, `b = 1 - b`, `b = (b + 1) % STAGES`."""
+    names = set()
+    for node in unit.of("assignment_expression"):
+        left, right = node.child_by_field_name("left"), bare(node.child_by_field_name("right"))
+        if left is None or right is None or not unit.loops_around(node):
+            continue
+        if operator_of(node) == "^=" or (operator_of(node) == "=" and _switches(right, text_of(left))):
+            names.add(text_of(left))
+    return names
+
+
+def _switches(value: Node, name: str) -> bool:
+    if value.type != "binary_expression":
+        return value.type == "unary_expression" and operator_of(value) == "!" and name in text_of(value)
+    left, right = bare(value.child_by_field_name("left")), bare(value.child_by_field_name("right"))
+    if operator_of(value) in ("^", "-"):
+        return name in (text_of(left), text_of(right)) and 1 in (integer_of(left), integer_of(right))
+    if operator_of(value) in ("%", "&") and left is not None and left.type == "binary_expression":
+        return text_of(left.child_by_field_name("left")) == name
+    return False
+
+
+def _takes_turns(index: Node, unit: Unit, toggled: set[str]) -> bool:
+    expression = bare(index)
+    if expression is None:
+        return False
+    if expression.type == "identifier" and text_of(expression) not in toggled:
+        value = bare(indexing(unit).value_of(text_of(expression), expression.start_byte))
+        expression = value if value is not None else expression
+    if expression.type == "identifier":
+        return text_of(expression) in toggled
+    if expression.type != "binary_expression":
+        return False
+    form = indexing(unit).form(expression)
+    turning = operator_of(expression) in ("%", "&", "^", "-") and any(
+        axis.startswith("loop@") for axis in form
+    )
+    own = any(text_of(bare(expression.child_by_field_name(side))) in toggled for side in ("left", "right"))
+    return (turning or own) and not any(axis in form for axis in ("x", "lane", "warp"))
+
+
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    buffers = {v.name for v in shared_variables(unit) if len(v.sizes) >= 2}
+    if not buffers:
+        return
+    toggled = _toggled(unit)
+    for node in unit.of("subscript_expression"):
+        base, listed = node.child_by_field_name("argument"), node.child_by_field_name("indices")
+        first = next(iter(listed.named_children), None) if listed is not None else None
+        if first is not None and text_of(base) in buffers and _takes_turns(first, unit, toggled):
+            yield seen(ID, node, f"the halves of {text_of(base)} take turns")
+            return
+
+
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    for loop in unit.loops:
+        assigned: dict[str, ast.Assign] = {}
+        for node in loop.body:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                handed_on = isinstance(node.value, ast.Name) and node.value.id in assigned
+                if (
+                    isinstance(node.value, ast.Name)
+                    and handed_on
+                    and _read_before(loop, node.targets[0].id, node)
+                ):
+                    loaded = assigned[node.value.id]
+                    yield seen_in(ID, unit, loaded, f"{node.value.id} is loaded one round ahead")
+                    return
+                if any(call.node in ast.walk(node.value) for call in unit.loads()):
+                    assigned[node.targets[0].id] = node
+
+
+def _read_before(loop: ast.For | ast.While, name: str, end: ast.Assign) -> bool:
+    return any(
+        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and n.lineno < end.lineno
+        for statement in loop.body
+        for n in ast.walk(statement)
+    )
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    syntax = cuda_syntax(kernel)
+    for unit in syntax.units if syntax is not None else ():
+        yield from _detect_cuda(unit)
+    python = triton_syntax(kernel)
+    for triton_unit in python.units if python is not None else ():
+        yield from _detect_triton(triton_unit)
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Double buffer",
+    direction=Direction.LATENCY_HIDING,
+    summary="Fills one buffer while the other is used, so that loading and computing overlap.",
+    looks_for="Shared arrays whose first index switches each round, and Triton loads made one round ahead.",
+    detect=_detect,
+    languages=BOTH,
+    conditions=(
+        TypicalCondition(
+            "launch.shared_bytes <= device.shared_bytes_per_block",
+            "validity",
+            "hardware",
+            "Two buffers take twice the room.",
+        ),
+        TypicalCondition(
+            "K >= 128", "profit", "shape", "With one or two rounds there is nothing to overlap."
+        ),
+    ),
+    present=(
+        cuda("""
+            __global__ void stage(float* out, const float* inp, int rounds) {
+                __shared__ float tile[2][256];
+                int now = 0;
+                tile[now][threadIdx.x] = inp[threadIdx.x];
+                for (int r = 1; r < rounds; r++) {
+                    __syncthreads();
+                    tile[now ^ 1][threadIdx.x] = inp[r * 256 + threadIdx.x];
+                    out[threadIdx.x] += tile[now][255 - threadIdx.x];
+                    now ^= 1;
+                }
+            }
+            """),
+        cuda("""
+            __global__ void stage(float* out, const float* inp, int rounds) {
+                __shared__ float tile[3][256];
+                for (int r = 0; r < rounds; r++) {
+                    tile[r % 3][threadIdx.x] = inp[r * 256 + threadIdx.x];
+                    __syncthreads();
+                    out[threadIdx.x] += tile[r % 3][255 - threadIdx.x];
+                }
+            }
+            """),
+        triton("""
+            @triton.jit
+            def total(X, Y, n, BLOCK: tl.constexpr):
+                offs = tl.arange(0, BLOCK)
+                acc = tl.zeros([BLOCK], dtype=tl.float32)
+                x = tl.load(X + offs)
+                for start in range(BLOCK, n, BLOCK):
+                    ahead = tl.load(X + start + offs)
+                    acc += x
+                    x = ahead
+                tl.store(Y + offs, acc + x)
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void turn(float* out, const float* inp, int n) {
+                __shared__ float tile[2][256];
+                tile[threadIdx.x % 2][threadIdx.x] = inp[threadIdx.x];
+                __syncthreads();
+                out[threadIdx.x] = tile[0][threadIdx.x] + tile[1][threadIdx.x];
+            }
+            """),
+        cuda("""
+            __global__ void stage(float* out, const float* inp, int rounds) {
+                __shared__ float tile[256];  // double buffer: tile[2][256]
+                for (int r = 0; r < rounds; r++) {
+                    tile[threadIdx.x] = inp[r * 256 + threadIdx.x];
+                    __syncthreads();
+                    out[threadIdx.x] += tile[255 - threadIdx.x];
+                    __syncthreads();
+                }
+            }
+            """),
+        triton("""
+            @triton.jit
+            def total(X, Y, n, BLOCK: tl.constexpr):
+                offs = tl.arange(0, BLOCK)
+                acc = tl.zeros([BLOCK], dtype=tl.float32)
+                for start in range(0, n, BLOCK):
+                    x = tl.load(X + start + offs)
+                    acc += x
+                tl.store(Y + offs, acc)
+            """),
+    ),
+)

@@ -1,0 +1,95 @@
+"""Approximate intrinsics in place of the exact functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.cuda_syntax import cuda_syntax
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_syntax import triton_syntax
+
+ID = "fast_math"
+
+_CUDA = (
+    "__expf", "__exp10f", "__logf", "__log2f", "__log10f", "__sinf", "__cosf", "__tanf", "__tanhf", "__powf",
+    "__fdividef", "__frcp_rn", "__frsqrt_rn", "__saturatef", "rsqrtf", "exp2f", "h2exp", "hexp", "h2rsqrt", "hrsqrt",
+)  # fmt: skip
+_PTX = ("ex2.approx", "lg2.approx", "rsqrt.approx", "rcp.approx", "tanh.approx", "sin.approx", "cos.approx")
+_TRITON = (
+    "rsqrt", "exp2", "fast_expf", "fast_logf", "fast_sinf", "fast_cosf", "fast_tanhf", "fast_dividef", "fdiv",
+    "fast_powf", "div_rn_ftz",
+)  # fmt: skip
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    syntax = cuda_syntax(kernel)
+    if syntax is not None:
+        for call in syntax.calls(*_CUDA):
+            yield seen(ID, call.node, f"{call.name} is a fast approximation")
+        for unit in syntax.units:
+            for code, node in unit.assembly:
+                if any(instruction in code for instruction in _PTX):
+                    yield seen(ID, node, "inline PTX uses an approximate instruction")
+    python = triton_syntax(kernel)
+    if python is not None:
+        for triton_unit, triton_call in python.calls(*_TRITON):
+            yield seen_in(ID, triton_unit, triton_call.node, f"{triton_call.qualified} is a fast path")
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Fast math",
+    direction=Direction.INSTRUCTION_THROUGHPUT,
+    summary="Uses the special function units' approximations instead of longer exact sequences.",
+    looks_for="`__expf`, `__fdividef`, `rsqrtf`, approximate PTX; Triton's `exp2`, `rsqrt` and `fast_*`.",
+    detect=_detect,
+    languages=BOTH,
+    conditions=(
+        TypicalCondition(
+            "dtype(x) in ('float32', 'float16', 'bfloat16')",
+            "validity",
+            "data types",
+            "The approximations have single precision at most.",
+        ),
+        TypicalCondition(
+            'profile.bound == "compute"', "profit", "pipeline", "Memory-bound kernels hide the cost."
+        ),
+    ),
+    present=(
+        cuda("""
+            __global__ void soft(float* out, const float* inp) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                out[i] = __expf(inp[i]);
+            }
+            """),
+        cuda("""
+            __device__ float inverse_norm(float v) { return rsqrtf(v + 1e-5f); }
+            __global__ void norm(float* out, const float* inp) { out[threadIdx.x] = inverse_norm(inp[threadIdx.x]); }
+            """),
+        triton("""
+            @triton.jit
+            def norm(X, Y, BLOCK: tl.constexpr):
+                offs = tl.arange(0, BLOCK)
+                tl.store(Y + offs, tl.math.rsqrt(tl.load(X + offs)))
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void soft(float* out, const float* inp) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                out[i] = expf(inp[i]) / sqrtf(inp[i]);  // __expf is less exact
+            }
+            """),
+        cuda("""
+            __global__ void soft(float* out, const float* rsqrtf) { out[threadIdx.x] = rsqrtf[threadIdx.x]; }
+            """),
+        triton("""
+            @triton.jit
+            def soft(X, Y, BLOCK: tl.constexpr):
+                offs = tl.arange(0, BLOCK)
+                tl.store(Y + offs, tl.exp(tl.load(X + offs)))
+            """),
+    ),
+)

@@ -1,0 +1,62 @@
+"""A promise about the block size that lets the compiler spend registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen_on
+from kernel_lineage.kernels.source import Kernel
+
+ID = "launch_bounds"
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    if "launch_bounds" in kernel.attributes:
+        yield seen_on(ID, kernel, f"__launch_bounds__({kernel.attributes['launch_bounds']})")
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Launch bounds",
+    direction=Direction.LAUNCH,
+    summary="Tells the compiler the largest block, so that it can trade registers per thread against blocks per SM.",
+    looks_for="`__launch_bounds__` on the kernel.",
+    detect=_detect,
+    languages=CUDA_ONLY,
+    conditions=(
+        TypicalCondition(
+            "launch.block.x * launch.block.y * launch.block.z <= 1024",
+            "validity",
+            "hardware",
+            "A larger block than promised does not launch.",
+        ),
+        TypicalCondition("kernel.spills == 0", "profit", "pipeline", "Too tight a bound spills registers."),
+    ),
+    present=(
+        cuda("""
+            __global__ void __launch_bounds__(256) fill(float* out, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) { out[i] = 1.0f; }
+            }
+            """),
+        cuda("""
+            template <typename T>
+            __global__ void __launch_bounds__(128, 4) fill(T* out) { out[blockIdx.x * 128 + threadIdx.x] = T(1); }
+            """),
+    ),
+    absent=(
+        cuda("""
+            // __launch_bounds__(256)
+            __global__ void fill(float* out, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) { out[i] = 1.0f; }
+            }
+            """),
+        cuda("""
+            __global__ void fill(float* out, int launch_bounds) {
+                if (threadIdx.x < launch_bounds) { out[threadIdx.x] = 1.0f; }
+            }
+            """),
+    ),
+)

@@ -1,0 +1,236 @@
+"""Statistics of a row in one pass: the online softmax, Welford's update, sums of values and of squares together."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, cuda_syntax, operator_of, text_of
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_syntax import TritonUnit, dotted, triton_syntax
+
+ID = "online_single_pass"
+
+_EXPONENTIALS = ("expf", "exp", "__expf", "exp2f", "exp2")
+
+
+def _accumulations(unit: Unit, loop: Node) -> list[tuple[str, Node, Node]]:
+    """`s += v` and `s = s * a + v` within a loop: the name, what is assigned, the statement."""
+    found = []
+    for node in unit.of("assignment_expression"):
+        left, right = node.child_by_field_name("left"), bare(node.child_by_field_name("right"))
+        if left is not None and right is not None and contains(loop, node):
+            found.append((text_of(left), right, node))
+    return found
+
+
+def _squares(value: Node) -> str:
+    """The text of `v` in `v * v`, "" for anything else."""
+    if value.type == "binary_expression" and operator_of(value) == "*":
+        left = text_of(bare(value.child_by_field_name("left")))
+        if left == text_of(bare(value.child_by_field_name("right"))):
+            return left
+    return ""
+
+
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    exponentials = [c.node for name in _EXPONENTIALS for c in unit.calls_by_name.get(name, ())]
+    for loop in unit.loops:
+        body = loop.body
+        if body is None:
+            continue
+        updates = _accumulations(unit, body)
+        summed = {text_of(value) for _, value, node in updates if operator_of(node) == "+="}
+        for name, value, node in updates:
+            square = _squares(value) if operator_of(node) == "+=" else ""
+            if square and square in summed:
+                yield seen(ID, node, f"{name} sums squares in the pass that sums values")
+                return
+            rescales = operator_of(node) == "*=" or (operator_of(node) == "=" and _uses(value, name))
+            if rescales and any(contains(value, e) and _is_difference(e) for e in exponentials):
+                yield seen(ID, node, f"{name} is rescaled as the maximum moves")
+                return
+
+
+def _uses(value: Node, name: str) -> bool:
+    waiting = [value]
+    while waiting:
+        node = waiting.pop()
+        if node.type in ("identifier", "field_expression", "subscript_expression") and text_of(node) == name:
+            return True
+        waiting += node.named_children
+    return False
+
+
+def _is_difference(call: Node) -> bool:
+    arguments = call.child_by_field_name("arguments")
+    first = bare(arguments.named_children[0]) if arguments is not None and arguments.named_children else None
+    return first is not None and first.type == "binary_expression" and operator_of(first) == "-"
+
+
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    for loop in unit.loops:
+        maxima = {
+            target.id
+            for node in ast.walk(loop)
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+            and dotted(node.value.func).rpartition(".")[2] in ("maximum", "max")
+        }
+        rescaling = {
+            target.id
+            for node in ast.walk(loop)
+            if isinstance(node, ast.Assign) and _exponential_of_difference(node.value)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.walk(loop):
+            if maxima and isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                name = node.targets[0].id
+                factors = [
+                    n for n in ast.walk(node.value) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)
+                ]
+                for product in factors:
+                    sides = (product.left, product.right)
+                    own = any(isinstance(s, ast.Name) and s.id == name for s in sides)
+                    scaled = any(
+                        _exponential_of_difference(s) or (isinstance(s, ast.Name) and s.id in rescaling)
+                        for s in sides
+                    )
+                    if own and scaled:
+                        yield seen_in(ID, unit, node, f"{name} is rescaled as the maximum moves")
+                        return
+        yield from _sums_of_squares(unit, loop)
+
+
+def _sums_of_squares(unit: TritonUnit, loop: ast.For | ast.While) -> Iterator[Site]:
+    added = [
+        (n, ast.dump(v))
+        for n in ast.walk(loop)
+        if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add)
+        for v in [_summed(n.value)]
+    ]
+    values = {dump for _, dump in added}
+    for node, _ in added:
+        value = _summed(node.value)
+        if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult):
+            continue
+        if ast.dump(value.left) == ast.dump(value.right) and ast.dump(value.left) in values:
+            yield seen_in(ID, unit, node, "sums squares in the pass that sums values")
+            return
+
+
+def _summed(value: ast.expr) -> ast.expr:
+    """`x` for `tl.sum(x, axis=0)`."""
+    if isinstance(value, ast.Call) and value.args and dotted(value.func).rpartition(".")[2] == "sum":
+        return value.args[0]
+    return value
+
+
+def _exponential_of_difference(value: ast.expr) -> bool:
+    if (
+        not isinstance(value, ast.Call)
+        or dotted(value.func).rpartition(".")[2] not in ("exp", "exp2")
+        or not value.args
+    ):
+        return False
+    return any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Sub) for n in ast.walk(value.args[0]))
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    syntax = cuda_syntax(kernel)
+    for unit in syntax.units if syntax is not None else ():
+        yield from _detect_cuda(unit)
+    python = triton_syntax(kernel)
+    for triton_unit in python.units if python is not None else ():
+        yield from _detect_triton(triton_unit)
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Online single pass",
+    direction=Direction.ALGORITHM,
+    summary="Computes a row's statistics in one pass over it, where the textbook takes two or three.",
+    looks_for="Sums rescaled by `exp(old - new)` in a loop, and sums of values and of their squares in one loop.",
+    detect=_detect,
+    languages=BOTH,
+    conditions=(
+        TypicalCondition(
+            "dtype(x) in ('float32', 'float16', 'bfloat16')",
+            "validity",
+            "data types",
+            "E[x^2] - E[x]^2 cancels; accumulators must be wider than what they sum.",
+        ),
+        TypicalCondition('profile.bound == "memory"', "profit", "pipeline", "It saves passes over memory."),
+        TypicalCondition("C >= 256", "profit", "shape", "Short rows stay in cache for the second pass."),
+    ),
+    present=(
+        cuda("""
+            __global__ void normaliser(float* out, const float* inp, int C) {
+                float top = -INFINITY, sum = 0.0f;
+                for (int i = 0; i < C; i++) {
+                    float x = inp[threadIdx.x * C + i], before = top;
+                    top = fmaxf(top, x);
+                    sum = sum * expf(before - top) + expf(x - top);
+                }
+                out[threadIdx.x] = sum;
+            }
+            """),
+        cuda("""
+            __global__ void moments(float* out, const float* inp, int C) {
+                float s = 0.0f, q = 0.0f;
+                for (int i = threadIdx.x; i < C; i += 32) {
+                    float v = inp[i];
+                    s += v;
+                    q += v * v;
+                }
+                out[threadIdx.x] = q / C - (s / C) * (s / C);
+            }
+            """),
+        triton("""
+            @triton.jit
+            def normaliser(X, Y, n, BLOCK: tl.constexpr):
+                m = -float("inf")
+                d = 0.0
+                for start in range(0, n, BLOCK):
+                    x = tl.load(X + start + tl.arange(0, BLOCK))
+                    new = tl.maximum(m, tl.max(x, 0))
+                    d = d * tl.exp(m - new) + tl.sum(tl.exp(x - new), 0)
+                    m = new
+                tl.store(Y, d)
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void two_passes(float* out, const float* inp, int C) {
+                float top = -INFINITY, sum = 0.0f;
+                for (int i = 0; i < C; i++) { top = fmaxf(top, inp[i]); }
+                for (int i = 0; i < C; i++) { sum += expf(inp[i] - top); }
+                out[threadIdx.x] = sum;
+            }
+            """),
+        cuda("""
+            __global__ void energy(float* out, const float* inp, int C) {
+                float q = 0.0f;
+                for (int i = 0; i < C; i++) { q += inp[i] * inp[i]; }
+                out[threadIdx.x] = q;
+            }
+            """),
+        triton("""
+            @triton.jit
+            def two_passes(X, Y, n, BLOCK: tl.constexpr):
+                m = -float("inf")
+                d = 0.0
+                for start in range(0, n, BLOCK):
+                    m = tl.maximum(m, tl.max(tl.load(X + start + tl.arange(0, BLOCK)), 0))
+                for start in range(0, n, BLOCK):
+                    d += tl.sum(tl.exp(tl.load(X + start + tl.arange(0, BLOCK)) - m), 0)
+                tl.store(Y, d)
+            """),
+    ),
+)

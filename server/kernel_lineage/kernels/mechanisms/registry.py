@@ -1,0 +1,39 @@
+"""All mechanisms, collected from the files beside this one: a new file is a new mechanism."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+
+from kernel_lineage.kernels import mechanisms as package
+from kernel_lineage.kernels.mechanisms.model import Mechanism, Site
+from kernel_lineage.kernels.source import Kernel
+
+
+@cache
+def mechanisms() -> Mapping[str, Mechanism]:
+    """Every mechanism by its id, in the order of ids."""
+    found: dict[str, Mechanism] = {}
+    for module in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
+        mechanism = getattr(importlib.import_module(f"{package.__name__}.{module}"), "MECHANISM", None)
+        if isinstance(mechanism, Mechanism):
+            found[mechanism.id] = mechanism
+    return MappingProxyType(found)
+
+
+def mechanisms_of(kernel: Kernel) -> tuple[Site, ...]:
+    """Where each mechanism is seen in a kernel, the functions it reaches and its launches, in the order of the file.
+
+    Deeply nested code can exhaust a detector's recursion; that mechanism is then not seen, the others are.
+    """
+    sites: list[Site] = []
+    for mechanism in mechanisms().values():
+        if kernel.language in mechanism.languages:
+            try:
+                sites += mechanism.detect(kernel)
+            except RecursionError:
+                continue
+    return tuple(sorted(set(sites), key=lambda site: (site.span, site.mechanism, site.detail)))

@@ -1,0 +1,68 @@
+"""Promises that pointers do not overlap, so that loads may be reordered and go through the read-only path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.cuda_syntax import cuda_syntax
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
+from kernel_lineage.kernels.source import Kernel
+
+ID = "restrict_read_only"
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    for parameter in kernel.parameters:
+        if parameter.restrict:
+            yield Site(ID, parameter.span, f"{parameter.name} is __restrict__")
+    syntax = cuda_syntax(kernel)
+    if syntax is not None:
+        for call in syntax.calls("__ldg"):
+            yield seen(ID, call.node, "__ldg loads through the read-only path")
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Restrict and read-only loads",
+    direction=Direction.MEMORY_ACCESS,
+    summary="Says that pointers do not alias, so that the compiler may keep, reorder and cache what they point to.",
+    looks_for="`__restrict__` on parameters, and `__ldg`.",
+    detect=_detect,
+    languages=CUDA_ONLY,
+    conditions=(
+        TypicalCondition("noalias(x, y)", "validity", "storage", "An in-place call breaks the promise."),
+        TypicalCondition(
+            "device.compute_capability >= (3, 5)",
+            "profit",
+            "hardware",
+            "The read-only path came with that generation.",
+        ),
+    ),
+    present=(
+        cuda("""
+            __global__ void add(float* __restrict__ out, const float* __restrict__ inp, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) { out[i] += inp[i]; }
+            }
+            """),
+        cuda("""
+            __global__ void add(float* out, const float* inp, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) { out[i] += __ldg(&inp[i]); }
+            }
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void add(float* out, const float* inp, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;  // no __restrict__: out may be inp
+                if (i < n) { out[i] += inp[i]; }
+            }
+            """),
+        cuda("""
+            void host(float* __restrict__ a) { a[0] = 1.0f; }
+            __global__ void copy(float* out, const float* restricted) { out[threadIdx.x] = restricted[threadIdx.x]; }
+            """),
+    ),
+)

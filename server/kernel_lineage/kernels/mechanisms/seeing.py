@@ -1,0 +1,44 @@
+"""How a mechanism's file says what it saw, and writes its examples."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_syntax import span_of
+from kernel_lineage.kernels.mechanisms.model import Example, Site
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.triton_syntax import TritonUnit
+
+BOTH = frozenset({Language.CUDA, Language.TRITON})
+CUDA_ONLY = frozenset({Language.CUDA})
+TRITON_ONLY = frozenset({Language.TRITON})
+
+_TRITON_HEAD = "import triton\nimport triton.language as tl\n\n"
+
+
+def cuda(code: str) -> Example:
+    """An example in CUDA C++."""
+    return Example(Language.CUDA, dedent(code).lstrip("\n"))
+
+
+def triton(code: str) -> Example:
+    """An example in Triton; the two imports are added."""
+    return Example(Language.TRITON, _TRITON_HEAD + dedent(code).lstrip("\n"))
+
+
+def seen(mechanism: str, node: Node, detail: str) -> Site:
+    """A site at a node of a CUDA C++ kernel."""
+    return Site(mechanism, span_of(node), detail)
+
+
+def seen_in(mechanism: str, unit: TritonUnit, node: ast.AST, detail: str) -> Site:
+    """A site at a node of a Triton kernel."""
+    return Site(mechanism, unit.span(node), detail)
+
+
+def seen_on(mechanism: str, kernel: Kernel, detail: str) -> Site:
+    """A site at the kernel's name: for what its attributes or launch say."""
+    return Site(mechanism, kernel.name_span, detail)

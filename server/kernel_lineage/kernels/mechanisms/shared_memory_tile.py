@@ -1,0 +1,132 @@
+"""A tile of global memory staged in shared memory, from where the block's threads read it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_indexing import Access, Indexing, indexing
+from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, cuda_syntax, text_of
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
+from kernel_lineage.kernels.source import Kernel
+
+ID = "shared_memory_tile"
+
+_COPIES = ("memcpy_async", "__pipeline_memcpy_async", "cp_async")
+
+
+def staged(unit: Unit) -> Iterator[tuple[Access, Access]]:
+    """Each store into shared memory whose value comes straight from global memory: the store and the load."""
+    reach = indexing(unit)
+    loads = [a for a in reach.accesses if a.reads and a.space == "global"]
+    if not loads:
+        return
+    values = {n.id: n.child_by_field_name("right") for n in unit.of("assignment_expression")}
+    targets = {
+        left.id: values[n.id]
+        for n in unit.of("assignment_expression")
+        if (left := bare(n.child_by_field_name("left"))) is not None
+    }
+    for access in reach.accesses:
+        if access.space == "shared" and access.writes:
+            source = _origin(reach, targets.get(access.node.id))
+            load = next((a for a in loads if source is not None and contains(source, a.node)), None)
+            if load is not None:
+                yield access, load
+
+
+def _origin(reach: Indexing, value: Node | None) -> Node | None:
+    """The expression that a stored value comes from: itself, or what its variable was given."""
+    value = bare(value)
+    if value is not None and value.type == "identifier":
+        name = text_of(value)
+        given = [v.value for v in reach.unit.variables if v.name == name and v.value is not None]
+        return given[-1] if given else value
+    return value
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    syntax = cuda_syntax(kernel)
+    for unit in syntax.units if syntax is not None else ():
+        found: set[str] = set()
+        for store, load in staged(unit):
+            if store.root not in found:
+                found.add(store.root)
+                yield seen(ID, store.node, f"{store.root} holds a tile of {load.root}")
+        planes = {v.name: v for v in unit.variables if v.shared and len(v.sizes) >= 2 and v.name not in found}
+        if planes:
+            spoken = [a for call in unit.calls for a in call.arguments]
+            for name, variable in planes.items():
+                handed = any(
+                    indexing(unit).place(a).root == name for a in spoken if a.type != "number_literal"
+                )
+                if handed or any(a.root == name and a.writes for a in indexing(unit).accesses):
+                    yield seen(ID, variable.node, f"{name} is a shared tile")
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Shared-memory tile",
+    direction=Direction.DATA_REUSE,
+    summary="Loads a tile once per block into shared memory, from where its threads reuse it.",
+    looks_for="Stores of loaded global elements into `__shared__` arrays, and shared arrays of two dimensions.",
+    detect=_detect,
+    languages=CUDA_ONLY,
+    conditions=(
+        TypicalCondition(
+            "launch.shared_bytes <= device.shared_bytes_per_block",
+            "validity",
+            "hardware",
+            "The tile must fit.",
+        ),
+        TypicalCondition(
+            "launch.block.x % 32 == 0", "validity", "pipeline", "All threads must reach the barrier."
+        ),
+        TypicalCondition(
+            'profile.bound == "memory"', "profit", "pipeline", "Reuse pays where memory is the limit."
+        ),
+    ),
+    present=(
+        cuda("""
+            __global__ void transpose(float* out, const float* inp, int n) {
+                __shared__ float tile[32][33];
+                int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+                tile[threadIdx.y][threadIdx.x] = inp[y * n + x];
+                __syncthreads();
+                int column = blockIdx.y * 32 + threadIdx.x, row = blockIdx.x * 32 + threadIdx.y;
+                out[row * n + column] = tile[threadIdx.x][threadIdx.y];
+            }
+            """),
+        cuda("""
+            __global__ void blur(float* out, const float* inp, int n) {
+                extern __shared__ float row[];
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                float v = inp[i];
+                row[threadIdx.x] = v;
+                __syncthreads();
+                if (threadIdx.x > 0) { out[i] = 0.5f * (row[threadIdx.x] + row[threadIdx.x - 1]); }
+            }
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void total(float* out, const float* inp, int n) {
+                __shared__ float part[256];
+                float sum = 0.0f;
+                for (int i = threadIdx.x; i < n; i += blockDim.x) { sum += inp[i]; }
+                part[threadIdx.x] = sum;
+                __syncthreads();
+                if (threadIdx.x == 0) { out[0] = part[0] + part[1]; }
+            }
+            """),
+        cuda("""
+            __global__ void copy(float* out, const float* inp) {
+                float tile[4];
+                tile[0] = inp[threadIdx.x];
+                out[threadIdx.x] = tile[0];
+            }
+            """),
+    ),
+)

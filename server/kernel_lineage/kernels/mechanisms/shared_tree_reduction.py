@@ -1,0 +1,116 @@
+"""A block's values reduced through shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_syntax import Unit, contains, cuda_syntax
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
+from kernel_lineage.kernels.source import Kernel
+
+ID = "shared_tree_reduction"
+
+_HELPERS = (
+    "blockReduce",
+    "block_reduce",
+    "blockReduceSum",
+    "blockReduceMax",
+    "BlockReduce",
+    "blockAllReduce",
+)
+
+
+def _detect_in(unit: Unit) -> Iterator[Site]:
+    accesses = [a for a in indexing(unit).accesses if a.space == "shared"]
+    for loop in unit.loops:
+        if loop.halves and any(
+            contains(loop.node, c.node) for c in unit.calls_by_name.get("__syncthreads", ())
+        ):
+            root = next((a.root for a in accesses if a.writes and contains(loop.node, a.node)), None)
+            if root is not None:
+                yield seen(ID, loop.node, f"{root} is folded in halves")
+    # Each warp leaves its partial result; then the partial results are read side by side, or one by one.
+    partial = {a.root for a in accesses if a.writes and a.index.get("warp") == 1 and len(a.indices) == 1}
+    for access in accesses:
+        gathers = access.reads and not access.writes and access.root in partial
+        if gathers and (
+            "lane" in access.index or "x" in access.index or any(k[:4] == "loop" for k in access.index)
+        ):
+            yield seen(ID, access.node, f"the warps' results meet in {access.root}")
+            return
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    syntax = cuda_syntax(kernel)
+    if syntax is not None:
+        here = {unit.name for unit in syntax.units}
+        for unit in syntax.units:
+            yield from _detect_in(unit)
+        for call in syntax.calls(*_HELPERS):
+            if call.name not in here:
+                yield seen(ID, call.node, f"{call.name} reduces over the block")
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Block reduction through shared memory",
+    direction=Direction.PARALLEL_MAPPING,
+    summary="Combines the values of a block's threads in a number of steps that grows with the logarithm of the block.",
+    looks_for="Halving loops over a shared array with barriers, and per-warp results that meet in a shared array.",
+    detect=_detect,
+    languages=CUDA_ONLY,
+    conditions=(
+        TypicalCondition(
+            "launch.block.x in (32, 64, 128, 256, 512, 1024)",
+            "validity",
+            "shape",
+            "Halving loses elements of a block that is no power of two.",
+        ),
+        TypicalCondition("C >= 256", "profit", "shape", "Barriers cost more than a short row's work."),
+    ),
+    present=(
+        cuda("""
+            __global__ void total(float* out, const float* inp) {
+                __shared__ float part[256];
+                part[threadIdx.x] = inp[blockIdx.x * 256 + threadIdx.x];
+                for (int s = blockDim.x / 2; s > 0; s >>= 1) {
+                    __syncthreads();
+                    if (threadIdx.x < s) { part[threadIdx.x] += part[threadIdx.x + s]; }
+                }
+                if (threadIdx.x == 0) { out[blockIdx.x] = part[0]; }
+            }
+            """),
+        cuda("""
+            __global__ void total(float* out, const float* inp) {
+                __shared__ float part[32];
+                int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+                float v = inp[threadIdx.x];
+                for (int o = 16; o > 0; o /= 2) { v += __shfl_down_sync(~0u, v, o); }
+                if (lane == 0) { part[warp] = v; }
+                __syncthreads();
+                v = lane < blockDim.x / 32 ? part[lane] : 0.0f;
+                for (int o = 16; o > 0; o /= 2) { v += __shfl_down_sync(~0u, v, o); }
+                if (threadIdx.x == 0) { out[blockIdx.x] = v; }
+            }
+            """),
+    ),
+    absent=(
+        cuda("""
+            __device__ float warp_sum(float v) {
+                for (int o = 16; o > 0; o /= 2) { v += __shfl_down_sync(~0u, v, o); }
+                return v;
+            }
+            __global__ void total(float* out, const float* inp) { out[threadIdx.x] = warp_sum(inp[threadIdx.x]); }
+            """),
+        cuda("""
+            __global__ void shift(float* out, const float* inp) {
+                __shared__ float row[256];
+                row[threadIdx.x] = inp[threadIdx.x];
+                __syncthreads();
+                for (int s = 128; s > 0; s /= 2) { out[threadIdx.x] += row[(threadIdx.x + s) % 256]; }
+            }
+            """),
+    ),
+)
