@@ -1,0 +1,39 @@
+"""All anchor patterns, collected from the files beside this one: a new file is a new pattern."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+
+from kernel_lineage.kernels import anchors as package
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.source import Kernel
+
+
+@cache
+def anchors() -> Mapping[str, AnchorPattern]:
+    """Every pattern by its id, in the order of ids."""
+    found: dict[str, AnchorPattern] = {}
+    for module in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
+        pattern = getattr(importlib.import_module(f"{package.__name__}.{module}"), "PATTERN", None)
+        if isinstance(pattern, AnchorPattern):
+            found[pattern.id] = pattern
+    return MappingProxyType(found)
+
+
+def anchors_of(kernel: Kernel) -> tuple[Anchor, ...]:
+    """Every match of every pattern in a kernel, in the order of the file.
+
+    Deeply nested code can exhaust a pattern's recursion; that pattern then has no match, the others are kept.
+    """
+    found: list[Anchor] = []
+    for pattern in anchors().values():
+        if kernel.language in pattern.languages:
+            try:
+                found += pattern.find(kernel)
+            except RecursionError:
+                continue
+    return tuple(sorted(found, key=lambda anchor: (anchor.span, anchor.pattern, anchor.detail)))

@@ -1,0 +1,115 @@
+"""One element per load along contiguous memory, where a vector load could be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.anchors.matching import matched
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.cuda_indexing import Access, indexing, lane_stride
+from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop, is_row_pitch, stride_of
+from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax, text_of
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
+from kernel_lineage.kernels.mechanisms.vectorised_access import is_vector_type
+from kernel_lineage.kernels.source import Kernel
+
+ID = "scalar_row_access"
+
+_ATOMICS_AND_PACKS = ("load128", "load128cs", "load128cg", "store128", "store128cs", "store128cg")
+_STRIDING = (Stride.BLOCK, Stride.WARP, Stride.GRID_THREADS)
+
+
+def _is_scalar(access: Access) -> bool:
+    return access.space == "global" and not access.cast and access.via not in _ATOMICS_AND_PACKS
+
+
+def _bound(unit: Unit, access: Access) -> tuple[str, str, str] | None:
+    """The bound, the index, and how the thread comes to its elements; None when elements are not side by side."""
+    loop = innermost_loop(unit, access)
+    if loop is not None:
+        if stride_of(unit, loop) not in _STRIDING:
+            return None
+        return text_of(loop.bound), loop.counter, "in a strided loop"
+    guard = guard_of(unit, access.node)
+    if guard is not None and lane_stride(indexing(unit).form(guard.index)) == 1:
+        return text_of(guard.bound), text_of(guard.index), "one element per thread"
+    return None
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    syntax = cuda_syntax(kernel)
+    if syntax is None:
+        return
+    unit, found = syntax.entry, set[tuple[str, str]]()
+    scalar = {
+        p.name
+        for p in kernel.parameters
+        if p.pointer and not any(is_vector_type(word, syntax) for word in p.type.replace("*", " ").split())
+    }
+    for access in indexing(unit).accesses:
+        if not _is_scalar(access) or access.root not in scalar or lane_stride(access.index) != 1:
+            continue
+        bound = _bound(unit, access)
+        if bound is None:
+            continue
+        limit, index, how = bound
+        kind = "store" if access.writes else "load"
+        if (access.root, kind) in found:
+            continue
+        found.add((access.root, kind))
+        in_row = any(is_row_pitch(access.index.get(axis, 0)) for axis in ("block", "warp", "y"))
+        name = "C" if in_row else "N"
+        detail = f"scalar {kind}s of {access.root} along {limit or index}, {how}"
+        yield matched(ID, access.node, detail, {"x": access.root, name: limit, "index": index})
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="Scalar access along contiguous memory",
+    names={
+        "x": "the pointer that is read or written",
+        "C": "the length of a row, when each block or warp owns a row",
+        "N": "the number of elements, when the threads share them all",
+        "index": "the thread's index into them",
+    },
+    find=_find,
+    languages=CUDA_ONLY,
+    present=(
+        cuda("""
+            __global__ void scale(float* out, const float* inp, float a, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) { out[i] = a * inp[i]; }
+            }
+            """),
+        cuda("""
+            __global__ void scale_rows(float* out, const float* inp, int C) {
+                const float* x = inp + blockIdx.x * C;
+                for (int c = threadIdx.x; c < C; c += blockDim.x) { out[blockIdx.x * C + c] = 2.0f * __ldcs(x + c); }
+            }
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void scale(float* out, const float* inp, float a, int n4) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n4) {
+                    float4 v = reinterpret_cast<const float4*>(inp)[i];
+                    v.x *= a;
+                    reinterpret_cast<float4*>(out)[i] = v;
+                }
+            }
+            """),
+        cuda("""
+            __global__ void scale_rows(float* out, const float* inp, int N, int C) {
+                int row = blockIdx.x * blockDim.x + threadIdx.x;
+                if (row < N) { for (int c = 0; c < C; c++) { out[row * C + c] = 2.0f * inp[row * C + c]; } }
+            }
+            """),
+        cuda("""
+            __global__ void scale(float4* out, const float4* inp, int n4) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n4) { out[i] = inp[i]; }
+            }
+            """),
+    ),
+)

@@ -1,0 +1,141 @@
+"""The halving loop over a shared array, which warp shuffles could replace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.anchors.matching import matched
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_syntax import (
+    Unit,
+    bare,
+    contains,
+    cuda_syntax,
+    integer_of,
+    operator_of,
+    text_of,
+)
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
+from kernel_lineage.kernels.source import Kernel
+
+ID = "shared_tree_reduction"
+
+
+def _combination(node: Node, tile: str) -> str:
+    """How two elements are combined: `+`, `*`, `max` or `min`; "" when it is something else."""
+    operator, right = operator_of(node), bare(node.child_by_field_name("right"))
+    if operator in ("+=", "*="):
+        return operator[0]
+    if operator != "=" or right is None:
+        return ""
+    if right.type == "binary_expression" and text_of(right).count(tile) == 2:
+        return operator_of(right) if operator_of(right) in ("+", "*") else ""
+    if right.type == "call_expression" and text_of(right).count(tile) == 2:
+        called = text_of(right.child_by_field_name("function")).rpartition("::")[2]
+        return {"fmaxf": "max", "max": "max", "fmax": "max", "fminf": "min", "min": "min", "fmin": "min"}.get(
+            called, ""
+        )
+    return ""
+
+
+def _find_in(unit: Unit) -> Iterator[Anchor]:
+    reach = indexing(unit)
+    for loop in unit.loops:
+        if not loop.halves or not any(
+            contains(loop.node, c.node) for c in unit.calls_by_name.get("__syncthreads", ())
+        ):
+            continue
+        for node in unit.of("assignment_expression"):
+            left = bare(node.child_by_field_name("left"))
+            if left is None or left.type != "subscript_expression" or not contains(loop.node, node):
+                continue
+            place = reach.place(left)
+            operation = _combination(node, text_of(left.child_by_field_name("argument")))
+            if reach.space_of(place.root) == "shared" and operation and place.offset.get("x") == 1:
+                index = left.child_by_field_name("indices")
+                tid = text_of(index.named_children[0]) if index is not None and index.named_children else ""
+                names = {"tile": place.root, "op": operation, "tid": tid, "n": _width(loop.start)}
+                yield matched(ID, loop.node, f"{place.root} is reduced by {operation} in halves", names)
+                break
+
+
+def _width(start: Node | None) -> str:
+    """What is halved first: `blockDim.x` for a loop from `blockDim.x / 2`, `256` for one from 128."""
+    start = bare(start)
+    number = integer_of(start)
+    if number is not None:
+        return str(2 * number)
+    if start is not None and start.type == "binary_expression" and operator_of(start) in ("/", ">>"):
+        return text_of(start.child_by_field_name("left"))
+    return text_of(start)
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    syntax = cuda_syntax(kernel)
+    if syntax is not None:
+        yield from _find_in(syntax.entry)
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="Tree reduction in shared memory",
+    names={
+        "tile": "the shared array",
+        "op": "how two elements are combined: +, *, max or min",
+        "tid": "the thread's index",
+        "n": "how many elements are reduced",
+    },
+    find=_find,
+    languages=CUDA_ONLY,
+    present=(
+        cuda("""
+            __global__ void total(float* out, const float* inp) {
+                __shared__ float part[256];
+                int tid = threadIdx.x;
+                part[tid] = inp[blockIdx.x * 256 + tid];
+                __syncthreads();
+                for (int s = blockDim.x / 2; s > 0; s >>= 1) {
+                    if (tid < s) { part[tid] += part[tid + s]; }
+                    __syncthreads();
+                }
+                if (tid == 0) { out[blockIdx.x] = part[0]; }
+            }
+            """),
+        cuda("""
+            __global__ void highest(float* out, const float* inp) {
+                extern __shared__ float part[];
+                part[threadIdx.x] = inp[threadIdx.x];
+                for (int s = 128; s >= 1; s /= 2) {
+                    __syncthreads();
+                    if (threadIdx.x < s) { part[threadIdx.x] = fmaxf(part[threadIdx.x], part[threadIdx.x + s]); }
+                }
+                if (threadIdx.x == 0) { out[0] = part[0]; }
+            }
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void total(float* out, const float* inp) {
+                float v = inp[threadIdx.x];
+                for (int s = 16; s > 0; s /= 2) { v += __shfl_down_sync(~0u, v, s); }
+                if (threadIdx.x == 0) { out[0] = v; }
+            }
+            """),
+        cuda("""
+            __global__ void scan(float* out, const float* inp) {
+                __shared__ float row[256];
+                row[threadIdx.x] = inp[threadIdx.x];
+                for (int s = 1; s < 256; s *= 2) {
+                    __syncthreads();
+                    float v = threadIdx.x >= s ? row[threadIdx.x - s] : 0.0f;
+                    __syncthreads();
+                    row[threadIdx.x] += v;
+                }
+                out[threadIdx.x] = row[threadIdx.x];
+            }
+            """),
+    ),
+)

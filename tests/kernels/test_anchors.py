@@ -1,0 +1,95 @@
+"""Every anchor pattern matches its own examples, binds the names it declares, and refuses what it should."""
+
+import importlib
+
+import pytest
+
+from kernel_lineage.kernels import cuda, triton
+from kernel_lineage.kernels.anchors.registry import anchors, anchors_of
+from kernel_lineage.kernels.source import Language
+
+PARSERS = {Language.CUDA: cuda.parse, Language.TRITON: triton.parse}
+
+PRESENT = [(p, e) for p in anchors().values() for e in p.present]
+ABSENT = [(p, e) for p in anchors().values() for e in p.absent]
+
+
+def matches(pattern, example):
+    parsed = PARSERS[example.language](example.code.encode())
+    assert parsed.kernels
+    return [a for kernel in parsed.kernels for a in anchors_of(kernel) if a.pattern == pattern.id]
+
+
+def numbered(cases):
+    return [f"{pattern.id}-{n}" for n, (pattern, _) in enumerate(cases)]
+
+
+@pytest.mark.parametrize(("pattern", "example"), PRESENT, ids=numbered(PRESENT))
+def test_it_matches_and_binds_its_names(pattern, example):
+    found = matches(pattern, example)
+    assert found
+    for anchor in found:
+        assert set(anchor.bindings) <= set(pattern.names)
+        assert all(anchor.bindings.values())
+        assert anchor.detail
+        assert 0 <= anchor.span.start < anchor.span.end <= len(example.code.encode())
+
+
+@pytest.mark.parametrize(("pattern", "example"), ABSENT, ids=numbered(ABSENT))
+def test_it_does_not_match_a_look_alike(pattern, example):
+    assert matches(pattern, example) == []
+
+
+@pytest.mark.parametrize("pattern", anchors().values(), ids=lambda p: p.id)
+def test_every_declared_name_is_bound_by_some_example(pattern):
+    bound = {
+        name
+        for example in pattern.present
+        for anchor in matches(pattern, example)
+        for name in anchor.bindings
+    }
+    assert bound == set(pattern.names)
+
+
+@pytest.mark.parametrize("pattern", anchors().values(), ids=lambda p: p.id)
+def test_a_pattern_is_named_as_its_file_and_has_examples(pattern):
+    assert importlib.import_module(f"kernel_lineage.kernels.anchors.{pattern.id}").PATTERN is pattern
+    assert len(pattern.present) >= 2
+    assert len(pattern.absent) >= 2
+    assert {e.language for e in pattern.present} == pattern.languages
+
+
+def bindings(source, name):
+    kernel = cuda.parse(source.encode()).kernels[0]
+    return [dict(a.bindings) for a in anchors_of(kernel) if a.pattern == name]
+
+
+def test_a_row_shared_by_a_block_binds_its_length():
+    source = """
+    __global__ void twice(float* out, const float* inp, int OC) {
+        const float* x = inp + blockIdx.x * OC;
+        for (int i = threadIdx.x; i < OC; i += blockDim.x) { out[blockIdx.x * OC + i] = 2.0f * x[i]; }
+    }
+    """
+    assert bindings(source, "scalar_row_access") == [
+        {"x": "out", "C": "OC", "index": "i"},
+        {"x": "inp", "C": "OC", "index": "i"},
+    ]
+
+
+def test_a_tree_reduction_binds_what_a_rewrite_needs():
+    source = """
+    __global__ void best(float* out, const float* inp) {
+        extern __shared__ float sdata[];
+        int t = threadIdx.x;
+        sdata[t] = inp[t];
+        for (int s = blockDim.x / 2; s > 0; s /= 2) {
+            __syncthreads();
+            if (t < s) { sdata[t] = fmaxf(sdata[t], sdata[t + s]); }
+        }
+        if (t == 0) { out[0] = sdata[0]; }
+    }
+    """
+    assert bindings(source, "shared_tree_reduction") == [
+        {"tile": "sdata", "op": "max", "tid": "t", "n": "blockDim.x"}
+    ]
