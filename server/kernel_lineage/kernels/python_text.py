@@ -65,6 +65,15 @@ class Module:
         return " ".join(self.read(*self.range(node)).split())
 
 
+def module_lines(data: bytes, tree: ast.Module) -> Module:
+    """A parsed file again, for the places of its nodes."""
+    return Module(data, tree, _line_starts(data))
+
+
+def _line_starts(data: bytes) -> tuple[int, ...]:
+    return (0, *(m.end() for m in re.finditer(rb"\r\n|\n|\r", data)))
+
+
 def module_of(data: bytes) -> Module:
     """The module of a file. Never raises on content."""
     # `ast` counts columns in the bytes of UTF-8 text; a replaced byte must not move the ones after it.
@@ -78,7 +87,7 @@ def module_of(data: bytes) -> Module:
     if readable.startswith(b"\xef\xbb\xbf"):
         readable = b"   " + readable[3:]
     readable = readable.replace(b"\f", b" ")
-    starts = (0, *(m.end() for m in re.finditer(rb"\r\n|\n|\r", data)))
+    starts = _line_starts(data)
     tree = _parsed(
         readable.lstrip(b" ") if readable.startswith(b"   ") and not data.startswith(b" ") else readable
     )

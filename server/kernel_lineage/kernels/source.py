@@ -77,6 +77,8 @@ class Launch:
     kernel: str
     span: Span
     grid: tuple[str, ...]
+    """One per dimension: a `dim3` or tuple variable and a grid function are given by their components, and
+    `meta["BLOCK"]` of a grid function as `BLOCK`."""
     block: tuple[str, ...]
     """Empty for Triton, which has `num_warps` in `options` instead."""
     arguments: tuple[str, ...]
@@ -97,7 +99,9 @@ class Guard:
     """A condition that the code itself tests before, around or after what a kernel does."""
 
     expr: str
-    """As written: `idx < N`, `C % 4 == 0`, `torch.cuda.get_device_capability()[0] >= 8`."""
+    """As written: `idx < N`, `C % 4 == 0`, `torch.cuda.get_device_capability()[0] >= 8`. Of `early_return` and of a
+    `check` that leaves, what leads out; of all others, what holds where the work is done: one guard per conjunct, and
+    `!(…)` or `not (…)` for the branch that is not taken."""
     kind: str
     """`mask`, `early_return`, `branch`, `loop_bound`, `assert`, `static_assert`, `check` or `dispatch`."""
     span: Span
@@ -157,6 +161,9 @@ class SourceFile:
     device_functions: tuple[DeviceFunction, ...]
     problems: tuple[Problem, ...] = ()
     root: Node | None = field(default=None, compare=False, repr=False)
+    """CUDA: the tree-sitter node of the whole file."""
+    module: ast.Module | None = field(default=None, compare=False, repr=False)
+    """Triton: the statements that parse, with the file's line numbers."""
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that name, if there is one."""

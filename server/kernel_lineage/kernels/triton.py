@@ -53,7 +53,7 @@ def parse(data: bytes) -> SourceFile:
     kernels.extend(kernel for piece in module.broken for kernel in _broken_kernels(module, piece))
     kernels.sort(key=lambda k: k.span.start)
     found = tuple(_device_function(module, d) for d in devices)
-    source = SourceFile(Language.TRITON, data, (), launched, found, module.problems)
+    source = SourceFile(Language.TRITON, data, (), launched, found, module.problems, module=module.tree)
     # A frozen value that holds values which point back at it: set once, before anyone sees it.
     object.__setattr__(source, "kernels", tuple(replace(kernel, source=source) for kernel in kernels))
     return source

@@ -1,0 +1,223 @@
+"""Guards in CUDA C++."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_text import arguments, one_line
+from kernel_lineage.kernels.source import Guard, Kernel, Launch, SourceFile, Span
+
+_BRANCHES = frozenset({"if_statement", "conditional_expression"})
+_LEAVES = frozenset({"return_statement", "throw_statement", "continue_statement"})
+_CHECK = re.compile(r"(?i)\w*(?:check|assert|require|expects|enforce)\w*\Z")
+_COMPARING = re.compile(r"_(EQ|NE|LT|LE|GT|GE)\Z")
+_SIGN = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
+_OF_THE_RUNTIME = re.compile(r"(?i)\w*(?:cuda|cublas|cudnn|nccl|nvrtc|hip|last_?error|status)")
+_ABORTS = re.compile(r"\b(?:exit|abort|_Exit|terminate)\b")
+_RELATION = re.compile(r"(?<![<>=!-])[<>]=?(?![<>=])")
+_OF_A_SIZE = re.compile(r"[/%]|>>")
+_CALLERS = 2
+
+
+def in_kernel(kernel: Kernel) -> Iterator[Guard]:
+    """The guards of a kernel's own code."""
+    if kernel.node is None:
+        return
+    for node in _nodes(kernel.node):
+        if node.type == "if_statement":
+            yield from _of_branch(node, "kernel")
+        elif node.type == "conditional_expression":
+            condition = node.child_by_field_name("condition")
+            if condition is not None and _RELATION.search(_text(condition)):
+                yield from _each(condition, "mask", "kernel")
+        elif node.type == "for_statement":
+            condition = node.child_by_field_name("condition")
+            if condition is not None and _OF_A_SIZE.search(_text(condition)):
+                yield Guard(_text(condition), "loop_bound", _span(condition), "kernel")
+        else:
+            yield from _of_check(node, "kernel")
+
+
+def around(source: SourceFile, launch: Launch) -> Iterator[Guard]:
+    """The guards on the way to a launch, in its launcher and in the functions of the file that call that."""
+    if source.root is None or launch.launcher_span is None:
+        return
+    site = source.root.descendant_for_byte_range(launch.span.start, launch.span.end)
+    if site is not None:
+        yield from _to(site, launch.launcher_span)
+    yield from _in_callers(source, launch.launcher, launch.launcher_span, _CALLERS)
+
+
+def _in_callers(source: SourceFile, name: str | None, extent: Span, depth: int) -> Iterator[Guard]:
+    if not name or depth == 0 or source.root is None:
+        return
+    for match in re.finditer(rb"\b%s\b\s*(?:<[^;(){}]*>)?\s*\(" % re.escape(name.encode()), source.data):
+        if extent.start <= match.start() < extent.end:
+            continue
+        call = source.root.descendant_for_byte_range(match.start(), match.start() + len(name))
+        holder = call
+        while holder is not None and holder.type != "function_definition":
+            holder = holder.parent
+        if call is None or holder is None or match.start() < _body_start(holder):
+            continue
+        yield from (
+            g
+            for g in _to(call, _span(holder))
+            if g.kind in ("check", "assert", "static_assert", "early_return")
+        )
+        yield from _in_callers(source, _name(holder), _span(holder), depth - 1)
+
+
+def _to(site: Node, launcher: Span) -> Iterator[Guard]:
+    """From the function's start to a site: tests that it lies in, and those before it that leave."""
+    inner, node = site, site.parent
+    while node is not None and node.start_byte >= launcher.start:
+        if node.type == "if_statement":
+            yield from _towards(node, inner)
+        elif node.type == "compound_statement":
+            for child in node.named_children:
+                if child.start_byte >= site.start_byte:
+                    break
+                if child.type == "if_statement":
+                    yield from (
+                        g for g in _of_branch(child, "launcher") if g.kind in ("check", "early_return")
+                    )
+                else:
+                    for part in (child, *child.named_children):
+                        yield from _of_check(part, "launcher")
+        elif node.type == "case_statement":
+            value, switch = node.child_by_field_name("value"), _ancestor(node, "switch_statement")
+            tested = switch.child_by_field_name("condition") if switch is not None else None
+            if value is not None and tested is not None:
+                expr = f"{_text(tested).strip('()')} == {_text(value)}"
+                yield Guard(expr, "dispatch", _span(value), "launcher")
+        inner, node = node, node.parent
+
+
+def _towards(branch: Node, inner: Node) -> Iterator[Guard]:
+    """What holds in the branch of an `if` that leads to a site."""
+    condition = _condition(branch)
+    if condition is None or condition.start_byte <= inner.start_byte < condition.end_byte:
+        return
+    alternative = branch.child_by_field_name("alternative")
+    if alternative is not None and alternative.start_byte <= inner.start_byte:
+        yield Guard(f"!({_text(condition)})", "dispatch", _span(condition), "launcher")
+    else:
+        yield from _each(condition, "dispatch", "launcher")
+
+
+def _of_branch(branch: Node, where: str) -> Iterator[Guard]:
+    condition, then = _condition(branch), branch.child_by_field_name("consequence")
+    if condition is None or then is None:
+        return
+    statements = [
+        c
+        for c in (then.named_children if then.type == "compound_statement" else [then])
+        if c.type != "comment"
+    ]
+    last = statements[-1] if statements else None
+    if last is not None and last.type in _LEAVES:
+        kind = "check" if last.type == "throw_statement" else "early_return"
+        yield from _each(condition, kind, where, separator="||")
+    elif where == "launcher" and any(_ABORTS.search(_text(s)) for s in statements):
+        yield from _each(condition, "check", where, separator="||")
+    elif any(child.type == "constexpr" for child in branch.children):
+        yield from _each(condition, "dispatch", where)
+    elif branch.child_by_field_name("alternative") is None and _RELATION.search(_text(condition)):
+        yield from _each(condition, "mask", where)
+    else:
+        yield from _each(condition, "branch", where)
+
+
+def _of_check(node: Node, where: str) -> Iterator[Guard]:
+    if node.type == "static_assert_declaration":
+        condition = node.child_by_field_name("condition")
+        if condition is not None:
+            yield from _each(condition, "static_assert", where)
+        return
+    if node.type != "call_expression":
+        return
+    called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    if called is None or given is None or called.type not in ("identifier", "qualified_identifier"):
+        return
+    name = _text(called).rsplit("::", 1)[-1]
+    if not _CHECK.match(name) or _OF_THE_RUNTIME.match(name):
+        return
+    listed = arguments(_text(given)[1:-1])
+    if not listed or _OF_THE_RUNTIME.match(listed[0]):
+        return
+    compared = _COMPARING.search(name)
+    if compared and len(listed) > 1:
+        yield Guard(f"{listed[0]} {_SIGN[compared.group(1)]} {listed[1]}", "check", _span(node), where)
+        return
+    kind = "static_assert" if name == "static_assert" else "assert" if name.lower() == "assert" else "check"
+    condition = given.named_children[0]
+    if kind == "check" and not re.search(r"[=<>!&|]|\bis_|has_", listed[0]):
+        return  # a wrapper of a call, not a test
+    yield from _each(condition, kind, where)
+
+
+def _each(condition: Node, kind: str, where: str, separator: str = "&&") -> Iterator[Guard]:
+    """One guard per operand of a chain of `&&`, or of `||` where either one leads out."""
+    while (
+        condition.type in ("condition_clause", "parenthesized_expression")
+        and condition.named_child_count == 1
+    ):
+        condition = condition.named_children[0]
+    operator = condition.child_by_field_name("operator") if condition.type == "binary_expression" else None
+    left, right = condition.child_by_field_name("left"), condition.child_by_field_name("right")
+    if operator is not None and operator.type == separator and left is not None and right is not None:
+        yield from _each(left, kind, where, separator)
+        yield from _each(right, kind, where, separator)
+    else:
+        yield Guard(_text(condition), kind, _span(condition), where)
+
+
+def _condition(branch: Node) -> Node | None:
+    clause = branch.child_by_field_name("condition")
+    value = clause.child_by_field_name("value") if clause is not None else None
+    return value or clause
+
+
+def _nodes(root: Node) -> Iterator[Node]:
+    """All nodes below one that can be a guard, in order."""
+    cursor = root.walk()
+    while True:
+        node = cursor.node
+        if node is not None and node.is_named and node is not root:
+            yield node
+        if cursor.goto_first_child():
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return
+
+
+def _ancestor(node: Node, kind: str) -> Node | None:
+    above = node.parent
+    while above is not None and above.type != kind:
+        above = above.parent
+    return above
+
+
+def _name(function: Node) -> str | None:
+    declarator = function.child_by_field_name("declarator")
+    while declarator is not None and declarator.type not in ("identifier", "field_identifier"):
+        declarator = declarator.child_by_field_name("declarator")
+    return _text(declarator) if declarator is not None else None
+
+
+def _body_start(function: Node) -> int:
+    body = function.child_by_field_name("body")
+    return body.start_byte if body is not None else function.end_byte
+
+
+def _text(node: Node) -> str:
+    return one_line(node.text or b"")
+
+
+def _span(node: Node) -> Span:
+    return Span(node.start_byte, node.end_byte, node.start_point.row + 1, node.end_point.row + 1)
