@@ -41,6 +41,12 @@ format: $(STAMP) ## rewrite the Python sources in the house style
 types: $(STAMP) ## strict types
 	@$(BIN)/mypy
 
+docs: $(STAMP) ## write the generated pages of docs/
+	@$(BIN)/python docs/generate.py
+
+docs-check: $(STAMP) ## say which generated pages are not current
+	@$(BIN)/python docs/generate.py --check
+
 bench: $(STAMP) ## the benchmarks, as ratios (tests/benchmarks/README.md)
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
 
