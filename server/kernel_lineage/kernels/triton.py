@@ -21,6 +21,7 @@ from kernel_lineage.kernels.source import (
     Parameter,
     SourceFile,
 )
+from kernel_lineage.kernels.triton_definitions import all_nodes
 from kernel_lineage.kernels.triton_launches import launches
 from kernel_lineage.kernels.triton_parameters import parameters_of
 
@@ -62,7 +63,7 @@ def parse(data: bytes) -> SourceFile:
 def _imports(tree: ast.Module) -> dict[str, str]:
     """Local names → the dotted names that they were imported from."""
     names: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in all_nodes(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 names[alias.asname or alias.name.split(".")[0]] = (
@@ -89,7 +90,7 @@ def dotted(expression: ast.expr, names: Mapping[str, str]) -> str:
 def _jit_functions(tree: ast.Module, names: Mapping[str, str]) -> Iterator[ast.FunctionDef]:
     wrapped = {
         call.args[0].id
-        for call in ast.walk(tree)
+        for call in all_nodes(tree)
         if isinstance(call, ast.Call)
         and call.args
         and isinstance(call.args[0], ast.Name)
@@ -97,7 +98,7 @@ def _jit_functions(tree: ast.Module, names: Mapping[str, str]) -> Iterator[ast.F
     }
     found = [
         node
-        for node in ast.walk(tree)
+        for node in all_nodes(tree)
         if isinstance(node, ast.FunctionDef)
         and (node.name in wrapped or any(_decorator_name(d, names) in _JIT for d in node.decorator_list))
     ]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from kernel_lineage.kernels.python_text import Module
 
 _LONGEST_DEFINITION = 400
+_SCOPES_KEPT = 64
+"""A file's launches ask for the same few scopes over and over."""
 
 
 def definitions(
@@ -54,25 +57,48 @@ def assigned_value(scopes: Sequence[ast.AST], name: str, line: int) -> tuple[ast
 
 def assigned_values(scope: ast.AST, name: str, line: int) -> Iterator[tuple[ast.expr, int | None]]:
     """Every value that a name is given in a scope before a line, in order."""
+    for last_line, value, index in _assignments(scope).get(name, ()):
+        if line > last_line:
+            yield value, index
+
+
+@lru_cache(maxsize=_SCOPES_KEPT)
+def _assignments(scope: ast.AST) -> dict[str, list[tuple[int, ast.expr, int | None]]]:
+    """Name → the last line on which each of its values is not yet seen, the value, and its index when unpacked."""
+    found: dict[str, list[tuple[int, ast.expr, int | None]]] = {}
+    always = isinstance(scope, ast.Module)
     for node in own_nodes(scope):
-        if isinstance(node, ast.Assign) and (node.lineno < line or isinstance(scope, ast.Module)):
+        if isinstance(node, ast.Assign):
+            last_line = -1 if always else node.lineno
             for target in node.targets:
-                if isinstance(target, ast.Name) and target.id == name:
-                    yield node.value, None
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, []).append((last_line, node.value, None))
                 elif isinstance(target, (ast.Tuple, ast.List)):
                     for index, element in enumerate(target.elts):
-                        if isinstance(element, ast.Name) and element.id == name:
-                            yield node.value, index
-        elif isinstance(node, ast.AnnAssign) and node.value is not None and node.lineno < line:
-            if isinstance(node.target, ast.Name) and node.target.id == name:
-                yield node.value, None
-        elif isinstance(node, ast.NamedExpr) and node.target.id == name and node.lineno <= line:
-            yield node.value, None
+                        if isinstance(element, ast.Name):
+                            found.setdefault(element.id, []).append((last_line, node.value, index))
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            if isinstance(node.target, ast.Name):
+                found.setdefault(node.target.id, []).append((node.lineno, node.value, None))
+        elif isinstance(node, ast.NamedExpr):
+            found.setdefault(node.target.id, []).append((node.lineno - 1, node.value, None))
+    return found
 
 
-def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+@lru_cache(maxsize=_SCOPES_KEPT)
+def own_nodes(scope: ast.AST) -> tuple[ast.AST, ...]:
     """The nodes of a scope in source order, without those of functions and classes inside it."""
-    for child in ast.iter_child_nodes(scope):
-        yield child
-        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            yield from own_nodes(child)
+    nodes: list[ast.AST] = []
+    waiting = list(ast.iter_child_nodes(scope))[::-1]
+    while waiting:
+        node = waiting.pop()
+        nodes.append(node)
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            waiting.extend(list(ast.iter_child_nodes(node))[::-1])
+    return tuple(nodes)
+
+
+@lru_cache(maxsize=_SCOPES_KEPT)
+def all_nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """Every node of a tree, as `ast.walk` gives them; several readers of one file share the walk."""
+    return tuple(ast.walk(tree))

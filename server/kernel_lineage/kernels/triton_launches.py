@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from kernel_lineage.kernels.python_text import Module
 from kernel_lineage.kernels.source import Launch, Parameter
 from kernel_lineage.kernels.triton_definitions import (
+    all_nodes,
     assigned_value,
     assigned_values,
     definitions,
@@ -255,7 +256,7 @@ def _inner_scopes(node: ast.AST, chain: tuple[ast.AST, ...], names: tuple[str, .
 def _imported_names(tree: ast.Module) -> frozenset[str]:
     return frozenset(
         alias.asname or alias.name.split(".")[0]
-        for node in ast.walk(tree)
+        for node in all_nodes(tree)
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for alias in node.names
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kernel_lineage.kernels.python_text import Module
 from kernel_lineage.kernels.source import Parameter
+from kernel_lineage.kernels.triton_definitions import all_nodes
 
 _TAKES_POINTER = frozenset(
     [
@@ -86,7 +87,7 @@ def _bases(
     own = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
     values: dict[str, list[ast.expr]] = {}
     addresses: list[ast.expr] = []
-    for node in ast.walk(function):
+    for node in all_nodes(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             values.setdefault(node.targets[0].id, []).append(node.value)
         elif isinstance(node, ast.Call):
