@@ -1,0 +1,97 @@
+"""Edits in the layout of the file that they are made in: its indentation, its line ends, its own spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Loop, cuda_syntax, text_of
+from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.rewrite.candidate import Edit
+
+
+def indent_at(data: bytes, offset: int) -> str:
+    """The blanks that begin the line of an offset."""
+    line = data[data.rfind(b"\n", 0, offset) + 1 :]
+    return line[: len(line) - len(line.lstrip(b" \t"))].decode()
+
+
+def indent_unit(kernel: Kernel) -> str:
+    """One step of indentation as the kernel's body has it; four blanks when it has none."""
+    data = kernel.source.data if kernel.source else kernel.text.encode()
+    outer = indent_at(data, kernel.body_span.start) if kernel.source else ""
+    body = (
+        data[kernel.body_span.start : kernel.body_span.end].decode("utf-8", "replace")
+        if kernel.source
+        else ""
+    )
+    for line in body.splitlines()[1:]:
+        if line.strip():
+            indent = line[: len(line) - len(line.lstrip())]
+            return indent[len(outer) :] or "    "
+    return "    "
+
+
+def newline_of(data: bytes) -> str:
+    """The line end that the file uses first."""
+    at = data.find(b"\n")
+    return "\r\n" if at > 0 and data[at - 1 : at] == b"\r" else "\n"
+
+
+def replace_node(node: Node, text: str) -> Edit:
+    """An edit that puts text in a node's place."""
+    return Edit(Span(node.start_byte, node.end_byte, node.start_point.row + 1, node.end_point.row + 1), text)
+
+
+def insert_before(kernel: Kernel, offset: int, text: str) -> Edit:
+    """An edit that puts text before an offset of the kernel's file."""
+    data = kernel.source.data if kernel.source else kernel.text.encode()
+    line = data.count(b"\n", 0, offset) + 1
+    return Edit(Span(offset, offset, line, line), text)
+
+
+def syntax_of(kernel: Kernel) -> CudaSyntax | None:
+    """The kernel's syntax when it parses without an error in it; a rewrite of half-typed code would be a guess."""
+    if kernel.node is None or kernel.node.has_error or kernel.source is None:
+        return None
+    return cuda_syntax(kernel)
+
+
+def loop_at(loops: Iterable[Loop], span: Span) -> Loop | None:
+    """The loop that a span names: the outermost one inside of it, else the innermost one around it."""
+    inside: Loop | None = None
+    around: Loop | None = None
+    for loop in loops:
+        node = loop.node
+        if span.start <= node.start_byte and node.end_byte <= span.end and inside is None:
+            inside = loop
+        if node.start_byte <= span.start and span.end <= node.end_byte:
+            around = loop
+    return inside or around
+
+
+def descendants(node: Node) -> Iterable[Node]:
+    """A node and all below it, in the order of the text."""
+    yield node
+    for child in node.children:
+        yield from descendants(child)
+
+
+def identifiers_in(node: Node) -> set[str]:
+    """The names that a piece of code uses."""
+    return {text_of(n) for n in descendants(node) if n.type == "identifier"}
+
+
+def fresh_name(wanted: str, taken: set[str]) -> str:
+    """The wanted name, or with `_` at its end as often as needed to be new."""
+    while wanted in taken:
+        wanted += "_"
+    return wanted
+
+
+def statements_of(node: Node) -> list[Node]:
+    """The statements of a block, or the one statement that is no block; comments left out."""
+    if node.type == "compound_statement":
+        return [c for c in node.named_children if c.type != "comment"]
+    return [node]

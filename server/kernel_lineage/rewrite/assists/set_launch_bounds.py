@@ -1,0 +1,102 @@
+"""Tell the compiler the block size that the kernel is launched with.
+
+Before: `__global__ void scale(float* x)` launched with 256 threads.
+After: `__global__ void __launch_bounds__(256) scale(float* x)`.
+
+Refused when a launch site's block size is not a constant, because a larger block than promised does not launch.
+"""
+
+from __future__ import annotations
+
+from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.rewrite.assists.layout import insert_before
+from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.rewrite.constants import block_threads
+
+
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+    if "launch_bounds" in kernel.attributes or "maxnreg" in kernel.attributes:
+        return Refusal(f"{kernel.name} has launch bounds already")
+    if not kernel.launches:
+        return Refusal(f"{kernel.name} is not launched in this file, so nothing tells its block size")
+    sizes = []
+    for launch in kernel.launches:
+        threads = block_threads(launch)
+        if threads is None:
+            block = ", ".join(launch.block)
+            return Refusal(f"the block size `{block}` in line {launch.span.first_line} is not a constant")
+        if not 1 <= threads <= 1024:
+            return Refusal(
+                f"{threads} threads in line {launch.span.first_line} is no block size that can be launched"
+            )
+        sizes.append(threads)
+    bound = max(sizes)
+    return Candidate(
+        skill=ASSIST.skill,
+        kernel=kernel.name,
+        edits=(insert_before(kernel, kernel.name_span.start, f"__launch_bounds__({bound}) "),),
+        by="assist",
+        explanation=f"All launches in this file use at most {bound} threads a block; a larger block would not launch.",
+    )
+
+
+_LAUNCHER = """
+void launch_scale(float* x, float factor, int n) {
+    const int block_size = 256;
+    const int grid_size = (n + block_size - 1) / block_size;
+    scale<<<grid_size, BLOCK>>>(x, factor, n);
+}
+"""
+
+_KERNEL = """\
+scale(float* x, float factor, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        x[i] *= factor;
+    }
+}
+"""
+
+ASSIST = Assist(
+    id="set_launch_bounds",
+    title="Set launch bounds from the launch's block size",
+    skill="launch-bounds",
+    pattern="launch_configuration",
+    rewrite=_rewrite,
+    applies=(
+        AssistExample(
+            Language.CUDA,
+            "scale",
+            "__global__ void " + _KERNEL + _LAUNCHER.replace("BLOCK", "block_size"),
+            "__global__ void __launch_bounds__(256) " + _KERNEL + _LAUNCHER.replace("BLOCK", "block_size"),
+        ),
+        AssistExample(
+            Language.CUDA,
+            "scale",
+            "#define THREADS (2 * 64)\n__global__ void\n"
+            + _KERNEL
+            + _LAUNCHER.replace("BLOCK", "dim3(THREADS, 4)"),
+            "#define THREADS (2 * 64)\n__global__ void\n__launch_bounds__(512) "
+            + _KERNEL
+            + _LAUNCHER.replace("BLOCK", "dim3(THREADS, 4)"),
+        ),
+    ),
+    refuses=(
+        RefusalExample(
+            Language.CUDA,
+            "scale",
+            "__global__ void "
+            + _KERNEL
+            + "void run(float* x, float f, int n, int b) { scale<<<n / b, b>>>(x, f, n); }\n",
+            "not a constant",
+        ),
+        RefusalExample(
+            Language.CUDA,
+            "scale",
+            "__global__ void __launch_bounds__(128) " + _KERNEL + _LAUNCHER.replace("BLOCK", "128"),
+            "already",
+        ),
+    ),
+)

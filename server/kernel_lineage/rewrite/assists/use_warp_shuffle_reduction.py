@@ -1,0 +1,262 @@
+"""Reduce over a block with warp shuffles in place of a tree in shared memory.
+
+Before:
+    for (int s = blockDim.x / 2; s > 0; s >>= 1) {
+        if (tid < s) { shared[tid] += shared[tid + s]; }
+        __syncthreads();
+    }
+After: each warp reduces its 32 values in registers, the first warp reduces one value per warp, and shared[0] has the
+result as before. A block that is not made of whole warps keeps the tree: the branch is the same for all its threads.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Loop, bare, operator_of, text_of
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.layout import (
+    descendants,
+    fresh_name,
+    identifiers_in,
+    indent_at,
+    indent_unit,
+    loop_at,
+    newline_of,
+    replace_node,
+    statements_of,
+    syntax_of,
+)
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.shuffle_examples import APPLIES, REFUSES
+from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.rewrite.constants import block_threads
+
+_SHUFFLED = frozenset({"float", "double", "int", "unsigned", "unsigned int", "long", "long long"})
+"""Types that `__shfl_down_sync` takes (CUDA C++ Programming Guide, warp shuffle functions)."""
+_CHOOSING = frozenset({"fmaxf", "fminf", "fmax", "fmin", "max", "min"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Reduced:
+    """One array that the tree reduces, and by what: `+`, or a function that chooses."""
+
+    array: str
+    type: str
+    operation: str
+
+    def combine(self, left: str, right: str) -> str:
+        return f"{left} + {right}" if self.operation == "+" else f"{self.operation}({left}, {right})"
+
+
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
+    syntax = syntax_of(kernel)
+    if syntax is None or kernel.source is None:
+        return Refusal(f"{kernel.name} does not parse completely")
+    if "__shfl" in kernel.text:
+        return Refusal(f"{kernel.name} uses warp shuffles already")
+    loop = loop_at((x for x in syntax.entry.loops if x.halves), anchor.span)
+    if loop is None or loop.start is None or loop.body is None:
+        return Refusal(f"{kernel.name} has no loop here that halves its stride")
+    if re.search(r"threadIdx\.[yz]|blockDim\.[yz]", kernel.text):
+        return Refusal(f"{kernel.name} uses blocks of more than one dimension")
+    if text_of(bare(loop.start)).replace(" ", "") not in _half_of_block(syntax):
+        return Refusal(f"the tree starts at `{text_of(loop.start)}`, not at half of the block")
+    if text_of(bare(loop.condition)).replace(" ", "") not in (
+        f"{loop.counter}>0",
+        f"{loop.counter}>=1",
+        loop.counter,
+    ):
+        return Refusal(f"the tree stops at `{text_of(bare(loop.condition))}`, before the last pair")
+    tree = _tree(syntax, loop)
+    if isinstance(tree, Refusal):
+        return tree
+    thread, reduced = tree
+    partial = _partial_use(syntax, loop, {r.array for r in reduced})
+    if partial is not None:
+        return Refusal(
+            f"`{partial}` after the tree may read a partial result, which the shuffles do not leave there"
+        )
+    threads = {block_threads(launch) for launch in kernel.launches}
+    whole = bool(threads) and all(t is not None and t % 32 == 0 for t in threads)
+    data = kernel.source.data
+    taken = identifiers_in(syntax.entry.node)
+    new = _shuffles(thread, reduced, taken, data[loop.node.start_byte : loop.node.end_byte].decode(), whole)
+    indent, unit, newline = indent_at(data, loop.node.start_byte), indent_unit(kernel), newline_of(data)
+    return Candidate(
+        skill=ASSIST.skill,
+        kernel=kernel.name,
+        edits=(replace_node(loop.node, _laid_out(new, indent, unit, newline)),),
+        by="assist",
+        explanation="Most of the reduction runs in registers: three barriers instead of one for each halving."
+        + ("" if whole else " Blocks that are not made of whole warps keep the tree."),
+        guarded=not whole,
+    )
+
+
+def _partial_use(syntax: CudaSyntax, loop: Loop, arrays: set[str]) -> str | None:
+    """A use of an array that could see what the tree leaves behind elsewhere than in element 0, as written."""
+    begin = min(
+        (outer.node.start_byte for outer in syntax.entry.loops_around(loop.node)), default=loop.node.end_byte
+    )
+    for node in descendants(syntax.entry.node):
+        inside = loop.node.start_byte <= node.start_byte < loop.node.end_byte
+        if node.type != "identifier" or text_of(node) not in arrays or inside or node.start_byte < begin:
+            continue
+        element = node.parent
+        if element is None or element.type != "subscript_expression":
+            return text_of(element)
+        if text_of(element).replace(" ", "") == f"{text_of(node)}[0]":
+            continue
+        user = element.parent
+        written = user is not None and user.type == "assignment_expression" and operator_of(user) == "="
+        if not written or user is None or user.child_by_field_name("left") != element:
+            return text_of(element)
+    return None
+
+
+def _half_of_block(syntax: CudaSyntax) -> set[str]:
+    blocks = {"blockDim.x"}
+    blocks |= {v.name for v in syntax.entry.variables if text_of(v.value) == "blockDim.x"}
+    return {f"{b}{half}" for b in blocks for half in ("/2", ">>1")}
+
+
+def _tree(syntax: CudaSyntax, loop: Loop) -> tuple[str, list[_Reduced]] | Refusal:
+    """The thread's index and what is reduced, if the loop is nothing but a tree reduction."""
+    assert loop.body is not None
+    thread, reduced, barriers = "", [], 0
+    for statement in statements_of(loop.body):
+        if text_of(statement).replace(" ", "") == "__syncthreads();":
+            barriers += 1
+            continue
+        condition = _condition(statement)
+        branch = statement.child_by_field_name("consequence") if statement.type == "if_statement" else None
+        compared = re.fullmatch(rf"(threadIdx\.x|\w+)<{re.escape(loop.counter)}", condition)
+        if (
+            compared is None
+            or branch is None
+            or statement.child_by_field_name("alternative") is not None
+            or thread
+        ):
+            return Refusal(f"the loop does something besides the tree: `{_first_line(statement)}`")
+        thread = compared[1]
+        for inner in statements_of(branch):
+            one = _reduction(syntax, inner, thread, loop.counter)
+            if one is None:
+                return Refusal(
+                    f"the tree's step `{_first_line(inner)}` is not a sum, maximum or minimum of two elements"
+                )
+            reduced.append(one)
+    if barriers == 0:
+        return Refusal("the tree has no __syncthreads() of its own; it relies on something else")
+    if not reduced or len({r.array for r in reduced}) != len(reduced):
+        return Refusal("the loop reduces nothing, or one array twice")
+    if thread != "threadIdx.x" and not any(
+        v.name == thread and text_of(v.value) == "threadIdx.x" for v in syntax.entry.variables
+    ):
+        return Refusal(f"`{thread}` is not known to be threadIdx.x")
+    return thread, reduced
+
+
+def _condition(statement: Node) -> str:
+    clause = statement.child_by_field_name("condition")
+    value = (
+        clause.child_by_field_name("value")
+        if clause is not None and clause.type == "condition_clause"
+        else clause
+    )
+    return text_of(bare(value)).replace(" ", "")
+
+
+def _first_line(node: Node) -> str:
+    return text_of(node).splitlines()[0]
+
+
+def _reduction(syntax: CudaSyntax, statement: Node, thread: str, stride: str) -> _Reduced | None:
+    assignment = statement.named_children[0] if statement.named_children else None
+    if assignment is None or assignment.type != "assignment_expression":
+        return None
+    left = text_of(assignment.child_by_field_name("left")).replace(" ", "")
+    right = bare(assignment.child_by_field_name("right"))
+    match = re.fullmatch(rf"(\w+)\[{re.escape(thread)}\]", left)
+    variable = next((v for v in syntax.entry.variables if match and v.name == match[1] and v.shared), None)
+    if (
+        match is None
+        or variable is None
+        or right is None
+        or variable.type not in _SHUFFLED
+        or len(variable.sizes) > 1
+    ):
+        return None
+    others = {f"{match[1]}[{thread}+{stride}]", f"{match[1]}[{stride}+{thread}]"}
+    written = text_of(right).replace(" ", "")
+    if operator_of(assignment) == "+=" and written in others:
+        return _Reduced(match[1], variable.type, "+")
+    if operator_of(assignment) != "=":
+        return None
+    if any(written in (f"{left}+{o}", f"{o}+{left}") for o in others):
+        return _Reduced(match[1], variable.type, "+")
+    called = re.fullmatch(r"(\w+)\((.+)\)", written)
+    if called and called[1] in _CHOOSING and any(called[2] in (f"{left},{o}", f"{o},{left}") for o in others):
+        return _Reduced(match[1], variable.type, called[1])
+    return None
+
+
+def _shuffles(thread: str, reduced: list[_Reduced], taken: set[str], tree: str, whole: bool) -> list[str]:
+    """The new code, a tab for each step of indentation; the tree's own lines stay as they are."""
+    offset = fresh_name("offset", taken)
+    values = {
+        r.array: fresh_name("value" if len(reduced) == 1 else f"{r.array}_value", taken) for r in reduced
+    }
+    halving = f"for (int {offset} = 16; {offset} > 0; {offset} /= 2) {{"
+
+    def down(steps: str) -> list[str]:
+        lines = [steps + halving]
+        for r in reduced:
+            v = values[r.array]
+            lines.append(f"{steps}\t{v} = {r.combine(v, f'__shfl_down_sync(0xffffffffu, {v}, {offset})')};")
+        return [*lines, steps + "}"]
+
+    lines = ["\t__syncthreads();"]
+    lines += [f"\t{r.type} {values[r.array]} = {r.array}[{thread}];" for r in reduced]
+    lines += [*down("\t"), "\t__syncthreads();", f"\tif ({thread} % 32 == 0) {{"]
+    lines += [f"\t\t{r.array}[{thread} / 32] = {values[r.array]};" for r in reduced]
+    lines += ["\t}", "\t__syncthreads();", f"\tif ({thread} < 32) {{"]
+    for r in reduced:
+        # A neutral element for a sum; for a choice, any element that takes part anyway.
+        neutral = "0" if r.operation == "+" else f"{r.array}[0]"
+        lines.append(f"\t\t{values[r.array]} = {thread} < blockDim.x / 32 ? {r.array}[{thread}] : {neutral};")
+    lines += down("\t\t")
+    lines += ["\t\t__syncwarp();", f"\t\tif ({thread} == 0) {{"]
+    lines += [f"\t\t\t{r.array}[0] = {values[r.array]};" for r in reduced]
+    lines += ["\t\t}", "\t}", "\t__syncthreads();"]
+    if whole:
+        return ["{", *lines, "}"]
+    return ["if (blockDim.x % 32 == 0) {", *lines, "} else {", "\t" + tree, "}"]
+
+
+def _laid_out(lines: list[str], indent: str, unit: str, newline: str) -> str:
+    out: list[str] = []
+    for line in lines:
+        bare_line = line.lstrip("\t")
+        steps = unit * (len(line) - len(bare_line))
+        first, *rest = bare_line.splitlines()
+        out.append(indent + steps + first)
+        # Lines of the old tree have their indentation already; they move in by one step.
+        out += [(unit + r if r.strip() else r) for r in rest]
+    return newline.join(out)[len(indent) :]
+
+
+ASSIST = Assist(
+    id="use_warp_shuffle_reduction",
+    title="Reduce with warp shuffles",
+    skill="warp-shuffle-reduction",
+    pattern="shared_tree_reduction",
+    rewrite=_rewrite,
+    applies=APPLIES,
+    refuses=REFUSES,
+)

@@ -1,0 +1,194 @@
+"""Examples of `vectorise_row_access`: kernels before and after, and kernels that it must leave alone."""
+
+from __future__ import annotations
+
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.rewrite.assists.model import AssistExample, RefusalExample
+
+_SCALE = """\
+__global__ void scale(float* out, const float* x, float a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        out[i] = a * x[i];
+    }
+}
+
+void launch_scale(float* out, const float* x, float a, int n) {
+    const int grid_size = (n + 255) / 256;
+    scale<<<grid_size, 256>>>(out, x, a, n);
+}
+"""
+
+_SCALE_AFTER = """\
+__global__ void scale(float* out, const float* x, float a, int n) {
+    int quad = blockIdx.x * blockDim.x + threadIdx.x;
+    if ((reinterpret_cast<size_t>(out) | reinterpret_cast<size_t>(x)) % 16 == 0 && quad < n / 4) {
+        alignas(16) float out_quad[4];
+        alignas(16) float x_quad[4];
+        *reinterpret_cast<float4*>(x_quad) = reinterpret_cast<const float4*>(x)[quad];
+        #pragma unroll
+        for (int lane = 0; lane < 4; lane++) {
+            out_quad[lane] = a * x_quad[lane];
+        }
+        reinterpret_cast<float4*>(out)[quad] = *reinterpret_cast<float4*>(out_quad);
+    } else if (quad <= n / 4) {
+        for (int i = 4 * quad; i < n && i - 4 * quad < 4; i++) {
+            out[i] = a * x[i];
+        }
+    }
+}
+
+void launch_scale(float* out, const float* x, float a, int n) {
+    const int grid_size = (n + 255) / 256;
+    scale<<<(grid_size + 3) / 4, 256>>>(out, x, a, n);
+}
+"""
+
+_GELU = """\
+__global__ void gelu(float* out, const float* inp, const float* bias, int n, int c)
+{
+\tconst int idx = threadIdx.x + blockDim.x * blockIdx.x;
+\tif (idx >= n) return;
+\t// tanh form
+\tfloat v = inp[idx] + bias[idx % c];
+\tfloat cube = 0.044715f * v * v * v;
+\tout[idx] = 0.5f * v * (1.0f + tanhf(0.7978845608f * (v + cube)));
+}
+"""
+
+_GELU_AFTER = """\
+__global__ void gelu(float* out, const float* inp, const float* bias, int n, int c)
+{
+\tconst int quad = threadIdx.x + blockDim.x * blockIdx.x;
+\tif ((reinterpret_cast<size_t>(inp) | reinterpret_cast<size_t>(out)) % 16 == 0 && quad < n / 4) {
+\t\talignas(16) float inp_quad[4];
+\t\t*reinterpret_cast<float4*>(inp_quad) = reinterpret_cast<const float4*>(inp)[quad];
+\t\talignas(16) float out_quad[4];
+\t\t#pragma unroll
+\t\tfor (int lane = 0; lane < 4; lane++) {
+\t\t\tint idx = 4 * quad + lane;
+\t\t\tfloat v = inp_quad[lane] + bias[idx % c];
+\t\t\tfloat cube = 0.044715f * v * v * v;
+\t\t\tout_quad[lane] = 0.5f * v * (1.0f + tanhf(0.7978845608f * (v + cube)));
+\t\t}
+\t\treinterpret_cast<float4*>(out)[quad] = *reinterpret_cast<float4*>(out_quad);
+\t} else if (quad <= n / 4) {
+\t\tfor (int idx = 4 * quad; idx < n && idx - 4 * quad < 4; idx++) {
+\t\t\tfloat v = inp[idx] + bias[idx % c];
+\t\t\tfloat cube = 0.044715f * v * v * v;
+\t\t\tout[idx] = 0.5f * v * (1.0f + tanhf(0.7978845608f * (v + cube)));
+\t\t}
+\t}
+}
+"""
+
+_ROW_SUM = """\
+__global__ void row_sum(float* out, const float* x, int C) {
+    const float* row = x + blockIdx.x * C;
+    int lane_id = threadIdx.x % 32;
+    float sum = 0.0f;
+    for (int i = lane_id; i < C; i += 32) {
+        sum += row[i];
+    }
+    for (int offset = 16; offset > 0; offset /= 2) {
+        sum += __shfl_down_sync(0xffffffffu, sum, offset);
+    }
+    if (lane_id == 0) {
+        out[blockIdx.x] = sum;
+    }
+}
+"""
+
+_ROW_SUM_AFTER = """\
+__global__ void row_sum(float* out, const float* x, int C) {
+    const float* row = x + blockIdx.x * C;
+    int lane_id = threadIdx.x % 32;
+    float sum = 0.0f;
+    // Whole groups of four that 16-byte accesses may take; the loop after them does what is left.
+    int quads = reinterpret_cast<size_t>(row) % 16 == 0 ? C / 4 : 0;
+    for (int quad = lane_id; quad < quads; quad += 32) {
+        alignas(16) float row_quad[4];
+        *reinterpret_cast<float4*>(row_quad) = reinterpret_cast<const float4*>(row)[quad];
+        #pragma unroll
+        for (int lane = 0; lane < 4; lane++) {
+            sum += row_quad[lane];
+        }
+    }
+    for (int i = 4 * quads + lane_id; i < C; i += 32) {
+        sum += row[i];
+    }
+    for (int offset = 16; offset > 0; offset /= 2) {
+        sum += __shfl_down_sync(0xffffffffu, sum, offset);
+    }
+    if (lane_id == 0) {
+        out[blockIdx.x] = sum;
+    }
+}
+"""
+
+_NORMALISE = """\
+__global__ void normalise(float* out, const float* x, const float* weight, const float* scale, int C) {
+  int row = blockIdx.x;
+  for (int i = threadIdx.x; i < C; i += blockDim.x)
+    out[row * C + i] = x[row * C + i] * scale[row] * weight[i];
+}
+"""
+
+_NORMALISE_AFTER = """\
+__global__ void normalise(float* out, const float* x, const float* weight, const float* scale, int C) {
+  int row = blockIdx.x;
+  // Whole groups of four that 16-byte accesses may take; the loop after them does what is left.
+  int quads = (reinterpret_cast<size_t>(&out[row * C]) | reinterpret_cast<size_t>(&x[row * C]) | \
+reinterpret_cast<size_t>(weight)) % 16 == 0 ? C / 4 : 0;
+  for (int quad = threadIdx.x; quad < quads; quad += blockDim.x) {
+    alignas(16) float out_quad[4];
+    alignas(16) float x_quad[4];
+    *reinterpret_cast<float4*>(x_quad) = reinterpret_cast<const float4*>(&x[row * C])[quad];
+    alignas(16) float weight_quad[4];
+    *reinterpret_cast<float4*>(weight_quad) = reinterpret_cast<const float4*>(weight)[quad];
+    #pragma unroll
+    for (int lane = 0; lane < 4; lane++) {
+      out_quad[lane] = x_quad[lane] * scale[row] * weight_quad[lane];
+    }
+    reinterpret_cast<float4*>(&out[row * C])[quad] = *reinterpret_cast<float4*>(out_quad);
+  }
+  for (int i = 4 * quads + threadIdx.x; i < C; i += blockDim.x)
+    out[row * C + i] = x[row * C + i] * scale[row] * weight[i];
+}
+"""
+
+
+def _refused(kernel: str, code: str, reason: str) -> RefusalExample:
+    return RefusalExample(Language.CUDA, kernel, code, reason)
+
+
+APPLIES = (
+    AssistExample(Language.CUDA, "scale", _SCALE, _SCALE_AFTER),
+    AssistExample(Language.CUDA, "gelu", _GELU, _GELU_AFTER),
+    AssistExample(Language.CUDA, "row_sum", _ROW_SUM, _ROW_SUM_AFTER),
+    AssistExample(Language.CUDA, "normalise", _NORMALISE, _NORMALISE_AFTER),
+)
+
+REFUSES = (
+    _refused(
+        "scale", _SCALE.replace("if (i < n) {", "if (i < n && x[i] > 0) {"), "behind one check of its bound"
+    ),
+    _refused(
+        "scale",
+        _SCALE.replace("float* out, const float* x", "double* out, const double* x"),
+        "no 4-byte elements",
+    ),
+    _refused(
+        "scale", _SCALE.replace("out[i] = a * x[i];", "if (a > 0) out[i] = x[i];"), "only under a condition"
+    ),
+    _refused(
+        "scale", _SCALE.replace("out[i] = a * x[i];", "out[i] = a * x[i]; if (a < 0) return;"), "ends early"
+    ),
+    _refused("row_sum", _ROW_SUM.replace("i = lane_id;", "i = 2 * lane_id;"), "each element is taken once"),
+    _refused("row_sum", _ROW_SUM.replace("sum += row[i];", "sum = row[i];"), "not a sum or a choice"),
+    _refused(
+        "normalise",
+        _NORMALISE.replace("weight[i];\n}", "weight[i];\n  out[row * C + threadIdx.x] += 1.0f;\n}"),
+        "touched elsewhere in the kernel",
+    ),
+)

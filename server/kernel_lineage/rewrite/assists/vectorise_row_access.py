@@ -1,0 +1,315 @@
+"""Load and store four elements at a time, where an element's work is independent of its neighbours'.
+
+Before:
+    if (i < n) { out[i] = a * x[i]; }
+After: each thread takes four elements with one `float4` load and one store; addresses that are not aligned to 16 bytes,
+and the elements after the last whole group, take the old code. The grid shrinks to a quarter; a grid that is not shrunk
+gives the same result. Rows (`for (int i = threadIdx.x; i < C; i += blockDim.x)`) are done likewise, loop by loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Loop, Variable, bare, operator_of, text_of
+from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.rewrite.assists.layout import (
+    descendants,
+    fresh_name,
+    identifiers_in,
+    indent_at,
+    indent_unit,
+    newline_of,
+    replace_node,
+    statements_of,
+    syntax_of,
+)
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
+from kernel_lineage.rewrite.assists.vector_body import VectorBody, vector_body
+from kernel_lineage.rewrite.assists.vector_examples import APPLIES, REFUSES
+from kernel_lineage.rewrite.candidate import Candidate, Edit
+from kernel_lineage.rewrite.launch_site import LaunchError, configuration, launch_edits
+
+
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
+    syntax = syntax_of(kernel)
+    if syntax is None or kernel.source is None:
+        return Refusal(f"{kernel.name} does not parse completely")
+    if "float4" in kernel.text or "reinterpret_cast<" in kernel.text:
+        return Refusal(f"{kernel.name} has vector accesses already")
+    loops = [
+        x for x in syntax.entry.loops if x.node.type == "for_statement" and _touches(x.node, anchor.span)
+    ]
+    loops = [x for x in loops if not any(y is not x and _within(y.node, x.node) for y in loops)]
+    return _rewrite_rows(kernel, syntax, loops) if loops else _rewrite_elements(kernel, syntax)
+
+
+def _touches(node: Node, span: Span) -> bool:
+    return node.start_byte < span.end and span.start < node.end_byte
+
+
+def _within(inner: Node, outer: Node) -> bool:
+    return outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where new code goes, and the names that it brings."""
+
+    data: bytes
+    indent: str
+    unit: str
+    newline: str
+
+    @classmethod
+    def at(cls, kernel: Kernel, node: Node) -> _Place:
+        assert kernel.source is not None
+        data = kernel.source.data
+        return cls(data, indent_at(data, node.start_byte), indent_unit(kernel), newline_of(data))
+
+    def written(self, lines: list[str]) -> str:
+        return self.newline.join(self.indent + line if line else "" for line in lines)[len(self.indent) :]
+
+
+def _rewrite_rows(kernel: Kernel, syntax: CudaSyntax, loops: list[Loop]) -> Candidate | Refusal:
+    """Vectorise the loops over a row that the anchor names."""
+    edits: list[Edit] = []
+    refusal: Refusal | None = None
+    for loop in loops:
+        edit = _row_loop(kernel, syntax, loop, len(edits))
+        if isinstance(edit, Refusal):
+            refusal = refusal or edit
+        else:
+            edits.append(edit)
+    if not edits:
+        return refusal or Refusal(f"{kernel.name} has no loop over elements here")
+    return _candidate(
+        kernel, edits, "Rows that begin at an address aligned to 16 bytes are read four elements at a time."
+    )
+
+
+def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Edit | Refusal:
+    condition = bare(loop.condition)
+    header = loop.node.child_by_field_name("initializer")
+    if loop.body is None or loop.start is None or loop.bound is None or condition is None or header is None:
+        return Refusal(
+            f"the loop in line {loop.node.start_point.row + 1} does not count from a start to a bound"
+        )
+    counts = operator_of(condition) == "<" and text_of(condition.child_by_field_name("left")) == loop.counter
+    if (
+        not counts
+        or header.type != "declaration"
+        or not loop.step
+        or len(header.children_by_field_name("declarator")) != 1
+    ):
+        return Refusal(
+            f"the loop in line {loop.node.start_point.row + 1} does not count `{loop.counter} < bound` upwards"
+        )
+    by = ThreadOrder(kernel, syntax).covers_all(text_of(loop.start), loop.step)
+    if by is None:
+        return Refusal(
+            f"it is not known that each element is taken once from `{text_of(loop.start)}` in steps of `{loop.step}`"
+        )
+    body = vector_body(kernel, syntax, statements_of(loop.body), loop.counter, in_order=by == "thread")
+    if isinstance(body, Refusal):
+        return body
+    if identifiers_in(loop.bound) & (set(body.assigned_outside) | {loop.counter}):
+        return Refusal(f"the bound `{text_of(loop.bound)}` changes in the loop")
+    shared_out = _relied_on(syntax, loop, body)
+    if by != "thread" and shared_out is not None:
+        return Refusal(
+            f"`{shared_out}` is written here and touched elsewhere in the kernel by the same thread"
+        )
+    place = _Place.at(kernel, loop.node)
+    taken = identifiers_in(syntax.entry.node)
+    suffix = str(number + 1) if number else ""
+    quads, quad, lane = (fresh_name(n, taken) for n in (f"quads{suffix}", "quad", "lane"))
+    kind = text_of(header.child_by_field_name("type"))
+    bound, start, step = _grouped(loop.bound), text_of(loop.start), loop.step
+    counting = f"{quad}++" if step == "1" else f"{quad} += {step}"
+    tail = "" if by == "thread" and start == "0" else f" + {_term(start)}"
+    old = place.data[loop.node.start_byte : loop.node.end_byte].decode()
+    moved = old.replace(text_of(header), f"{kind} {loop.counter} = 4 * {quads}{tail};", 1)
+    lines = [
+        "// Whole groups of four that 16-byte accesses may take; the loop after them does what is left.",
+        f"{kind} {quads} = {body.aligned()} ? {bound} / 4 : 0;",
+        f"for ({kind} {quad} = {start}; {quad} < {quads}; {counting}) {{",
+        *(place.unit + line if line else "" for line in body.lines(place.data, kind, quad, lane, place.unit)),
+        "}",
+    ]
+    text = place.written(lines) + place.newline + place.indent + moved
+    return replace_node(loop.node, text)
+
+
+def _relied_on(syntax: CudaSyntax, loop: Loop, body: VectorBody) -> str | None:
+    """A pointer that the loop writes and that code outside of it touches, so that it matters which thread wrote it."""
+    stored = {a.pointer for a in body.accesses if a.stored}
+    for node in descendants(syntax.entry.node):
+        name = text_of(node) if node.type == "identifier" else ""
+        used = node.parent.type if node.parent is not None and not _within(node, loop.node) else ""
+        if name in stored and used in ("subscript_expression", "pointer_expression", "argument_list"):
+            return name
+    return None
+
+
+def _grouped(node: Node) -> str:
+    return (
+        text_of(node)
+        if node.type in ("identifier", "number_literal", "field_expression")
+        else f"({text_of(node)})"
+    )
+
+
+def _term(text: str) -> str:
+    return f"({text})" if any(c in text for c in "?<>|&^") else text
+
+
+def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate | Refusal:
+    """Vectorise a kernel in which each thread takes one element."""
+    order = ThreadOrder(kernel, syntax)
+    index = next(
+        (v for v in syntax.entry.variables if v.value and order.is_global_thread(text_of(v.value))), None
+    )
+    body_node = syntax.entry.node.child_by_field_name("body")
+    if index is None or body_node is None:
+        return Refusal(f"{kernel.name} has neither a loop over elements here nor one element for each thread")
+    statements = [s for s in statements_of(body_node) if s.start_byte >= index.node.end_byte]
+    found = _guarded(statements, index.name)
+    if isinstance(found, Refusal):
+        return found
+    guard, bound, inner = found
+    before = [s for s in statements if s.end_byte <= guard.start_byte]
+    if any(index.name in identifiers_in(s) for s in before):
+        return Refusal(f"`{index.name}` is used before its bound is checked")
+    body = vector_body(kernel, syntax, inner, index.name, in_order=False)
+    if isinstance(body, Refusal):
+        return body
+    if body.assigned_outside:
+        return Refusal(f"`{body.assigned_outside[0]}` is changed by the element's work")
+    if index.name in identifiers_in(bound):
+        return Refusal(f"the bound `{text_of(bound)}` depends on the element")
+    edits = _element_edits(kernel, syntax, index, guard, inner, bound, body)
+    grids = _quarter_grids(kernel)
+    if isinstance(grids, Refusal):
+        return grids
+    told = (
+        ""
+        if grids
+        else " A quarter of the blocks is enough; the launch is not in this file and was left alone."
+    )
+    return _candidate(
+        kernel,
+        [*edits, *grids],
+        "Each thread takes four elements; addresses that are not aligned and the last elements take the old code."
+        + told,
+    )
+
+
+def _guarded(statements: list[Node], index: str) -> tuple[Node, Node, list[Node]] | Refusal:
+    """The statement that checks the bound, the bound, and the element's work, when nothing comes after them."""
+    for position, statement in enumerate(statements):
+        if statement.type != "if_statement":
+            continue
+        clause = statement.child_by_field_name("condition")
+        test = bare(clause.child_by_field_name("value") if clause is not None else None)
+        then = statement.child_by_field_name("consequence")
+        if test is None or then is None or test.type != "binary_expression":
+            continue
+        left, right = test.child_by_field_name("left"), test.child_by_field_name("right")
+        if (
+            text_of(left) != index
+            or right is None
+            or statement.child_by_field_name("alternative") is not None
+        ):
+            continue
+        rest = statements[position + 1 :]
+        if operator_of(test) == "<" and not rest:
+            return statement, right, statements_of(then)
+        returns = [text_of(s).replace(" ", "") for s in statements_of(then)] == ["return;"]
+        if operator_of(test) == ">=" and returns and rest:
+            return statement, right, rest
+    return Refusal(f"the kernel does not end with the work of `{index}` behind one check of its bound")
+
+
+def _element_edits(
+    kernel: Kernel,
+    syntax: CudaSyntax,
+    index: Variable,
+    guard: Node,
+    inner: list[Node],
+    bound: Node,
+    body: VectorBody,
+) -> list[Edit]:
+    place = _Place.at(kernel, guard)
+    taken = identifiers_in(syntax.entry.node)
+    quad, lane = (fresh_name(n, taken) for n in ("quad", "lane"))
+    limit, i = _grouped(bound), index.name
+    start = inner[0].start_byte
+    old = place.data[place.data.rfind(b"\n", 0, start) + 1 : inner[-1].end_byte].decode().splitlines()
+    margin = indent_at(place.data, start)
+    if place.data[place.data.rfind(b"\n", 0, start) + 1 : start].strip():
+        old = [margin + text_of(inner[0]), *text_of(inner[-1]).splitlines()[1:]] if len(inner) == 1 else old
+    step = place.unit
+    lines = [
+        f"if ({body.aligned()} && {quad} < {limit} / 4) {{",
+        *(step + line if line else "" for line in body.lines(place.data, index.type, quad, lane, step)),
+        f"}} else if ({quad} <= {limit} / 4) {{",
+        f"{step}for ({index.type} {i} = 4 * {quad}; {i} < {text_of(bound)} && {i} - 4 * {quad} < 4; {i}++) {{",
+        *(2 * step + (line[len(margin) :] if line.startswith(margin) else line.lstrip()) for line in old),
+        f"{step}}}",
+        "}",
+    ]
+    whole = Span(
+        guard.start_byte,
+        max(guard.end_byte, inner[-1].end_byte),
+        guard.start_point.row + 1,
+        max(guard.end_point.row, inner[-1].end_point.row) + 1,
+    )
+    declarator = next(
+        n for n in descendants(index.node) if n.type == "identifier" and text_of(n) == index.name
+    )
+    return [replace_node(declarator, quad), Edit(whole, place.written(lines))]
+
+
+def _quarter_grids(kernel: Kernel) -> list[Edit] | Refusal:
+    """Edits that shrink the grid at every launch site."""
+    edits: list[Edit] = []
+    for launch in kernel.launches:
+        line = launch.span.first_line
+        if len([g for g in launch.grid if g.strip() != "1"]) > 1:
+            return Refusal(f"the launch in line {line} has a grid of more than one dimension")
+        try:
+            grid = configuration(kernel, launch)[0].text
+            if "dim3" in launch.definitions.get(grid, grid):
+                return Refusal(f"the grid of the launch in line {line} is a dim3")
+            whole = f"({grid} + 3) / 4" if grid.isidentifier() or grid.isdecimal() else f"(({grid}) + 3) / 4"
+            edits += launch_edits(kernel, launch, {"grid": whole})
+        except LaunchError as error:
+            return Refusal(str(error))
+    return edits
+
+
+def _candidate(kernel: Kernel, edits: list[Edit], explanation: str) -> Candidate:
+    return Candidate(
+        skill=ASSIST.skill,
+        kernel=kernel.name,
+        edits=tuple(sorted(edits, key=lambda e: e.span.start)),
+        by="assist",
+        explanation=explanation,
+        guarded=True,
+    )
+
+
+ASSIST = Assist(
+    id="vectorise_row_access",
+    title="Load and store four elements at a time",
+    skill="vectorised-row-access",
+    pattern="scalar_row_access",
+    rewrite=_rewrite,
+    applies=APPLIES,
+    refuses=REFUSES,
+)

@@ -1,0 +1,57 @@
+"""The values of constant expressions, where the file tells them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from kernel_gate.expressions import ExpressionError, evaluate
+from kernel_lineage.kernels.source import Kernel, Launch
+
+
+def constant(expression: str, definitions: Mapping[str, str]) -> int | None:
+    """The integer that an expression comes to, its names replaced by their definitions; None when they do not tell."""
+    text = expression
+    for _ in range(8):
+        names = {n for n in re.findall(r"[A-Za-z_]\w*", text) if n in definitions}
+        if not names:
+            break
+        text = re.sub(
+            r"[A-Za-z_]\w*", lambda m: f"({definitions[m[0]]})" if m[0] in definitions else m[0], text
+        )
+        if len(text) > 400:
+            return None
+    plain = re.sub(r"(?<=\d)[uUlL]+\b", "", text)
+    plain = re.sub(r"(?<!/)/(?!/)", "//", plain)
+    try:
+        value = evaluate(plain, {})
+    except (ExpressionError, ArithmeticError, TypeError, ValueError):
+        return None
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def block_threads(launch: Launch) -> int | None:
+    """Threads in a block of a CUDA launch, if the file tells."""
+    total = 1
+    for extent in launch.block:
+        value = constant(extent, launch.definitions)
+        if value is None:
+            return None
+        total *= value
+    return total if launch.block else None
+
+
+_DEFINE = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+([^\n]+?)[ \t]*(?://[^\n]*)?$", re.MULTILINE
+)
+_CONSTANT = re.compile(r"\b(?:constexpr|const)\s+(?:static\s+|unsigned\s+)*(?:int|unsigned|size_t|uint32_t|int32_t)\s+"
+                       r"([A-Za-z_]\w*)\s*=\s*([^;,]+)[;,]")  # fmt: skip
+
+
+def constants_of(kernel: Kernel) -> dict[str, str]:
+    """Macros and constants of the kernel's file, by name; a name that is given two meanings is left out."""
+    text = kernel.source.data.decode("utf-8", "replace") if kernel.source else kernel.text
+    found: dict[str, set[str]] = {}
+    for match in (*_DEFINE.finditer(text), *_CONSTANT.finditer(text)):
+        found.setdefault(match[1], set()).add(match[2].strip())
+    return {name: values.pop() for name, values in found.items() if len(values) == 1}
