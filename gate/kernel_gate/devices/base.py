@@ -22,7 +22,8 @@ class Fault:
     """Something a launch did wrong."""
 
     kind: str
-    """`out_of_bounds`, `misaligned`, `race`, `uninitialised`, `barrier`, `trap`, `launch`, `timeout`, `unsupported`."""
+    """`out_of_bounds`, `misaligned`, `race`, `uninitialised`, `barrier`, `shuffle`, `trap`, `launch`, `timeout`,
+    `unsupported`."""
     message: str
     line: int | None = None
     """Line of the program's source."""

@@ -1,0 +1,31 @@
+"""What a launch did wrong, as it is found and as it is reported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kernel_gate.devices.base import Fault
+
+MOST = 20
+"""Findings kept of one launch; each place in the source is kept once."""
+
+
+class LaunchFault(Exception):  # noqa: N818
+    """Ends a launch, as an illegal address does on a GPU."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+
+
+@dataclass(slots=True)
+class Findings:
+    """Faults that do not end a launch: the first of each kind and source line."""
+
+    found: dict[tuple[str, int | None, str | None], Fault] = field(default_factory=dict)
+
+    def add(self, fault: Fault) -> None:
+        """Keep a fault, unless its kind was already found on this line and buffer."""
+        key = (fault.kind, fault.line, fault.buffer)
+        if key not in self.found and len(self.found) < MOST:
+            self.found[key] = fault

@@ -1,0 +1,96 @@
+"""Floating-point formats as arithmetic sees them: bits in registers, values in a carrier type.
+
+f32 and f64 are NumPy's own. f16 is computed in float32 and bf16 in float32 too, then rounded: the carrier has more
+than twice the bits plus two, so add, subtract, multiply, divide and square root are correctly rounded (Figueroa,
+"When is double rounding innocuous?", 1995). Fused operations use the next wider carrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernel_gate.emulated.types import (
+    TYPES,
+    Array,
+    PtxType,
+    bf16_to_f32,
+    f32_to_bf16,
+    f64_to_bf16,
+    flush_subnormals,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How one element type is opened for arithmetic and closed again."""
+
+    kind: PtxType
+    """The element: of `bf16x2` it is `bf16`."""
+    lanes: int
+    """2 for packed types."""
+    open: Callable[[Array], Array]
+    """Bits → values of the carrier."""
+    close: Callable[[Array], Array]
+    """Values of the carrier, rounded to nearest even → bits."""
+    close_wide: Callable[[Array], Array]
+    """float64 values, rounded once → bits."""
+
+
+def _same(values: Array) -> Array:
+    return values
+
+
+def _narrow(dtype: Any) -> Callable[[Array], Array]:
+    return lambda values: np.asarray(values).astype(dtype)
+
+
+FORMATS: dict[str, Format] = {
+    "f64": Format(TYPES["f64"], 1, _same, _same, _same),
+    "f32": Format(TYPES["f32"], 1, _same, _same, _narrow(np.float32)),
+    "f16": Format(TYPES["f16"], 1, _narrow(np.float32), _narrow(np.float16), _narrow(np.float16)),
+    "bf16": Format(TYPES["bf16"], 1, bf16_to_f32, f32_to_bf16, f64_to_bf16),
+}
+FORMATS["f16x2"] = Format(
+    TYPES["f16"], 2, *(getattr(FORMATS["f16"], n) for n in ("open", "close", "close_wide"))
+)
+FORMATS["bf16x2"] = Format(
+    TYPES["bf16"], 2, *(getattr(FORMATS["bf16"], n) for n in ("open", "close", "close_wide"))
+)
+
+
+def unpack(bits: Array) -> tuple[Array, Array]:
+    """The lower and the upper half of 32-bit words."""
+    words = np.asarray(bits).view(np.uint32)
+    return (words & np.uint32(0xFFFF)).astype(np.uint16), (words >> np.uint32(16)).astype(np.uint16)
+
+
+def pack(low: Array, high: Array) -> Array:
+    """32-bit words of two halves."""
+    return np.asarray(low).view(np.uint16).astype(np.uint32) | (
+        np.asarray(high).view(np.uint16).astype(np.uint32) << np.uint32(16)
+    )
+
+
+def elementwise(kind: PtxType, compute: Callable[..., Array], flush: bool = False) -> Callable[..., Array]:
+    """Lift a function over carrier values to registers of a type, both halves of a packed one."""
+    form = FORMATS[kind.name]
+
+    def on_element(*operands: Array) -> Array:
+        values = [form.open(np.asarray(o).view(form.kind.dtype)) for o in operands]
+        if flush:
+            values = [flush_subnormals(v) for v in values]
+        result = compute(*values)
+        return form.close(flush_subnormals(result) if flush else result)
+
+    if form.lanes == 1:
+        return compute if form.open is _same and not flush else on_element
+
+    def on_pair(*operands: Array) -> Array:
+        halves = [unpack(o) for o in operands]
+        return pack(on_element(*(h[0] for h in halves)), on_element(*(h[1] for h in halves)))
+
+    return on_pair

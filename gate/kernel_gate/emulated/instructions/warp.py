@@ -1,0 +1,200 @@
+"""Exchange between the threads of a warp (PTX ISA 9.0, 9.7.9 `shfl`; 9.7.13 `vote`, `match`, `redux`, `activemask`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kernel_gate.emulated.registry import Step, opcode
+from kernel_gate.emulated.site import Site
+from kernel_gate.emulated.types import TYPES, Array
+from kernel_gate.emulated.wave import Index, Wave
+
+
+def _source_lanes(mode: str, lane: Index, b: Array, c: Array) -> tuple[Index, Array]:
+    """The lane that each thread reads and whether it lies in its segment (PTX ISA, `shfl`, pseudo-code)."""
+    by, clamp = np.asarray(b).astype(np.int64) & 31, np.asarray(c).astype(np.int64)
+    mask = (clamp >> 8) & 31
+    last = (lane & mask) | (clamp & 31 & ~mask)
+    if mode == "up":
+        source = lane - by
+        inside = source >= last
+    elif mode == "down":
+        source = lane + by
+        inside = source <= last
+    elif mode == "bfly":
+        source = lane ^ by
+        inside = source <= last
+    else:
+        source = (lane & mask) | (by & ~mask)
+        inside = source <= last
+    return np.where(inside, source, lane), inside
+
+
+@opcode("shfl")
+def shuffle(site: Site) -> Step:
+    """`shfl.sync d|p, a, b, c, membermask`: reading a lane that does not take part is a fault."""
+    mode = site.first("up", "down", "bfly", "idx")
+    if mode is None or not site.has("sync"):
+        raise site.unsupported()
+    kind = TYPES["b32"]
+    first, second = site.pair(0)
+    write = site.writer(first, kind)
+    inside_to = None if second is None else site.writer(second, TYPES["pred"])
+    a, b, c = site.read(1, kind), site.read(2, kind), site.read(3, kind)
+
+    def step(wave: Wave) -> None:
+        threads, value = wave.index, a(wave)
+        lane = wave.lane[threads]
+        source, inside = _source_lanes(mode, lane, b(wave), c(wave))
+        thread = threads - lane + source
+        if wave.active is not None or wave.launch.block_threads % 32:
+            _check_sources(wave, site, thread, source)
+        if value.ndim == 0:
+            result: Array = value
+        elif wave.active is None:
+            result = value[thread]
+        else:
+            place = np.zeros(wave.threads + 32, np.int64)
+            place[threads] = np.arange(len(threads))
+            result = value[place[thread]]
+        write(wave, result)
+        if inside_to is not None:
+            inside_to(wave, inside)
+
+    return step
+
+
+def _check_sources(wave: Wave, site: Site, thread: Index, source: Index) -> None:
+    present = np.zeros(wave.threads + 32, np.bool_)
+    present[wave.index] = True
+    # In the last warp of a block a lane may not exist: its number is another block's thread.
+    lost = ~present[thread]
+    lost |= wave.warp[np.minimum(thread, wave.threads - 1)] != wave.warp[wave.index]
+    if lost.any():
+        position = int(np.argmax(lost))
+        message = (
+            f"shuffle from lane {int(source[position])}, which does not take part: the value is undefined"
+        )
+        wave.launch.findings.add(wave.fault("shuffle", message, site.instruction, position))
+        thread[lost] = wave.index[lost]
+
+
+def _ballot(wave: Wave, holds: Array) -> Array:
+    """For each active thread the bits of the lanes of its warp where `holds`."""
+    warps, lanes = wave.warp[wave.index], wave.lane[wave.index]
+    bits = np.zeros(int(warps[-1]) + 1, np.int64)
+    np.add.at(bits, warps, np.where(holds, np.int64(1) << lanes, np.int64(0)))
+    return bits[warps].astype(np.uint32)
+
+
+@opcode("vote")
+def vote(site: Site) -> Step:
+    """`vote.sync` `.any`, `.all`, `.uni`, `.ballot` over the lanes that execute it."""
+    mode = site.first("any", "all", "uni", "ballot")
+    if mode is None:
+        raise site.unsupported()
+    write = site.write(0, TYPES["b32" if mode == "ballot" else "pred"])
+    a = site.read(1, TYPES["pred"])
+
+    def step(wave: Wave) -> None:
+        holds = wave.spread(a(wave))
+        ballot = _ballot(wave, holds)
+        if mode == "ballot":
+            write(wave, ballot)
+        elif mode == "any":
+            write(wave, ballot != 0)
+        else:
+            everyone = _ballot(wave, np.ones_like(holds))
+            write(wave, ballot == everyone if mode == "all" else (ballot == everyone) | (ballot == 0))
+
+    return step
+
+
+@opcode("activemask")
+def active_mask(site: Site) -> Step:
+    """`activemask`: the lanes that execute it."""
+    write = site.write(0, TYPES["b32"])
+    return lambda wave: write(wave, _ballot(wave, np.ones(wave.active_count, np.bool_)))
+
+
+def _groups(wave: Wave, value: Array) -> tuple[Index, Array]:
+    """A number for each distinct (warp, value), and the lanes that share it."""
+    warps, lanes = wave.warp[wave.index], wave.lane[wave.index]
+    keys = np.stack([warps, wave.spread(value).astype(np.uint64).view(np.int64)], axis=1)
+    _, group = np.unique(keys, axis=0, return_inverse=True)
+    group = group.reshape(-1)
+    bits = np.zeros(int(group.max()) + 1, np.int64)
+    np.add.at(bits, group, np.int64(1) << lanes)
+    return group, bits[group].astype(np.uint32)
+
+
+@opcode("match")
+def match(site: Site) -> Step:
+    """`match.any`: lanes with the same value; `match.all`: all lanes when they agree, else none."""
+    kind = site.type
+    first, second = site.pair(0)
+    write, a = site.writer(first, TYPES["b32"]), site.read(1, kind)
+    agree_to = None if second is None else site.writer(second, TYPES["pred"])
+
+    def step(wave: Wave) -> None:
+        _, peers = _groups(wave, a(wave).view(kind.raw))
+        if site.has("any"):
+            write(wave, peers)
+            return
+        agree = peers == _ballot(wave, np.ones(wave.active_count, np.bool_))
+        write(wave, np.where(agree, peers, np.uint32(0)))
+        if agree_to is not None:
+            agree_to(wave, agree)
+
+    return step
+
+
+_REDUCTIONS: dict[str, Callable[..., Any]] = {
+    "add": np.add.at,
+    "min": np.minimum.at,
+    "max": np.maximum.at,
+    "and": np.bitwise_and.at,
+    "or": np.bitwise_or.at,
+    "xor": np.bitwise_xor.at,
+}
+
+
+@opcode("redux")
+def reduce_warp(site: Site) -> Step:
+    """`redux.sync`: one value of all lanes that execute it; lanes of different masks are different groups."""
+    name = site.first(*_REDUCTIONS)
+    if name is None or site.type.kind == "float":
+        raise site.unsupported()
+    kind, combine = site.type, _REDUCTIONS[name]
+    write, a, mask = site.write(0, kind), site.read(1, kind), site.read(2, TYPES["b32"])
+
+    def step(wave: Wave) -> None:
+        group, _ = _groups(wave, mask(wave))
+        values = wave.spread(a(wave))
+        _, first = np.unique(group, return_index=True)
+        neutral = values[first] if name not in ("add", "xor") else np.zeros(len(first), kind.dtype)
+        totals = neutral.copy()
+        combine(totals, group, values)
+        write(wave, totals[group])
+
+    return step
+
+
+@opcode("elect")
+def elect(site: Site) -> Step:
+    """`elect.sync d|p`: the lowest lane that executes it is the leader."""
+    first, second = site.pair(0)
+    if second is None:
+        raise site.unsupported()
+    write, leads = site.writer(first, TYPES["b32"]), site.writer(second, TYPES["pred"])
+
+    def step(wave: Wave) -> None:
+        ballot = _ballot(wave, np.ones(wave.active_count, np.bool_)).astype(np.int64)
+        lowest = np.bitwise_count(((ballot & -ballot) - 1).astype(np.uint64)).astype(np.uint32)
+        write(wave, lowest)
+        leads(wave, lowest == wave.lane[wave.index])
+
+    return step

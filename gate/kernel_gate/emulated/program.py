@@ -1,0 +1,197 @@
+"""A kernel decoded: basic blocks of steps, each block with the way it ends."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernel_gate.devices.base import Fault
+from kernel_gate.emulated.addresses import Segment
+from kernel_gate.emulated.faults import LaunchFault
+from kernel_gate.emulated.inline import FlatKernel, flatten
+from kernel_gate.emulated.layout import Layout, lay_out
+from kernel_gate.emulated.ptx.model import (
+    Address,
+    Group,
+    Instruction,
+    Module,
+    Operand,
+    PtxError,
+    Register,
+    Symbol,
+)
+from kernel_gate.emulated.registry import Step, Unsupported, builders
+from kernel_gate.emulated.site import Read, Site
+from kernel_gate.emulated.terminators import Branch, Terminator, barrier, indexed_branch
+from kernel_gate.emulated.types import TYPES
+from kernel_gate.emulated.wave import Wave
+
+_ENDS = ("bra", "ret", "exit", "bar", "barrier", "brx")
+
+
+@dataclass(slots=True)
+class Block:
+    """Instructions that run one after the other."""
+
+    steps: list[Step]
+    count: int
+    """Instructions in it, its end included."""
+    end: Terminator | None
+    """None: falls through to the next block."""
+
+
+@dataclass(slots=True)
+class DecodedKernel:
+    """What runs."""
+
+    flat: FlatKernel
+    layout: Layout
+    blocks: list[Block]
+    unsupported: Counter[str]
+    """Opcodes that stop the launch when a thread reaches them."""
+    shared_granule: int
+    """Bytes of the smallest access to shared memory: how finely races are told apart."""
+
+
+def decode(module: Module, entry: str, module_segments: Mapping[str, Segment] | None = None) -> DecodedKernel:
+    """Decode the kernel called `entry`. Raises `PtxError` when the module has none or it is malformed."""
+    function = module.functions.get(entry)
+    if function is None or not function.entry:
+        names = ", ".join(f.name for f in module.functions.values() if f.entry) or "none"
+        raise PtxError(f"the PTX has no kernel `{entry}`; it has: {names}")
+    flat = flatten(module, function)
+    layout = lay_out(flat, module.variables.values())
+    layout.globals.update(module_segments or {})
+    return _Decoder(flat, layout).decode()
+
+
+class _Decoder:
+    def __init__(self, flat: FlatKernel, layout: Layout) -> None:
+        self.flat, self.layout = flat, layout
+        self.unsupported: Counter[str] = Counter()
+        self.read = frozenset(_read_registers(flat.body))
+        starts = {0, *flat.labels.values()}
+        starts |= {i + 1 for i, ins in enumerate(flat.body) if _ends_block(ins)}
+        self.starts = sorted(s for s in starts if s < len(flat.body))
+        self.block_at = {start: number for number, start in enumerate(self.starts)}
+
+    def decode(self) -> DecodedKernel:
+        blocks = []
+        for start, stop in zip(self.starts, [*self.starts[1:], len(self.flat.body)], strict=True):
+            body = list(enumerate(self.flat.body[start:stop], start))
+            end = self._end(*body.pop()) if _ends_block(body[-1][1]) else None
+            blocks.append(Block([self._step(n, ins) for n, ins in body], stop - start, end))
+        return DecodedKernel(self.flat, self.layout, blocks, self.unsupported, self._shared_granule())
+
+    def _site(self, number: int, instruction: Instruction) -> Site:
+        return Site.of(instruction, number, self.layout, self.read)
+
+    def _guard(self, site: Site) -> Read | None:
+        guard = site.instruction.guard
+        return None if guard is None else site.reader(guard, TYPES["pred"])
+
+    def _step(self, number: int, instruction: Instruction) -> Step:
+        site = self._site(number, instruction)
+        try:
+            builder = builders().get(site.parts[0])
+            if builder is None:
+                raise site.unsupported()
+            step = builder(site)
+        except Unsupported as error:
+            self.unsupported[str(error)] += 1
+            step = _unsupported_step(str(error), instruction)
+        guard = self._guard(site)
+        return step if guard is None else _guarded(step, guard)
+
+    def _end(self, number: int, instruction: Instruction) -> Terminator:
+        site = self._site(number, instruction)
+        guard = self._guard(site)
+        if site.parts[0] in ("ret", "exit"):
+            return Branch(instruction, guard, None)
+        if site.parts[0] == "bra":
+            target = site.operand(0)
+            assert isinstance(target, Symbol)
+            return Branch(instruction, guard, self._block(target.name))
+        if site.parts[0] == "brx":
+            table = site.operand(1)
+            assert isinstance(table, Symbol)
+            targets = [self._block(name) for name in self.flat.branch_targets[table.name]]
+            return indexed_branch(site, guard, targets)
+        return barrier(site, guard)
+
+    def _block(self, label: str) -> int | None:
+        """The block that a label starts; None when it stands at the end of the kernel."""
+        if label not in self.flat.labels:
+            raise PtxError(f"the PTX jumps to `{label}`, which it does not define")
+        return self.block_at.get(self.flat.labels[label])
+
+    def _shared_granule(self) -> int:
+        sizes = [
+            Site.of(ins, 0, self.layout, self.read).type.size
+            for ins in self.flat.body
+            if ins.parts[0] in ("ld", "st", "atom", "red")
+            and not {"global", "param", "local", "const"} & set(ins.parts)
+            and any(p in TYPES for p in ins.parts)
+        ]
+        return min([4, *sizes])
+
+
+def _ends_block(instruction: Instruction) -> bool:
+    parts = instruction.parts
+    return parts[0] in _ENDS and parts[1:2] not in (("warp",), ("cluster",))
+
+
+def _guarded(step: Step, guard: Read) -> Step:
+    """A predicated instruction: runs for the threads whose predicate holds."""
+
+    def guarded(wave: Wave) -> None:
+        chosen = guard(wave)
+        if chosen.ndim == 0:
+            if chosen:
+                step(wave)
+            return
+        if chosen.all():
+            step(wave)
+            return
+        outer = wave.active
+        wave.active = np.flatnonzero(chosen) if outer is None else outer[chosen]
+        if len(wave.active):
+            step(wave)
+        wave.active = outer
+
+    return guarded
+
+
+def _unsupported_step(opcode: str, instruction: Instruction) -> Step:
+    place = f"line {instruction.line}" if instruction.line else f"line {instruction.ptx_line} of the PTX"
+    fault = Fault("unsupported", f"unsupported: {opcode} at {place}", instruction.line)
+
+    def step(_wave: Wave) -> None:
+        raise LaunchFault(fault)
+
+    return step
+
+
+def _read_registers(body: list[Instruction]) -> Iterator[str]:
+    """Names of registers in a position where they are read; a first operand counts only where nothing is written."""
+    for instruction in body:
+        if instruction.guard is not None:
+            yield instruction.guard.name
+        no_result = instruction.parts[0] in ("st", "red", "bra", "brx", "bar", "barrier", "call", "cp")
+        for position, operand in enumerate(instruction.operands):
+            if position > 0 or no_result or isinstance(operand, Address):
+                yield from _registers(operand)
+
+
+def _registers(operand: Operand) -> Iterator[str]:
+    match operand:
+        case Register(name):
+            yield name
+        case Address(Register(name)):
+            yield name
+        case Group(items):
+            for item in items:
+                yield from _registers(item)

@@ -1,0 +1,1 @@
+"""PTX text → modules, functions and statements."""

@@ -1,0 +1,93 @@
+"""A PTX module from its tokens."""
+
+from __future__ import annotations
+
+import re
+
+from kernel_gate.emulated.ptx.body import BodyReader
+from kernel_gate.emulated.ptx.declarations import SPACES, read_variable
+from kernel_gate.emulated.ptx.model import Function, Module, PtxError, Variable
+from kernel_gate.emulated.ptx.tokens import Tokens, tokenise
+
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)
+_LINKING = (".visible", ".extern", ".weak", ".common")
+
+
+def parse(text: str, source_name: str = "program.cu") -> Module:
+    """Read a module. Lines are kept for the file called `source_name`, or else for each kernel's own file.
+
+    Raises `PtxError` when the text is not PTX.
+    """
+    tokens = tokenise(text.rstrip("\0"))
+    module = Module(target="sm_80", files={int(number): name for number, name in _FILE.findall(text)})
+    user_file = next((n for n, name in module.files.items() if name.rsplit("/", 1)[-1] == source_name), None)
+    while tokens.peek():
+        word = tokens.next()
+        if word == ".target":
+            module.target = tokens.next()
+            while tokens.take(","):
+                tokens.next()
+        elif word in (".version", ".address_size"):
+            tokens.next()
+        elif word == ".file":
+            tokens.integer()
+            tokens.next()
+            while tokens.take(","):
+                tokens.integer()
+        elif word == ".section":
+            while tokens.next() != "{":
+                pass
+            tokens.skip_block()
+        elif word in (".loc", ".pragma", ".alias"):
+            while not tokens.take(";") and tokens.line == tokens.lines[tokens.at - 1]:
+                tokens.next()
+        else:
+            tokens.at -= 1
+            _read_item(tokens, module, user_file)
+    return module
+
+
+def _read_item(tokens: Tokens, module: Module, user_file: int | None) -> None:
+    external = False
+    while tokens.peek() in _LINKING:
+        external = tokens.next() == ".extern" or external
+    word = tokens.next()
+    if word in SPACES:
+        variable = read_variable(tokens, word[1:], external)
+        tokens.expect(";")
+        module.variables[variable.name] = variable
+    elif word in (".entry", ".func"):
+        function = _read_function(tokens, word == ".entry", user_file)
+        if function.body or function.name not in module.functions:
+            module.functions[function.name] = function
+    else:
+        raise PtxError(f"line {tokens.line} of the PTX: `{word}` is not known here")
+
+
+def _read_function(tokens: Tokens, entry: bool, user_file: int | None) -> Function:
+    results = _read_parameters(tokens) if tokens.peek() == "(" else []
+    function = Function(tokens.next(), entry, results=results)
+    if tokens.peek() == "(":
+        function.parameters = _read_parameters(tokens)
+    while tokens.peek() not in ("{", ";"):
+        word = tokens.next()
+        if word == ".reqntid":
+            function.required_threads = tokens.integer()
+            while tokens.take(","):
+                function.required_threads *= tokens.integer()
+    if not tokens.take(";"):
+        tokens.expect("{")
+        BodyReader(tokens, function, user_file).read()
+    return function
+
+
+def _read_parameters(tokens: Tokens) -> list[Variable]:
+    tokens.expect("(")
+    found: list[Variable] = []
+    while not tokens.take(")"):
+        word = tokens.next()
+        if word == ".reg":
+            raise PtxError(f"line {tokens.line} of the PTX: parameters in registers are not supported")
+        found.append(read_variable(tokens, "param", external=False))
+        tokens.take(",")
+    return found

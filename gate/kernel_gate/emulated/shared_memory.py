@@ -1,0 +1,110 @@
+"""Shared memory of the blocks of a wave, with what was written and who raced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from kernel_gate.emulated.addresses import SHARED_BITS
+from kernel_gate.emulated.layout import Layout, SharedVariable
+from kernel_gate.emulated.ptx.model import Instruction
+from kernel_gate.emulated.shared_races import SharedRaces
+from kernel_gate.emulated.types import Array
+
+if TYPE_CHECKING:
+    from kernel_gate.emulated.wave import Index, Wave
+
+POISON = 0xFF
+"""Fresh shared and local memory: a NaN as float, -1 as integer."""
+
+
+@dataclass(slots=True)
+class SharedMemory:
+    """One row of `stride` bytes per block."""
+
+    layout: Layout
+    dynamic_bytes: int
+    blocks: int
+    races: SharedRaces | None
+    nbytes: int = field(init=False)
+    """Per block, static and dynamic."""
+    stride: int = field(init=False)
+    data: npt.NDArray[np.uint8] = field(init=False)
+    written: npt.NDArray[np.uint8] = field(init=False)
+    """0xFF where something was written since the block started."""
+    _by_number: dict[int, SharedVariable] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.nbytes = self.layout.static_shared_bytes + self.dynamic_bytes
+        self.stride = -(-self.nbytes // 64) * 64
+        self.data = np.full(self.stride * self.blocks, POISON, np.uint8)
+        self.written = np.zeros_like(self.data)
+        self._by_number = {v.address >> SHARED_BITS: v for v in self.layout.shared.values()}
+
+    def synchronise(self, blocks: npt.NDArray[np.bool_] | None) -> None:
+        """A barrier of the given blocks (None: all) has opened."""
+        if self.races is not None:
+            self.races.synchronise(blocks)
+
+    def _extent(self, variable: SharedVariable) -> int:
+        return self.dynamic_bytes if variable.external else variable.nbytes
+
+    def locate(self, wave: Wave, address: Array, nbytes: int, instruction: Instruction) -> Index:
+        """Byte offsets into `data` of each active thread's access. Raises `LaunchFault` for a bad one."""
+        addresses = wave.spread(address).astype(np.int64)
+        low, high = int(addresses.min()), int(addresses.max())
+        number = low >> SHARED_BITS
+        variable = self._by_number.get(number)
+        fits = (
+            variable is not None
+            and number == high >> SHARED_BITS
+            and low >= variable.address
+            and high + nbytes <= variable.address + self._extent(variable)
+        )
+        if fits:
+            assert variable is not None
+            physical = addresses + (variable.physical - variable.address)
+        else:
+            physical = self._locate_each(wave, addresses, nbytes, instruction)
+        if np.bitwise_or.reduce(physical) & (nbytes - 1):
+            position = int(np.argmax(physical & (nbytes - 1) != 0))
+            message = f"misaligned: {nbytes}-byte access to shared memory at byte {int(physical[position])}"
+            raise wave.stop("misaligned", message, instruction, position)
+        if self.blocks > 1:
+            physical += wave.block_of[wave.index] * self.stride
+        return physical
+
+    def _locate_each(self, wave: Wave, addresses: Index, nbytes: int, instruction: Instruction) -> Index:
+        physical = np.full_like(addresses, -1)
+        for number in np.unique(addresses >> SHARED_BITS):
+            variable = self._by_number.get(int(number))
+            if variable is None:
+                continue
+            offset = addresses - variable.address
+            inside = (addresses >> SHARED_BITS == number) & (offset >= 0)
+            inside &= offset + nbytes <= self._extent(variable)
+            physical[inside] = offset[inside] + variable.physical
+        outside = physical < 0
+        if outside.any():
+            position = int(np.argmax(outside))
+            address = int(addresses[position])
+            variable = self._by_number.get(address >> SHARED_BITS)
+            if variable is None:
+                raise wave.stop("out_of_bounds", "no shared variable at this address", instruction, position)
+            byte = address - variable.address
+            message = (
+                f"out of bounds: {nbytes} bytes at byte {byte} of shared `{variable.name}`, "
+                f"which has {self._extent(variable)}"
+            )
+            raise wave.stop(
+                "out_of_bounds",
+                message,
+                instruction,
+                position,
+                buffer=variable.name,
+                element=byte // nbytes,
+            )
+        return physical

@@ -1,0 +1,186 @@
+"""Races in shared memory: two threads of a block, one granule, at least one write, no barrier between.
+
+Writes are compared at once with the granule's last writer. Reads are kept until the barrier that ends their
+interval and are looked at only when something was written in it, so a loop that only reads costs nothing.
+`bar.warp.sync` orders the threads of one warp. Writes of the same value by several threads are benign; atomics do not
+race with each other. Barriers of a part of the block count as if all its threads took part, so races across such a
+barrier can be missed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from kernel_gate.emulated.access import Change
+from kernel_gate.emulated.ptx.model import Instruction
+
+if TYPE_CHECKING:
+    from kernel_gate.emulated.wave import Index, Wave
+
+_THREAD_BITS = 11
+_ATOMIC = 1 << (_THREAD_BITS - 1)
+_THREAD_MASK = _ATOMIC - 1
+_PENDING_MOST = 1 << 24
+"""Reads kept; an interval with more is cut, and races across the cut are missed."""
+
+
+@dataclass(slots=True)
+class _Reads:
+    event: int
+    instruction: Instruction
+    granules: npt.NDArray[np.int32]
+    threads: Index
+    count: int
+
+
+@dataclass(slots=True)
+class SharedRaces:
+    """Who wrote each granule last, and what was read since the last barrier."""
+
+    wave: Wave
+    stride: int
+    granule: int
+    """Bytes that are told apart."""
+    writer: npt.NDArray[np.int64] = field(init=False)
+    """Event and thread of the last write; -1: none."""
+    interval: Index = field(init=False)
+    """Event at which the current interval of each block began."""
+    warp_interval: Index = field(init=False)
+    """Event of the last warp barrier of each warp."""
+    events: list[Instruction] = field(default_factory=list)
+    wrote: bool = False
+    pending: list[_Reads] = field(default_factory=list)
+    _kept: int = 0
+
+    def __post_init__(self) -> None:
+        blocks = len(self.wave.blocks)
+        self.writer = np.full(blocks * self.stride // self.granule, -1, np.int64)
+        self.interval = np.zeros(blocks, np.int64)
+        self.warp_interval = np.zeros(int(self.wave.warp[-1]) + 1, np.int64)
+
+    def read(self, offsets: Index, nbytes: int, instruction: Instruction) -> None:
+        """The active threads read `nbytes` at these byte offsets."""
+        count = max(nbytes // self.granule, 1)
+        self.events.append(instruction)
+        granules = (offsets // self.granule).astype(np.int32)
+        self.pending.append(_Reads(len(self.events) - 1, instruction, granules, self.wave.index, count))
+        self._kept += len(granules)
+        if self._kept > _PENDING_MOST:
+            self._check_reads()
+            self.pending, self._kept = [], 0
+
+    def write(
+        self,
+        offsets: Index,
+        nbytes: int,
+        change: Change,
+        instruction: Instruction,
+        atomic: bool = False,
+    ) -> None:
+        """The active threads write."""
+        wave, threads = self.wave, self.wave.index
+        self.events.append(instruction)
+        self.wrote = True
+        inner = wave.thread_in_block[threads]
+        key = ((len(self.events) - 1) << _THREAD_BITS) | (_ATOMIC if atomic else 0) | inner
+        start = self.interval[wave.block_of[threads]]
+        for part in range(max(nbytes // self.granule, 1)):
+            granule = offsets // self.granule + part
+            before = self.writer[granule]
+            self.writer[granule] = key
+            conflict = self._conflict(before, inner, threads, start) & change.replaced
+            if atomic:
+                conflict &= before & _ATOMIC == 0
+            if change.lost.any():
+                # Two threads of one store: whoever lost the granule wrote something else.
+                before = np.where(change.lost, self.writer[granule], before)
+                conflict |= change.lost & (before != key)
+            if conflict.any():
+                self._report("two threads write different values", conflict, before, offsets, instruction)
+
+    def _conflict(self, before: Index, inner: Index, threads: Index, start: Index) -> npt.NDArray[np.bool_]:
+        """Whether the last writes stand in the same interval and come from other threads, not ordered by the warp."""
+        other = before & _THREAD_MASK
+        event = before >> _THREAD_BITS
+        conflict: npt.NDArray[np.bool_] = (before >= 0) & (event >= start) & (other != inner)
+        if conflict.any() and self.warp_interval.any():
+            ordered = (other // 32 == inner // 32) & (event < self.warp_interval[self.wave.warp[threads]])
+            conflict &= ~ordered
+        return conflict
+
+    def synchronise(self, blocks: npt.NDArray[np.bool_] | None) -> None:
+        """A barrier of these blocks opens (None: all): their interval ends."""
+        if self.wrote and self.pending:
+            self._check_reads(blocks)
+        if blocks is None:
+            self.pending, self._kept, self.wrote = [], 0, False
+            self.interval[:] = len(self.events)
+            return
+        self.interval[blocks] = len(self.events)
+        kept = []
+        for reads in self.pending:
+            stays = ~blocks[self.wave.block_of[reads.threads]]
+            if stays.any():
+                kept.append(
+                    _Reads(
+                        reads.event,
+                        reads.instruction,
+                        reads.granules[stays],
+                        reads.threads[stays],
+                        reads.count,
+                    )
+                )
+        self.pending, self._kept = kept, sum(len(r.granules) for r in kept)
+
+    def synchronise_warps(self) -> None:
+        """The active threads pass a warp barrier: what their warps did before is ordered."""
+        if self.wrote and self.pending:
+            self._check_reads()
+        self.warp_interval[self.wave.warp[self.wave.index]] = len(self.events)
+
+    def _check_reads(self, blocks: npt.NDArray[np.bool_] | None = None) -> None:
+        wave, outer = self.wave, self.wave.active
+        for reads in self.pending:
+            wave.active = reads.threads
+            inner = wave.thread_in_block[reads.threads]
+            start = self.interval[wave.block_of[reads.threads]]
+            warp_start = self.warp_interval[wave.warp[reads.threads]]
+            for part in range(reads.count):
+                before = self.writer[reads.granules + part]
+                other = before & _THREAD_MASK
+                conflict = (before >= 0) & (before >> _THREAD_BITS >= start) & (other != inner)
+                if not conflict.any():
+                    continue
+                # Pairs of one warp with a warp barrier between were looked at when it opened.
+                earlier = np.minimum(before >> _THREAD_BITS, reads.event)
+                conflict &= (other // 32 != inner // 32) | (earlier >= warp_start)
+                if blocks is not None:
+                    conflict &= blocks[wave.block_of[reads.threads]]
+                if conflict.any():
+                    what = "one thread reads what another writes"
+                    self._report(what, conflict, before, reads.granules * self.granule, reads.instruction)
+        wave.active = outer
+
+    def _report(
+        self,
+        what: str,
+        conflict: npt.NDArray[np.bool_],
+        before: Index,
+        offsets: npt.NDArray[np.integer],
+        instruction: Instruction,
+    ) -> None:
+        wave, position = self.wave, int(np.argmax(conflict))
+        other = int(before[position])
+        place = self.events[other >> _THREAD_BITS].line
+        block = int(wave.block_of[wave.index[position]])
+        thread = wave.place(block * wave.launch.block_threads + (other & _THREAD_MASK))[1]
+        byte = int(offsets[position]) % self.stride
+        message = (
+            f"race in shared memory, byte {byte}: {what} with no barrier between; "
+            f"the other is thread {thread}" + (f" at line {place}" if place else "")
+        )
+        wave.launch.findings.add(wave.fault("race", message, instruction, position))

@@ -1,0 +1,97 @@
+"""PTX's scalar types and how a NumPy array holds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+"""Values of the active threads: one each, or a scalar when it is the same for all."""
+
+UNSIGNED: dict[int, np.dtype[Any]] = {
+    1: np.dtype(np.uint8),
+    2: np.dtype(np.uint16),
+    4: np.dtype(np.uint32),
+    8: np.dtype(np.uint64),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PtxType:
+    """One scalar type: `s32`, `bf16x2`, `pred`."""
+
+    name: str
+    kind: Literal["int", "uint", "bits", "float", "packed", "pred"]
+    dtype: np.dtype[Any]
+    """How values are held; bf16 and the packed types are held as bits."""
+
+    @property
+    def size(self) -> int:
+        """Bytes; a predicate has one."""
+        return self.dtype.itemsize
+
+    @property
+    def raw(self) -> np.dtype[Any]:
+        """The unsigned dtype of the same size."""
+        return np.dtype(np.bool_) if self.kind == "pred" else UNSIGNED[self.dtype.itemsize]
+
+
+def _types() -> dict[str, PtxType]:
+    table = [PtxType("pred", "pred", np.dtype(np.bool_))]
+    for size, unsigned in UNSIGNED.items():
+        bits = 8 * size
+        table += [
+            PtxType(f"u{bits}", "uint", unsigned),
+            PtxType(f"s{bits}", "int", np.dtype(f"i{size}")),
+            PtxType(f"b{bits}", "bits", unsigned),
+        ]
+    table += [
+        PtxType("f16", "float", np.dtype(np.float16)),
+        PtxType("f32", "float", np.dtype(np.float32)),
+        PtxType("f64", "float", np.dtype(np.float64)),
+        PtxType("bf16", "float", UNSIGNED[2]),
+        PtxType("f16x2", "packed", UNSIGNED[4]),
+        PtxType("bf16x2", "packed", UNSIGNED[4]),
+    ]
+    return {t.name: t for t in table}
+
+
+TYPES = _types()
+"""Every type that the emulated device knows, by its PTX name."""
+
+
+def bf16_to_f32(bits: Array) -> Array:
+    """bfloat16 bits as float32, exact."""
+    return (np.asarray(bits, np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def f32_to_bf16(values: Array) -> Array:
+    """float32 as bfloat16 bits, rounded to nearest even; NaN becomes the canonical 0x7FFF (PTX ISA, cvt)."""
+    values = np.asarray(values, np.float32)
+    bits = values.view(np.uint32)
+    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
+    return np.where(np.isnan(values), np.uint16(0x7FFF), rounded.astype(np.uint16))
+
+
+def f64_to_bf16(values: Array) -> Array:
+    """float64 as bfloat16 bits, rounded once: float32 is reached by rounding to odd, which leaves the tie visible.
+
+    Source: Boldo and Melquiond, "When double rounding is odd" (2005).
+    """
+    values = np.asarray(values, np.float64)
+    nearest = values.astype(np.float32)
+    away = np.abs(nearest.astype(np.float64)) > np.abs(values)
+    bits = nearest.view(np.uint32)
+    inexact = (nearest.astype(np.float64) != values) & np.isfinite(nearest)
+    bits = np.where(inexact & away, bits - np.uint32(1), bits)
+    bits = np.where(inexact, bits | np.uint32(1), bits)
+    return f32_to_bf16(bits.view(np.float32))
+
+
+def flush_subnormals(values: Array) -> Array:
+    """`.ftz`: float32 subnormals become zero of the same sign."""
+    tiny = np.abs(values) < np.finfo(np.float32).tiny
+    return np.where(tiny, np.copysign(np.float32(0), values), values) if np.any(tiny) else values

@@ -1,0 +1,132 @@
+"""The state of the threads that run together: some whole blocks of the grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kernel_gate.devices.base import Fault
+from kernel_gate.emulated.faults import LaunchFault
+from kernel_gate.emulated.types import Array
+
+if TYPE_CHECKING:
+    from kernel_gate.emulated.launch import Launch
+    from kernel_gate.emulated.ptx.model import Instruction
+    from kernel_gate.emulated.shared_memory import SharedMemory
+
+Index = npt.NDArray[np.int64]
+Dim3 = tuple[int, int, int]
+
+
+@dataclass(slots=True)
+class Wave:
+    """Thread t of a wave belongs to its block `t // block_threads`; warps are 32 consecutive threads of a block.
+
+    A register holds one value per thread, or a NumPy scalar when it is the same for all threads.
+    """
+
+    launch: Launch
+    blocks: Index
+    """Linear number in the grid of each block."""
+    registers: list[Array]
+    local: npt.NDArray[np.uint8]
+    """Local memory: one row per thread."""
+    shared: SharedMemory
+    active: Index | None = None
+    """Threads that execute the current instruction, ascending; None: all."""
+    threads: int = field(init=False)
+    every: Index = field(init=False)
+    """0 … threads - 1."""
+    block_of: Index = field(init=False)
+    """Block within the wave of each thread."""
+    thread_in_block: Index = field(init=False)
+    lane: Index = field(init=False)
+    warp: Index = field(init=False)
+    """Warp within the wave of each thread."""
+    special: dict[str, Array] = field(init=False)
+    carry: npt.NDArray[np.bool_] = field(init=False)
+    """The condition-code register of each thread."""
+
+    def __post_init__(self) -> None:
+        grid, block = self.launch.grid, self.launch.block
+        size = block[0] * block[1] * block[2]
+        self.threads = size * len(self.blocks)
+        self.every = np.arange(self.threads)
+        self.block_of, self.thread_in_block = np.divmod(self.every, size)
+        self.lane = self.thread_in_block % 32
+        self.warp = self.block_of * -(-size // 32) + self.thread_in_block // 32
+        inner, cta = self.thread_in_block, self.blocks[self.block_of]
+        if len(self.blocks) == 1:
+            cta = self.blocks[0]
+        positions: dict[str, Any] = {
+            "%tid.x": inner % block[0],
+            "%tid.y": inner // block[0] % block[1],
+            "%tid.z": inner // (block[0] * block[1]),
+            "%ctaid.x": cta % grid[0],
+            "%ctaid.y": cta // grid[0] % grid[1],
+            "%ctaid.z": cta // (grid[0] * grid[1]),
+            "%laneid": self.lane,
+            "%warpid": inner // 32,
+        }
+        self.carry = np.zeros(self.threads, np.bool_)
+        self.special = {name: values.astype(np.uint32) for name, values in positions.items()}
+        for axis, name in enumerate("xyz"):
+            # Axes of extent one are the same for all threads: kept as scalars, they cost nothing.
+            if block[axis] == 1:
+                self.special[f"%tid.{name}"] = np.uint32(0)  # type: ignore[assignment]
+            if grid[axis] == 1:
+                self.special[f"%ctaid.{name}"] = np.uint32(0)  # type: ignore[assignment]
+
+    @property
+    def index(self) -> Index:
+        """The active threads."""
+        return self.every if self.active is None else self.active
+
+    @property
+    def active_count(self) -> int:
+        """How many threads execute the current instruction."""
+        return self.threads if self.active is None else len(self.active)
+
+    def spread(self, value: Array) -> Array:
+        """One value per active thread, of a value that may be a scalar."""
+        return np.broadcast_to(value, (self.active_count,)) if np.ndim(value) == 0 else value
+
+    def write(self, register: int, value: Array) -> None:
+        """Write a register for the active threads. `value` must not be an array that another register holds."""
+        if self.active is None:
+            self.registers[register] = value
+            return
+        current = self.registers[register]
+        if current.ndim == 0:
+            current = np.full(self.threads, current)
+        if current.dtype != value.dtype:
+            current = current.view(value.dtype)
+        current[self.active] = value
+        self.registers[register] = current
+
+    def place(self, thread: int) -> tuple[Dim3, Dim3]:
+        """Block and thread indices of a thread of the wave."""
+        grid, block = self.launch.grid, self.launch.block
+        cta, inner = int(self.blocks[self.block_of[thread]]), int(self.thread_in_block[thread])
+        return (
+            (cta % grid[0], cta // grid[0] % grid[1], cta // (grid[0] * grid[1])),
+            (inner % block[0], inner // block[0] % block[1], inner // (block[0] * block[1])),
+        )
+
+    def fault(
+        self, kind: str, message: str, instruction: Instruction, position: int = 0, **where: Any
+    ) -> Fault:
+        """A fault of the active thread at `position` among the active ones."""
+        block, thread = self.place(int(self.index[position]))
+        line = instruction.line
+        text = f"{message} (block {block}, thread {thread}{'' if line is None else f', line {line}'})"
+        return Fault(kind, text, line, block, thread, **where)
+
+    def stop(
+        self, kind: str, message: str, instruction: Instruction, position: int = 0, **where: Any
+    ) -> LaunchFault:
+        """The exception that ends the launch with this fault."""
+        return LaunchFault(self.fault(kind, message, instruction, position, **where))

@@ -1,0 +1,235 @@
+"""Seeded bugs are found at their line; the honest twin of each is silent."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gate.emulated.cuda_source import launch, line_of
+
+
+@dataclass(frozen=True)
+class Bug:
+    """One kernel in two versions: BAD stands for the wrong text, and its twin replaces it."""
+
+    name: str
+    source: str
+    bad: str
+    good: str
+    kind: str
+    arguments: dict[str, Any]
+    grid: Any = 1
+    block: Any = 64
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def zeros(n: int, dtype: Any = np.float32) -> np.ndarray:
+    return np.zeros(n, dtype)
+
+
+ONES = np.ones(256, np.float32)
+BUGS = [
+    Bug(
+        "off by one",
+        """
+__global__ void kernel(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (BAD)
+        out[i] = 2.0f * x[i]; // here
+}
+""",
+        "i <= n",
+        "i < n",
+        "out_of_bounds",
+        {"out": zeros(200), "x": ONES[:200], "n": np.int32(200)},
+        grid=4,
+        details={"buffer": "x", "element": 200, "block": (3, 0, 0), "thread": (8, 0, 0)},
+    ),
+    Bug(
+        "before the start",
+        """
+__global__ void kernel(float* out, const float* x) {
+    int i = threadIdx.x;
+    out[i] = x[BAD] - x[i]; // here
+}
+""",
+        "i - 1",
+        "max(i - 1, 0)",
+        "out_of_bounds",
+        {"out": zeros(64), "x": ONES[:64]},
+        details={"buffer": "x", "element": -1, "thread": (0, 0, 0)},
+    ),
+    Bug(
+        "far into another buffer",
+        """
+__global__ void kernel(float* out, const float* x, int far) {
+    out[threadIdx.x] = x[threadIdx.x + (BAD)]; // here
+}
+""",
+        "far",
+        "far * 0",
+        "out_of_bounds",
+        {"out": zeros(64), "x": ONES[:64], "far": np.int32(1 << 28)},
+        details={"buffer": "x", "element": 1 << 28},
+    ),
+    Bug(
+        "off by one in a shared tile",
+        """
+__global__ void kernel(float* out, const float* x) {
+    __shared__ float tile[64];
+    __shared__ float other[64];
+    tile[threadIdx.x] = x[threadIdx.x];
+    other[threadIdx.x] = 1.0f;
+    __syncthreads();
+    out[threadIdx.x] = tile[BAD] + other[63 - threadIdx.x]; // here
+}
+""",
+        "threadIdx.x + 1",
+        "(threadIdx.x + 1) % 64",
+        "out_of_bounds",
+        {"out": zeros(64), "x": ONES[:64]},
+        details={"thread": (63, 0, 0), "element": 64},
+    ),
+    Bug(
+        "misaligned float4",
+        """
+__global__ void kernel(float* out, const float* x) {
+    float4 v = *reinterpret_cast<const float4*>(x + 4 * threadIdx.x + BAD); // here
+    out[threadIdx.x] = v.x + v.y + v.z + v.w;
+}
+""",
+        "1",
+        "0",
+        "misaligned",
+        {"out": zeros(32), "x": ONES[:160]},
+        block=32,
+        details={"buffer": "x", "element": 1},
+    ),
+    Bug(
+        "missing barrier",
+        """
+__global__ void kernel(float* out, const float* x) {
+    __shared__ float tile[64];
+    tile[threadIdx.x] = x[threadIdx.x];
+    BAD
+    out[threadIdx.x] = tile[63 - threadIdx.x]; // here
+}
+""",
+        "",
+        "__syncthreads();",
+        "race",
+        {"out": zeros(64), "x": ONES[:64]},
+    ),
+    Bug(
+        "barrier missing at the end of a loop",
+        """
+__global__ void kernel(float* out, const float* x, int n) {
+    __shared__ float tile[64];
+    float sum = 0.0f;
+    for (int k = 0; k < n; k++) {
+        tile[threadIdx.x] = x[threadIdx.x + k];
+        __syncthreads();
+        sum += tile[63 - threadIdx.x]; // here
+        BAD
+    }
+    out[threadIdx.x] = sum;
+}
+""",
+        "",
+        "__syncthreads();",
+        "race",
+        {"out": zeros(64), "x": ONES[:128], "n": np.int32(3)},
+    ),
+    Bug(
+        "two writers",
+        """
+__global__ void kernel(float* out, const float* x) {
+    __shared__ float total;
+    BAD = x[threadIdx.x]; // here
+    __syncthreads();
+    out[threadIdx.x] = total;
+}
+""",
+        "total",
+        "if (threadIdx.x == 5) total",
+        "race",
+        {"out": zeros(64), "x": np.arange(64, dtype=np.float32)},
+    ),
+    Bug(
+        "uninitialised shared memory",
+        """
+__global__ void kernel(float* out, const float* x, int n) {
+    __shared__ float tile[64];
+    if (threadIdx.x < BAD) tile[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = tile[threadIdx.x]; // here
+}
+""",
+        "n - 1",
+        "n",
+        "uninitialised",
+        {"out": zeros(64), "x": ONES[:64], "n": np.int32(64)},
+        details={"thread": (63, 0, 0)},
+    ),
+    Bug(
+        "barrier in a branch",
+        """
+__global__ void kernel(float* out, const float* x, int n) {
+    __shared__ float tile[64];
+    tile[threadIdx.x] = x[threadIdx.x];
+    if (threadIdx.x < BAD) {
+        __syncthreads(); // here
+        out[threadIdx.x] = tile[63 - threadIdx.x];
+    }
+}
+""",
+        "n - 32",
+        "n",
+        "barrier",
+        {"out": zeros(64), "x": ONES[:64], "n": np.int32(64)},
+    ),
+    Bug(
+        "shuffle from a lane that left",
+        """
+__global__ void kernel(float* out, const float* x, int n) {
+    float v = x[threadIdx.x];
+    if (threadIdx.x < BAD)
+        out[threadIdx.x] = __shfl_down_sync(0xffffffffu, v, 1); // here
+}
+""",
+        "n - 8",
+        "n",
+        "shuffle",
+        {"out": zeros(64), "x": ONES[:64], "n": np.int32(64)},
+        details={"thread": (55, 0, 0)},
+    ),
+    Bug(
+        "failed assertion",
+        """
+#include <assert.h>
+__global__ void kernel(float* out, int n) {
+    assert(BAD); // here
+    out[threadIdx.x] = n;
+}
+""",
+        "n % 3 == 0",
+        "n % 4 == 0",
+        "trap",
+        {"out": zeros(64), "n": np.int32(64)},
+    ),
+]
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda b: b.name)
+def test_a_seeded_bug_is_found_at_its_line(bug):
+    source = bug.source.replace("BAD", bug.bad)
+    fault = launch(source, bug.arguments, bug.grid, bug.block).faults[0]
+    assert (fault.kind, fault.line) == (bug.kind, line_of(source, "here"))
+    for name, expected in bug.details.items():
+        assert getattr(fault, name) == expected
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda b: b.name)
+def test_its_honest_twin_is_silent(bug):
+    assert launch(bug.source.replace("BAD", bug.good), bug.arguments, bug.grid, bug.block).faults == ()
