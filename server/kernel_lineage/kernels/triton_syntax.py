@@ -70,6 +70,8 @@ class TritonUnit:
     """How many bytes were taken off the front of each line before it was parsed."""
     lines_from_one: bool = False
     """Whether the tree counts lines from the start of `text`, not of the file."""
+    pointers: frozenset[str] = frozenset()
+    """The parameters known to be pointers; empty when that is not known."""
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -183,7 +185,9 @@ class TritonUnit:
         return _UNIFORM
 
     def _name_form(self, node: ast.Name, depth: int) -> Linear:
-        form: Linear = {"pointer:" + node.id: 1} if node.id in self.parameters else _UNIFORM
+        form: Linear = (
+            {"pointer:" + node.id: 1} if node.id in (self.pointers or self.parameters) else _UNIFORM
+        )
         for loop in self.loops_around(node):
             if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) and loop.target.id == node.id:
                 start = loop.iter.args[0] if isinstance(loop.iter, ast.Call) and loop.iter.args else None
@@ -322,6 +326,7 @@ def _read(kernel: Kernel) -> TritonSyntax | None:
         entry = _unit_of_text(kernel.name, kernel.span, kernel.text, data, True)
     if entry is None:
         return None
+    entry.pointers = frozenset(p.name for p in kernel.parameters if p.pointer)
     units = [entry]
     if kernel.source is not None and kernel.device_functions:
         for function in kernel.source.device_functions:

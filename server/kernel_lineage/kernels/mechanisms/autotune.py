@@ -1,0 +1,69 @@
+"""Block sizes and launch options picked by measuring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, seen_on, triton
+from kernel_lineage.kernels.source import Kernel
+
+ID = "autotune"
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    if "autotune" in kernel.attributes:
+        yield seen_on(ID, kernel, "launch options are chosen by measuring")
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Autotuning",
+    direction=Direction.LAUNCH,
+    summary="Measures a list of configurations once per key and keeps the fastest, so that each size gets its own.",
+    looks_for="`@triton.autotune` on the kernel.",
+    detect=_detect,
+    languages=TRITON_ONLY,
+    conditions=(
+        TypicalCondition(
+            "contiguous(x)",
+            "validity",
+            "storage",
+            "Tuning runs the kernel many times: one that adds to its output needs `reset_to_zero`.",
+        ),
+        TypicalCondition("N >= 65536", "profit", "shape", "The measuring must be paid back."),
+    ),
+    present=(
+        triton("""
+            @triton.autotune(configs=[triton.Config({"BLOCK": 128}), triton.Config({"BLOCK": 512})], key=["n"])
+            @triton.jit
+            def fill(Y, n, BLOCK: tl.constexpr):
+                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+                tl.store(Y + offs, 1.0, mask=offs < n)
+            """),
+        triton("""
+            CONFIGS = [triton.Config({"BLOCK": b}, num_warps=w) for b in (64, 128) for w in (2, 4)]
+
+            @triton.autotune(CONFIGS, key=["n"])
+            @triton.jit
+            def fill(Y, n, BLOCK: tl.constexpr):
+                tl.store(Y + tl.arange(0, BLOCK), 1.0)
+            """),
+    ),
+    absent=(
+        triton("""
+            # @triton.autotune would choose BLOCK
+            @triton.jit
+            def fill(Y, n, BLOCK: tl.constexpr):
+                tl.store(Y + tl.arange(0, BLOCK), 1.0)
+            """),
+        triton("""
+            def autotune(kernel):
+                return kernel
+
+            @triton.jit
+            def fill(Y, n, autotune: tl.constexpr):
+                tl.store(Y + tl.arange(0, autotune), 1.0)
+            """),
+    ),
+)

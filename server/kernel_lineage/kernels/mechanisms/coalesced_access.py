@@ -1,0 +1,113 @@
+"""Neighbouring threads access neighbouring elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.cuda_indexing import indexing, lane_stride
+from kernel_lineage.kernels.cuda_mapping import is_contiguous, is_strided
+from kernel_lineage.kernels.cuda_syntax import cuda_syntax
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_syntax import Linear, TritonUnit, pointer_of, triton_syntax
+
+ID = "coalesced_access"
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    syntax = cuda_syntax(kernel)
+    if syntax is not None:
+        accesses = [a for unit in syntax.units for a in indexing(unit).accesses if a.space == "global"]
+        moving = [a for a in accesses if lane_stride(a.index) != 0]
+        # One strided array costs more than all the others together: the kernel is coalesced when none is.
+        if moving and not any(is_strided(a) for a in moving):
+            first: dict[str, None] = {}
+            for access in moving:
+                if is_contiguous(access) and access.root not in first:
+                    first[access.root] = None
+                    yield seen(ID, access.node, f"neighbouring threads access neighbours of {access.root}")
+    python = triton_syntax(kernel)
+    if python is not None:
+        yield from _detect_triton(python.entry)
+
+
+def is_contiguous_block(form: Linear) -> bool:
+    """Whether a Triton address moves by single elements along one of its axes."""
+    return any(form.get(axis) == 1 for axis in ("arange", "arange0", "arange1"))
+
+
+def is_strided_block(form: Linear) -> bool:
+    """Whether a Triton address moves, and by more than single elements along every axis."""
+    axes = [form[axis] for axis in ("arange", "arange0", "arange1") if axis in form]
+    return bool(axes) and 1 not in axes and "?" not in axes
+
+
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    calls = [(c, unit.form(c.node.args[0])) for c in (*unit.loads(), *unit.stores())]
+    if any(is_strided_block(form) for _, form in calls):
+        return
+    for call, form in calls:
+        if is_contiguous_block(form):
+            yield seen_in(ID, unit, call.node, f"a block of neighbours of {pointer_of(form) or 'memory'}")
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Coalesced access",
+    direction=Direction.MEMORY_ACCESS,
+    summary="Orders indices so that a warp's 32 accesses fall into as few memory sectors as possible.",
+    looks_for="Global indices that move by one element (or one vector) from thread to thread, with none that strides.",
+    detect=_detect,
+    languages=BOTH,
+    conditions=(
+        TypicalCondition(
+            "contiguous(x)", "validity", "layout", "The order in memory must be the order of threads."
+        ),
+        TypicalCondition('profile.bound == "memory"', "profit", "pipeline", "It saves memory transactions."),
+    ),
+    present=(
+        cuda("""
+            __global__ void scale_rows(float* out, const float* inp, int C) {
+                const float* x = inp + blockIdx.x * C;
+                for (int i = threadIdx.x; i < C; i += blockDim.x) { out[blockIdx.x * C + i] = 2.0f * x[i]; }
+            }
+            """),
+        cuda("""
+            __global__ void product(float* out, const float* a, const float* b, int n) {
+                int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+                float s = 0.0f;
+                for (int k = 0; k < n; k++) { s += a[row * n + k] * b[k * n + col]; }
+                out[row * n + col] = s;
+            }
+            """),
+        triton("""
+            @triton.jit
+            def scale(X, Y, stride, n, BLOCK: tl.constexpr):
+                offs = tl.arange(0, BLOCK)
+                x = tl.load(X + tl.program_id(0) * stride + offs, mask=offs < n)
+                tl.store(Y + tl.program_id(0) * stride + offs, 2 * x, mask=offs < n)
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void scale_rows(float* out, const float* inp, int N, int C) {
+                int row = blockIdx.x * blockDim.x + threadIdx.x;
+                if (row < N) { for (int i = 0; i < C; i++) { out[row * C + i] = 2.0f * inp[row * C + i]; } }
+            }
+            """),
+        cuda("""
+            __global__ void transpose(float* out, const float* inp, int n) {
+                int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+                out[x * n + y] = inp[y * n + x];
+            }
+            """),
+        triton("""
+            @triton.jit
+            def column(X, Y, stride, n, BLOCK: tl.constexpr):
+                offs = tl.arange(0, BLOCK)
+                x = tl.load(X + tl.program_id(0) + offs * stride, mask=offs < n)
+                tl.store(Y + tl.program_id(0) + offs * stride, x, mask=offs < n)
+            """),
+    ),
+)

@@ -1,0 +1,97 @@
+"""Atomic updates of global memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_syntax import Call, Unit, cuda_syntax
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_syntax import TritonCall, TritonUnit, triton_syntax
+
+ID = "global_atomics"
+
+_ATOMICS = frozenset({
+    "atomicAdd", "atomicSub", "atomicMax", "atomicMin", "atomicExch", "atomicCAS", "atomicInc", "atomicDec",
+    "atomicAnd", "atomicOr", "atomicXor", "atomicAdd_block", "atomicAdd_system", "atomicAddX",
+})  # fmt: skip
+
+
+def atomic_calls(unit: Unit) -> Iterator[tuple[Call, str, str]]:
+    """Each atomic call of a CUDA C++ function, the array it updates and that array's space."""
+    for call in unit.calls:
+        if call.name in _ATOMICS and call.arguments:
+            root = indexing(unit).place(call.arguments[0]).root
+            yield call, root, indexing(unit).space_of(root)
+
+
+def triton_atomics(unit: TritonUnit) -> Iterator[TritonCall]:
+    """Each `tl.atomic_…` call."""
+    return (c for c in unit.calls if c.of_language and c.name.startswith("atomic_") and c.node.args)
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    syntax = cuda_syntax(kernel)
+    for unit in syntax.units if syntax is not None else ():
+        for call, root, space in atomic_calls(unit):
+            if space not in ("shared", "local"):
+                yield seen(ID, call.node, f"{call.name} on {root or 'memory'}")
+    python = triton_syntax(kernel)
+    for triton_unit in python.units if python is not None else ():
+        for triton_call in triton_atomics(triton_unit):
+            yield seen_in(ID, triton_unit, triton_call.node, f"{triton_call.qualified} on global memory")
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Global atomics",
+    direction=Direction.ALGORITHM,
+    summary="Combines the results of all blocks in memory by atomic updates, without a second kernel.",
+    looks_for="`atomicAdd` and the like on global addresses, `tl.atomic_*`.",
+    detect=_detect,
+    languages=BOTH,
+    conditions=(
+        TypicalCondition(
+            "dtype(x) in ('float32', 'int32', 'uint32', 'float64')",
+            "validity",
+            "data types",
+            "Other types have no atomic addition everywhere.",
+        ),
+        TypicalCondition("launch.grid.x <= 4096", "profit", "shape", "Many updates of one address queue up."),
+    ),
+    present=(
+        cuda("""
+            __global__ void count(int* total, const float* inp, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n && inp[i] > 0.0f) { atomicAdd(total, 1); }
+            }
+            """),
+        triton("""
+            @triton.jit
+            def total(X, Y, n, BLOCK: tl.constexpr):
+                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+                tl.atomic_add(Y, tl.sum(tl.load(X + offs, mask=offs < n, other=0.0), 0))
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void count(int* total, const float* inp) {
+                __shared__ int here;
+                if (threadIdx.x == 0) { here = 0; }
+                __syncthreads();
+                if (inp[threadIdx.x] > 0.0f) { atomicAdd(&here, 1); }
+                __syncthreads();
+                if (threadIdx.x == 0) { total[blockIdx.x] = here; }
+            }
+            """),
+        triton("""
+            @triton.jit
+            def total(X, Y, n, BLOCK: tl.constexpr):
+                pid = tl.program_id(0)
+                offs = pid * BLOCK + tl.arange(0, BLOCK)
+                tl.store(Y + pid, tl.sum(tl.load(X + offs, mask=offs < n, other=0.0), 0))  # no tl.atomic_add
+            """),
+    ),
+)

@@ -1,0 +1,164 @@
+"""Addresses worked out once, before the loop that uses them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, cuda_syntax, operator_of, text_of
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_syntax import TritonUnit, triton_syntax
+
+ID = "hoisted_index"
+
+
+def _multiplies(unit: Unit, value: Node) -> bool:
+    return any(operator_of(n) == "*" and contains(value, n) for n in unit.of("binary_expression"))
+
+
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    reach = indexing(unit)
+    prepared: dict[str, tuple[Node, str]] = {}
+    for variable in unit.variables:
+        value = variable.value
+        if value is None or not _multiplies(unit, value):
+            continue
+        place = reach.place(value)
+        moves = bool(place.offset) if place.root else bool(reach.form(value))
+        if moves and (place.root or not variable.pointer):
+            prepared[variable.name] = (variable.node, place.root)
+    for node in unit.of("assignment_expression"):
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        name = text_of(left)
+        if operator_of(node) != "+=" or right is None or reach.spaces.get(name) != "global":
+            continue
+        if not unit.loops_around(node) and _multiplies(unit, right):
+            prepared[name] = (node, name)
+    if not prepared:
+        return
+    for access in reach.accesses:
+        if access.space != "global":
+            continue
+        name = _used_name(access.node, access.indices, prepared)
+        if name:
+            node, root = prepared.pop(name)
+            # Only what was prepared outside the loop is hoisted out of it.
+            if any(not contains(loop.node, node) for loop in unit.loops_around(access.node)):
+                yield seen(ID, node, f"{name} is worked out before the loop over {root or access.root}")
+
+
+def _used_name(node: Node, indices: tuple[Node, ...], prepared: dict[str, tuple[Node, str]]) -> str:
+    """The prepared pointer or offset that an access starts from: `x[i]`, `inp[row + i]`, `__ldcs(x + i)`."""
+    base = bare(node.child_by_field_name("argument"))
+    arguments = node.child_by_field_name("arguments")
+    starts = [base, *indices, *(arguments.named_children[:1] if arguments is not None else ())]
+    for start in starts:
+        expression = bare(start)
+        while (
+            expression is not None
+            and expression.type == "binary_expression"
+            and operator_of(expression) == "+"
+        ):
+            expression = bare(expression.child_by_field_name("left"))
+        if expression is not None and expression.type == "identifier" and text_of(expression) in prepared:
+            return text_of(expression)
+    return ""
+
+
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    found: set[str] = set()
+    for call in (*unit.loads(), *unit.stores()):
+        loops = unit.loops_around(call.node)
+        if not loops:
+            continue
+        for name in (n.id for n in ast.walk(call.node.args[0]) if isinstance(n, ast.Name)):
+            given = [*unit.assignments.get(name, ()), *unit.advances.get(name, ())]
+            above = [pair for pair in given if pair[0] < loops[0].lineno]
+            for _, value in above:
+                moves = "program" in unit.form(value) and any(
+                    isinstance(n, ast.Mult) for n in ast.walk(value)
+                )
+                if moves and name not in found:
+                    found.add(name)
+                    yield seen_in(ID, unit, value, f"{name} is worked out before the loop")
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    syntax = cuda_syntax(kernel)
+    for unit in syntax.units if syntax is not None else ():
+        yield from _detect_cuda(unit)
+    python = triton_syntax(kernel)
+    for triton_unit in python.units if python is not None else ():
+        yield from _detect_triton(triton_unit)
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Hoisted index arithmetic",
+    direction=Direction.INSTRUCTION_THROUGHPUT,
+    summary="Works out the start of a row once, so that the loop only adds its counter.",
+    looks_for="Pointers and offsets with a product in them, made before a loop and used within it.",
+    detect=_detect,
+    languages=BOTH,
+    conditions=(
+        TypicalCondition(
+            "N * C < 2147483648", "validity", "shape", "A 32-bit product overflows for large tensors."
+        ),
+        TypicalCondition("kernel.spills == 0", "profit", "pipeline", "Each kept address takes registers."),
+    ),
+    present=(
+        cuda("""
+            __global__ void total(float* out, const float* inp, int C) {
+                const float* x = inp + blockIdx.x * C;
+                float s = 0.0f;
+                for (int i = 0; i < C; i++) { s += x[i]; }
+                out[blockIdx.x] = s;
+            }
+            """),
+        cuda("""
+            __global__ void total(float* out, const float* inp, int C) {
+                int row = blockIdx.x * C;
+                float s = 0.0f;
+                for (int i = 0; i < C; i++) { s += inp[row + i]; }
+                out[blockIdx.x] = s;
+            }
+            """),
+        triton("""
+            @triton.jit
+            def total(X, Y, stride, n, BLOCK: tl.constexpr):
+                X += tl.program_id(0) * stride
+                acc = 0.0
+                for start in range(0, n, BLOCK):
+                    acc += tl.sum(tl.load(X + start + tl.arange(0, BLOCK)), 0)
+                tl.store(Y + tl.program_id(0), acc)
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void total(float* out, const float* inp, int C) {
+                float s = 0.0f;
+                for (int i = 0; i < C; i++) { s += inp[blockIdx.x * C + i]; }
+                out[blockIdx.x] = s;
+            }
+            """),
+        cuda("""
+            __global__ void pick(float* out, const float* inp, int C) {
+                const float* x = inp + blockIdx.x * C;
+                out[blockIdx.x] = x[0];
+            }
+            """),
+        triton("""
+            @triton.jit
+            def total(X, Y, stride, n, BLOCK: tl.constexpr):
+                acc = 0.0
+                for start in range(0, n, BLOCK):
+                    acc += tl.sum(tl.load(X + tl.program_id(0) * stride + start + tl.arange(0, BLOCK)), 0)
+                tl.store(Y + tl.program_id(0), acc)
+            """),
+    ),
+)

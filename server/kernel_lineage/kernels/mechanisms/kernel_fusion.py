@@ -1,0 +1,210 @@
+"""Steps that could be kernels of their own, done in one, with what lies between kept out of memory."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_indexing import Access, indexing, lane_stride
+from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, cuda_syntax, operator_of, text_of
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, seen_on, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
+
+ID = "kernel_fusion"
+
+_ACTIVATIONS = frozenset(
+    {"exp", "exp2", "sigmoid", "tanh", "erf", "maximum", "silu", "gelu", "relu", "rsqrt"}
+)
+
+
+def _named_so(name: str) -> bool:
+    return any(word.startswith(("fused", "fusion")) for word in name.lower().split("_"))
+
+
+def _stored_tensors(unit: Unit) -> dict[str, Access]:
+    """The global arrays that are written along the threads, by name: whole tensors, not one value per row."""
+    return {
+        a.root: a
+        for a in reversed(indexing(unit).accesses)
+        if a.space == "global" and a.writes and lane_stride(a.index) not in (0, "?")
+    }
+
+
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    """Two tensors are stored, and the value stored in one goes on into the other."""
+    tensors = _stored_tensors(unit)
+    if len(tensors) < 2:
+        return
+    given: dict[str, set[str]] = {}
+    for node in unit.of("assignment_expression"):
+        left, right = bare(node.child_by_field_name("left")), node.child_by_field_name("right")
+        if left is None or right is None or operator_of(node) != "=":
+            continue
+        for root, access in tensors.items():
+            if contains(left, access.node):
+                given[root] = {text_of(right)} | _names(right)
+    for call in unit.calls:
+        for root, access in tensors.items():
+            if call.node.id == access.node.id and len(call.arguments) > 1:
+                given[root] = {text_of(call.arguments[1])} | _names(call.arguments[1])
+    for root, access in tensors.items():
+        local = {n for n in given.get(root, set()) if any(v.name == n for v in unit.variables)}
+        others = {r for r in given if r != root}
+        # A value that is stored whole and also used again is a result of its own.
+        whole = {n for n in local if n in {v.name for v in unit.variables} and _stored_whole(unit, access, n)}
+        if whole and any(n in given[r] or _flows(unit, n, given[r]) for n in whole for r in others):
+            yield seen(ID, access.node, f"{root} is stored on the way to {min(others)}")
+            return
+
+
+def _stored_whole(unit: Unit, access: Access, name: str) -> bool:
+    for node in unit.of("assignment_expression"):
+        if contains(node, access.node):
+            return text_of(bare(node.child_by_field_name("right"))) == name
+    arguments = access.node.child_by_field_name("arguments")
+    return (
+        arguments is not None
+        and len(arguments.named_children) > 1
+        and text_of(arguments.named_children[1]) == name
+    )
+
+
+def _names(node: Node) -> set[str]:
+    found = set()
+    waiting = [node]
+    while waiting:
+        here = waiting.pop()
+        if here.type == "identifier":
+            found.add(text_of(here))
+        waiting += here.named_children
+    return found
+
+
+def _flows(unit: Unit, name: str, names: set[str]) -> bool:
+    """Whether a value reaches one of the names through one more variable."""
+    return any(v.name in names and v.value is not None and name in _names(v.value) for v in unit.variables)
+
+
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    products = [c for c in unit.called("dot") if c.of_language]
+    after = [
+        c
+        for c in unit.calls
+        if c.name in _ACTIVATIONS and products and c.node.lineno > products[0].node.lineno
+    ]
+    if products and after:
+        yield seen_in(ID, unit, after[0].node, f"{after[0].qualified} follows the product in the same kernel")
+    stored: dict[str, tuple[ast.Call, str]] = {}
+    for call in unit.stores():
+        form = unit.form(call.node.args[0])
+        value = call.node.args[1] if len(call.node.args) > 1 else None
+        if any(axis.startswith("arange") for axis in form) and isinstance(value, ast.Name):
+            stored.setdefault(pointer_of(form), (call.node, value.id))
+    for name, (node, stored_name) in stored.items():
+        used = [
+            n
+            for n in unit.nodes.get(ast.Name, ())
+            if isinstance(n, ast.Name)
+            and n.id == stored_name
+            and isinstance(n.ctx, ast.Load)
+            and n.lineno > node.lineno
+        ]
+        if (
+            name
+            and used
+            and any(other[0].lineno > node.lineno for key, other in stored.items() if key != name)
+        ):
+            yield seen_in(ID, unit, node, f"{name} is stored on the way")
+            return
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    if _named_so(kernel.name):
+        yield seen_on(ID, kernel, "the name says so")
+    syntax = cuda_syntax(kernel)
+    if syntax is not None:
+        yield from _detect_cuda(syntax.entry)
+    python = triton_syntax(kernel)
+    if python is not None:
+        yield from _detect_triton(python.entry)
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Kernel fusion",
+    direction=Direction.ALGORITHM,
+    summary="Does several steps in one kernel, so that what lies between them never goes through memory.",
+    looks_for="A value stored as one result and used for the next, an activation after a product, a `fused` name.",
+    detect=_detect,
+    languages=BOTH,
+    conditions=(
+        TypicalCondition(
+            'profile.bound == "memory"', "profit", "pipeline", "It saves the traffic between the steps."
+        ),
+        TypicalCondition("kernel.spills == 0", "profit", "pipeline", "More live values need more registers."),
+        TypicalCondition(
+            "noalias(x, y)", "validity", "storage", "A later step must not read what an earlier overwrote."
+        ),
+    ),
+    present=(
+        cuda("""
+            __global__ void residual_and_square(float* sum, float* out, const float* a, const float* b, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) {
+                    float s = a[i] + b[i];
+                    sum[i] = s;
+                    out[i] = s * s;
+                }
+            }
+            """),
+        cuda("""
+            __global__ void fused_bias_relu(float* out, const float* inp, const float* bias, int C) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                out[i] = fmaxf(inp[i] + bias[i % C], 0.0f);
+            }
+            """),
+        triton("""
+            @triton.jit
+            def product_then_sigmoid(A, B, C, BLOCK: tl.constexpr):
+                offs = tl.arange(0, BLOCK)
+                at = offs[:, None] * BLOCK + offs[None, :]
+                acc = tl.dot(tl.load(A + at), tl.load(B + at))
+                tl.store(C + at, tl.sigmoid(acc))
+            """),
+        triton("""
+            @triton.jit
+            def residual_and_square(S, Y, A, B, n, BLOCK: tl.constexpr):
+                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+                s = tl.load(A + offs, mask=offs < n) + tl.load(B + offs, mask=offs < n)
+                tl.store(S + offs, s, mask=offs < n)
+                y = s * s
+                tl.store(Y + offs, y, mask=offs < n)
+            """),
+    ),
+    absent=(
+        cuda("""
+            // not fused with anything
+            __global__ void add(float* out, const float* a, const float* b, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) { out[i] = a[i] + b[i]; }
+            }
+            """),
+        cuda("""
+            __global__ void split(float* q, float* k, const float* inp, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) { q[i] = inp[2 * n + i]; k[i] = inp[i]; }
+            }
+            """),
+        triton("""
+            @triton.jit
+            def product(A, B, C, BLOCK: tl.constexpr):
+                offs = tl.arange(0, BLOCK)
+                at = offs[:, None] * BLOCK + offs[None, :]
+                tl.store(C + at, tl.dot(tl.load(A + at), tl.load(B + at)))
+            """),
+    ),
+)

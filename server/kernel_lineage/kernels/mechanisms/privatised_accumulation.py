@@ -1,0 +1,196 @@
+"""Each block or program gathers its own partial result before anything is shared."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_indexing import indexing, lane_stride
+from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, cuda_syntax, integer_of, operator_of
+from kernel_lineage.kernels.mechanisms.global_atomics import atomic_calls, triton_atomics
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_syntax import TritonUnit, dotted, triton_syntax
+
+ID = "privatised_accumulation"
+
+
+def _one_thread_only(unit: Unit, node: Node) -> bool:
+    """Whether a node is under `if (threadIdx.x == 0)`, or what stands for it."""
+    for statement in unit.of("if_statement"):
+        if not contains(statement, node):
+            continue
+        clause = statement.child_by_field_name("condition")
+        condition = bare(clause.child_by_field_name("value")) if clause is not None else None
+        waiting = [condition] if condition is not None else []
+        while waiting:
+            test = bare(waiting.pop())
+            if test is None or test.type != "binary_expression":
+                continue
+            left, right = test.child_by_field_name("left"), test.child_by_field_name("right")
+            if operator_of(test) in ("&&", "||"):
+                waiting += [side for side in (left, right) if side is not None]
+            elif (
+                operator_of(test) == "=="
+                and integer_of(right) == 0
+                and lane_stride(indexing(unit).form(left)) == 1
+            ):
+                return True
+    return False
+
+
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    for call, root, space in atomic_calls(unit):
+        if space == "shared":
+            yield seen(ID, call.node, f"the block gathers in {root}")
+        elif space == "global" and _one_thread_only(unit, call.node):
+            yield seen(ID, call.node, f"one update of {root} per block or warp")
+    for access in indexing(unit).accesses:
+        owned = access.space == "global" and access.writes and not access.reads and len(access.index) == 1
+        if (
+            owned
+            and access.index.get("block") == 1
+            and _one_thread_only(unit, access.node)
+            and _gathers(unit)
+        ):
+            yield seen(ID, access.node, f"{access.root} holds one partial result per block")
+
+
+def _gathers(unit: Unit) -> bool:
+    """Whether values of several threads come together before: through shared memory or shuffles."""
+    exchanged = any(c.name.startswith("__shfl") or "reduce" in c.name.lower() for c in unit.calls)
+    return exchanged or any(a.space == "shared" and a.writes for a in indexing(unit).accesses)
+
+
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    gathered = {name for loop in unit.loops for name in _gathered_in(loop)}
+    for call in unit.stores():
+        value = call.node.args[1] if len(call.node.args) > 1 else call.keyword("value")
+        names = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)} if value is not None else set()
+        inside = {name for loop in unit.loops_around(call.node) for name in _gathered_in(loop)}
+        if (
+            names & (gathered - inside)
+            and "program" in unit.form(call.node.args[0])
+            and _owns_many_rows(unit)
+        ):
+            yield seen_in(ID, unit, call.node, "each program stores its own partial result")
+    for call in triton_atomics(unit):
+        value = call.node.args[1] if len(call.node.args) > 1 else None
+        reduced = value is not None and any(
+            isinstance(n, ast.Call) and dotted(n.func).rpartition(".")[2] == "sum"
+            for n in ast.walk(_value(unit, value))
+        )
+        names = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)} if value is not None else set()
+        if (reduced or names & gathered) and not unit.loops_around(call.node):
+            yield seen_in(ID, unit, call.node, "one update per program")
+
+
+def _gathered_in(loop: ast.For | ast.While) -> set[str]:
+    names = {
+        n.target.id for n in ast.walk(loop) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
+    }
+    return {name for name in names if "ptr" not in name.lower()}
+
+
+def _owns_many_rows(unit: TritonUnit) -> bool:
+    """Whether the program's loop walks over rows: its start moves with the program."""
+    for loop in unit.loops:
+        bounds = loop.iter.args if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) else []
+        if any("program" in unit.form(bound) for bound in bounds):
+            return True
+    return False
+
+
+def _value(unit: TritonUnit, node: ast.expr) -> ast.expr:
+    if isinstance(node, ast.Name):
+        known = unit.value_of(node.id, node.lineno)
+        return known[1] if known is not None else node
+    return node
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    syntax = cuda_syntax(kernel)
+    for unit in syntax.units if syntax is not None else ():
+        yield from _detect_cuda(unit)
+    python = triton_syntax(kernel)
+    for triton_unit in python.units if python is not None else ():
+        yield from _detect_triton(triton_unit)
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Privatised accumulation",
+    direction=Direction.ALGORITHM,
+    summary="Gathers on chip first, so that global memory sees one update per block instead of one per thread.",
+    looks_for="Atomics on shared memory, one global update per block or program, one partial result per block.",
+    detect=_detect,
+    languages=BOTH,
+    conditions=(
+        TypicalCondition("launch.block.x >= 64", "profit", "shape", "A small block gathers little."),
+        TypicalCondition(
+            "launch.shared_bytes <= device.shared_bytes_per_block",
+            "validity",
+            "hardware",
+            "The private copy must fit.",
+        ),
+    ),
+    present=(
+        cuda("""
+            __global__ void histogram(int* bins, const int* inp, int n) {
+                __shared__ int mine[64];
+                if (threadIdx.x < 64) { mine[threadIdx.x] = 0; }
+                __syncthreads();
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) { atomicAdd(&mine[inp[i]], 1); }
+                __syncthreads();
+                if (threadIdx.x < 64) { atomicAdd(&bins[threadIdx.x], mine[threadIdx.x]); }
+            }
+            """),
+        cuda("""
+            __global__ void total(float* out, const float* inp) {
+                float v = inp[blockIdx.x * 32 + threadIdx.x];
+                for (int o = 16; o > 0; o /= 2) { v += __shfl_down_sync(~0u, v, o); }
+                if (threadIdx.x == 0) { atomicAdd(out, v); }
+            }
+            """),
+        triton("""
+            @triton.jit
+            def total(X, Y, n, BLOCK: tl.constexpr):
+                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+                s = tl.sum(tl.load(X + offs, mask=offs < n, other=0.0), 0)
+                tl.atomic_add(Y, s)
+            """),
+        triton("""
+            @triton.jit
+            def columns(X, PART, rows, per, n, BLOCK: tl.constexpr):
+                pid = tl.program_id(0)
+                offs = tl.arange(0, BLOCK)
+                acc = tl.zeros([BLOCK], dtype=tl.float32)
+                for row in range(pid * per, min((pid + 1) * per, rows)):
+                    acc += tl.load(X + row * n + offs, mask=offs < n)
+                tl.store(PART + pid * n + offs, acc, mask=offs < n)
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void histogram(int* bins, const int* inp, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) { atomicAdd(&bins[inp[i]], 1); }
+            }
+            """),
+        cuda("""
+            __global__ void stamp(int* out) {
+                if (threadIdx.x == 0) { out[blockIdx.x] = 7; }
+            }
+            """),
+        triton("""
+            @triton.jit
+            def scatter(X, I, Y, n, BLOCK: tl.constexpr):
+                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+                tl.atomic_add(Y + tl.load(I + offs), tl.load(X + offs), mask=offs < n)
+            """),
+    ),
+)

@@ -1,0 +1,175 @@
+"""A row kept on chip between passes, so that it is read from memory once."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, cuda_syntax, text_of
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_syntax import TritonUnit, dotted, pointer_of, triton_syntax
+
+ID = "register_cache"
+
+_REDUCTIONS = frozenset({"sum", "max", "min", "reduce", "argmax", "xor_sum", "cumsum"})
+
+
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    """A local or shared array that one loop fills from global memory and another loop reads."""
+    reach = indexing(unit)
+    loads = [a for a in reach.accesses if a.reads and a.space == "global"]
+    stored = {
+        left.id: node.child_by_field_name("right")
+        for node in unit.of("assignment_expression")
+        if (left := bare(node.child_by_field_name("left"))) is not None
+    }
+    for write in reach.accesses:
+        if not write.writes or write.space not in ("local", "shared") or not unit.loops_around(write.node):
+            continue
+        outer = unit.loops_around(write.node)[0]
+        source = _given(reach.unit, stored.get(write.node.id))
+        if source is None or not any(contains(source, a.node) for a in loads):
+            continue
+        for read in reach.accesses:
+            later = read.root == write.root and read.reads and read.node.start_byte > outer.node.end_byte
+            # The same places in the same order: each thread comes back to its own elements of the row.
+            if later and unit.loops_around(read.node) and _own_axes(read.index) == _own_axes(write.index):
+                yield seen(ID, write.node, f"{write.root} keeps the row for the next pass")
+                return
+
+
+def _own_axes(form: object) -> set[str]:
+    return {axis for axis in form if not axis.startswith("loop@")} if isinstance(form, dict) else set()
+
+
+def _given(unit: Unit, value: Node | None) -> Node | None:
+    value = bare(value)
+    if value is not None and value.type == "identifier":
+        given = indexing(unit).value_of(text_of(value), value.start_byte)
+        return given if given is not None else value
+    return value
+
+
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    """A loaded block that is reduced, and used again after that."""
+    for call in unit.loads():
+        for name, pairs in unit.assignments.items():
+            if len(pairs) == 1 and not any(call.node is n for n in ast.walk(pairs[0][1])):
+                continue
+            line = next((at for at, value in pairs if any(call.node is n for n in ast.walk(value))), None)
+            if line is None or unit.loops_around(call.node) or not _is_block(unit, call.node.args[0]):
+                continue
+            reduced = [
+                c.node.lineno
+                for c in unit.calls
+                if c.name in _REDUCTIONS and c.of_language and _uses(c.node, name)
+            ]
+            uses = [
+                n.lineno
+                for n in unit.nodes.get(ast.Name, ())
+                if isinstance(n, ast.Name)
+                and n.id == name
+                and isinstance(n.ctx, ast.Load)
+                and n.lineno > line
+            ]
+            if reduced and any(use > min(reduced) for use in uses):
+                root = pointer_of(unit.form(call.node.args[0]))
+                yield seen_in(
+                    ID, unit, call.node, f"the row of {root or dotted(call.node.func)} stays in {name}"
+                )
+                return
+
+
+def _is_block(unit: TritonUnit, address: ast.expr) -> bool:
+    return any(axis.startswith("arange") for axis in unit.form(address))
+
+
+def _uses(node: ast.AST, name: str) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    syntax = cuda_syntax(kernel)
+    for unit in syntax.units if syntax is not None else ():
+        yield from _detect_cuda(unit)
+    python = triton_syntax(kernel)
+    if python is not None:
+        yield from _detect_triton(python.entry)
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Row kept on chip",
+    direction=Direction.DATA_REUSE,
+    summary="Keeps a row in registers or shared memory between passes over it, so that memory is read once.",
+    looks_for="Arrays that one loop fills and a later loop reads; in Triton a block that is reduced and used again.",
+    detect=_detect,
+    languages=BOTH,
+    conditions=(
+        TypicalCondition(
+            "kernel.spills == 0", "profit", "pipeline", "A row that spills is read from memory again."
+        ),
+        TypicalCondition(
+            "C <= 16384", "validity", "shape", "The row must fit on chip; longer ones need a loop."
+        ),
+        TypicalCondition(
+            "launch.shared_bytes <= device.shared_bytes_per_block",
+            "validity",
+            "hardware",
+            "So must its shared copy.",
+        ),
+    ),
+    present=(
+        cuda("""
+            __global__ void centre(float* out, const float* inp, int C) {
+                float kept[8], s = 0.0f;
+                for (int k = 0; k < 8; k++) { kept[k] = inp[blockIdx.x * C + k * 32 + threadIdx.x]; s += kept[k]; }
+                for (int k = 0; k < 8; k++) { out[blockIdx.x * C + k * 32 + threadIdx.x] = kept[k] - s / C; }
+            }
+            """),
+        cuda("""
+            __global__ void centre(float* out, const float* inp, int C) {
+                extern __shared__ float row[];
+                float s = 0.0f;
+                for (int i = threadIdx.x; i < C; i += 32) { float v = inp[blockIdx.x * C + i]; s += v; row[i] = v; }
+                for (int i = threadIdx.x; i < C; i += 32) { out[blockIdx.x * C + i] = row[i] - s; }
+            }
+            """),
+        triton("""
+            @triton.jit
+            def centre(X, Y, stride, n, BLOCK: tl.constexpr):
+                offs = tl.arange(0, BLOCK)
+                x = tl.load(X + tl.program_id(0) * stride + offs, mask=offs < n, other=0.0)
+                mean = tl.sum(x, axis=0) / n
+                tl.store(Y + tl.program_id(0) * stride + offs, x - mean, mask=offs < n)
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void centre(float* out, const float* inp, int C) {
+                float s = 0.0f;
+                for (int i = threadIdx.x; i < C; i += 32) { s += inp[blockIdx.x * C + i]; }
+                for (int i = threadIdx.x; i < C; i += 32) { out[blockIdx.x * C + i] = inp[blockIdx.x * C + i] - s; }
+            }
+            """),
+        cuda("""
+            __global__ void scale(float* out, const float* inp) {
+                float kept[4];
+                for (int k = 0; k < 4; k++) { kept[k] = inp[k * 32 + threadIdx.x]; }
+                out[threadIdx.x] = kept[0] + kept[3];
+            }
+            """),
+        triton("""
+            @triton.jit
+            def total(X, Y, stride, n, BLOCK: tl.constexpr):
+                offs = tl.arange(0, BLOCK)
+                x = tl.load(X + tl.program_id(0) * stride + offs, mask=offs < n, other=0.0)
+                tl.store(Y + tl.program_id(0), tl.sum(x * x, axis=0))
+            """),
+    ),
+)

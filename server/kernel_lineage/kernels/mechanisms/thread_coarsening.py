@@ -1,0 +1,129 @@
+"""Each thread, or each Triton program, works on several elements or blocks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.cuda_indexing import indexing, lane_stride
+from kernel_lineage.kernels.cuda_mapping import Stride, moves_along_loop, stride_of
+from kernel_lineage.kernels.cuda_syntax import Loop, Unit, bare, contains, cuda_syntax, integer_of, text_of
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_syntax import range_arguments, triton_syntax
+
+ID = "thread_coarsening"
+
+
+def _is_constant(unit: Unit, loop: Loop) -> bool:
+    bound = bare(loop.bound)
+    if bound is None:
+        return False
+    if integer_of(bound) is not None:
+        return True
+    name = text_of(bound)
+    templates = {p.name for p in unit.kernel.template_parameters}
+    return bound.type == "qualified_identifier" or name in templates or (name.isupper() and len(name) > 1)
+
+
+def _detect_in(unit: Unit) -> Iterator[Site]:
+    reach = indexing(unit)
+    touched = [a for a in reach.accesses if a.space == "global"]
+    for loop in unit.loops:
+        inside = [a for a in touched if contains(loop.node, a.node) and moves_along_loop(a, loop)]
+        if not inside:
+            continue
+        if stride_of(unit, loop) in (Stride.BLOCK, Stride.WARP):
+            yield seen(ID, loop.node, f"each thread takes every so many elements of {inside[0].root}")
+        elif _is_constant(unit, loop) and any(lane_stride(a.index) != 0 and a.writes for a in inside):
+            yield seen(ID, loop.node, f"each thread makes {text_of(loop.bound)} elements")
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    syntax = cuda_syntax(kernel)
+    for unit in syntax.units if syntax is not None else ():
+        yield from _detect_in(unit)
+    python = triton_syntax(kernel)
+    if python is None:
+        return
+    constants = {p.name for p in kernel.parameters if p.constexpr}
+    entry = python.entry
+    calls = [(c, entry.form(c.node.args[0])) for c in (*entry.loads(), *entry.stores())]
+    for loop in entry.loops:
+        if not isinstance(loop, ast.For):
+            continue
+        start, stop, step = range_arguments(loop)
+        by_blocks = (
+            isinstance(step, ast.Name) and step.id in constants and (start is None or not entry.form(start))
+        )
+        few = isinstance(stop, ast.Name) and stop.id in constants and step is None and start is None
+        if (by_blocks or few) and any(
+            f"loop@{loop.lineno}" in form and "arange" in form for _, form in calls
+        ):
+            yield seen_in(ID, entry, loop.iter, "each program takes one block after the other")
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Thread coarsening",
+    direction=Direction.PARALLEL_MAPPING,
+    summary="Gives each thread several elements, so that it reduces in registers and its set-up is shared.",
+    looks_for="Loops over a row that stride by the block or the warp, and loops of constant length over results.",
+    detect=_detect,
+    languages=BOTH,
+    conditions=(
+        TypicalCondition(
+            "C > launch.block.x", "profit", "shape", "With one element per thread there is nothing to do."
+        ),
+        TypicalCondition(
+            "launch.grid.x >= device.sms", "profit", "hardware", "Fewer threads must still fill the device."
+        ),
+    ),
+    present=(
+        cuda("""
+            __global__ void total(float* out, const float* inp, int C) {
+                float s = 0.0f;
+                for (int i = threadIdx.x; i < C; i += blockDim.x) { s += inp[blockIdx.x * C + i]; }
+                out[blockIdx.x * blockDim.x + threadIdx.x] = s;
+            }
+            """),
+        cuda("""
+            __global__ void scale(float* out, const float* inp) {
+                int base = blockIdx.x * 1024 + threadIdx.x;
+                for (int k = 0; k < 4; k++) { out[base + k * 256] = 2.0f * inp[base + k * 256]; }
+            }
+            """),
+        triton("""
+            @triton.jit
+            def total(X, Y, stride, n, BLOCK: tl.constexpr):
+                row = tl.program_id(0)
+                acc = 0.0
+                for start in range(0, n, BLOCK):
+                    offs = start + tl.arange(0, BLOCK)
+                    acc += tl.sum(tl.load(X + row * stride + offs, mask=offs < n, other=0.0), 0)
+                tl.store(Y + row, acc)
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void scale(float* out, const float* inp, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) { out[i] = 2.0f * inp[i]; }
+            }
+            """),
+        cuda("""
+            __global__ void series(float* out, const float* inp) {
+                float v = inp[threadIdx.x];
+                for (int k = 0; k < 4; k++) { v = v * 0.5f + 1.0f; }
+                out[threadIdx.x] = v;
+            }
+            """),
+        triton("""
+            @triton.jit
+            def scale(X, Y, n, BLOCK: tl.constexpr):
+                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+                tl.store(Y + offs, 2 * tl.load(X + offs, mask=offs < n), mask=offs < n)
+            """),
+    ),
+)

@@ -1,0 +1,90 @@
+"""The number of warps and of pipeline stages given for a Triton kernel."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, seen_on, triton
+from kernel_lineage.kernels.source import Kernel
+
+ID = "warps_and_stages"
+
+OPTIONS = ("num_warps", "num_stages")
+
+
+def tuned_options(kernel: Kernel) -> set[str]:
+    """Which of the options the configurations of `@triton.autotune` give."""
+    if "autotune" not in kernel.attributes:
+        return set()
+    try:
+        tree = ast.parse(f"f({kernel.attributes['autotune']})")
+    except (SyntaxError, ValueError):  # a decorator that is only half typed
+        return set()
+    return {
+        k.arg for k in ast.walk(tree) if isinstance(k, ast.keyword) and k.arg in OPTIONS and k.arg is not None
+    }
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    for option in sorted(tuned_options(kernel)):
+        yield seen_on(ID, kernel, f"{option} is tuned")
+    for launch in kernel.launches:
+        for option in OPTIONS:
+            if option in launch.options:
+                yield Site(ID, launch.span, f"{option} is {launch.options[option]}")
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Warps and stages",
+    direction=Direction.LAUNCH,
+    summary="Says how many warps share a program's block and how many rounds of a loop are in flight.",
+    looks_for="`num_warps` and `num_stages` at the launch or in the configurations of `@triton.autotune`.",
+    detect=_detect,
+    languages=TRITON_ONLY,
+    conditions=(
+        TypicalCondition(
+            "kernel.spills == 0", "profit", "pipeline", "Too few warps for a block spill registers."
+        ),
+        TypicalCondition(
+            "kernel.shared_bytes <= device.shared_bytes_per_block",
+            "validity",
+            "hardware",
+            "Each stage takes room.",
+        ),
+    ),
+    present=(
+        triton("""
+            @triton.jit
+            def fill(Y, n, BLOCK: tl.constexpr):
+                tl.store(Y + tl.arange(0, BLOCK), 1.0)
+
+            def run(y):
+                fill[(1,)](y, 8, BLOCK=1024, num_warps=8)
+            """),
+        triton("""
+            @triton.autotune(configs=[triton.Config({"BLOCK": 128}, num_warps=4, num_stages=3)], key=["n"])
+            @triton.jit
+            def fill(Y, n, BLOCK: tl.constexpr):
+                tl.store(Y + tl.arange(0, BLOCK), 1.0)
+            """),
+    ),
+    absent=(
+        triton("""
+            @triton.jit
+            def fill(Y, n, BLOCK: tl.constexpr):
+                tl.store(Y + tl.arange(0, BLOCK), 1.0)
+
+            def run(y, num_warps=4):
+                fill[(1,)](y, num_warps, BLOCK=1024)
+            """),
+        triton("""
+            @triton.autotune(configs=[triton.Config({"BLOCK": 128})], key=["num_warps"])
+            @triton.jit
+            def fill(Y, num_warps, BLOCK: tl.constexpr):
+                tl.store(Y + tl.arange(0, BLOCK), 1.0)
+            """),
+    ),
+)
