@@ -57,8 +57,18 @@ class GuardSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class Launcher:
+    """A host function that launches a version, or that its launcher calls; it may be in another file."""
+
+    path: str
+    name: str
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True)
 class Version:
-    """One kernel's source at one place in history. Its launchers in the same file belong to it."""
+    """One kernel's source at one place in history. Its launchers belong to it."""
 
     id: str
     path: str
@@ -73,6 +83,7 @@ class Version:
     mechanisms: frozenset[str]
     guards: tuple[GuardSeen, ...] = ()
     comment: str = ""
+    launchers: tuple[Launcher, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +149,5 @@ class Mined:
     lineages: tuple[Lineage, ...]
     skipped: dict[str, int] = field(default_factory=dict)
     """Reason → how many blobs or commits were passed over (`missing blob`, `over 4 MiB`, `not UTF-8`)."""
+    messages: tuple[str, ...] = ()
+    """What the user should know of this run: a shallow history, a cache that was set aside."""

@@ -1,0 +1,65 @@
+"""`klineage mine`: the lineages of a repository's kernels."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from kernel_gate.verdict import ExitCode
+
+
+@click.command()
+@click.argument("repository", metavar="[REPO]", default=".", type=click.Path(path_type=Path))
+@click.option(
+    "--paths", multiple=True, metavar="GLOB", help="Only files that match (git's globs); may be repeated."
+)
+@click.option("--since", metavar="REV|DATE", help="Only history after a revision or a date.")
+@click.option("--kernel", metavar="NAME", help="Show one lineage in full: the one that holds this kernel.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (klineage schema mine).")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write .klineage/cache.sqlite.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes to use; by default one per core.")
+def command(
+    repository: Path,
+    paths: tuple[str, ...],
+    since: str | None,
+    kernel: str | None,
+    as_json: bool,
+    no_cache: bool,
+    jobs: int | None,
+) -> None:
+    """Mine the lineages of the kernels in REPO (default: the current folder) from its git history.
+
+    What was worked out is kept in .klineage/cache.sqlite; an interrupted run goes on from there.
+    """
+    from kernel_lineage.cli.progress import progress_bar
+    from kernel_lineage.history.git import RepositoryError
+    from kernel_lineage.history.mine import mine
+
+    try:
+        with progress_bar() as progress:
+            mined = mine(
+                repository, paths=paths, since=since, use_cache=not no_cache, progress=progress, jobs=jobs
+            )
+    except RepositoryError as error:
+        click.echo(str(error), err=True)
+        sys.exit(ExitCode.WRONG_USE)
+    except KeyboardInterrupt:
+        click.echo("Interrupted. What was read so far is kept; the next run goes on from there.", err=True)
+        sys.exit(130)
+    if as_json:
+        from kernel_lineage.history.document import mine_document
+
+        click.echo(mine_document(mined).model_dump_json(by_alias=True))
+        return
+    from kernel_lineage.cli.lineage_table import print_lineage, print_lineages
+
+    if kernel is None:
+        print_lineages(mined)
+    elif not print_lineage(mined, kernel):
+        click.echo(
+            f"No lineage holds a kernel named {kernel}. `klineage mine {repository}` lists those there are.",
+            err=True,
+        )
+        sys.exit(ExitCode.REJECTED)

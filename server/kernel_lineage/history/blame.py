@@ -1,0 +1,114 @@
+"""Which earlier transition a later one answers: whose lines it corrects, guards or takes back."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from kernel_lineage.history.difference import Texts
+from kernel_lineage.history.model import Commit, TransitionKind
+from kernel_lineage.history.walk import Edge, Walk
+
+_AT_MOST = 400
+"""How many transitions back it looks."""
+_SHA = re.compile(r"\b[0-9a-f]{7,40}\b")
+_PULL_REQUEST = re.compile(r"#(\d{1,6})\b")
+_OWN_PULL_REQUEST = re.compile(r"\(#(\d{1,6})\)\s*$|^Merge pull request #(\d{1,6})\b")
+_TELLS_NOTHING = re.compile(r"^[\s{}()\[\];,:]*$|^(?:else|return|pass|break|continue)\b[\s;:{}]*$")
+
+
+def ancestors(walk: Walk, incoming: Mapping[int, Sequence[int]], version: int) -> list[int]:
+    """Indices of the edges that lead to a version, nearest first, along the first parent of each."""
+    found: list[int] = []
+    visited = {version}
+    while len(found) < _AT_MOST:
+        edges = incoming.get(version, ())
+        if not edges:
+            break
+        found.append(edges[0])
+        version = walk.edges[edges[0]].before
+        if version in visited:
+            break
+        visited.add(version)
+    return found
+
+
+def introduced(walk: Walk, edges: Sequence[int], edge: Edge, texts: Texts) -> int | None:
+    """The earlier transition that brought in most of what `edge` changes, or None when it was there from the start.
+
+    Lines that `edge` takes away or rewrites are looked for; where it only adds, the lines around. A side-by-side copy
+    (a variant) answers for everything it took over: there the lines came to this kernel.
+    """
+    wanted = Counter(_touched(texts.lines(walk.nodes[edge.before]), texts.lines(walk.nodes[edge.after])))
+    hits: Counter[int] = Counter()
+    for index in edges:
+        earlier = walk.edges[index]
+        now = Counter(texts.lines(walk.nodes[earlier.after]))
+        took_over = earlier.kind is TransitionKind.VARIANT
+        brought = now if took_over else now - Counter(texts.lines(walk.nodes[earlier.before]))
+        found = wanted & brought
+        if found:
+            hits[index] += sum(found.values())
+            wanted -= found
+        if not wanted or took_over:
+            break
+    if not hits:
+        return None
+    most = max(hits.values())
+    return next(index for index in edges if hits[index] == most)
+
+
+def named(
+    walk: Walk, edges: Sequence[int], commit: Commit | None, commits: Mapping[str, Commit]
+) -> int | None:
+    """The earlier transition whose commit or pull request the message names."""
+    if commit is None:
+        return None
+    message = f"{commit.subject}\n{commit.body}"
+    shas = [s for s in _SHA.findall(message) if not s.isdigit()]
+    own = _own_pull_request(commit)
+    requests = {n for n in _PULL_REQUEST.findall(message) if n != own}
+    for index in edges:
+        sha = walk.edges[index].commit
+        if sha is None or sha == commit.sha:
+            continue
+        if any(sha.startswith(s) for s in shas):
+            return index
+        if requests and sha in commits and _own_pull_request(commits[sha]) in requests:
+            return index
+    return None
+
+
+def undone(walk: Walk, edges: Sequence[int], edge: Edge) -> int | None:
+    """The earlier transition that `edge` takes back exactly: what it leads to is what that one started from."""
+    after = walk.nodes[edge.after]
+    for index in edges:
+        earlier = walk.edges[index]
+        start = walk.nodes[earlier.before]
+        if (
+            start.seen == after.seen
+            and start.foreign == after.foreign
+            and earlier.kind is not TransitionKind.VARIANT
+        ):
+            return index
+    return None
+
+
+def _own_pull_request(commit: Commit) -> str | None:
+    found = _OWN_PULL_REQUEST.search(commit.subject)
+    return (found[1] or found[2]) if found else None
+
+
+def _touched(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    touched: list[str] = []
+    around: list[str] = []
+    for tag, i1, i2, _, _ in matcher.get_opcodes():
+        if tag in ("replace", "delete"):
+            touched += old[i1:i2]
+        elif tag == "insert":
+            around += old[max(0, i1 - 2) : i1 + 2]
+    telling = [line for line in touched if not _TELLS_NOTHING.match(line)]
+    return telling or [line for line in around if not _TELLS_NOTHING.match(line)]

@@ -1,0 +1,129 @@
+"""What changed between two versions, read from their texts and facts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kernel_lineage.history.facts import Facts
+from kernel_lineage.history.model import GuardSeen
+from kernel_lineage.history.outline import Role
+from kernel_lineage.history.similarity import code_lines, code_tokens
+from kernel_lineage.history.variants import parameter_names
+from kernel_lineage.history.walk import Node
+from kernel_lineage.kernels.source import Language
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What changed from one version to the next."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    """Ids of mechanisms, sorted."""
+    guards_added: tuple[GuardSeen, ...]
+    guards_removed: tuple[GuardSeen, ...]
+    moved: bool
+    renamed: bool
+    same_text: bool
+    same_code: bool
+    """Only comments or layout differ, if anything does."""
+    same_but_names: bool
+    """The code is the same when identifiers are renamed one for one."""
+    device_changed: bool
+    launch_changed: bool
+    parameters_added: tuple[str, ...]
+    parameters_removed: tuple[str, ...]
+    lines_added: tuple[str, ...]
+    lines_removed: tuple[str, ...]
+    """Lines of code, without comments and layout."""
+
+
+class Texts:
+    """Texts of versions as lines and tokens, each worked out once."""
+
+    def __init__(self, text_of: Callable[[str], str]):
+        self.text_of = text_of
+        self._lines: dict[str, list[str]] = {}
+
+    def lines(self, node: Node, *roles: Role) -> list[str]:
+        """The lines of code of a version's parts (of some roles)."""
+        python = node.language is Language.TRITON
+        found: list[str] = []
+        for digest in dict.fromkeys(p.digest for _, p in node.all_parts if not roles or p.role in roles):
+            known = self._lines.get(digest)
+            if known is None:
+                known = self._lines[digest] = code_lines(self.text_of(digest), python)
+            found += known
+        return found
+
+    def text(self, node: Node) -> str:
+        """The kernel's own text."""
+        return self.text_of(node.body)
+
+
+def guards_seen(node: Node, facts: Facts) -> tuple[GuardSeen, ...]:
+    """The guards of a version with their lines in its files."""
+    parts = node.all_parts
+    return tuple(
+        GuardSeen(g.expr, g.kind, g.where, parts[g.part][1].first_line + g.line)
+        for g in facts.guards
+        if g.part < len(parts)
+    )
+
+
+def difference(
+    before: Node, after: Node, facts_before: Facts, facts_after: Facts, texts: Texts
+) -> Difference:
+    """What changed from `before` to `after`."""
+    old_guards, new_guards = guards_seen(before, facts_before), guards_seen(after, facts_after)
+    old_lines, new_lines = Counter(texts.lines(before)), Counter(texts.lines(after))
+    old_device, new_device = (texts.lines(n, Role.KERNEL, Role.DEVICE) for n in (before, after))
+    old_host, new_host = (texts.lines(n, Role.HOST) for n in (before, after))
+    same_code = old_device == new_device and old_host == new_host
+    old_parameters = parameter_names(texts.text(before), before.symbol)
+    new_parameters = parameter_names(texts.text(after), after.symbol)
+    return Difference(
+        added=tuple(sorted(set(facts_after.mechanisms) - set(facts_before.mechanisms))),
+        removed=tuple(sorted(set(facts_before.mechanisms) - set(facts_after.mechanisms))),
+        guards_added=_without(new_guards, old_guards),
+        guards_removed=_without(old_guards, new_guards),
+        moved=before.path != after.path,
+        renamed=before.symbol != after.symbol,
+        same_text={p.digest for _, p in before.all_parts} == {p.digest for _, p in after.all_parts},
+        same_code=same_code,
+        same_but_names=not same_code and _same_but_names(old_device + old_host, new_device + new_host),
+        device_changed=old_device != new_device,
+        launch_changed=old_host != new_host,
+        parameters_added=tuple(sorted(new_parameters - old_parameters)),
+        parameters_removed=tuple(sorted(old_parameters - new_parameters)),
+        lines_added=tuple((new_lines - old_lines).elements()),
+        lines_removed=tuple((old_lines - new_lines).elements()),
+    )
+
+
+def _without(guards: Sequence[GuardSeen], known: Sequence[GuardSeen]) -> tuple[GuardSeen, ...]:
+    left = Counter((" ".join(g.expr.split()), g.where) for g in known)
+    found = []
+    for guard in guards:
+        key = " ".join(guard.expr.split()), guard.where
+        if left[key] > 0:
+            left[key] -= 1
+        else:
+            found.append(guard)
+    return tuple(found)
+
+
+def _same_but_names(old: Sequence[str], new: Sequence[str]) -> bool:
+    one, other = (code_tokens(" ".join(lines), python=False) for lines in (old, new))
+    if len(one) != len(other):
+        return False
+    forth: dict[str, str] = {}
+    back: dict[str, str] = {}
+    for a, b in zip(one, other, strict=True):
+        if forth.setdefault(a, b) != b or back.setdefault(b, a) != a:
+            return False
+        if a != b and not ((a[0].isalpha() or a[0] == "_") and (b[0].isalpha() or b[0] == "_")):
+            return False
+    return True

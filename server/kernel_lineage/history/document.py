@@ -1,0 +1,171 @@
+"""What `klineage mine --json` prints. Fields may be added; none is renamed without a new version number."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from kernel_lineage.history.model import GuardSeen, Lineage, Mined, Transition, Version
+
+VERSION = 1
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(frozen=True, populate_by_name=True, serialize_by_alias=True)
+
+
+class GuardDocument(_Document):
+    """A guard as it stands in a version."""
+
+    expr: str
+    kind: str
+    where: str
+    line: int
+
+
+class VersionDocument(_Document):
+    """One kernel's source at one place in history."""
+
+    id: str
+    path: str
+    symbol: str
+    commit: str | None
+    """None for the working tree."""
+    lines: tuple[int, int]
+    """First and last, 1-based."""
+    blob: str
+    mechanisms: tuple[str, ...]
+
+
+class MechanismsDocument(_Document):
+    """Ids of mechanisms that a transition adds and removes."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+
+
+class GuardsDocument(_Document):
+    """Guards that a transition adds and removes."""
+
+    added: tuple[GuardDocument, ...]
+    removed: tuple[GuardDocument, ...]
+
+
+class RiskDocument(_Document):
+    """Something that history says against a transition."""
+
+    kind: str
+    message: str
+    commit: str | None
+    transition: str | None
+    """The transition that answers this one."""
+
+
+class TransitionDocument(_Document):
+    """One edge of a lineage."""
+
+    id: str
+    before: str = Field(alias="from")
+    after: str = Field(alias="to")
+    kind: str
+    intent: str
+    because: str
+    mechanisms: MechanismsDocument
+    guards: GuardsDocument
+    commit: str | None
+    subject: str
+    author: str
+    date: str
+    compound: bool
+    answers: str | None
+    risk: tuple[RiskDocument, ...]
+
+
+class LineageDocument(_Document):
+    """The graph of one kernel's versions."""
+
+    id: str
+    kernel: str
+    language: str
+    versions: tuple[VersionDocument, ...]
+    transitions: tuple[TransitionDocument, ...]
+
+
+class MineDocument(_Document):
+    """The lineages of a repository."""
+
+    version: int = VERSION
+    repository: str
+    head: str | None
+    commits: int
+    """How many commits were walked."""
+    kernels: int
+    """How many different kernels (path and name) have a version."""
+    lineages: tuple[LineageDocument, ...]
+    skipped: dict[str, int]
+    messages: tuple[str, ...]
+
+
+def mine_document(mined: Mined) -> MineDocument:
+    """The document for what mining found."""
+    return MineDocument(
+        repository=mined.repository,
+        head=mined.head,
+        commits=mined.commits_read,
+        kernels=len({(v.path, v.symbol) for line in mined.lineages for v in line.versions}),
+        lineages=tuple(_lineage(line, mined) for line in mined.lineages),
+        skipped=mined.skipped,
+        messages=mined.messages,
+    )
+
+
+def _lineage(lineage: Lineage, mined: Mined) -> LineageDocument:
+    return LineageDocument(
+        id=lineage.id,
+        kernel=lineage.kernel,
+        language=lineage.language,
+        versions=tuple(map(_version, lineage.versions)),
+        transitions=tuple(_transition(t, mined) for t in lineage.transitions),
+    )
+
+
+def _version(version: Version) -> VersionDocument:
+    return VersionDocument(
+        id=version.id,
+        path=version.path,
+        symbol=version.symbol,
+        commit=version.commit,
+        lines=(version.first_line, version.last_line),
+        blob=version.blob,
+        mechanisms=tuple(sorted(version.mechanisms)),
+    )
+
+
+def _transition(transition: Transition, mined: Mined) -> TransitionDocument:
+    commit = mined.commits.get(transition.commit or "")
+    return TransitionDocument(
+        id=transition.id,
+        before=transition.before,
+        after=transition.after,
+        kind=transition.kind,
+        intent=transition.intent,
+        because=transition.because,
+        mechanisms=MechanismsDocument(added=transition.added, removed=transition.removed),
+        guards=GuardsDocument(
+            added=tuple(map(_guard, transition.guards_added)),
+            removed=tuple(map(_guard, transition.guards_removed)),
+        ),
+        commit=transition.commit,
+        subject=commit.subject if commit else "",
+        author=commit.author if commit else "",
+        date=commit.date if commit else "",
+        compound=transition.compound,
+        answers=transition.answers,
+        risk=tuple(
+            RiskDocument(kind=r.kind, message=r.message, commit=r.commit, transition=r.transition)
+            for r in transition.risk
+        ),
+    )
+
+
+def _guard(guard: GuardSeen) -> GuardDocument:
+    return GuardDocument(expr=guard.expr, kind=guard.kind, where=guard.where, line=guard.line)

@@ -1,0 +1,36 @@
+"""What is worked out per distinct version text, and what it is worked out from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernel_lineage.kernels.source import Language
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One distinct version: the texts that make it, the kernel's own among them."""
+
+    digest: str
+    language: Language
+    symbol: str
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GuardFact:
+    """A guard, with its line counted from the first line of the part that holds it."""
+
+    expr: str
+    kind: str
+    where: str
+    part: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is seen in a version."""
+
+    mechanisms: tuple[str, ...] = ()
+    guards: tuple[GuardFact, ...] = ()

@@ -1,0 +1,409 @@
+"""Git as mining needs it: one streamed pass over the log, and one persistent reader of objects.
+
+Invariants: nothing is written into the repository, no hook, filter, pager, monitor or signature program of its
+configuration runs, and no object is ever fetched over the network. What cannot be read is counted and passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from git import Git, GitCommandError, GitCommandNotFound, InvalidGitRepositoryError, NoSuchPathError, Repo
+
+from kernel_lineage.history.model import Commit
+
+MAX_BLOB_BYTES = 4 * 1024 * 1024
+"""Larger files are generated tables or data, not kernels that a person edits."""
+
+KERNEL_PATHSPECS = ("*.cu", "*.cuh", "*.py", "*.h", "*.hpp", "*.inl")
+_REGULAR_FILES = (b"100644", b"100755", b"100664")
+_READ_AHEAD = 128
+_BLOCK = 1 << 20
+
+_ENVIRONMENT = {
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "",  # git before 2.45 ignores the line above; with no protocol allowed its fetch fails
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_PAGER": "cat",
+    "LC_ALL": "C",
+}
+_SETTINGS = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "log.showSignature=false",
+    "core.quotePath=false",
+)
+
+
+class RepositoryError(Exception):
+    """The path cannot be mined; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file that a commit changed. A blob is None where the file does not exist."""
+
+    path: str
+    blob: str | None
+    parents: tuple[tuple[str, str], ...]
+    """(path, blob) in each parent that has the file; more than one for a merge whose result differs from all."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitChanges:
+    """A commit and the kernel files that it changed."""
+
+    commit: Commit
+    changes: tuple[Change, ...]
+
+
+@dataclass
+class Repository:
+    """An opened repository, or a subfolder of one."""
+
+    git: Git
+    top: Path
+    """The work tree's root, or the git directory of a bare repository."""
+    bare: bool
+    head: str | None
+    """None when there is no commit yet."""
+    prefix: str = ""
+    """The subfolder that was asked for, with a trailing slash; "" for the whole repository."""
+    shallow: bool = False
+    partial: bool = False
+    git_dir: Path = field(default_factory=Path)
+
+
+def open_repository(path: Path) -> Repository:
+    """The repository that holds `path`.
+
+    Raises `RepositoryError` when there is none, git is missing, or git refuses to trust its owner.
+    """
+    if not path.exists():
+        raise RepositoryError(
+            f"{path}: no such folder. Give the path of a git repository or of a folder in one."
+        )
+    try:
+        repo = Repo(path, search_parent_directories=True, expand_vars=False)
+    except (InvalidGitRepositoryError, NoSuchPathError) as error:
+        raise RepositoryError(
+            f"{path} is not in a git repository. Run `git init`, or give another path."
+        ) from error
+    except GitCommandNotFound as error:
+        raise RepositoryError("git was not found. Install git and make sure that it is on PATH.") from error
+    bare = repo.bare or repo.working_tree_dir is None
+    git_dir = Path(repo.git_dir)
+    top = git_dir if bare else Path(str(repo.working_tree_dir))
+    repo.close()
+    git = Git(str(top))
+    git.update_environment(**_ENVIRONMENT)
+    git.set_persistent_git_options(c=list(_SETTINGS))
+    try:
+        common = Path(git.rev_parse("--git-common-dir"))
+    except GitCommandError as error:
+        raise RepositoryError(f"git cannot read {top}: {_said(error)}") from error
+    except GitCommandNotFound as error:
+        raise RepositoryError("git was not found. Install git and make sure that it is on PATH.") from error
+    common = common if common.is_absolute() else top / common
+    prefix = "" if bare else _prefix(path.resolve(), top.resolve())
+    return Repository(
+        git=git,
+        top=top,
+        bare=bare,
+        head=_resolve(git, "HEAD"),
+        prefix=prefix,
+        shallow=(common / "shallow").exists(),
+        partial=_is_partial(common),
+        git_dir=git_dir,
+    )
+
+
+def resolve_revision(repository: Repository, revision: str) -> str | None:
+    """The commit id that a revision names, or None."""
+    return None if revision.startswith("-") else _resolve(repository.git, revision)
+
+
+def is_ancestor(repository: Repository, ancestor: str, descendant: str) -> bool:
+    """Whether `ancestor` is reachable from `descendant`; False also when it does not exist (any more)."""
+    try:
+        repository.git.merge_base("--is-ancestor", ancestor, descendant)
+    except GitCommandError:
+        return False
+    return True
+
+
+def count_commits(repository: Repository, revisions: Sequence[str]) -> int:
+    """How many commits a range holds; 0 when it cannot be walked."""
+    try:
+        return int(repository.git.rev_list("--count", *revisions))
+    except GitCommandError:
+        return 0
+
+
+def pathspecs(repository: Repository, paths: Sequence[str]) -> tuple[str, ...]:
+    """What to hand to git after `--`: the globs asked for (relative to the subfolder), or every kernel file."""
+    return tuple(repository.prefix + p for p in (paths or KERNEL_PATHSPECS))
+
+
+def read_log(
+    repository: Repository, revisions: Sequence[str], specs: Sequence[str], skipped: dict[str, int]
+) -> list[CommitChanges]:
+    """The commits that change files of `specs`, parents before children, in one pass of `git log`.
+
+    Merges are listed only with files that differ from every parent (`-c`), so conflict resolutions and evil merges
+    are seen and nothing is seen twice. Renames are reported by git only when they are exact: inexact detection
+    reads blobs (a partial clone lacks them), and matching kernels by their text finds more than matching files.
+    """
+    process = repository.git.log(
+        *revisions,
+        "-c",
+        "-M100%",
+        "--raw",
+        "-z",
+        "--no-abbrev",
+        "--topo-order",
+        "--full-history",
+        "--no-show-signature",
+        "--encoding=UTF-8",
+        "--format=%x01%H%x00%P%x00%an%x00%aI%x00%B%x00",
+        "--",
+        *specs,
+        as_process=True,
+    )
+    commits = list(_parse_log(_tokens(process.stdout)))
+    try:
+        process.wait()
+    except GitCommandError as error:
+        skipped[f"history before {commits[-1].commit.sha[:10] if commits else 'HEAD'} ({_said(error)})"] = 1
+    commits.reverse()
+    return commits
+
+
+def commits_named(repository: Repository, shas: Iterable[str]) -> dict[str, Commit]:
+    """The named commits; those that are not in this clone are left out."""
+    wanted = sorted(set(shas))
+    if not wanted:
+        return {}
+    try:
+        out = repository.git.log(
+            "--no-walk",
+            "-z",
+            "--encoding=UTF-8",
+            "--format=%x01%H%x00%P%x00%an%x00%aI%x00%B%x00",
+            "--ignore-missing",
+            *wanted,
+            stdout_as_string=False,
+            strip_newline_in_stdout=False,
+        )
+    except GitCommandError:
+        return {}
+    return {c.commit.sha: c.commit for c in _parse_log(iter(out.split(b"\0")))}
+
+
+def head_files(repository: Repository) -> dict[str, str]:
+    """Blob id by path of every regular file of HEAD (in the subfolder, if one was asked for)."""
+    if repository.head is None:
+        return {}
+    arguments = ["-r", "-z", repository.head, *([repository.prefix] if repository.prefix else [])]
+    try:
+        out: bytes = repository.git.ls_tree(*arguments, stdout_as_string=False)
+    except GitCommandError:
+        return {}
+    files = {}
+    for entry in out.split(b"\0"):
+        meta, _, path = entry.partition(b"\t")
+        words = meta.split()
+        if len(words) == 3 and words[0] in _REGULAR_FILES:
+            files[_text(path)] = words[2].decode()
+    return files
+
+
+def work_tree_files(repository: Repository, specs: Sequence[str]) -> tuple[str, ...]:
+    """Paths of `specs` in the work tree, tracked or new, without what git ignores; none for a bare repository."""
+    if repository.bare:
+        return ()
+    try:
+        out: bytes = repository.git.ls_files(
+            "-z", "--cached", "--others", "--exclude-standard", "--", *specs, stdout_as_string=False
+        )
+    except GitCommandError:
+        return ()
+    return tuple(sorted({_text(p) for p in out.split(b"\0") if p}))
+
+
+class BlobReader:
+    """A persistent `git cat-file --batch`. Close it, or use it as a context manager."""
+
+    def __init__(self, repository: Repository, skipped: dict[str, int]):
+        self._git = repository.git
+        self._skipped = skipped
+        self._process: Any = None
+
+    def __enter__(self) -> BlobReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the git process, if one runs."""
+        if self._process is not None:
+            self._process.stdin.close()
+            self._process.stdout.close()
+            self._process.proc.wait()
+            self._process = None
+
+    def read(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """(id, contents) in the order given, without those that are missing, corrupt, too large or no blob."""
+        window: list[str] = []
+        for blob in ids:
+            window.append(blob)
+            if len(window) == _READ_AHEAD:
+                yield from self._read_window(window)
+                window = []
+        yield from self._read_window(window)
+
+    def _read_window(self, window: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        pending = list(window)
+        while pending:
+            stdin, stdout = self._pipes()
+            try:
+                # At most _READ_AHEAD ids are under way: they fit in a pipe, so neither side can block the other.
+                stdin.write("".join(f"{b}\n" for b in pending).encode())
+                stdin.flush()
+            except BrokenPipeError:
+                pass
+            while pending:
+                header = stdout.readline()
+                if not header:
+                    self._count("corrupt object")
+                    pending.pop(0)
+                    self.close()
+                    break
+                blob = pending.pop(0)
+                data = self._contents(header, stdout)
+                if data is not None:
+                    yield blob, data
+
+    def _contents(self, header: bytes, stdout: IO[bytes]) -> bytes | None:
+        words = header.split()
+        if len(words) != 3 or not words[2].isdigit():
+            self._count("missing blob (partial clone or damaged repository)")
+            return None
+        size = int(words[2])
+        if words[1] == b"blob" and size <= MAX_BLOB_BYTES:
+            data = stdout.read(size)
+            stdout.read(1)
+            return data
+        self._count(f"over {MAX_BLOB_BYTES >> 20} MiB" if words[1] == b"blob" else "not a file")
+        left = size + 1
+        while left > 0:
+            left -= len(stdout.read(min(left, _BLOCK))) or left
+        return None
+
+    def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
+        if self._process is None:
+            self._process = self._git.cat_file("--batch", istream=-1, as_process=True)
+        return self._process.stdin, self._process.stdout
+
+    def _count(self, reason: str) -> None:
+        self._skipped[reason] = self._skipped.get(reason, 0) + 1
+
+
+def _tokens(stream: IO[bytes]) -> Iterator[bytes]:
+    rest = b""
+    while block := stream.read(_BLOCK):
+        *whole, rest = (rest + block).split(b"\0")
+        yield from whole
+    yield rest
+
+
+def _parse_log(tokens: Iterator[bytes]) -> Iterator[CommitChanges]:
+    """Reads `%x01%H %P %an %aI %B`, then raw records with their paths, all separated by NUL."""
+    token = next(tokens, b"")
+    while True:
+        while not token.startswith(b"\x01"):
+            following = next(tokens, None)
+            if following is None:
+                return
+            token = following
+        head = [token, *(next(tokens, b"") for _ in range(4))]
+        changes: list[Change] = []
+        token = next(tokens, b"\x01end").lstrip(b"\n")
+        while token.startswith(b":") or not token:
+            if token:
+                change = _change(token, tokens)
+                if change is not None:
+                    changes.append(change)
+            following = next(tokens, None)
+            if following is None:
+                break
+            token = following.lstrip(b"\n")
+        yield CommitChanges(_commit(head), tuple(changes))
+        if not token.startswith(b"\x01") or token == b"\x01end":
+            return
+
+
+def _commit(head: Sequence[bytes]) -> Commit:
+    subject, _, body = _text(head[4]).strip("\n").partition("\n")
+    return Commit(
+        sha=head[0][1:].decode("ascii", "replace"),
+        parents=tuple(head[1].decode("ascii", "replace").split()),
+        author=_text(head[2]),
+        date=head[3].decode("ascii", "replace"),
+        subject=subject,
+        body=body.strip("\n"),
+    )
+
+
+def _change(record: bytes, tokens: Iterator[bytes]) -> Change | None:
+    """One raw record: `:` once per parent, a mode per parent and one for the result, the same for blobs, the status."""
+    parents = len(record) - len(record.lstrip(b":"))
+    words = record[parents:].split()
+    first = _text(next(tokens, b""))
+    renamed = parents == 1 and words[-1][:1] in (b"R", b"C")
+    path = _text(next(tokens, b"")) if renamed else first
+    modes, blobs = words[: parents + 1], [w.decode() for w in words[parents + 1 : -1]]
+    if modes[-1] not in _REGULAR_FILES and modes[-1] != b"000000":
+        return None  # a symbolic link or a submodule
+    seen = zip(modes[:parents], blobs[:parents], strict=True)
+    before = tuple(dict.fromkeys((first, blob) for mode, blob in seen if mode in _REGULAR_FILES))
+    return Change(path, blobs[-1] if modes[-1] in _REGULAR_FILES else None, before)
+
+
+def _resolve(git: Git, revision: str) -> str | None:
+    try:
+        return str(git.rev_parse("--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"))
+    except GitCommandError:
+        return None
+
+
+def _is_partial(common: Path) -> bool:
+    """Whether objects may be missing on purpose; read from the configuration as text, so that git runs nothing."""
+    try:
+        return "promisor" in (common / "config").read_text("utf-8", "replace")
+    except OSError:
+        return False
+
+
+def _prefix(path: Path, top: Path) -> str:
+    folder = path if path.is_dir() else path.parent
+    if not folder.is_relative_to(top) or folder == top:
+        return ""
+    return folder.relative_to(top).as_posix() + "/"
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "backslashreplace")
+
+
+def _said(error: GitCommandError) -> str:
+    lines = [line.strip() for line in str(error.stderr).strip(" \n'").splitlines() if line.strip()]
+    return next(
+        (line for line in lines if "fatal" in line or "error" in line), lines[0] if lines else "no message"
+    )

@@ -1,0 +1,353 @@
+"""Mining: a repository → its lineages, continuing from what an earlier run kept."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from kernel_lineage.history import git
+from kernel_lineage.history.cache import Cache, analyser_fingerprint, open_cache
+from kernel_lineage.history.cuda_chunks import CUDA
+from kernel_lineage.history.facts import Facts, Task
+from kernel_lineage.history.git import BlobReader, Change, CommitChanges, Repository
+from kernel_lineage.history.lineages import lineages_of
+from kernel_lineage.history.matching import Matcher
+from kernel_lineage.history.model import Commit, Mined, Transition
+from kernel_lineage.history.outline import Outliner, digest, language_of
+from kernel_lineage.history.rows import (
+    commit_of_row,
+    commit_row,
+    facts_of_row,
+    facts_row,
+    file_row,
+    file_seen,
+    transition_of_row,
+    transition_row,
+)
+from kernel_lineage.history.seen import FileSeen, Part, see
+from kernel_lineage.history.transitions import Judge
+from kernel_lineage.history.triton_chunks import TRITON
+from kernel_lineage.history.variants import step_notes
+from kernel_lineage.history.walk import Node, Walk, from_state, to_state
+from kernel_lineage.history.workers import Workers
+from kernel_lineage.kernels.source import Language
+
+_KEEP_EVERY = 400
+"""Files between two transactions: what an interrupted run keeps."""
+_FILES_IN_MEMORY = 3000
+_TEXT_IN_MEMORY = 64 << 20
+
+
+class Progress(Protocol):
+    """Is told how far mining is."""
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """`done` of `total` in a stage: `files`, `kernels`."""
+
+
+def mine(
+    repository: Path,
+    *,
+    paths: Sequence[str] = (),
+    since: str | None = None,
+    use_cache: bool = True,
+    progress: Progress | None = None,
+    jobs: int | None = None,
+) -> Mined:
+    """The lineages of the kernels of a repository, its work tree as the last version where it differs.
+
+    `paths` are git globs, relative to `repository` when that is a subfolder. `since` is a revision or a date.
+    Raises `RepositoryError` when there is nothing to mine from.
+    """
+    opened = git.open_repository(repository)
+    folder = None if opened.bare or not use_cache else opened.top / ".klineage"
+    with open_cache(folder, analyser_fingerprint()) as cache, Workers(jobs) as workers:
+        return _Run(opened, cache, git.pathspecs(opened, paths), since, progress or _silent, workers).mined()
+
+
+@dataclass
+class _State:
+    """What one walk over the history found; kept in the cache under the question that was asked."""
+
+    walk: Walk = field(default_factory=Walk)
+    transitions: list[Transition] = field(default_factory=list)
+    commits: dict[str, Commit] = field(default_factory=dict)
+    commits_read: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+    head: str | None = None
+
+
+class _Run:
+    """One run of mining: what it reads from, and what it has read."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        cache: Cache,
+        specs: Sequence[str],
+        since: str | None,
+        progress: Progress,
+        workers: Workers,
+    ):
+        self._repository = repository
+        self._cache = cache
+        self._specs = specs
+        self._since = since
+        self._progress = progress
+        self._files: dict[str, FileSeen] = {}
+        self._texts: dict[str, str] = {}
+        self._workers = workers
+        self._asked: set[str] = set()
+        self._facts = {key: facts_of_row(row) for key, row in cache.facts().items()}
+        self._outliner = Outliner({Language.CUDA: CUDA, Language.TRITON: TRITON})
+
+    def mined(self) -> Mined:
+        """Everything: the history, then the work tree on top of it."""
+        key = digest(*(s.encode() for s in self._specs), str(self._since).encode())
+        state = self._load(key)
+        if state.head != self._repository.head:
+            state = self._continue(state)
+            self._cache.put_walk(key, _state_row(state))
+        changes = self._work_tree()
+        if changes:
+            self._advance(state, [CommitChanges(Commit("", (), "", "", ""), tuple(changes))])
+        return self._result(state)
+
+    def _load(self, key: str) -> _State:
+        """The state to go on from: that of an earlier run, unless the history was rewritten since."""
+        row = self._cache.walk(key)
+        head = self._repository.head
+        if row is None or head is None:
+            return _State()
+        try:
+            state = _state_of_row(row)
+        except (KeyError, TypeError, ValueError) as error:
+            self._cache.messages.append(
+                f"What the cache kept of this history cannot be read ({error}); starting over."
+            )
+            return _State()
+        known = state.head == head or (state.head and git.is_ancestor(self._repository, state.head, head))
+        return state if known else _State()
+
+    def _continue(self, state: _State) -> _State:
+        """Walks the commits since `state`, or all of them."""
+        repository, head = self._repository, self._repository.head
+        if head is None:
+            return state
+        revisions = [head, f"^{state.head}"] if state.head else [head, *self._limits()]
+        skipped = state.skipped
+        commits = git.read_log(repository, revisions, self._specs, skipped)
+        self._read_files(
+            {(path, blob) for c in commits for change in c.changes for path, blob in _places(change)}, skipped
+        )
+        state.commits_read += git.count_commits(repository, revisions)
+        state.head = head
+        self._advance(state, commits)
+        return state
+
+    def _limits(self) -> list[str]:
+        if self._since is None:
+            return []
+        revision = git.resolve_revision(self._repository, self._since)
+        return [f"^{revision}"] if revision else [f"--since={self._since}"]
+
+    def _advance(self, state: _State, commits: Sequence[CommitChanges]) -> None:
+        """Takes commits into a state: versions, then their facts, then what the transitions mean."""
+        walk = state.walk
+        first, boundary = len(walk.nodes), len(walk.boundary)
+        matcher = Matcher(walk, self._file, self._text)
+        for commit in commits:
+            matcher.advance(commit)
+        used = {n.commit for n in walk.nodes[first:]} | {e.commit for e in walk.edges}
+        state.commits.update((c.commit.sha, c.commit) for c in commits if c.commit.sha in used)
+        if len(walk.boundary) > boundary:
+            state.commits.update(git.commits_named(self._repository, walk.boundary - state.commits.keys()))
+        self._find_facts(walk.nodes[first:])
+        directions = _directions()
+        judge = Judge(walk, state.commits, directions, self._text, self._facts_of, self._notes)
+        judge.continue_with(state.transitions)
+
+    def _read_files(self, places: Iterable[tuple[str, str]], skipped: dict[str, int]) -> None:
+        """Outlines every blob that is not known yet."""
+        wanted = {_file_key(path, blob): (path, blob) for path, blob in sorted(places)}
+        known = self._cache.known_files() if wanted else set()
+        new = [place for key, place in wanted.items() if key not in known]
+        languages = {blob: path for path, blob in new}
+        unsaved: dict[str, Any] = {}
+        done = 0
+        try:
+            with BlobReader(self._repository, skipped) as reader:
+                for blob, data in reader.read(languages):
+                    self._take_file(languages[blob], blob, data, unsaved)
+                    done += 1
+                    if len(unsaved) >= _KEEP_EVERY:
+                        self._keep(unsaved)
+                        self._progress("files", done, len(languages))
+        finally:
+            self._keep(unsaved)
+
+    def _take_file(self, path: str, blob: str, data: bytes, unsaved: dict[str, Any]) -> None:
+        language = language_of(path)
+        outline = self._outliner.outline(data, language)
+        seen = FileSeen() if outline is None else see(outline, language, self._texts)
+        key = _file_key(path, blob)
+        self._files[key] = seen
+        unsaved[key] = file_row(seen)
+        for kernel in seen.kernels:  # its facts are worked out while the rest is read
+            self._ask_for_facts(kernel.parts, kernel.symbol, language)
+
+    def _keep(self, unsaved: dict[str, Any]) -> None:
+        if unsaved:
+            self._cache.put_files(unsaved, self._texts)
+            unsaved.clear()
+        if len(self._files) > _FILES_IN_MEMORY:
+            self._files.clear()
+        if sum(map(len, self._texts.values())) > _TEXT_IN_MEMORY:
+            self._texts.clear()
+
+    def _file(self, path: str, blob: str) -> FileSeen | None:
+        key = _file_key(path, blob)
+        if key not in self._files:
+            for _, row in self._cache.files([key]):
+                self._files[key] = file_seen(row)
+        return self._files.get(key)
+
+    def _text(self, key: str) -> str:
+        text = self._texts.get(key)
+        if text is None:
+            text = self._texts[key] = self._cache.text(key) or ""
+        return text
+
+    def _facts_of(self, node: Node) -> Facts:
+        return self._facts.get(_facts_key(node.symbol, (p for _, p in node.all_parts)), Facts())
+
+    def _notes(self, node: Node) -> Mapping[int, str]:
+        seen = self._file(node.path, node.blob)
+        return step_notes(seen.header) if seen else {}
+
+    def _ask_for_facts(self, parts: Sequence[Part], symbol: str, language: Language) -> None:
+        """Has a version analysed, unless it is known or under way."""
+        key = _facts_key(symbol, parts)
+        if key not in self._facts and key not in self._asked:
+            self._asked.add(key)
+            self._workers.submit(Task(key, language, symbol, tuple(self._text(p.digest) for p in parts)))
+
+    def _find_facts(self, nodes: Iterable[Node]) -> None:
+        """Waits until the facts of all versions are known."""
+        for node in nodes:
+            self._ask_for_facts([p for _, p in node.all_parts], node.symbol, node.language)
+        total, done = len(self._asked), 0
+
+        def keep(batch: Sequence[tuple[str, Facts]]) -> None:
+            nonlocal done
+            self._facts.update(batch)
+            self._cache.put_facts({key: facts_row(facts) for key, facts in batch})
+            done += len(batch)
+            self._progress("kernels", done, total)
+
+        self._workers.finish(keep)
+        self._asked.clear()
+
+    def _work_tree(self) -> list[Change]:
+        """Files that differ from HEAD. Read and hashed here: git would run the repository's filters to compare them."""
+        repository = self._repository
+        if repository.bare:
+            return []
+        committed = git.head_files(repository)
+        changes = []
+        unsaved: dict[str, Any] = {}
+        for path in git.work_tree_files(repository, self._specs):
+            data = _contents(repository.top / path)
+            if data is None:
+                continue
+            head = committed.get(path)
+            length = len(head) if head else 40
+            if head in (_blob_id(data, length), _blob_id(data.replace(b"\r\n", b"\n"), length)):
+                continue
+            blob = f"work:{_blob_id(data, length)}"
+            self._take_file(path, blob, data, unsaved)
+            changes.append(Change(path, blob, ((path, head),) if head else ()))
+        if unsaved:
+            self._cache.put_files({}, self._texts)
+        return changes
+
+    def _result(self, state: _State) -> Mined:
+        repository = self._repository
+        messages = list(self._cache.messages)
+        if repository.shallow:
+            messages.append(
+                "This is a shallow clone: history before its first commit is not there (git fetch --unshallow)."
+            )
+        if repository.head is None:
+            messages.append("There is no commit yet; only the work tree was read.")
+        return Mined(
+            repository=str(repository.top / repository.prefix) if repository.prefix else str(repository.top),
+            head=repository.head,
+            commits=state.commits,
+            commits_read=state.commits_read,
+            lineages=lineages_of(state.walk, state.transitions, self._facts_of),
+            skipped=dict(sorted(state.skipped.items())),
+            messages=tuple(messages),
+        )
+
+
+def _places(change: Change) -> list[tuple[str, str]]:
+    return [*([(change.path, change.blob)] if change.blob else []), *change.parents]
+
+
+def _file_key(path: str, blob: str) -> str:
+    return f"{blob}:{language_of(path)}"
+
+
+def _facts_key(symbol: str, parts: Iterable[Part]) -> str:
+    return digest(symbol.encode(), *(p.digest.encode() for p in parts))
+
+
+def _directions() -> dict[str, str]:
+    from kernel_lineage.kernels.mechanisms.registry import mechanisms
+
+    return {id_: mechanism.direction for id_, mechanism in mechanisms().items()}
+
+
+def _contents(path: Path) -> bytes | None:
+    try:
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > git.MAX_BLOB_BYTES:
+            return None
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _blob_id(data: bytes, length: int) -> str:
+    """The id that git gives these contents (SHA-1, or SHA-256 where ids are that long)."""
+    new = hashlib.sha256 if length == 64 else hashlib.sha1
+    return new(b"blob %d\0" % len(data) + data).hexdigest()
+
+
+def _state_row(state: _State) -> Any:
+    return {
+        "walk": to_state(state.walk),
+        "transitions": [transition_row(t) for t in state.transitions],
+        "commits": [commit_row(c) for c in state.commits.values()],
+        "commits_read": state.commits_read,
+        "skipped": state.skipped,
+        "head": state.head,
+    }
+
+
+def _state_of_row(row: Any) -> _State:
+    return _State(
+        walk=from_state(row["walk"]),
+        transitions=[transition_of_row(r) for r in row["transitions"]],
+        commits={c.sha: c for c in map(commit_of_row, row["commits"])},
+        commits_read=int(row["commits_read"]),
+        skipped=dict(row["skipped"]),
+        head=row["head"],
+    )
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Progress that nobody follows."""

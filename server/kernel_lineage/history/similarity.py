@@ -1,0 +1,78 @@
+"""How alike two function texts are, and which known functions are worth comparing with.
+
+Texts are compared as token bigrams without comments and layout, the Dice coefficient of the two multisets: 1 for the
+same tokens in the same order, robust against moved blocks (L. R. Dice, Ecology 26, 1945).
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+
+_COMMENTS = {
+    True: re.compile(r"#[^\n]*|\"\"\".*?\"\"\"", re.DOTALL),
+    False: re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL),
+}
+_TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|[^\w\s]")
+_SKETCH = 12
+_SHINGLE = 5
+
+
+def code_tokens(text: str, python: bool) -> list[str]:
+    """The tokens of a text without comments."""
+    return _TOKEN.findall(_COMMENTS[python].sub(" ", text))
+
+
+def code_lines(text: str, python: bool) -> list[str]:
+    """The lines of a text without comments, layout and empty lines; two texts of the same lines do the same."""
+    bare = _COMMENTS[python].sub(lambda m: "\n" * m[0].count("\n"), text)
+    return [line for line in (" ".join(raw.split()) for raw in bare.splitlines()) if line]
+
+
+class Similarity:
+    """Compares texts by digest, computing what a comparison needs once per text."""
+
+    def __init__(self, text_of: Callable[[str], str]):
+        self._text_of = text_of
+        self._bigrams: dict[str, Counter[tuple[str, str]]] = {}
+        self._sizes: dict[str, int] = {}
+        self._sketches: dict[str, frozenset[int]] = {}
+
+    def ratio(self, one: str, other: str, python: bool) -> float:
+        """0 … 1 for two digests."""
+        if one == other:
+            return 1.0
+        a, b = self._profile(one, python), self._profile(other, python)
+        total = self._sizes[one] + self._sizes[other]
+        if not total:
+            return 0.0
+        if len(a) > len(b):
+            a, b = b, a
+        common = sum(min(n, b[k]) for k, n in a.items() if k in b)
+        return 2 * common / total
+
+    def sketch(self, one: str, python: bool) -> frozenset[int]:
+        """The smallest hashes of a text's shingles: texts of which a part is shared share some of them."""
+        known = self._sketches.get(one)
+        if known is None:
+            tokens = code_tokens(self._text_of(one), python)
+            shingles = {
+                _stable_hash(tokens[i : i + _SHINGLE]) for i in range(max(1, len(tokens) - _SHINGLE + 1))
+            }
+            known = self._sketches[one] = frozenset(sorted(shingles)[:_SKETCH])
+        return known
+
+    def _profile(self, one: str, python: bool) -> Counter[tuple[str, str]]:
+        known = self._bigrams.get(one)
+        if known is None:
+            tokens = code_tokens(self._text_of(one), python)
+            known = self._bigrams[one] = Counter(pairwise(tokens))
+            self._sizes[one] = max(0, len(tokens) - 1)
+        return known
+
+
+def _stable_hash(tokens: Iterable[str]) -> int:
+    return zlib.crc32(" ".join(tokens).encode("utf-8", "replace"))

@@ -1,0 +1,170 @@
+"""Edges with facts → transitions: intent, mechanisms, guards, what each answers, and what history says against it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from kernel_lineage.history import blame
+from kernel_lineage.history.difference import Difference, Texts, difference
+from kernel_lineage.history.facts import Facts
+from kernel_lineage.history.intent import is_compound, judge
+from kernel_lineage.history.model import Commit, Intent, Risk, Transition, TransitionKind
+from kernel_lineage.history.outline import digest
+from kernel_lineage.history.risks import said_in_comments, said_in_message
+from kernel_lineage.history.walk import Edge, Node, Walk
+from kernel_lineage.kernels.source import Language
+
+_REVERTS = ("revert", "back out", "backout", "roll back", "rollback", "undo")
+
+
+def version_id(node: Node) -> str:
+    """The same for the same commit, path and symbol, whatever else is in the history."""
+    return digest((node.commit or "").encode(), node.path.encode(), node.key.encode())[:12]
+
+
+def transition_id(before: str, after: str) -> str:
+    """The same for the same two versions."""
+    return digest(before.encode(), after.encode())[:12]
+
+
+class Judge:
+    """Turns edges into transitions in the order of history, each seeing those before it."""
+
+    def __init__(
+        self,
+        walk: Walk,
+        commits: Mapping[str, Commit],
+        directions: Mapping[str, str],
+        text_of: Callable[[str], str],
+        facts_of: Callable[[Node], Facts],
+        notes: Callable[[Node], Mapping[int, str]],
+    ):
+        self._walk = walk
+        self._commits = commits
+        self._directions = directions
+        self._texts = Texts(text_of)
+        self._of = facts_of
+        self._notes = notes
+        self._incoming: dict[int, list[int]] = {}
+        self._kernels_in: dict[str | None, int] = {}
+        for index, edge in enumerate(walk.edges):
+            self._incoming.setdefault(edge.after, []).append(index)
+            self._kernels_in[edge.commit] = self._kernels_in.get(edge.commit, 0) + 1
+
+    def continue_with(self, transitions: list[Transition]) -> None:
+        """Appends the transitions that are missing; adds risks to the earlier ones that they answer."""
+        for index in range(len(transitions), len(self._walk.edges)):
+            edge = self._walk.edges[index]
+            made = self._transition(index, edge, transitions)
+            transitions.append(made)
+
+    def _transition(self, index: int, edge: Edge, earlier: list[Transition]) -> Transition:
+        walk = self._walk
+        before, after = walk.nodes[edge.before], walk.nodes[edge.after]
+        diff = difference(before, after, self._of(before), self._of(after), self._texts)
+        commit = self._commits.get(edge.commit or "")
+        line = [i for i in blame.ancestors(walk, self._incoming, edge.before) if i < index]
+        variant = edge.kind is TransitionKind.VARIANT
+        reverted, how = self._reverted(edge, line, commit, variant)
+        intent, because = judge(diff, commit, self._kernels_in[edge.commit], how, variant)
+        answers = (
+            reverted if intent is Intent.REVERT else self._answered(intent, edge, line, commit, diff, variant)
+        )
+        ids = version_id(before), version_id(after)
+        made = Transition(
+            id=transition_id(*ids),
+            before=ids[0],
+            after=ids[1],
+            kind=TransitionKind.REVERT if intent is Intent.REVERT else edge.kind,
+            intent=intent,
+            added=diff.added,
+            removed=diff.removed,
+            commit=edge.commit,
+            compound=is_compound(diff, self._directions),
+            because=self._because(because, edge, after),
+            risk=tuple(self._own_risks(before, after, commit, intent)),
+            answers=None if answers is None else earlier[answers].id,
+            guards_added=diff.guards_added,
+            guards_removed=diff.guards_removed,
+        )
+        if answers is not None:
+            said = commit.subject if commit else "the work tree"
+            kind = "revert" if intent is Intent.REVERT else "bug"
+            _add_risk(earlier, answers, Risk(kind, said, edge.commit, made.id))
+            if intent is Intent.REVERT:
+                for also, message in said_in_message(commit):
+                    _add_risk(earlier, answers, Risk(also, message, edge.commit, made.id))
+        return made
+
+    def _reverted(
+        self, edge: Edge, line: list[int], commit: Commit | None, variant: bool
+    ) -> tuple[int | None, str]:
+        if variant:
+            return None, ""
+        exact = blame.undone(self._walk, line, edge)
+        said = commit is not None and any(w in commit.subject.lower() for w in _REVERTS)
+        if exact is not None and self._walk.nodes[edge.before].seen != self._walk.nodes[edge.after].seen:
+            sha = self._walk.edges[exact].commit
+            return exact, f"brings back what was there before {sha[:10] if sha else 'the last change'}"
+        if said and commit is not None:
+            target = blame.named(self._walk, line, commit, self._commits)
+            if target is None:
+                target = blame.introduced(self._walk, line, edge, self._texts)
+            if target is not None:
+                return target, f'message: "{commit.subject}"'
+        return None, ""
+
+    def _answered(
+        self,
+        intent: Intent,
+        edge: Edge,
+        line: list[int],
+        commit: Commit | None,
+        diff: Difference,
+        variant: bool,
+    ) -> int | None:
+        narrows = bool(diff.guards_added) and not diff.added and intent is not Intent.REFACTOR
+        if variant or diff.same_code or not (intent is Intent.FIX or narrows):
+            return None
+        if intent is Intent.FIX:
+            target = blame.named(self._walk, line, commit, self._commits)
+            if target is not None:
+                return target
+        return blame.introduced(self._walk, line, edge, self._texts)
+
+    def _own_risks(self, before: Node, after: Node, commit: Commit | None, intent: Intent) -> list[Risk]:
+        """What the message and new comments say against this very change."""
+        risks = []
+        if intent is not Intent.REVERT:
+            risks += [
+                Risk(kind, said, commit.sha if commit else None) for kind, said in said_in_message(commit)
+            ]
+        old, new = (set(self._comments(n)) for n in (before, after))
+        risks += [Risk(kind, said, after.commit) for kind, said in sorted(new - old)]
+        return list(dict.fromkeys(risks))
+
+    def _comments(self, node: Node) -> list[tuple[str, str]]:
+        python = node.language is Language.TRITON
+        mark = "#" if python else "//"
+        above = "\n".join(f"{mark} {line}" for line in node.comment.splitlines())
+        return [
+            said
+            for text in (above, *(self._texts.text_of(p.digest) for p in node.parts))
+            for said in said_in_comments(text, python)
+        ]
+
+    def _because(self, because: str, edge: Edge, after: Node) -> str:
+        said = [f"{edge.note}: {because}" if edge.note else because]
+        number = edge.note.rpartition("→ ")[2]
+        if edge.kind is TransitionKind.VARIANT and number.isdigit():
+            note = self._notes(after).get(int(number))
+            if note:
+                said.append(f'the file says of {number}: "{note}"')
+        return "; ".join(said)
+
+
+def _add_risk(transitions: list[Transition], index: int, risk: Risk) -> None:
+    old = transitions[index]
+    if risk not in old.risk:
+        transitions[index] = replace(old, risk=(*old.risk, risk))

@@ -1,0 +1,124 @@
+"""Processes that analyse versions while the history is being read: one per core.
+
+They are started as `python -P -m`, not forked: the caller may have threads, and nothing of the mined repository can get
+on their import path. A task that kills its process is answered with no facts; the others are not affected.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from pathlib import Path
+from types import TracebackType
+
+import kernel_lineage
+from kernel_lineage.history.facts import Facts, Task
+from kernel_lineage.history.rows import facts_of_row
+
+_BATCH = 20
+_IN_PROCESS_AT_MOST = 40
+"""So few tasks cost less than starting a process."""
+
+
+class Workers:
+    """Takes tasks at any time and gives their facts in the end. Use it as a context manager."""
+
+    def __init__(self, jobs: int | None):
+        self._jobs = jobs or os.cpu_count() or 1
+        self._waiting: list[Task] = []
+        self._running: dict[Future[list[Facts]], list[Task]] = {}
+        self._threads: ThreadPoolExecutor | None = None
+        self._local = threading.local()
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self.crashed = 0
+        """How many tasks killed the process that worked on them."""
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        for future in self._running:
+            future.cancel()
+        for process in self._processes:
+            if process.poll() is None:
+                process.kill() if kind else process.stdin and process.stdin.close()
+        if self._threads is not None:
+            self._threads.shutdown()
+        for process in self._processes:
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None and not pipe.closed:
+                    pipe.close()
+
+    def submit(self, task: Task) -> None:
+        """Takes a task; work begins as soon as there are enough to be worth a process."""
+        self._waiting.append(task)
+        if len(self._waiting) > _IN_PROCESS_AT_MOST or (self._threads and len(self._waiting) >= _BATCH):
+            self._start_waiting()
+
+    def finish(self, keep: Callable[[Sequence[tuple[str, Facts]]], None]) -> None:
+        """Waits for every task; `keep` is handed (digest, facts) in batches as they are done."""
+        if self._threads is None:
+            from kernel_lineage.history.analysis import analyse
+
+            keep([(task.digest, analyse(task)) for task in self._waiting])
+            self._waiting = []
+            return
+        self._start_waiting()
+        for future in as_completed(list(self._running)):
+            tasks = self._running.pop(future)
+            keep([(task.digest, facts) for task, facts in zip(tasks, future.result(), strict=True)])
+
+    def _start_waiting(self) -> None:
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self._jobs, thread_name_prefix="analysis")
+        while self._waiting:
+            batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
+            self._running[self._threads.submit(self._ask, batch)] = batch
+
+    def _ask(self, tasks: Sequence[Task]) -> list[Facts]:
+        answer = self._answer(tasks)
+        if answer is not None:
+            return answer
+        if len(tasks) == 1:
+            self.crashed += 1
+            return [Facts()]
+        return [facts for task in tasks for facts in self._ask([task])]
+
+    def _answer(self, tasks: Sequence[Task]) -> list[Facts] | None:
+        """What this thread's process says; None when it died of it."""
+        process = getattr(self._local, "process", None)
+        if process is None or process.poll() is not None:
+            process = self._local.process = self._start()
+        stdin, stdout = process.stdin, process.stdout
+        if stdin is None or stdout is None:
+            return None
+        request = json.dumps([[t.digest, t.language, t.symbol, t.parts] for t in tasks])
+        try:
+            stdin.write(request.encode() + b"\n")
+            stdin.flush()
+            line = stdout.readline()
+        except (BrokenPipeError, ValueError):
+            line = b""
+        if not line.endswith(b"\n"):
+            process.kill()
+            process.wait()
+            return None
+        return [facts_of_row(row) for row in json.loads(line)]
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        root = str(Path(kernel_lineage.__file__).parent.parent)
+        path = os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH", "")) if p)
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "kernel_lineage.history.analysis"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+        self._processes.append(process)
+        return process
