@@ -51,6 +51,9 @@ class Buffer(Protocol):
     def write(self, array: npt.NDArray[Any]) -> None:
         """Copy an array of the buffer's size into it."""
 
+    def declare_uninitialised(self) -> None:
+        """Say that the kernel may not read what was written; a device that notices such reads reports them."""
+
     def read(self) -> npt.NDArray[np.uint8]:
         """The bytes of the buffer."""
 

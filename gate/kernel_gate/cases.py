@@ -1,0 +1,131 @@
+"""The cases that a program is checked on: named and hidden shapes, seeds, and variations of the declared values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from kernel_gate.expressions import ExpressionError
+from kernel_gate.workload import Workload
+
+
+class Variation(StrEnum):
+    """How inputs differ from what the workload declares. Only `normal` values are varied: others promise a range."""
+
+    DECLARED = "as declared"
+    SMALL = "scaled by 1e-3"
+    LARGE = "scaled by 1e3"
+    HEAVY_TAILED = "heavy-tailed"
+    ONE_HOT = "one-hot rows"
+    CONSTANT = "constant rows"
+    CANCELLING = "cancelling sums"
+    BOUNDARY = "boundary values"
+    NON_FINITE = "NaN and infinities"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One comparison of the candidate's outputs with what is expected."""
+
+    dims: Mapping[str, int]
+    seed: int
+    variation: Variation = Variation.DECLARED
+    origin: Literal["named", "hidden"] = "named"
+
+    @property
+    def required(self) -> bool:
+        """Whether the baseline must pass it too; otherwise a case that it does not pass says nothing and is dropped."""
+        return self.origin == "named" and self.variation is Variation.DECLARED
+
+    def __str__(self) -> str:
+        shape = ", ".join(f"{name} {extent}" for name, extent in self.dims.items())
+        parts = [shape, "hidden shape" if self.origin == "hidden" else "", f"seed {self.seed}"]
+        if self.variation is not Variation.DECLARED:
+            parts.append(f"inputs {self.variation}")
+        return ", ".join(part for part in parts if part)
+
+
+def next_prime(n: int) -> int:
+    """The smallest prime above n."""
+    candidate = max(2, n + 1)
+    while any(candidate % d == 0 for d in range(2, math.isqrt(candidate) + 1)):
+        candidate += 1
+    return candidate
+
+
+def elements(workload: Workload, dims: Mapping[str, int]) -> int:
+    """Elements of all buffers together: the size of a shape."""
+    return sum(math.prod(workload.extents(a, dims)) for a in workload.args if a.is_pointer)
+
+
+def _valid(workload: Workload, dims: Mapping[str, int]) -> bool:
+    try:
+        return workload.keeps_promises(dims) and elements(workload, dims) > 0
+    except ExpressionError:
+        return False
+
+
+def hidden_shapes(workload: Workload) -> list[dict[str, int]]:
+    """Shapes around the named ones that keep the workload's promises: 1, ±1, primes; smallest first.
+
+    Where promises exclude a neighbour, the nearest shape that keeps them takes its place.
+    """
+    named = [d for d in workload.shapes() if _valid(workload, d)]
+    if not named:
+        return []
+    base = min(named, key=lambda d: elements(workload, d))
+    proposals: list[dict[str, int]] = []
+    for name, extents in workload.dims.items():
+        small = min((e for e in extents if e > 1), default=max(extents))
+        for wanted, step in ((1, 1), (small + 1, 1), (small - 1, -1), (next_prime(small + 2), 1)):
+            proposals += _nearest(workload, base, name, wanted, step)
+    proposals += [d for d in [{n: next_prime(e) for n, e in base.items()}] if _valid(workload, d)]
+    known = [dict(d) for d in named]
+    fresh: list[dict[str, int]] = []
+    for dims in proposals:
+        if dims not in known and dims not in fresh:
+            fresh.append(dims)
+    return sorted(fresh, key=lambda d: elements(workload, d))
+
+
+_SEARCH = 64
+"""How far from a wanted extent one that keeps the promises is looked for."""
+
+
+def _nearest(
+    workload: Workload, base: Mapping[str, int], name: str, wanted: int, step: int
+) -> list[dict[str, int]]:
+    for offset in range(_SEARCH):
+        extent = wanted + step * offset
+        if extent < 1:
+            break
+        dims = {**base, name: extent}
+        if _valid(workload, dims):
+            return [dims]
+    return []
+
+
+def has_free_values(workload: Workload) -> bool:
+    """Whether some input is declared `normal`, so that its values may be varied."""
+    return any(a.kind in {"input", "inout"} and a.values == "normal" for a in workload.args)
+
+
+def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
+    """All cases, cheapest first within each kind: named shapes, hidden shapes, variations on a small named shape."""
+    named = sorted((d for d in workload.shapes() if _valid(workload, d)), key=lambda d: elements(workload, d))
+    cases = [Case(d, seed + i) for i, d in enumerate(named)]
+    if hidden:
+        cases += [Case(d, seed + 1000 + i, origin="hidden") for i, d in enumerate(hidden_shapes(workload))]
+    if named and has_free_values(workload):
+        typical = _typical(named)
+        variations: Iterable[Variation] = (v for v in Variation if v is not Variation.DECLARED)
+        cases += [Case(typical, seed + 2000 + i, v) for i, v in enumerate(variations)]
+    return cases
+
+
+def _typical(named: list[dict[str, int]]) -> dict[str, int]:
+    """The smallest named shape with no extent of 1, else the largest of the smaller half."""
+    return next((d for d in named if min(d.values(), default=2) > 1), named[len(named) // 2])

@@ -1,0 +1,137 @@
+"""Inputs by declared values: the same case always gives the same bytes."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from kernel_gate.cases import Case, Variation
+from kernel_gate.dtypes import DTYPES, Array
+from kernel_gate.expressions import Number, evaluate
+from kernel_gate.workload import Argument, Workload, WorkloadError
+
+_BOUNDARY = (0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-38, 88.5, -88.5, 103.5, -103.5, 1e4, -1e4, 0.5, 3e-5)
+"""Where float functions change character: zeros, exp's limits in float32, subnormals, large but harmless."""
+
+
+def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:
+    """Stored elements of every `input` and `inout` argument. Raises `WorkloadError` for a file that does not fit."""
+    varied = _varied_argument(workload, case)
+    known: dict[str, Number] = {**case.dims, **workload.scalars(case.dims)}
+    arrays = {}
+    for argument in workload.args:
+        if argument.kind not in {"input", "inout"}:
+            continue
+        generator = np.random.default_rng([case.seed, zlib.crc32(argument.name.encode())])
+        shape = workload.extents(argument, case.dims)
+        variation = case.variation if argument.name == varied else Variation.DECLARED
+        arrays[argument.name] = _make(argument, shape, known, generator, variation, workload.folder)
+    return arrays
+
+
+def _varied_argument(workload: Workload, case: Case) -> str | None:
+    """The largest input whose values are free."""
+    free = [a for a in workload.args if a.kind in {"input", "inout"} and a.values == "normal"]
+    largest = max(free, key=lambda a: int(np.prod(workload.extents(a, case.dims))), default=None)
+    return largest.name if largest else None
+
+
+def _make(
+    argument: Argument,
+    shape: tuple[int, ...],
+    known: Mapping[str, Number],
+    generator: np.random.Generator,
+    variation: Variation,
+    folder: Path | None,
+) -> Array:
+    dtype = DTYPES[argument.dtype]
+    kind, given = argument.values_spec
+    if kind == "file":
+        return _from_file(argument, shape, folder, given[0])
+    if kind == "integers":
+        low, high = (int(evaluate(g, known)) for g in given)
+        return generator.integers(low, max(low + 1, high), shape).astype(dtype.storage)
+    values: Array
+    if kind == "uniform":
+        low_f, high_f = (float(evaluate(g, known)) for g in given) if given else (0.0, 1.0)
+        values = generator.uniform(low_f, high_f, shape)
+    elif kind == "positive":
+        values = np.abs(generator.standard_normal(shape)) + 0.1
+    elif kind == "boundary":
+        values = generator.choice(np.array(_BOUNDARY), shape)
+    elif kind == "one_hot":
+        values = _one_hot(shape, generator, 1.0)
+    else:
+        values = _vary(generator.standard_normal(shape), variation, generator)
+    return dtype.narrow(values)
+
+
+def _vary(values: Array, variation: Variation, generator: np.random.Generator) -> Array:
+    """Standard normal values, changed."""
+    match variation:
+        case Variation.SMALL:
+            return values * 1e-3
+        case Variation.LARGE:
+            return values * 1e3
+        case Variation.HEAVY_TAILED:
+            return values * np.exp(2.0 * np.abs(generator.standard_normal(values.shape)))
+        case Variation.ONE_HOT:
+            return _one_hot(values.shape, generator, 30.0)
+        case Variation.CONSTANT:
+            first = values[..., :1] if values.ndim else values
+            return np.broadcast_to(first, values.shape).copy()
+        case Variation.CANCELLING:
+            return _cancelling(values, generator)
+        case Variation.BOUNDARY:
+            chosen = generator.random(values.shape) < 0.1
+            return np.where(chosen, generator.choice(np.array(_BOUNDARY), values.shape), values)
+        case Variation.NON_FINITE:
+            return _with_specials(values, generator)
+    return values
+
+
+def _one_hot(shape: tuple[int, ...], generator: np.random.Generator, peak: float) -> Array:
+    """Zeros with one peak in each row (last axis)."""
+    values = np.zeros(shape)
+    if values.size:
+        rows = values.reshape(-1, shape[-1] if shape else 1)
+        rows[np.arange(len(rows)), generator.integers(0, rows.shape[1], len(rows))] = peak
+    return values
+
+
+def _cancelling(values: Array, generator: np.random.Generator) -> Array:
+    """Rows whose large terms come in pairs of opposite sign, so that sums are small beside their terms."""
+    if not values.ndim or values.shape[-1] < 2:
+        return values
+    half = values.shape[-1] // 2
+    result = values * 1e-2
+    result[..., :half] += 100.0 * values[..., :half]
+    result[..., half : 2 * half] -= 100.0 * values[..., :half]
+    return generator.permuted(result, axis=-1)
+
+
+def _with_specials(values: Array, generator: np.random.Generator) -> Array:
+    """One special value in each of a few rows: NaN, +inf and −inf in turn, so that they do not hide each other."""
+    result = values.copy()
+    rows = result.reshape(-1, result.shape[-1]) if result.ndim and result.size else result.reshape(1, -1)
+    if rows.size:
+        for row, special in zip(range(len(rows)), (-np.inf, np.nan, np.inf), strict=False):
+            rows[row, generator.integers(0, rows.shape[1])] = special
+    return rows.reshape(values.shape)
+
+
+def _from_file(argument: Argument, shape: tuple[int, ...], folder: Path | None, name: str) -> Array:
+    path = (folder or Path()) / name.strip("\"'")
+    try:
+        values = np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise WorkloadError(
+            f"{argument.name}: values = {argument.values!r}: {path} cannot be read: {error}"
+        ) from error
+    if values.shape != shape:
+        raise WorkloadError(f"{argument.name}: {path} has shape {values.shape}, the workload says {shape}")
+    dtype = DTYPES[argument.dtype]
+    return values if values.dtype == dtype.storage else dtype.narrow(values)

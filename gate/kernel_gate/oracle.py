@@ -1,0 +1,114 @@
+"""The oracle: a NumPy float64 function of the workload's author, run in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import select
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from kernel_gate.build.compile import child_environment, kill_group
+from kernel_gate.cases import Case
+from kernel_gate.dtypes import DTYPES, Array
+from kernel_gate.workload import Workload
+
+
+class OracleError(Exception):
+    """An oracle that gives nothing usable; the message says what it said."""
+
+
+class OracleProcess:
+    """A running oracle. A context manager: the process ends with it."""
+
+    def __init__(self, workload: Workload, *, seconds: float = 120.0) -> None:
+        if workload.oracle is None:
+            raise OracleError("the workload has no oracle")
+        file, _, self._function = workload.oracle.python.partition(":")
+        self._path = (workload.folder or Path()) / file
+        self._workload = workload
+        self._seconds = seconds
+        if not self._path.is_file():
+            raise OracleError(f"the oracle {self._path} does not exist; put it beside the workload")
+        self.source = self._path.read_bytes()
+
+    def __enter__(self) -> OracleProcess:
+        self._folder = tempfile.TemporaryDirectory(prefix="kernel-gate-oracle-", ignore_cleanup_errors=True)
+        place = Path(self._folder.name)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "kernel_gate.oracle_child", str(self._path.resolve()), self._function],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=place,
+            env=child_environment(place),
+            start_new_session=True,
+        )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        kill_group(self._process)
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe:
+                pipe.close()
+        self._folder.cleanup()
+
+    def expected(self, case: Case, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Float64 (or exact) outputs in the shapes that the workload says. Raises `OracleError`."""
+        place = Path(self._folder.name)
+        arguments = {a.name: a for a in self._workload.args}
+        wide: dict[str, Any] = {
+            name: DTYPES[arguments[name].dtype].wide(array) for name, array in inputs.items()
+        }
+        np.savez(place / "inputs.npz", **wide)
+        outputs = [a for a in self._workload.args if a.kind in {"output", "inout"}]
+        scalars = {**case.dims, **self._workload.scalars(case.dims)}
+        self._ask(
+            {
+                "inputs": str(place / "inputs.npz"),
+                "result": str(place / "result.npz"),
+                "outputs": [a.name for a in outputs],
+                "scalars": {k: v for k, v in scalars.items() if k not in wide},
+            }
+        )
+        result = {}
+        with np.load(place / "result.npz", allow_pickle=False) as stored:
+            for argument in outputs:
+                shape = self._workload.extents(argument, case.dims)
+                values = stored[argument.name]
+                if values.size != int(np.prod(shape)):
+                    raise OracleError(
+                        f"the oracle gave {argument.name} of shape {values.shape}; the workload says {shape}"
+                    )
+                kind = np.float64 if DTYPES[argument.dtype].is_float else values.dtype
+                result[argument.name] = values.reshape(shape).astype(kind)
+        return result
+
+    def _ask(self, request: Mapping[str, Any]) -> None:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:
+            raise OracleError("the oracle's process has no pipes")
+        try:
+            stdin.write(json.dumps(request).encode() + b"\n")
+            stdin.flush()
+        except BrokenPipeError as error:
+            raise OracleError("the oracle's process ended") from error
+        ready, _, _ = select.select([stdout], [], [], self._seconds)
+        if not ready:
+            raise OracleError(f"the oracle took longer than {self._seconds:g} s")
+        line = stdout.readline()
+        if not line:
+            raise OracleError("the oracle's process ended without an answer")
+        reply = json.loads(line)
+        if not reply["ok"]:
+            raise OracleError(
+                f"the oracle {self._workload.oracle.python if self._workload.oracle else ''} failed: {reply['error']}"
+            )
