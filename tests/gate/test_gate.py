@@ -1,0 +1,178 @@
+"""A whole verdict on the emulated device: what passes, what is rejected, and what is nobody's fault."""
+
+import pytest
+
+from gate.programs import affine, workload
+from kernel_gate.devices.base import DeviceError
+from kernel_gate.gate import judge
+from kernel_gate.options import GateOptions
+from kernel_gate.program import LaunchSpec, Program
+from kernel_gate.verdict import ExitCode, Outcome, StageStatus, Verdict
+
+PASS, FAIL, UNAVAILABLE, SKIPPED = (
+    StageStatus.PASS,
+    StageStatus.FAIL,
+    StageStatus.UNAVAILABLE,
+    StageStatus.SKIPPED,
+)
+
+
+def verdict(candidate: Program, baseline: Program | None = None, **rest: object) -> Verdict:
+    return judge(baseline or affine(), candidate, rest.pop("workload", workload()), device="emulated", **rest)  # type: ignore[arg-type]
+
+
+def statuses(v: Verdict) -> list[StageStatus]:
+    return [stage.status for stage in v.stages]
+
+
+def test_a_right_candidate_is_inconclusive_without_a_gpu_because_it_is_not_profiled():
+    v = verdict(affine("2.0f * x[i] + 1.0f", "fmaf(2.0f, x[i], 1.0f)"))
+    assert statuses(v) == [PASS, PASS, PASS, UNAVAILABLE]
+    assert v.outcome is Outcome.INCONCLUSIVE
+    assert v.reason.startswith("not profiled")
+    assert v.exit_code == ExitCode.INCONCLUSIVE
+
+
+def test_a_wrong_candidate_is_rejected_with_its_first_wrong_element():
+    v = verdict(affine("i < n", "i < n - n % 4"))
+    assert statuses(v) == [PASS, FAIL, SKIPPED, SKIPPED]
+    assert v.reason.startswith("Rejected by check: y[0, 68] = NaN (not written), expected ")
+    assert v.reason.endswith("; N 1, C 70, seed 92; affine.cu")
+    assert v.stages[1].details["wrong"] == 2
+
+
+def test_a_fault_names_the_line_of_the_users_file():
+    v = verdict(affine("if (i < n) y[i]", "y[i]", first_line=20))
+    assert v.outcome is Outcome.REJECTED
+    assert v.reason.endswith("affine.cu:22")
+    assert v.stages[1].details["fault"] == "out_of_bounds"
+
+
+def test_a_candidate_that_does_not_build_is_rejected_with_its_line():
+    v = verdict(affine("2.0f", "two"))
+    assert statuses(v) == [FAIL, SKIPPED, SKIPPED, SKIPPED]
+    assert v.reason == 'Rejected by build: affine.cu:3: identifier "two" is undefined'
+
+
+@pytest.mark.parametrize(
+    ("baseline", "said"),
+    [
+        (affine("2.0f", "two", name="old.cu"), "build: the baseline does not build: old.cu:3"),
+        (affine("if (i < n) y[i]", "y[i]", name="old.cu"), "check: the baseline does not pass its own check"),
+        (affine("i < n", "i < n - 1", name="old.cu"), "check: the baseline does not pass its own check"),
+    ],
+)
+def test_a_broken_baseline_is_not_the_candidates_fault(baseline, said):
+    v = verdict(affine(), baseline)
+    assert v.outcome is Outcome.INCONCLUSIVE
+    assert v.reason.startswith(said)
+
+
+def test_a_baseline_that_disagrees_with_the_oracle_is_not_the_candidates_fault(tmp_path):
+    (tmp_path / "oracle.py").write_text("def affine(x, **_):\n    return 3 * x + 1\n")
+    oracle = workload('[oracle]\npython = "oracle.py:affine"\n').model_copy(update={"folder": tmp_path})
+    v = verdict(affine(), workload=oracle)
+    assert v.outcome is Outcome.INCONCLUSIVE
+    assert "the baseline does not pass its own check: y[0, 0] = " in v.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("def affine(x):\n    raise ValueError('no')\n", "failed: ValueError: no"),
+        ("def other(x):\n    return x\n", "has no function `affine`"),
+        ("def affine(x):\n    return x[:1, :1]\n", "of shape (1, 1); the workload says"),
+        ("import os\nos._exit(3)\n", "ended without an answer"),
+    ],
+)
+def test_a_broken_oracle_is_said(tmp_path, text, said):
+    (tmp_path / "oracle.py").write_text(text)
+    broken = workload('[oracle]\npython = "oracle.py:affine"\n').model_copy(update={"folder": tmp_path})
+    v = verdict(affine(), workload=broken)
+    assert v.outcome is Outcome.INCONCLUSIVE
+    assert said in v.reason
+
+
+def test_a_missing_oracle_is_said():
+    v = verdict(affine(), workload=workload('[oracle]\npython = "nowhere.py:affine"\n'))
+    assert "nowhere.py does not exist" in v.reason
+
+
+def test_a_candidate_brings_its_own_launch():
+    looping = affine(
+        "if (i < n) y[i] = 2.0f * x[i] + 1.0f;",
+        "for (; i < n; i += blockDim.x * gridDim.x) y[i] = 2.0f * x[i] + 1.0f;",
+        launch=LaunchSpec(("1",), ("32",)),
+    )
+    assert statuses(verdict(looping))[:3] == [PASS, PASS, PASS]
+
+
+@pytest.mark.parametrize(
+    "launch", [LaunchSpec(("N // 2",), ("64",)), LaunchSpec(("1",), ("2048",)), LaunchSpec(("M",), ("64",))]
+)
+def test_a_launch_that_no_device_takes_is_rejected(launch):
+    v = verdict(affine(launch=launch))
+    assert v.outcome is Outcome.REJECTED
+    assert "affine.cu: " in v.reason
+
+
+def test_a_kernel_that_does_not_end_is_rejected():
+    v = verdict(affine("if (i < n)", "while (n > 0) y[0] += 1.0f; if (i < n)"))
+    assert "did not end" in v.reason
+
+
+def test_hidden_shapes_keep_the_workloads_promises():
+    even_only = affine("i < n", "i < n - n % 2")
+    assert "hidden shape" in verdict(even_only).reason
+    assert "promises" in verdict(even_only).reason
+    promised = workload(**{"[dims]": 'promises = ["C % 2 == 0"]\n[dims]'})
+    assert statuses(verdict(even_only, workload=promised))[:3] == [PASS, PASS, PASS]
+    named_only = GateOptions(hidden=False)
+    assert statuses(verdict(even_only, options=named_only))[:3] == [PASS, PASS, PASS]
+
+
+def test_a_workload_that_cannot_see_a_constant_is_refused():
+    flat = workload("[tolerance]\nrelative = 50.0\n", **{'name = "x"': 'name = "x"\nvalues = "uniform"'})
+    v = verdict(affine("2.0f * x[i] + 1.0f", "0.0f"), workload=flat)
+    assert v.outcome is Outcome.INCONCLUSIVE
+    assert "cannot tell a right y from a constant one" in v.reason
+
+
+def test_nothing_compared_is_nothing_accepted():
+    empty = workload(**{"N = [1, 3]": "N = [0]"})
+    v = verdict(affine(), workload=empty)
+    assert v.outcome is Outcome.INCONCLUSIVE
+    assert "nothing was compared: 0 cases" in v.reason
+
+
+def test_time_that_ran_out_is_said():
+    v = verdict(affine(), options=GateOptions(check_seconds=1e-9))
+    assert v.outcome is Outcome.INCONCLUSIVE
+    assert "nothing was compared" in v.reason or "did not fit" in v.reason
+
+
+def test_the_hash_covers_everything_that_went_in(tmp_path):
+    (tmp_path / "oracle.py").write_text("def affine(x, **_):\n    return 2 * x + 1\n")
+    with_oracle = workload('[oracle]\npython = "oracle.py:affine"\n').model_copy(update={"folder": tmp_path})
+    same = verdict(affine(), workload=with_oracle)
+    assert same.inputs_hash == verdict(affine(), workload=with_oracle).inputs_hash
+    others = [
+        verdict(affine("1.0f", "1.00f"), workload=with_oracle),
+        verdict(affine(), workload=workload()),
+        verdict(affine(), workload=with_oracle, options=GateOptions(seed=7)),
+    ]
+    (tmp_path / "oracle.py").write_text("def affine(x, **_):\n    return 1 + 2 * x\n")
+    others.append(verdict(affine(), workload=with_oracle))
+    assert len({same.inputs_hash, *(o.inputs_hash for o in others)}) == 5
+
+
+def test_a_missing_gpu_is_an_error_only_when_it_is_asked_for(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pycuda", None)
+    with pytest.raises(DeviceError, match=r"kernel-lineage\[gpu\]"):
+        judge(affine(), affine(), workload(), device="cuda")
+
+
+def test_progress_is_reported_per_stage():
+    seen: list[str] = []
+    verdict(affine(), progress=lambda stage, what, share: seen.append(stage))
+    assert list(dict.fromkeys(seen)) == ["build", "check"]

@@ -1,0 +1,81 @@
+"""The gate in a process of its own: hangs, deaths and cancels cost one verdict."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from gate.programs import affine, workload
+from kernel_gate.gate import judge
+from kernel_gate.options import GateOptions
+from kernel_gate.program import LaunchSpec
+from kernel_gate.request import GateRequest
+from kernel_gate.verdict import Outcome, StageStatus
+from kernel_gate.worker import run_in_child
+
+
+@pytest.fixture
+def hanging(tmp_path) -> GateRequest:
+    """A request whose oracle never answers."""
+    (tmp_path / "oracle.py").write_text("import time\ntime.sleep(1000)\n")
+    slow = workload('[oracle]\npython = "oracle.py:affine"\n').model_copy(update={"folder": tmp_path})
+    return GateRequest.of(affine(), affine(), slow, device="emulated")
+
+
+def request(candidate=None, **rest) -> GateRequest:
+    return GateRequest.of(affine(), candidate or affine(), workload(), device="emulated", **rest)
+
+
+def test_a_program_survives_the_way_to_the_process():
+    program = affine(
+        launch=LaunchSpec(("1",), ("32",), constexpr={"B": "2"}),
+        defines={"A": "1"},
+        arguments=("y", "x", "n"),
+    )
+    again = GateRequest.model_validate_json(request(program).model_dump_json())
+    assert again.candidate.program() == program
+
+
+def test_the_verdict_is_that_of_the_gate_itself():
+    steps: list[str] = []
+    ours = run_in_child(request(), on_progress=lambda stage, what, share: steps.append(stage))
+    here = judge(affine(), affine(), workload(), device="emulated")
+    assert ours.stages == here.stages
+    assert ours.inputs_hash == here.inputs_hash
+    assert steps[0] == "build" and "check" in steps
+
+
+def test_a_hang_is_ended_and_said(hanging):
+    verdict = run_in_child(hanging, timeout=3.0)
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.reason == "check: ended after 3 s without a verdict: the kernel or the device hangs"
+    assert [s.status for s in verdict.stages][1:3] == [StageStatus.UNAVAILABLE, StageStatus.SKIPPED]
+
+
+def test_a_cancelled_run_is_ended_and_said(hanging):
+    verdict = run_in_child(hanging, cancelled=lambda: True)
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert "cancelled" in verdict.reason
+
+
+def test_a_process_that_dies_is_said():
+    greedy = request(options=GateOptions(seed=-1))
+    verdict = run_in_child(greedy)
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert "died (status 1)" in verdict.reason
+
+
+def test_a_request_that_cannot_be_read_is_wrong_use():
+    done = subprocess.run(
+        [sys.executable, "-m", "kernel_gate"], input=b"{}", capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert b"baseline" in done.stderr
+
+
+def test_stdout_is_the_verdict_and_nothing_else():
+    text = request(affine("2.0f", "3.0f")).model_dump_json().encode()
+    done = subprocess.run([sys.executable, "-m", "kernel_gate"], input=text, capture_output=True, check=False)
+    assert json.loads(done.stdout)["outcome"] == "rejected"
+    assert done.returncode == 1
