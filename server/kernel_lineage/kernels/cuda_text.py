@@ -76,6 +76,20 @@ def blank(match: re.Match[bytes]) -> bytes:
     return match.group().translate(_BLANK)
 
 
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """One preprocessor directive, continued lines included."""
+
+    word: str
+    start: int
+    end: int
+
+
+def directives(text: Text) -> tuple[Directive, ...]:
+    """The directives of a file, in order."""
+    return tuple(Directive(m.group(1).decode(), m.start(), m.end()) for m in _DIRECTIVE.finditer(text.masked))
+
+
 def text_of(data: bytes) -> Text:
     """The layers of a file."""
     masked = blank_literals(data)

@@ -35,13 +35,14 @@ def language_of(path: str, data: bytes | None = None) -> Language | None:
 
 def read(data: bytes, language: Language) -> SourceFile:
     """All that is seen of a file. Never raises on content: what cannot be read is among `problems`."""
-    refusal = _refusal(data)
-    if refusal:
-        return SourceFile(language, data, (), (), (), (Problem(refusal),))
+    refused = refusal(data)
+    if refused:
+        return SourceFile(language, data, (), (), (), (Problem(refused),))
     return cuda.parse(data) if language is Language.CUDA else triton.parse(data)
 
 
-def _refusal(data: bytes) -> str | None:
+def refusal(data: bytes) -> str | None:
+    """Why a file is not read at all, or None. Looks at its size and beginning only."""
     if len(data) > LARGEST_FILE:
         size, limit = len(data) / 2**20, LARGEST_FILE // 2**20
         return f"the file has {size:.0f} MB; files over {limit} MB are not read. Split it, or leave it out of the paths"

@@ -1,0 +1,297 @@
+"""Slices: the smallest device code of a file that holds one kernel and compiles without a host compiler.
+
+A slice keeps what the kernel's names lead to (device functions, types, constants, aliases) in the order of the file,
+with every macro and conditional, so that the preprocessor decides as it does in the whole file. Project headers are
+read through the caller and put where they were included; host code and host headers go.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from kernel_lineage.kernels.cuda_outline import Declaration, What, outline
+from kernel_lineage.kernels.cuda_text import Directive, Text, directives, text_of
+from kernel_lineage.kernels.device_headers import gives_one_of, header_name, is_hosts, is_toolkit, stand_ins
+from kernel_lineage.kernels.source import Language, Problem, SourceFile
+
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+_KEYWORDS = frozenset(
+    b"alignas auto bool break case char class const constexpr continue default delete do double else enum explicit"
+    b" extern false float for friend if inline int long namespace new nullptr operator private protected public return"
+    b" short signed sizeof static static_assert static_cast reinterpret_cast struct switch template this true typedef"
+    b" typename union unsigned using virtual void volatile while __device__ __global__ __host__ __shared__ __constant__"
+    b" __forceinline__ __restrict__ __launch_bounds__ __align__ __noinline__".split()
+)
+_ON_THE_DEVICE = frozenset({b"__device__", b"__constant__", b"__shared__", b"__managed__", b"constexpr"})
+_NAMES_A_TYPE = frozenset({b"typedef", b"using", b"struct", b"class", b"enum", b"union"})
+_CONSTANT = re.compile(
+    rb"\s*(?:static\s+|inline\s+)*const\s+(?:unsigned\s+|signed\s+|long\s+|short\s+)*\w*\s*\w+\s*="
+)
+_USING_NAMESPACE = re.compile(rb"using\s+namespace\s+([\w:]+)")
+_STANDARD_NAME = re.compile(rb"\bstd\s*::\s*([A-Za-z_]\w*)")
+_KEPT_DIRECTIVES = frozenset(
+    {"define", "undef", "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif", "pragma"}
+)
+
+Resolve = Callable[[str], bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSlice:
+    """Device code of one kernel."""
+
+    text: str
+    """With `#line` directives, so that a compiler names the user's files and lines."""
+    line_map: tuple[tuple[str, int] | None, ...]
+    """For each line of `text`, the file and line that it was; None for a line that the slice added."""
+    problems: tuple[Problem, ...] = ()
+    declarations: tuple[str, ...] = ()
+    """Names of what the kernel needs, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    path: str
+    text: Text
+    start: int
+    end: int
+    declaration: Declaration | None = None
+    directive: Directive | None = None
+    words: frozenset[bytes] = field(default_factory=frozenset)
+
+
+def device_slice(
+    source: SourceFile, kernel: str, resolve: Resolve, path: str = "kernel.cu", names: Iterable[str] = ()
+) -> DeviceSlice:
+    """The slice of a CUDA file for the kernels of one name. `resolve` gives a header by its path, or None.
+
+    Headers are asked for relative to the file that includes them and then as written; `path` names the file itself in
+    `#line`; `names` are also needed, such as those in template arguments. A header that nobody has,
+    and a kernel that is not there, are problems.
+    """
+    problems: list[Problem] = []
+    if source.language is not Language.CUDA:
+        return DeviceSlice(
+            "", (), (Problem("only CUDA C++ is sliced; a Triton kernel is compiled by its own module"),)
+        )
+    pieces = list(_pieces(source.data, path, resolve, {path}, problems))
+    wanted = [
+        p for p in pieces if p.declaration and p.declaration.what is What.FUNCTION and _is_kernel(p, kernel)
+    ]
+    if not wanted:
+        problems.append(Problem(f"{path} holds no kernel named `{kernel}`"))
+        return DeviceSlice("", (), tuple(problems))
+    chosen, needed = _closure(
+        pieces, wanted, [word for name in names for word in _WORD.findall(name.encode())]
+    )
+    lines, line_map = _written(pieces, chosen, needed)
+    names = tuple(dict.fromkeys(p.declaration.name for p in pieces if id(p) in chosen and p.declaration))
+    return DeviceSlice("\n".join(lines) + "\n", tuple(line_map), tuple(problems), names)
+
+
+def _pieces(
+    data: bytes, path: str, resolve: Resolve, seen: set[str], problems: list[Problem]
+) -> Iterator[_Piece]:
+    """Directives and declarations of a file in order, those of its project headers at their place."""
+    text = text_of(data)
+    declared = outline(text)
+    inside = [(d.start, d.end) for d in declared if d.defined]
+    marks: list[tuple[int, Declaration | Directive]] = [(d.start, d) for d in declared]
+    position = 0
+    for directive in directives(text):
+        while position < len(inside) and inside[position][1] <= directive.start:
+            position += 1
+        if position == len(inside) or directive.start < inside[position][0]:
+            marks.append((directive.start, directive))
+    for start, mark in sorted(marks, key=lambda m: m[0]):
+        if isinstance(mark, Declaration):
+            words = frozenset(_WORD.findall(text.masked, start, mark.end)) - _KEYWORDS
+            yield _Piece(path, text, start, mark.end, declaration=mark, words=words)
+        elif mark.word == "include":
+            yield from _included(text, mark, path, resolve, seen, problems)
+        elif mark.word in _KEPT_DIRECTIVES and b"once" not in data[mark.start : mark.end]:
+            words = frozenset(_WORD.findall(text.masked, mark.start, mark.end))
+            yield _Piece(path, text, start, mark.end, directive=mark, words=words)
+
+
+def _included(
+    text: Text, mark: Directive, path: str, resolve: Resolve, seen: set[str], problems: list[Problem]
+) -> Iterator[_Piece]:
+    named = header_name(text.data[mark.start : mark.end])
+    if named is None:
+        return
+    name, quoted = named
+    if is_toolkit(name):
+        yield _Piece(path, text, mark.start, mark.end, directive=mark)
+        return
+    beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+    for candidate in dict.fromkeys((beside, name)):
+        if candidate in seen:
+            return
+        data = resolve(candidate)
+        if data is not None:
+            seen.add(candidate)
+            yield from _pieces(data, candidate, resolve, seen, problems)
+            return
+    if quoted and not is_hosts(name):
+        where = text.span(mark.start, mark.end) if len(seen) == 1 else None
+        problems.append(
+            Problem(f"{path} includes `{name}`, which was not found; what it declares is missing", where)
+        )
+
+
+def _is_kernel(piece: _Piece, kernel: str) -> bool:
+    declaration = piece.declaration
+    if declaration is None or declaration.name != kernel or not declaration.defined:
+        return False
+    head = set(_WORD.findall(piece.text.code, declaration.start, declaration.name_at[0]))
+    return not head.isdisjoint({b"__global__", *_words_for(piece.text, "__global__")})
+
+
+def _words_for(text: Text, qualifier: str) -> set[bytes]:
+    return {m.name.encode() for m in text.macros if m.parameters is None and qualifier in m.body}
+
+
+def _closure(
+    pieces: Sequence[_Piece], wanted: Sequence[_Piece], names: Sequence[bytes]
+) -> tuple[set[int], frozenset[bytes]]:
+    """The pieces that the wanted ones need by name, and all names that are needed."""
+    macros: dict[bytes, set[bytes]] = {}
+    offered: dict[bytes, list[_Piece]] = {}
+    of_the_device = set(_ON_THE_DEVICE)
+    for piece in pieces:
+        if piece.directive and piece.directive.word == "define":
+            name = _defined_name(piece)
+            macros.setdefault(name, set()).update(piece.words - {name})
+            if b"__device__" in piece.words:
+                of_the_device.add(name)
+    for piece in pieces:
+        if piece.declaration and _eligible(piece, of_the_device):
+            for name in _declared_names(piece):
+                offered.setdefault(name, []).append(piece)
+    chosen = {id(piece) for piece in wanted}
+    waiting = [*names, *(word for piece in wanted for word in piece.words)]
+    needed: set[bytes] = set()
+    while waiting:
+        word = waiting.pop()
+        if word in needed:
+            continue
+        needed.add(word)
+        waiting.extend(macros.get(word, ()))
+        for piece in offered.get(word, ()):
+            if id(piece) not in chosen:
+                chosen.add(id(piece))
+                waiting.extend(piece.words)
+    for piece in pieces:
+        used = _USING_NAMESPACE.match(piece.text.code, piece.start) if piece.declaration else None
+        if used and (used.group(1) in needed or used.group(1) in (b"cooperative_groups", b"nvcuda")):
+            chosen.add(id(piece))
+            needed.add(used.group(1))
+    return chosen, frozenset(needed)
+
+
+def _defined_name(piece: _Piece) -> bytes:
+    words = _WORD.findall(piece.text.masked, piece.start, piece.end)
+    return words[1] if len(words) > 1 else b""
+
+
+def _eligible(piece: _Piece, of_the_device: Iterable[bytes]) -> bool:
+    """Whether a declaration can stand in device code."""
+    declaration = piece.declaration
+    if declaration is None:
+        return False
+    code = piece.text.code[piece.start : declaration.head_end]
+    head = set(_WORD.findall(code))
+    if declaration.what is What.TYPE:
+        return True
+    if declaration.what is What.FUNCTION:
+        before_name = set(_WORD.findall(piece.text.code, piece.start, declaration.name_at[0]))
+        return not before_name.isdisjoint(of_the_device) and b"__global__" not in before_name
+    if b"__global__" in head:
+        return False
+    first = code.split(b"=", 1)[0].split(b"(", 1)[0]
+    starts = set(_WORD.findall(first))
+    if not starts.isdisjoint(of_the_device) or not starts.isdisjoint(_NAMES_A_TYPE):
+        return True
+    return starts >= {b"namespace"} or bool(_CONSTANT.match(code))
+
+
+def _declared_names(piece: _Piece) -> set[bytes]:
+    declaration = piece.declaration
+    if declaration is None:
+        return set()
+    names = {declaration.name.encode()}
+    code = piece.text.code[piece.start : piece.end]
+    if declaration.what is What.TYPE and re.search(rb"\benum\b", code[: declaration.head_end - piece.start]):
+        names |= set(_WORD.findall(piece.text.code, declaration.head_end, declaration.end))
+    elif declaration.what is What.FUNCTION:
+        scope = re.search(
+            rb"(\w+)\s*(?:<[^;{}()]*>)?\s*::\s*~?\Z", piece.text.code[piece.start : declaration.name_at[0]]
+        )
+        if scope:
+            names = {scope.group(1)}  # a member defined outside of its class
+    elif declaration.what is What.OTHER and re.match(rb"\s*typedef\b", code):
+        names = set(_WORD.findall(code)[-1:])
+    elif declaration.what is What.OTHER:
+        names |= {
+            m.group(1) for m in re.finditer(rb"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*(?:=(?!=)|[,;(])", code)
+        }
+    return names - _KEYWORDS
+
+
+def _written(
+    pieces: Sequence[_Piece], chosen: set[int], needed: frozenset[bytes]
+) -> tuple[list[str], list[tuple[str, int] | None]]:
+    lines: list[str] = []
+    line_map: list[tuple[str, int] | None] = []
+    names = [word.decode() for word in needed]
+    following: tuple[str, int] | None = None
+    lines.extend(_stand_ins(pieces, chosen, names))
+    line_map.extend(None for _ in lines)
+    for piece in pieces:
+        if piece.declaration is not None:
+            if id(piece) not in chosen:
+                continue
+        elif _is_include(piece) and not gives_one_of(_header_of(piece), names):
+            continue
+        namespace = piece.declaration.namespace if piece.declaration else ""
+        first = piece.text.span(piece.start, piece.end).first_line
+        if namespace:
+            lines.append(f"namespace {namespace} {{")
+            line_map.append(None)
+        if following != (piece.path, first) or namespace:
+            quoted = piece.path.replace("\\", "\\\\").replace('"', '\\"')
+            lines.append(f'#line {first} "{quoted}"')
+            line_map.append(None)
+        written = piece.text.read(piece.start, piece.end).replace("\r\n", "\n").split("\n")
+        lines.extend(written)
+        line_map.extend((piece.path, first + index) for index in range(len(written)))
+        following = (piece.path, first + len(written))
+        if namespace:
+            lines.append("}")
+            line_map.append(None)
+            following = None
+    return lines, line_map
+
+
+def _stand_ins(pieces: Sequence[_Piece], chosen: set[int], names: Sequence[str]) -> Iterator[str]:
+    headers = [_header_of(p) for p in pieces if _is_include(p)]
+    members = {
+        match.group(1).decode()
+        for piece in pieces
+        if id(piece) in chosen or piece.directive is not None
+        for match in _STANDARD_NAME.finditer(piece.text.masked, piece.start, piece.end)
+    }
+    return stand_ins(headers, names, members)
+
+
+def _is_include(piece: _Piece) -> bool:
+    return piece.directive is not None and piece.directive.word == "include"
+
+
+def _header_of(piece: _Piece) -> str:
+    named = header_name(piece.text.data[piece.start : piece.end])
+    return named[0] if named else ""

@@ -1,0 +1,190 @@
+"""A kernel cut out of its file: what is kept, what goes, and that a device compiler takes it."""
+
+import pytest
+
+from kernel_gate.build.errors import BuildError
+from kernel_gate.build.nvrtc import compile_nvrtc
+from kernel_gate.program import Program
+from kernel_lineage.kernels import cuda, triton
+from kernel_lineage.kernels.slicing import device_slice
+
+HEADER = b"""\
+#pragma once
+#include <vector>
+#include "inner.cuh"
+#define WIDTH 4
+template <typename T> struct Packed { T v[WIDTH]; __device__ T first() const { return v[0]; } };
+typedef Packed<float> f4;
+std::vector<float> host_only();
+"""
+INNER = b"#ifndef INNER\n#define INNER\n__device__ inline float twice(float x) { return 2 * x; }\n#endif\n"
+HEADERS = {"dir/wide.cuh": HEADER, "dir/inner.cuh": INNER}
+FILE = """\
+#include <cstdio>
+#include <cublas_v2.h>
+#include "wide.cuh"
+cublasHandle_t handle;
+__constant__ float table[4] = {1, 2, 3, 4};
+__constant__ float unused[4];
+enum Mode { ADD, SCALE };
+constexpr int OFFSET = 3;
+#define VALUE(i) table[(i) % 4]
+__device__ float helper(float x) { return twice(x) + VALUE(0) + OFFSET; }
+__device__ float other(float x) { return x; }
+__global__ void another(float* x) { x[0] = other(x[0]); }
+/* copies */
+__global__ void k(float* out, const f4* in, int n) {
+    int i = threadIdx.x;
+    if (i < n) out[i] = helper(in[i].first()) + SCALE;
+}
+void run(float* x) { printf("%d", 1); k<<<1, 2>>>(x, nullptr, 2); cudaDeviceSynchronize(); }
+"""
+
+
+def cut(code: str, name: str = "k", headers=HEADERS, path: str = "dir/a.cu", **options):
+    return device_slice(cuda.parse(code.encode()), name, headers.get, path, **options)
+
+
+def compiles(part, entry: str = "k", arguments=()) -> bool:
+    program = Program("cuda", part.text, entry, template_arguments=arguments)
+    return ".entry" in compile_nvrtc(program, "sm_80").ptx
+
+
+def test_the_slice_holds_what_the_kernel_reaches_and_compiles():
+    part = cut(FILE)
+    assert part.problems == ()
+    assert part.declarations == ("twice", "Packed", "f4", "table", "Mode", "OFFSET", "helper", "k")
+    assert compiles(part)
+
+
+@pytest.mark.parametrize(
+    "gone", ["cublas", "another", "unused", "other(", "run(", "host_only", "cstdio", "<vector>"]
+)
+def test_host_code_and_what_is_not_reached_go(gone):
+    assert gone not in cut(FILE).text
+
+
+def test_lines_name_the_users_files():
+    part = cut(FILE)
+    lines = part.text.split("\n")
+    assert len(part.line_map) == len(lines) - 1
+    texts = {"dir/a.cu": FILE.split("\n"), **{p: d.decode().split("\n") for p, d in HEADERS.items()}}
+    for line, origin in zip(lines, part.line_map, strict=False):
+        if origin is None:
+            assert line.startswith(("#", "namespace", "}"))
+        else:
+            assert line in texts[origin[0]][origin[1] - 1]
+    assert ("dir/inner.cuh", 3) in part.line_map
+
+
+def test_a_compilers_finding_is_at_the_users_line():
+    part = cut(FILE.replace("if (i < n)", "if (i < m)"))
+    with pytest.raises(BuildError) as error:
+        compiles(part)
+    line = FILE[: FILE.index("if (i < n)")].count("\n") + 1
+    assert f"dir/a.cu({line}): error" in error.value.log
+
+
+COMPILES = {
+    # code, entry, template arguments
+    "a template": ("template <typename T, int N> __global__ void k(T* x) { x[0] = N; }", "k", ("float", "3")),
+    "a namespace": (
+        "namespace a { namespace b { __device__ int f() { return 1; } __global__ void k(int* x) { x[0] = f(); } } }",
+        "a::b::k",
+        (),
+    ),
+    "conditionals around declarations": (
+        "#if defined(HALF)\ntypedef unknown T;\n#else\ntypedef float T;\n#endif\n__global__ void k(T* x) { x[0] = 1; }",
+        "k",
+        (),
+    ),
+    "a conditional in the host code that goes": (
+        "void run() {\n#ifdef A\n  f();\n#else\n  g();\n#endif\n}\n__global__ void k(int* x) { x[0] = 1; }",
+        "k",
+        (),
+    ),
+    "a qualifier by macro": (
+        "#define DEV __device__ __forceinline__\nDEV int f() { return 1; }\n__global__ void k(int* x) { x[0] = f(); }",
+        "k",
+        (),
+    ),
+    "cooperative groups": (
+        (
+            "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
+            "__global__ void k(int* x) { auto b = cg::this_thread_block(); b.sync(); x[0] = 1; }"
+        ),
+        "k",
+        (),
+    ),
+    "bfloat16 that a host header brought": ("__global__ void k(__nv_bfloat16* x) { x[0] = 1.0f; }", "k", ()),
+    "type traits": (
+        (
+            "#include <type_traits>\n__device__ int f(std::true_type) { return 1; }\n"
+            "__global__ void k(int* x) { x[0] = f(std::bool_constant<true>()); }"
+        ),
+        "k",
+        (),
+    ),
+    "a function specialised": (
+        (
+            "template <typename T> __device__ float to(T x);\n"
+            "template <> __device__ float to<int>(int x) { return x; }\n"
+            "__global__ void k(float* x) { x[0] = to(3); }"
+        ),
+        "k",
+        (),
+    ),
+    "a member defined outside": (
+        (
+            "struct S { __device__ int f(); };\n__device__ int S::f() { return 1; }\n"
+            "__global__ void k(int* x) { S s; x[0] = s.f(); }"
+        ),
+        "k",
+        (),
+    ),
+    "dynamic shared memory of the file": (
+        "extern __shared__ float pool[];\n__global__ void k(float* x) { pool[0] = 1; x[0] = pool[0]; }",
+        "k",
+        (),
+    ),
+    "a constant of the host": ("static const int N = 4;\n__global__ void k(int* x) { x[0] = N; }", "k", ()),
+}
+
+
+@pytest.mark.parametrize(("code", "entry", "arguments"), COMPILES.values(), ids=COMPILES)
+def test_slices_that_compile(code, entry, arguments):
+    part = cut(code, headers={})
+    assert part.problems == ()
+    assert compiles(part, entry, arguments)
+
+
+def test_template_arguments_are_needed_too():
+    code = "__device__ float f() { return 1; }\ntemplate <float (*F)()> __global__ void k(float* x) { x[0] = F(); }"
+    assert "float f()" not in cut(code).text
+    assert compiles(cut(code, names=["f"]), "k", ("f",))
+
+
+def test_a_header_that_nobody_has_is_a_problem():
+    part = cut('#include "lost.cuh"\n__global__ void k(int* x) { x[0] = 1; }')
+    assert "`lost.cuh`, which was not found" in part.problems[0].message
+    assert compiles(part)
+
+
+def test_headers_that_include_each_other_end():
+    headers = {
+        "a.cuh": b'#include "b.cuh"\n',
+        "b.cuh": b'#include "a.cuh"\n__device__ int f() { return 1; }\n',
+    }
+    part = cut('#include "a.cuh"\n__global__ void k(int* x) { x[0] = f(); }', headers=headers, path="k.cu")
+    assert compiles(part)
+
+
+def test_a_kernel_that_is_not_there():
+    part = cut(FILE, "nothing")
+    assert part.text == ""
+    assert part.problems[-1].message == "dir/a.cu holds no kernel named `nothing`"
+
+
+def test_triton_is_not_sliced():
+    source = triton.parse(b"import triton\n@triton.jit\ndef k(x): pass")
+    assert "Triton" in device_slice(source, "k", {}.get).problems[0].message
