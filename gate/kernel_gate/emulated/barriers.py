@@ -52,7 +52,7 @@ class Barriers:
         if expected is not None and (expected.ndim or int(expected) != wave.launch.block_threads):
             return False
         wave.shared.synchronise(None)
-        wave.launch.synchronise(wave, None)
+        wave.launch.synchronise(None)
         if barrier.reduction is not None:
             predicate = wave.spread(barrier.reduction.predicate(wave))
             self._reduce(barrier, wave.block_of, predicate)
@@ -96,7 +96,7 @@ class Barriers:
         blocks = np.zeros(len(wave.blocks), np.bool_)
         blocks[wave.block_of[released]] = True
         wave.shared.synchronise(None if blocks.all() else blocks)
-        wave.launch.synchronise(wave, blocks)
+        wave.launch.synchronise(blocks)
         for number in np.unique(self._place[released]):
             barrier = self._seen[int(number)]
             if barrier.reduction is not None:

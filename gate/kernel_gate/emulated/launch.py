@@ -12,13 +12,15 @@ import numpy.typing as npt
 
 from kernel_gate.devices.base import Fault, LaunchResult
 from kernel_gate.emulated.access import Access, Change, Located
-from kernel_gate.emulated.addresses import AddressSpace
+from kernel_gate.emulated.addresses import SEGMENT_BITS, AddressSpace
 from kernel_gate.emulated.counts import Counts
 from kernel_gate.emulated.faults import Findings, LaunchFault
+from kernel_gate.emulated.global_races import GlobalRaces
 from kernel_gate.emulated.program import DecodedKernel
 from kernel_gate.emulated.scheduler import Flow
 from kernel_gate.emulated.shared_memory import POISON, SharedMemory
 from kernel_gate.emulated.shared_races import SharedRaces
+from kernel_gate.emulated.store_targets import ANY
 from kernel_gate.emulated.wave import Dim3, Index, Wave
 
 _BLOCK_MOST = (1024, 1024, 64)
@@ -71,27 +73,66 @@ class Launch:
     printed: list[str] = field(default_factory=list)
     """Formats of device `printf` calls."""
     deadline: float = 0.0
+    races: GlobalRaces | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.races = None
+        if self.checks.races:
+            self.races = GlobalRaces(self.kernel.global_granule, self._stored_segments())
+
+    def _stored_segments(self) -> frozenset[int] | None:
+        """Numbers of the segments that the kernel's stores can reach; None when they may be any."""
+        layout, numbers = self.kernel.layout, set()
+        for name in self.kernel.store_targets:
+            if name in layout.globals:
+                numbers.add(layout.globals[name].number)
+            elif name in layout.parameters:
+                offset, nbytes = layout.parameters[name]
+                words = self.parameters[offset : offset + nbytes // 8 * 8].view(np.uint64)
+                numbers |= {int(word) >> SEGMENT_BITS for word in words}
+            elif name == ANY:
+                return None
+        return frozenset(numbers)
 
     @property
     def block_threads(self) -> int:
         """Threads of one block."""
         return self.block[0] * self.block[1] * self.block[2]
 
-    def synchronise(self, wave: Wave, blocks: npt.NDArray[np.bool_] | None) -> None:
+    def indices(self, thread: int) -> tuple[Dim3, Dim3]:
+        """Block and thread indices of a thread of the grid, by its number."""
+        cta, inner = divmod(thread, self.block_threads)
+        return _indices(cta, self.grid), _indices(inner, self.block)
+
+    def synchronise(self, blocks: npt.NDArray[np.bool_] | None) -> None:
         """A barrier of these blocks of the wave (None: all) has opened."""
+        if self.races is not None:
+            self.races.synchronise(blocks)
 
     def watches(self, wave: Wave, at: Located) -> bool:
         """Whether writes to this memory are looked at for races."""
+        if at.segment is not None:
+            return self.races is not None and self.races.watches(at.segment)
         return at.space == "shared" and wave.shared.races is not None
 
     def global_read(self, wave: Wave, at: Located, where: Access, ordered: bool) -> None:
-        """The active threads read global memory."""
+        """The active threads read global memory; ordered reads synchronise with other blocks."""
+        if self.races is None or at.segment is None:
+            return
+        if ordered:
+            self.races.acquire(wave)
+        elif self.races.watches(at.segment):
+            self.races.read(wave, at, where)
 
     def global_write(self, wave: Wave, at: Located, where: Access, change: Change, atomic: bool) -> None:
         """The active threads write global memory."""
+        if self.races is not None and at.segment is not None and self.races.watches(at.segment):
+            self.races.write(wave, at, where, change, atomic)
 
     def acquire(self, wave: Wave, at: Located) -> None:
         """The active threads did an atomic: their blocks may have seen what others released."""
+        if self.races is not None and at.segment is not None:
+            self.races.acquire(wave)
 
     def run(self, arch: str) -> LaunchResult:
         """Run every block. Faults are in the result."""
@@ -161,6 +202,13 @@ class Launch:
             np.full((threads, layout.frame_bytes), POISON, np.uint8),
             shared,
         )
+        if self.races is not None:
+            self.races.enter(wave)
         if self.checks.races and shared.nbytes:
             shared.races = SharedRaces(wave, shared.stride, self.kernel.shared_granule)
         return wave
+
+
+def _indices(number: int, extent: Dim3) -> Dim3:
+    """x, y and z of a linear number."""
+    return number % extent[0], number // extent[0] % extent[1], number // (extent[0] * extent[1])

@@ -25,6 +25,7 @@ from kernel_gate.emulated.ptx.model import (
 )
 from kernel_gate.emulated.registry import Step, Unsupported, builders
 from kernel_gate.emulated.site import Read, Site
+from kernel_gate.emulated.store_targets import store_targets
 from kernel_gate.emulated.terminators import Branch, Terminator, barrier, indexed_branch
 from kernel_gate.emulated.types import TYPES
 from kernel_gate.emulated.wave import Wave
@@ -54,6 +55,9 @@ class DecodedKernel:
     """Opcodes that stop the launch when a thread reaches them."""
     shared_granule: int
     """Bytes of the smallest access to shared memory: how finely races are told apart."""
+    global_granule: int
+    store_targets: frozenset[str]
+    """Parameters and variables that stores can be based on (`store_targets.store_targets`)."""
 
 
 def decode(module: Module, entry: str, module_segments: Mapping[str, Segment] | None = None) -> DecodedKernel:
@@ -84,7 +88,15 @@ class _Decoder:
             body = list(enumerate(self.flat.body[start:stop], start))
             end = self._end(*body.pop()) if _ends_block(body[-1][1]) else None
             blocks.append(Block([self._step(n, ins) for n, ins in body], stop - start, end))
-        return DecodedKernel(self.flat, self.layout, blocks, self.unsupported, self._shared_granule())
+        return DecodedKernel(
+            self.flat,
+            self.layout,
+            blocks,
+            self.unsupported,
+            self._granule("shared"),
+            self._granule("global"),
+            store_targets(self.flat.body, self.layout.parameters),
+        )
 
     def _site(self, number: int, instruction: Instruction) -> Site:
         return Site.of(instruction, number, self.layout, self.read)
@@ -128,13 +140,15 @@ class _Decoder:
             raise PtxError(f"the PTX jumps to `{label}`, which it does not define")
         return self.block_at.get(self.flat.labels[label])
 
-    def _shared_granule(self) -> int:
+    def _granule(self, space: str) -> int:
+        """Bytes of the smallest access that can reach a space, at most a word."""
+        others = {"global", "shared", "param", "local", "const"} - {space}
         sizes = [
-            Site.of(ins, 0, self.layout, self.read).type.size
+            TYPES[ins.parts[-1]].size
             for ins in self.flat.body
             if ins.parts[0] in ("ld", "st", "atom", "red")
-            and not {"global", "param", "local", "const"} & set(ins.parts)
-            and any(p in TYPES for p in ins.parts)
+            and ins.parts[-1] in TYPES
+            and not others & {part.split("::")[0] for part in ins.parts}
         ]
         return min([4, *sizes])
 

@@ -109,12 +109,8 @@ class Wave:
 
     def place(self, thread: int) -> tuple[Dim3, Dim3]:
         """Block and thread indices of a thread of the wave."""
-        grid, block = self.launch.grid, self.launch.block
         cta, inner = int(self.blocks[self.block_of[thread]]), int(self.thread_in_block[thread])
-        return (
-            (cta % grid[0], cta // grid[0] % grid[1], cta // (grid[0] * grid[1])),
-            (inner % block[0], inner // block[0] % block[1], inner // (block[0] * block[1])),
-        )
+        return self.launch.indices(cta * self.launch.block_threads + inner)
 
     def fault(
         self, kind: str, message: str, instruction: Instruction, position: int = 0, **where: Any

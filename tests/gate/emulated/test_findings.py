@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gate.emulated.cuda_source import launch, line_of
+from kernel_gate.emulated.launch import Limits
 
 
 @dataclass(frozen=True)
@@ -205,6 +206,80 @@ __global__ void kernel(float* out, const float* x, int n) {
         details={"thread": (55, 0, 0)},
     ),
     Bug(
+        "two blocks write one element",
+        """
+__global__ void kernel(float* out, const float* x) {
+    out[BAD] = x[blockIdx.x * 64 + threadIdx.x]; // here
+}
+""",
+        "threadIdx.x",
+        "blockIdx.x * 64 + threadIdx.x",
+        "race",
+        {"out": zeros(128), "x": np.arange(128, dtype=np.float32)},
+        grid=2,
+        details={"buffer": "out"},
+    ),
+    Bug(
+        "a block reads what another writes",
+        """
+__global__ void kernel(float* y, float* out) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    out[i] = y[BAD];
+    y[i] = 7.0f; // here
+}
+""",
+        "127 - i",
+        "i",
+        "race",
+        {"y": np.arange(128, dtype=np.float32), "out": zeros(128)},
+        grid=2,
+        details={"buffer": "y"},
+    ),
+    Bug(
+        "missing barrier around global scratch",
+        """
+__global__ void kernel(float* out, float* scratch, const float* x) {
+    scratch[threadIdx.x] = x[threadIdx.x];
+    BAD
+    out[threadIdx.x] = scratch[63 - threadIdx.x]; // here
+}
+""",
+        "",
+        "__syncthreads();",
+        "race",
+        {"out": zeros(64), "scratch": zeros(64), "x": np.arange(64, dtype=np.float32)},
+        details={"buffer": "scratch"},
+    ),
+    Bug(
+        "plain sum instead of an atomic one",
+        """
+__global__ void kernel(float* total, const float* x) {
+    BAD; // here
+}
+""",
+        "*total += x[threadIdx.x]",
+        "atomicAdd(total, x[threadIdx.x])",
+        "race",
+        {"total": zeros(1), "x": np.arange(64, dtype=np.float32)},
+        details={"buffer": "total"},
+    ),
+    Bug(
+        "missing warp barrier",
+        """
+__global__ void kernel(float* out, const float* x) {
+    __shared__ float tile[64];
+    int partner = threadIdx.x ^ 1;
+    tile[threadIdx.x] = x[threadIdx.x];
+    BAD
+    out[threadIdx.x] = tile[partner]; // here
+}
+""",
+        "",
+        "__syncwarp();",
+        "race",
+        {"out": zeros(64), "x": np.arange(64, dtype=np.float32)},
+    ),
+    Bug(
         "failed assertion",
         """
 #include <assert.h>
@@ -233,3 +308,63 @@ def test_a_seeded_bug_is_found_at_its_line(bug):
 @pytest.mark.parametrize("bug", BUGS, ids=lambda b: b.name)
 def test_its_honest_twin_is_silent(bug):
     assert launch(bug.source.replace("BAD", bug.good), bug.arguments, bug.grid, bug.block).faults == ()
+
+
+def test_an_uninitialised_output_that_is_read_is_found_when_declared():
+    source = """
+__global__ void kernel(float* out, const float* x) {
+    out[threadIdx.x] += x[threadIdx.x]; // here
+}
+"""
+    arguments = {"out": zeros(64), "x": ONES[:64]}
+    assert launch(source, arguments, 1, 64).faults == ()
+    fault = launch(source, arguments, 1, 64, uninitialised=("out",)).faults[0]
+    assert (fault.kind, fault.line, fault.buffer) == ("uninitialised", line_of(source, "here"), "out")
+
+
+def test_writing_the_same_value_twice_is_benign():
+    source = """
+__global__ void kernel(float* out, const float* x) {
+    __shared__ float first;
+    first = x[0];
+    __syncthreads();
+    out[0] = first;
+}
+"""
+    done = launch(source, {"out": zeros(1), "x": ONES}, 4, 64)
+    assert done.faults == ()
+    assert done.arrays["out"][0] == 1
+
+
+def test_an_infinite_loop_ends_with_its_line():
+    source = """
+__global__ void kernel(volatile int* flag) {
+    while (*flag == 0) { } // here
+}
+"""
+    done = launch(source, {"flag": np.zeros(1, np.int32)}, limits=Limits(steps=500))
+    assert [(f.kind, f.line) for f in done.faults] == [("timeout", line_of(source, "here"))]
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "shared_bytes", "words"),
+    [
+        (1, (32, 33), 0, "1056 threads per block"),
+        (0, 32, 0, "grid (0, 1, 1)"),
+        ((1, 70000), 32, 0, "grid (1, 70000, 1)"),
+        (1, 32, 200_000, "200000 bytes of shared memory"),
+    ],
+)
+def test_a_launch_that_a_device_refuses_is_refused(grid, block, shared_bytes, words):
+    done = launch(
+        "__global__ void kernel(float* out) { out[0] = 1.0f; }", {"out": zeros(1)}, grid, block, shared_bytes
+    )
+    assert [f.kind for f in done.faults] == ["launch"]
+    assert words in done.faults[0].message
+    assert done.arrays["out"][0] == 0
+
+
+def test_wrong_arguments_are_refused():
+    source = "__global__ void kernel(float* out, int n) { out[0] = n; }"
+    for arguments in ({"out": zeros(1)}, {"out": zeros(1), "n": np.int64(3)}):
+        assert [f.kind for f in launch(source, arguments).faults] == ["launch"]

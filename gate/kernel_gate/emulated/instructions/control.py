@@ -57,6 +57,8 @@ def warp_barrier(site: Site) -> Step:
     def step(wave: Wave) -> None:
         if wave.shared.races is not None:
             wave.shared.races.synchronise_warps()
+        if wave.launch.races is not None:
+            wave.launch.races.synchronise_warps(wave)
 
     return step
 

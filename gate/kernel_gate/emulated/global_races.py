@@ -1,0 +1,190 @@
+"""Races in global memory, within a block and between blocks.
+
+Threads of one block are ordered by its barriers. Threads of different blocks are ordered only when the later one's
+block has done an atomic or a volatile or acquiring load since: what follows such a synchronisation is trusted, so a
+race behind an unrelated atomic can be missed, and a `last block` reduction gives no false alarm. Writes of the value
+that already stands there are benign.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from kernel_gate.emulated.access import Access, Change, Located
+from kernel_gate.emulated.addresses import Segment
+from kernel_gate.emulated.ptx.model import Instruction
+
+if TYPE_CHECKING:
+    from kernel_gate.emulated.wave import Index, Wave
+
+_THREAD_BITS = 34
+_THREAD = (1 << _THREAD_BITS) - 1
+_ATOMIC = 1 << _THREAD_BITS
+_MANY_THREADS = 2 << _THREAD_BITS
+_MANY_BLOCKS = 4 << _THREAD_BITS
+_EVENT_SHIFT = _THREAD_BITS + 3
+
+
+@dataclass(slots=True)
+class _Shadow:
+    writer: Index
+    """Event, flags and grid-wide thread number of the last write of each granule; -1: none."""
+    reader: Index | None = None
+    """The same of the last read, with flags when several threads or blocks have read."""
+
+
+@dataclass(slots=True)
+class GlobalRaces:
+    """Who wrote and read each granule of the buffers that this launch writes."""
+
+    granule: int
+    watched: frozenset[int] | None
+    """Numbers of the segments that stores can reach; None: all."""
+    shadows: dict[int, _Shadow] = field(default_factory=dict)
+    events: list[Instruction | None] = field(default_factory=lambda: [None])
+    """Instruction of each event; events count from 1."""
+    wave: Wave | None = None
+    threads: Index = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Grid-wide number of each thread of the wave."""
+    barrier: Index = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Event of the last barrier of each block of the wave."""
+    warp_barrier: Index = field(default_factory=lambda: np.zeros(0, np.int64))
+    acquired: Index = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Event of the last synchronisation with other blocks of each block of the wave."""
+
+    def enter(self, wave: Wave) -> None:
+        """A new wave starts."""
+        self.wave = wave
+        self.threads = wave.blocks[wave.block_of] * wave.launch.block_threads + wave.thread_in_block
+        self.barrier = np.zeros(len(wave.blocks), np.int64)
+        self.acquired = np.zeros(len(wave.blocks), np.int64)
+        self.warp_barrier = np.zeros(int(wave.warp[-1]) + 1, np.int64)
+
+    def watches(self, segment: Segment) -> bool:
+        """Whether anything in this launch can write the segment."""
+        return self.watched is None or segment.number in self.watched
+
+    def synchronise(self, blocks: npt.NDArray[np.bool_] | None) -> None:
+        """A barrier of these blocks of the wave opens (None: all)."""
+        self.barrier[slice(None) if blocks is None else blocks] = len(self.events)
+
+    def synchronise_warps(self, wave: Wave) -> None:
+        """The active threads pass a warp barrier."""
+        self.warp_barrier[wave.warp[wave.index]] = len(self.events)
+
+    def acquire(self, wave: Wave) -> None:
+        """The active threads' blocks may have seen what other blocks released."""
+        self.acquired[wave.block_of[wave.index]] = len(self.events)
+
+    def _shadow(self, segment: Segment) -> _Shadow:
+        shadow = self.shadows.get(segment.number)
+        if shadow is None:
+            shadow = _Shadow(np.full(len(segment.data) // self.granule, -1, np.int64))
+            self.shadows[segment.number] = shadow
+        return shadow
+
+    def read(self, wave: Wave, at: Located, where: Access) -> None:
+        """The active threads read."""
+        assert at.segment is not None
+        shadow = self._shadow(at.segment)
+        if shadow.reader is None:
+            shadow.reader = np.full_like(shadow.writer, -1)
+        self.events.append(where.instruction)
+        threads = self.threads[wave.index]
+        key = ((len(self.events) - 1) << _EVENT_SHIFT) | threads
+        for granule in self._granules(wave, at, where):
+            before = shadow.writer[granule]
+            conflict = self._unordered(wave, before, threads)
+            if conflict.any():
+                self._report("reads what another writes", wave, at, where, conflict, before, granule)
+            self._remember_reader(wave, shadow.reader, granule, key, threads)
+
+    def _remember_reader(self, wave: Wave, reader: Index, granule: Index, key: Index, threads: Index) -> None:
+        size, blocks = wave.launch.block_threads, wave.block_of[wave.index]
+        last = reader[granule]
+        event, other = last >> _EVENT_SHIFT, last & _THREAD
+        same_block = other // size == threads // size
+        fresh = (last >= 0) & (event >= self.acquired[blocks])
+        many = fresh & (~same_block | (last & _MANY_BLOCKS != 0))
+        flags = np.where(many, _MANY_BLOCKS, 0)
+        current = (last >= 0) & same_block & (event >= self.barrier[blocks])
+        several = current & ((other != threads) | (last & _MANY_THREADS != 0))
+        key = key | flags | np.where(several, _MANY_THREADS, 0)
+        reader[granule] = key
+        kept = reader[granule]
+        lost = (kept & _THREAD) != threads
+        if lost.any():
+            near = lost & ((kept & _THREAD) // size == threads // size)
+            reader[granule[near]] |= _MANY_THREADS
+            reader[granule[lost & ~near]] |= _MANY_BLOCKS
+
+    def write(self, wave: Wave, at: Located, where: Access, change: Change, atomic: bool) -> None:
+        """The active threads write."""
+        assert at.segment is not None
+        shadow = self._shadow(at.segment)
+        self.events.append(where.instruction)
+        threads = self.threads[wave.index]
+        key = ((len(self.events) - 1) << _EVENT_SHIFT) | (_ATOMIC if atomic else 0) | threads
+        for granule in self._granules(wave, at, where):
+            before = shadow.writer[granule]
+            shadow.writer[granule] = key
+            conflict = self._unordered(wave, before, threads) & change.replaced
+            if atomic:
+                conflict &= before & _ATOMIC == 0
+            if change.lost.any():
+                before = np.where(change.lost, shadow.writer[granule], before)
+                conflict |= change.lost & (before != key)
+            if conflict.any():
+                self._report("and another write different values", wave, at, where, conflict, before, granule)
+            if shadow.reader is not None:
+                last = shadow.reader[granule]
+                conflict = self._unordered(wave, last, threads) & change.replaced
+                if conflict.any():
+                    self._report("writes what another reads", wave, at, where, conflict, last, granule)
+
+    def _granules(self, wave: Wave, at: Located, where: Access) -> list[Index]:
+        first = wave.spread(at.index) * where.element.size // self.granule
+        return [first + part for part in range(max(where.nbytes // self.granule, 1))]
+
+    def _unordered(self, wave: Wave, before: Index, threads: Index) -> npt.NDArray[np.bool_]:
+        """Whether the earlier access was another thread's and nothing orders it before the active threads' own."""
+        size, blocks = wave.launch.block_threads, wave.block_of[wave.index]
+        event, other = before >> _EVENT_SHIFT, before & _THREAD
+        same_block = other // size == threads // size
+        foreign = (~same_block | (before & _MANY_BLOCKS != 0)) & (event >= self.acquired[blocks])
+        near = same_block & ((other != threads) | (before & _MANY_THREADS != 0))
+        near &= event >= self.barrier[blocks]
+        if near.any() and self.warp_barrier.any():
+            same_warp = other % size // 32 == threads % size // 32
+            near &= ~(same_warp & (event < self.warp_barrier[wave.warp[wave.index]]))
+        result: npt.NDArray[np.bool_] = (before >= 0) & (foreign | near)
+        return result
+
+    def _report(
+        self,
+        what: str,
+        wave: Wave,
+        at: Located,
+        where: Access,
+        conflict: npt.NDArray[np.bool_],
+        before: Index,
+        granule: Index,
+    ) -> None:
+        segment, position = at.segment, int(np.argmax(conflict))
+        assert segment is not None
+        other = int(before[position])
+        instruction = self.events[other >> _EVENT_SHIFT]
+        line = None if instruction is None else instruction.line
+        block, thread = wave.launch.indices(other & _THREAD)
+        element = int(granule[position]) * self.granule // segment.itemsize
+        message = (
+            f"race on {segment.name}[{element}]: this thread {what}, nothing orders them; "
+            f"the other is block {block}, thread {thread}" + (f" at line {line}" if line else "")
+        )
+        wave.launch.findings.add(
+            wave.fault("race", message, where.instruction, position, buffer=segment.name, element=element)
+        )

@@ -1,0 +1,80 @@
+"""Which kernel parameters can reach the address of a store: only those buffers can be raced on.
+
+A flow-insensitive analysis of the decoded body: a register depends on every parameter that any of its writers reads.
+A 64-bit value loaded from memory may be any pointer, and then every buffer counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kernel_gate.emulated.ptx.model import Address, Group, Instruction, Integer, Operand, Register, Symbol
+
+ANY = "*"
+"""Stands for a pointer of unknown origin."""
+_STORES = ("st", "atom", "red", "cp")
+_NO_RESULT = (*_STORES, "bra", "brx", "bar", "barrier", "call", "ret", "exit", "membar", "fence", "prefetch")
+
+
+def store_targets(body: Sequence[Instruction], parameters: Iterable[str]) -> frozenset[str]:
+    """Names of the parameters and variables that some store may be based on; `ANY` among them: all."""
+    known = set(parameters)
+    origins: dict[str, frozenset[str]] = {}
+    changed = True
+    while changed:
+        changed = False
+        for instruction in body:
+            found = _sources(instruction, origins, known)
+            for name in _results(instruction):
+                before = origins.get(name, frozenset())
+                if not found <= before:
+                    origins[name] = before | found
+                    changed = True
+    targets: set[str] = set()
+    for instruction in body:
+        if instruction.parts[0] in _STORES and not {"shared", "local", "param"} & set(instruction.parts):
+            address = next((o for o in instruction.operands if isinstance(o, Address)), None)
+            if address is not None:
+                targets |= _of(address.base, origins)
+    return frozenset(targets)
+
+
+def _results(instruction: Instruction) -> Iterator[str]:
+    if instruction.parts[0] not in _NO_RESULT or instruction.parts[0] == "atom":
+        yield from _registers(instruction.operands[:1])
+
+
+def _registers(operands: Iterable[Operand]) -> Iterator[str]:
+    for operand in operands:
+        if isinstance(operand, Register):
+            yield operand.name
+        elif isinstance(operand, Group):
+            yield from _registers(operand.items)
+
+
+def _of(operand: Operand, origins: dict[str, frozenset[str]]) -> frozenset[str]:
+    match operand:
+        case Register(name):
+            return origins.get(name, frozenset())
+        case Symbol(name):
+            return frozenset((name,))
+        case Group(items):
+            return frozenset().union(*(_of(item, origins) for item in items))
+        case _:
+            return frozenset()
+
+
+def _sources(
+    instruction: Instruction, origins: dict[str, frozenset[str]], parameters: set[str]
+) -> frozenset[str]:
+    opcode = instruction.parts[0]
+    if opcode in ("ld", "ldu"):
+        base = instruction.operands[1]
+        if isinstance(base, Address) and "param" in instruction.parts and not isinstance(base.base, Integer):
+            if isinstance(base.base, Symbol) and base.base.name in parameters:
+                return frozenset((base.base.name,))
+            return frozenset((ANY,))
+        return frozenset((ANY,)) if instruction.parts[-1][1:] == "64" else frozenset()
+    if opcode == "atom":
+        return frozenset()
+    return frozenset().union(*(_of(operand, origins) for operand in instruction.operands[1:]))
