@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 from kernel_lineage.report.view import ReportView
@@ -23,8 +22,6 @@ def render(report: ReportView) -> str:
 def write(report: ReportView, path: Path) -> None:
     """Write the page; an earlier file stays whole until the new one is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(
-        "w", dir=path.parent, prefix=f".{path.name}-", encoding="utf-8", delete=False
-    ) as file:
-        file.write(render(report))
-    Path(file.name).replace(path)
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    unfinished.write_text(render(report), encoding="utf-8")
+    unfinished.replace(path)

@@ -1,0 +1,30 @@
+"""The report of a repository as it stands: mined, with what its guards teach; nothing is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kernel_lineage.history.mine import Progress, mine
+from kernel_lineage.history.model import Mined
+from kernel_lineage.learning.later_guards import LearnedCondition, conditions_from_guards
+from kernel_lineage.learning.version_sources import VersionSources
+from kernel_lineage.report.build import build
+from kernel_lineage.report.view import ReportView
+
+
+def learned_conditions(mined: Mined, sources: VersionSources) -> list[LearnedCondition]:
+    """What the guards of every lineage teach."""
+    return [
+        learned
+        for lineage in mined.lineages
+        for learned in conditions_from_guards(lineage, mined.commits, sources.parameters)
+    ]
+
+
+def report_on(
+    repository: Path, *, paths: tuple[str, ...] = (), progress: Progress | None = None
+) -> ReportView:
+    """Mine a repository and draw what is found. Raises `RepositoryError`."""
+    mined = mine(repository, paths=paths, progress=progress)
+    sources = VersionSources(repository, (v for lineage in mined.lineages for v in lineage.versions))
+    return build(mined, read=sources.text, learned=learned_conditions(mined, sources))

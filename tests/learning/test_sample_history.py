@@ -1,0 +1,29 @@
+"""What the sample repository teaches: the condition that a later commit had to add."""
+
+from kernel_lineage.learning.later_guards import conditions_from_guards
+from kernel_lineage.learning.version_sources import VersionSources
+from kernel_lineage.skills.card import Origin
+
+
+def _lineage(mined, kernel):
+    return next(item for item in mined.lineages if any(v.symbol == kernel for v in item.versions))
+
+
+def test_the_guard_of_rmsnorm_is_the_condition_of_its_vectorised_loads(sample, mined):
+    lineage = _lineage(mined, "rmsnorm_forward")
+    sources = VersionSources(sample, lineage.versions)
+    (learned,) = conditions_from_guards(lineage, mined.commits, sources.parameters)
+    conditioned = next(t for t in lineage.transitions if t.id == learned.transition)
+    assert "vectorised_access" in conditioned.added
+    assert learned.condition.expr == "C % 4 == 0"
+    assert learned.condition.origin is Origin.LATER_FIX
+    assert "last columns were never written" in learned.condition.reason
+
+
+def test_a_version_s_text_is_its_kernel_at_that_commit(sample, mined):
+    lineage = _lineage(mined, "transpose")
+    sources = VersionSources(sample, lineage.versions)
+    texts = [sources.text(v) for v in lineage.versions]
+    assert "tile" not in texts[0]
+    assert "tile[32][32]" in texts[1]
+    assert "tile[32][33]" in texts[-1]
