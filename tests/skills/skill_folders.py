@@ -17,10 +17,17 @@ from kernel_lineage.skills.card import (
 )
 from kernel_lineage.skills.skill_file import write_skill
 
-APPLIES = "__global__ void f(float* y, const float* x, int C) { for (int i = threadIdx.x; i < C; i += blockDim.x) y[i] = x[i]; }\n"
+APPLIES = """__global__ void f(float* y, const float* x, int C) {
+    for (int i = threadIdx.x; i < C; i += blockDim.x) { y[i + blockIdx.x * C] = x[i + blockIdx.x * C]; }
+}
+"""
+AFTER = """__global__ void f(float4* y, const float4* x, int C) {
+    for (int i = threadIdx.x; i < C / 4; i += blockDim.x) { y[i + blockIdx.x * C / 4] = x[i + blockIdx.x * C / 4]; }
+}
+"""
 CASES = {
     "cases/applies/01.before.cu": APPLIES,
-    "cases/applies/01.after.cu": APPLIES.replace("x[i]", "__ldg(&x[i])"),
+    "cases/applies/01.after.cu": AFTER,
     "cases/refuses/01.cu": "// facts: C = 770\n" + APPLIES,
 }
 

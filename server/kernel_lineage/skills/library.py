@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,3 +70,18 @@ def library(repository: Path | None = None, extra: Iterable[Path] = ()) -> Libra
         by_id.update((s.id, s) for s in skills)
         problems.extend(wrong)
     return Library(tuple(by_id[i] for i in sorted(by_id)), tuple(problems))
+
+
+def repository_of(path: Path) -> Path | None:
+    """The root of the repository that a path lies in: the nearest folder above with `.klineage` or `.git`."""
+    start = path.resolve()
+    for folder in (start, *start.parents):
+        if (folder / ".klineage").is_dir() or (folder / ".git").exists():
+            return folder
+    return None
+
+
+def nearest(found: Library, skill_id: str) -> str:
+    """For a message after an id that does not exist: the nearest one, or how to list them."""
+    close = difflib.get_close_matches(skill_id, [s.id for s in found], n=1)
+    return f"; did you mean `{close[0]}`?" if close else "; `klineage skills list` names them"

@@ -5,10 +5,10 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kernel_lineage.skills.conditions.binding import bind
 from kernel_lineage.skills.conditions.evaluate import judge
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource
 from kernel_lineage.skills.conditions.parse import parse
-from kernel_lineage.skills.conditions.tree import bind
 from kernel_lineage.skills.conditions.truth import Truth
 
 HOLDS, FAILS, UNKNOWN = Truth.HOLDS, Truth.FAILS, Truth.UNKNOWN

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_lineage.skills.conditions.names import FACT_NAMES
 from kernel_lineage.skills.conditions.parse import FUNCTIONS, MAX_LENGTH, ConditionError, parse
-from kernel_lineage.skills.conditions.tree import Comparison, Connective, FactRef, Literal, bind, facts_in, names_in
+from kernel_lineage.skills.conditions.tree import Connective, facts_in, names_in
 
 
 def test_a_condition_becomes_a_tree_of_named_facts() -> None:
@@ -88,19 +88,3 @@ def test_any_text_gives_a_tree_or_a_condition_error(text: str) -> None:
         parse(text)
     except ConditionError as error:
         assert error.column >= 1
-
-
-def test_binding_renames_all_names_at_once() -> None:
-    assert bind(parse("noalias(x, y) and x < 1"), {"x": "y", "y": "x"}) == parse("noalias(y, x) and y < 1")
-
-
-def test_two_names_may_stand_for_one() -> None:
-    assert bind(parse("align(x) >= align(y)"), {"x": "inp", "y": "inp"}) == parse("align(inp) >= align(inp)")
-
-
-def test_a_name_without_binding_is_marked() -> None:
-    tree = bind(parse("C % 4 == 0"), {"x": "inp"})
-    assert isinstance(tree, Comparison)
-    assert list(facts_in(tree))[0].bound is False
-    assert tree.right == Literal(0, tree.right.type)
-    assert isinstance(parse("FLAG"), FactRef)

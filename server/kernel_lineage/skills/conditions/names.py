@@ -119,6 +119,15 @@ FACT_NAMES: Mapping[str, FactName] = {
             symmetric=True,
         ),
         FactName(
+            "exclusive",
+            Type.TRUTH,
+            "",
+            FactSource.SYNTAX,
+            "Whether no byte of the tensor can be reached through another pointer argument of the kernel.",
+            "{0} is reached through no other argument",
+            _TENSOR,
+        ),
+        FactName(
             "range",
             Type.INTERVAL,
             "",
@@ -313,3 +322,21 @@ def declared(name: str) -> FactName | None:
 def is_plain(name: str) -> bool:
     """Whether it can name a dimension, scalar or tensor: an identifier that is no data type."""
     return re.fullmatch(r"[A-Za-z_]\w*", name) is not None and name not in DTYPES
+
+
+_HINTS: Mapping[FactSource, str] = {
+    FactSource.SYNTAX: "the source does not tell it; state it in the workload",
+    FactSource.LAUNCH: "no launch site fixes it; state it in the workload's [launch]",
+    FactSource.WORKLOAD: "state it in the workload",
+    FactSource.DEVICE: "no device is at hand",
+    FactSource.TOOLCHAIN: "no toolchain is at hand",
+    FactSource.IMAGE: "the kernel has not been compiled",
+    FactSource.PROFILE: "the kernel has not been profiled",
+    FactSource.STATED: "state it",
+}
+
+
+def hint(name: str) -> str:
+    """Where a missing fact would be told."""
+    known = declared(name)
+    return _HINTS[known.source if known is not None else FactSource.WORKLOAD]

@@ -55,16 +55,26 @@ class ConditionError(ValueError):
 @lru_cache(maxsize=8192)
 def parse(expr: str) -> Expr:
     """The tree of a condition. Raises `ConditionError`, which names the column and what is allowed there."""
+    expr = expr.strip()
+    return _Parser(expr).truth(_read(expr))
+
+
+@lru_cache(maxsize=8192)
+def parse_number(expr: str) -> Expr:
+    """The tree of an expression that is a number: `2 * C`. Raises `ConditionError`."""
+    expr = expr.strip()
+    return _Parser(expr).number(_read(expr))
+
+
+def _read(expr: str) -> ast.expr:
     if len(expr) > MAX_LENGTH:
         raise ConditionError(f"longer than {MAX_LENGTH} characters; split it into several conditions", expr[:40], 1)
     try:
-        expr = expr.strip()
-        root = ast.parse(expr, mode="eval").body
+        return ast.parse(expr, mode="eval").body
     except SyntaxError as error:
         raise ConditionError(f"not an expression ({error.msg})", expr, error.offset or 1) from None
     except (ValueError, RecursionError, MemoryError) as error:  # null bytes; nested too deeply for the parser
         raise ConditionError(f"not an expression ({type(error).__name__})", expr, 1) from None
-    return _Parser(expr).truth(root)
 
 
 class _Parser:

@@ -6,11 +6,11 @@ translate it. Invariants: nodes are immutable, and equal when they mean the same
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
-from kernel_lineage.skills.conditions.names import Argument, Type, declared, rename_fact
+from kernel_lineage.skills.conditions.names import Argument, Type, declared
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,44 +163,3 @@ def plain_names(fact: str) -> tuple[str, ...]:
         return (fact,)
     written = fact.partition("(")[2].rstrip(")").split(", ")
     return tuple(a for a, kind in zip(written, known.arguments, strict=False) if kind is Argument.TENSOR)
-
-
-def bind(tree: Expr, bindings: Mapping[str, str]) -> Expr:
-    """The tree in a kernel's own names: `bindings` maps the skill's name to the kernel's.
-
-    A name that no binding gives stays as it is and is marked unbound: nothing is known of it, even when the kernel
-    happens to use the same name for something else.
-    """
-
-    def rename(ref: FactRef) -> FactRef:
-        bound = all(name in bindings for name in plain_names(ref.name))
-        return FactRef(rename_fact(ref.name, bindings) if bound else ref.name, ref.type, bound, ref.column)
-
-    return _map_facts(tree, rename)
-
-
-def _map_facts(tree: Expr, change: Callable[[FactRef], FactRef]) -> Expr:
-    def walk(part: Expr) -> Expr:
-        match part:
-            case Literal():
-                return part
-            case FactRef():
-                return change(part)
-            case Items(items=items):
-                return Items(tuple(map(walk, items)), part.type, part.column)
-            case Negative(operand=operand):
-                return Negative(walk(operand), column=part.column)
-            case Not(operand=operand):
-                return Not(walk(operand), column=part.column)
-            case Arithmetic(op=op, left=left, right=right):
-                return Arithmetic(op, walk(left), walk(right), column=part.column)
-            case Call(function=function, arguments=arguments):
-                return Call(function, tuple(map(walk, arguments)), part.type, part.column)
-            case Comparison(op=op, left=left, right=right):
-                return Comparison(op, walk(left), walk(right), column=part.column)
-            case Connective(op=op, operands=operands):
-                return Connective(op, tuple(map(walk, operands)), column=part.column)
-            case _:
-                assert_never(part)
-
-    return walk(tree)

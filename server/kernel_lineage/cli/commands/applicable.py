@@ -1,0 +1,40 @@
+"""`klineage applicable FILE[:KERNEL]`: the skills for a kernel, each condition with its truth and evidence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kernel_gate.verdict import ExitCode
+
+
+@click.command()
+@click.argument("target", metavar="FILE[:KERNEL]")
+@click.option("--skill", "only", metavar="SKILL", multiple=True, help="Only this skill. May be repeated.")
+@click.option(
+    "--fact", "stated", metavar="FACTS", multiple=True, help='State facts: "C = 768 | 1024, align(x) = 16".'
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.pass_context
+def command(
+    context: click.Context, target: str, only: tuple[str, ...], stated: tuple[str, ...], as_json: bool
+) -> None:
+    """Show the skills for a kernel, or for every kernel of FILE, each condition with its truth and evidence."""
+    from kernel_lineage.skills.card_text import cards_text
+    from kernel_lineage.skills.conditions.facts import Facts
+    from kernel_lineage.skills.conditions.stated import StatedFactError
+    from kernel_lineage.skills.listing import listing
+    from kernel_lineage.skills.target import TargetError
+
+    try:
+        document, cards = listing(target, only, stated, lambda _path, _kernel: Facts())
+    except (TargetError, StatedFactError) as error:
+        click.echo(str(error), err=True)
+        context.exit(ExitCode.WRONG_USE)
+    if as_json:
+        click.echo(document.model_dump_json(indent=2))
+    else:
+        click.echo(cards_text(Path(document.path), cards))
+    for problem in document.problems:
+        click.echo(problem, err=True)

@@ -1,0 +1,84 @@
+"""`klineage skills list | show | check`: the library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kernel_gate.verdict import ExitCode
+
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+_repository = click.option(
+    "--repo",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=".",
+    help="The repository whose own skills (.klineage/skills) are used too. Default: the one around the current folder.",
+)
+
+
+@click.group()
+def command() -> None:
+    """List, show and check skills."""
+
+
+@command.command("list")
+@_repository
+@_json
+def list_skills(repo: Path, as_json: bool) -> None:
+    """List the built-in skills and the repository's own."""
+    from kernel_lineage.skills.card_text import skill_lines
+    from kernel_lineage.skills.document import SkillListDocument, problem_documents
+    from kernel_lineage.skills.library import library, repository_of
+
+    found = library(repository_of(repo))
+    if as_json:
+        document = SkillListDocument(skills=list(found), problems=problem_documents(found.problems))
+        click.echo(document.model_dump_json(indent=2))
+    else:
+        click.echo(skill_lines(found.skills))
+    for problem in found.problems:
+        click.echo(problem, err=True)
+
+
+@command.command()
+@click.argument("skill_id", metavar="SKILL")
+@_repository
+@_json
+@click.pass_context
+def show(context: click.Context, skill_id: str, repo: Path, as_json: bool) -> None:
+    """Show one skill: what it does, when it is valid, when it pays, what was measured."""
+    from kernel_lineage.skills.card_text import skill_text
+    from kernel_lineage.skills.document import SkillListDocument
+    from kernel_lineage.skills.library import library, nearest, repository_of
+
+    found = library(repository_of(repo))
+    skill = found.get(skill_id)
+    if skill is None:
+        click.echo(f"No skill `{skill_id}`{nearest(found, skill_id)}.", err=True)
+        context.exit(ExitCode.WRONG_USE)
+    if as_json:
+        click.echo(SkillListDocument(skills=[skill], problems=[]).model_dump_json(indent=2))
+    else:
+        click.echo(skill_text(skill))
+
+
+@command.command()
+@click.argument("folders", nargs=-1, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@_repository
+@_json
+@click.pass_context
+def check(context: click.Context, folders: tuple[Path, ...], repo: Path, as_json: bool) -> None:
+    """Check skills: their files, names, conditions and cases. FOLDERS are skills or libraries; default: all at hand."""
+    from kernel_lineage.skills.check import check_all
+    from kernel_lineage.skills.document import CheckDocument, problem_documents
+
+    checked, problems = check_all(folders, repo)
+    if as_json:
+        document = CheckDocument(checked=checked, problems=problem_documents(problems))
+        click.echo(document.model_dump_json(indent=2))
+    else:
+        for problem in problems:
+            click.echo(problem)
+        click.echo(f"{checked} skills checked, {len(problems)} problems", err=True)
+    context.exit(ExitCode.REJECTED if problems else ExitCode.DONE)

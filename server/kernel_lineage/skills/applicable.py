@@ -1,0 +1,144 @@
+"""Which skills apply to a kernel, where, and with each condition judged on the facts at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.anchors.registry import anchors_of
+from kernel_lineage.kernels.mechanisms.model import Site
+from kernel_lineage.kernels.mechanisms.registry import mechanisms, mechanisms_of
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.skills.card import Condition, ConditionKind, Skill
+from kernel_lineage.skills.conditions.binding import bind
+from kernel_lineage.skills.conditions.evaluate import conjunction, judge
+from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.conditions.names import declared, hint
+from kernel_lineage.skills.conditions.parse import parse
+from kernel_lineage.skills.conditions.render import sentence
+from kernel_lineage.skills.conditions.tree import Expr
+from kernel_lineage.skills.conditions.truth import Judgement, Truth
+from kernel_lineage.skills.conditions.unparse import written
+from kernel_lineage.skills.effect import Expected, Match, expected
+from kernel_lineage.skills.kernel_facts import derived_facts, launch_facts, syntax_facts
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A skill's condition in the kernel's own names, and its truth here."""
+
+    condition: Condition
+    expr: str
+    sentence: str
+    judgement: Judgement
+
+    @property
+    def evidence(self) -> str:
+        """What decided it, or what is missing and where it would be told, in one phrase."""
+        if self.judgement.truth is Truth.UNKNOWN:
+            return "; ".join(_missing(name) for name in self.judgement.missing)
+        said = "; ".join(dict.fromkeys(fact.evidence for fact in self.judgement.evidence))
+        if self.judgement.counterexample is not None:
+            return f"{self.judgement.counterexample}: {said}" if said else self.judgement.counterexample
+        return said
+
+
+@dataclass(frozen=True, slots=True)
+class Applicable:
+    """A skill at one anchor of a kernel."""
+
+    skill: Skill
+    anchor: Anchor
+    verdict: Truth
+    """Of the validity conditions: only `HOLDS` may be applied without a guard."""
+    pays: Truth
+    """Of the profit conditions."""
+    conditions: tuple[Judged, ...]
+    expected: Expected | None
+    match: Match
+
+    @property
+    def reason(self) -> str:
+        """Why it cannot be applied as it is, in one line; "" when it can."""
+        for judged in self.conditions:
+            if judged.condition.kind is ConditionKind.VALIDITY and judged.judgement.truth is self.verdict is not Truth.HOLDS:
+                verb = "does not hold" if self.verdict is Truth.FAILS else "is not known to hold"
+                return f"{judged.sentence} {verb}: {judged.evidence}"
+        return ""
+
+
+_ORDER = {Truth.HOLDS: 0, Truth.UNKNOWN: 1, Truth.FAILS: 2}
+
+
+def applicable(kernel: Kernel, skills: Iterable[Skill], facts: Facts) -> tuple[Applicable, ...]:
+    """Every skill at every anchor of the kernel that is its own; those that hold first.
+
+    Left out are skills without cases, of another language, whose mechanism is there already, that require a mechanism
+    that is not there, or that conflict with one that is. What the source itself says is added to `facts`; where both
+    speak, `facts` stay.
+    """
+    sites = mechanisms_of(kernel)
+    present = {site.mechanism for site in sites}
+    everything = known_here(kernel, facts, sites)
+    anchors: dict[str, list[Anchor]] = {}
+    for anchor in anchors_of(kernel):
+        anchors.setdefault(anchor.pattern, []).append(anchor)
+    found = [
+        judge_at(skill, anchor, everything)
+        for skill in skills
+        if skill.offered and fits(skill, kernel, present)
+        for anchor in anchors.get(skill.anchor.pattern, ())
+    ]
+    return tuple(sorted(found, key=lambda a: (_ORDER[a.verdict], _ORDER[a.pays], a.skill.id, a.anchor.span)))
+
+
+def known_here(kernel: Kernel, facts: Facts, sites: Iterable[Site]) -> Facts:
+    """`facts` with what the source itself says, and what follows from both."""
+    everything = facts.merged(launch_facts(kernel), syntax_facts(kernel, sites, mechanisms()))
+    return everything.merged(derived_facts(kernel, everything))
+
+
+def fits(skill: Skill, kernel: Kernel, present: set[str]) -> bool:
+    """Whether a skill may be offered on a kernel with these mechanisms."""
+    return (
+        kernel.language in skill.languages
+        and skill.mechanism not in present
+        and present.issuperset(skill.anchor.requires)
+        and present.isdisjoint(skill.anchor.conflicts)
+    )
+
+
+def judge_at(skill: Skill, anchor: Anchor, facts: Facts) -> Applicable:
+    """A skill's conditions at one anchor."""
+    bindings = dict(anchor.bindings)
+    for name, instead in skill.anchor.otherwise.items():
+        if name not in bindings and instead in bindings:
+            bindings[name] = bindings[instead]
+    conditions = tuple(_judged(c, tuple(bindings.items()), facts) for c in skill.conditions)
+
+    def of(kind: ConditionKind) -> Truth:
+        return conjunction(j.judgement.truth for j in conditions if j.condition.kind is kind)
+
+    effect, match = expected(skill, facts)
+    return Applicable(skill, anchor, of(ConditionKind.VALIDITY), of(ConditionKind.PROFIT), conditions, effect, match)
+
+
+def _judged(condition: Condition, bindings: tuple[tuple[str, str], ...], facts: Facts) -> Judged:
+    tree, expr, says = _bound(condition.expr, bindings)
+    return Judged(condition, expr, says, judge(tree, facts))
+
+
+@lru_cache(maxsize=8192)
+def _bound(expr: str, bindings: tuple[tuple[str, str], ...]) -> tuple[Expr, str, str]:
+    """A condition in a kernel's own names: its tree, its text and its sentence."""
+    tree = bind(parse(expr), dict(bindings))
+    return tree, written(tree), sentence(tree)
+
+
+def _missing(name: str) -> str:
+    known = declared(name)
+    if known is None and not name.isidentifier():
+        return f"not known: {name}"
+    return f"nothing says {name}: {hint(name)}"

@@ -1,0 +1,76 @@
+"""A skill's condition in a kernel's own names, as an anchor binds them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import assert_never
+
+from kernel_lineage.skills.conditions.names import declared, is_plain, rename_fact
+from kernel_lineage.skills.conditions.parse import ConditionError, parse_number
+from kernel_lineage.skills.conditions.tree import (
+    Arithmetic, Call, Comparison, Connective, Expr, FactRef, Items, Literal, Negative, Not, plain_names,
+)
+
+_BUILTINS = {"blockDim": "launch.block", "gridDim": "launch.grid"}
+_BUILTIN = re.compile(r"\b(blockDim|gridDim)(?=\.[xyz]\b)")
+_DIVISION = re.compile(r"(?<!/)/(?!/)")
+_SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
+
+
+def bind(tree: Expr, bindings: Mapping[str, str]) -> Expr:
+    """The tree with a skill's names replaced by what an anchor bound them to, as written in the kernel.
+
+    A dimension may be bound to a name, a number, `blockDim.x`, or arithmetic of these; a tensor only to a name. A name
+    that is bound to nothing, or to what the language cannot say, is marked unbound: nothing is known of it, even when
+    the kernel happens to use the same name for something else.
+    """
+
+    def replace(ref: FactRef) -> Expr:
+        names = plain_names(ref.name)
+        if declared(ref.name) is None:
+            value = _value(bindings.get(ref.name, ""))
+            return FactRef(ref.name, ref.type, bound=False, column=ref.column) if value is None else value
+        if all(is_plain(bindings.get(name, "")) for name in names):
+            return FactRef(rename_fact(ref.name, bindings), ref.type, column=ref.column)
+        return FactRef(ref.name, ref.type, bound=False, column=ref.column)
+
+    return _map_facts(tree, replace)
+
+
+@lru_cache(maxsize=4096)
+def _value(text: str) -> Expr | None:
+    """What a dimension is bound to. C++'s division is of integers, `blockDim` is the launch's."""
+    text = _SUFFIX.sub(r"\1", _BUILTIN.sub(lambda m: _BUILTINS[m[1]], text.strip()))
+    try:
+        return parse_number(_DIVISION.sub("//", text.replace("warpSize", "32")))
+    except ConditionError:
+        return None
+
+
+def _map_facts(tree: Expr, change: Callable[[FactRef], Expr]) -> Expr:
+    def walk(part: Expr) -> Expr:
+        match part:
+            case Literal():
+                return part
+            case FactRef():
+                return change(part)
+            case Items(items=items):
+                return Items(tuple(map(walk, items)), part.type, part.column)
+            case Negative(operand=operand):
+                return Negative(walk(operand), column=part.column)
+            case Not(operand=operand):
+                return Not(walk(operand), column=part.column)
+            case Arithmetic(op=op, left=left, right=right):
+                return Arithmetic(op, walk(left), walk(right), column=part.column)
+            case Call(function=function, arguments=arguments):
+                return Call(function, tuple(map(walk, arguments)), part.type, part.column)
+            case Comparison(op=op, left=left, right=right):
+                return Comparison(op, walk(left), walk(right), column=part.column)
+            case Connective(op=op, operands=operands):
+                return Connective(op, tuple(map(walk, operands)), column=part.column)
+            case _:
+                assert_never(part)
+
+    return walk(tree)

@@ -1,0 +1,190 @@
+"""What `klineage applicable --json` prints. Fields are only ever added; a renamed one means a new version."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.skills.applicable import Applicable, Judged
+from kernel_lineage.skills.card import Category, ConditionKind, Origin, Risk, Skill
+from kernel_lineage.skills.skill_file import SkillProblem
+
+VERSION = 1
+Truth = Literal["holds", "fails", "unknown"]
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class ConditionDocument(_Document):
+    """A condition, in the kernel's own names, and its truth."""
+
+    expr: str
+    kind: ConditionKind
+    category: Category
+    truth: Truth
+    evidence: str
+    sentence: str
+    reason: str
+    origin: Origin
+    missing: list[str] = Field(default_factory=list)
+    counterexample: str | None = None
+
+
+class AnchorDocument(_Document):
+    """Where a skill applies."""
+
+    pattern: str
+    detail: str
+    lines: tuple[int, int]
+    """First and last, from 1."""
+    bindings: dict[str, str]
+
+
+class ExpectedDocument(_Document):
+    """A measured effect: baseline time over candidate time."""
+
+    speedup: float
+    low: float
+    high: float
+    device: str
+    kernel: str
+    dims: dict[str, int]
+    held_out: bool
+
+
+class SkillDocument(_Document):
+    """A skill at one anchor."""
+
+    id: str
+    title: str
+    kernel: str
+    verdict: Truth
+    """Of the validity conditions together."""
+    pays: Truth
+    """Of the profit conditions together."""
+    reason: str
+    """Why it cannot be applied as it is; empty when it can."""
+    conditions: list[ConditionDocument]
+    expected: ExpectedDocument | None
+    match: Literal["exact", "other_size", "other_device", "none"]
+    anchor: AnchorDocument
+    summary: str
+    mechanism: str
+    assist: str | None
+    effect: str
+    risk: list[Risk]
+    admitted: bool
+    builtin: bool
+
+
+class ApplicableDocument(_Document):
+    """The skills for a kernel, or for every kernel of a file."""
+
+    version: int = VERSION
+    path: str
+    kernel: str | None
+    """None when the file has several kernels and none was named; each skill names its own."""
+    skills: list[SkillDocument]
+    problems: list[str] = Field(default_factory=list)
+    """What could not be read of the file or the libraries."""
+
+
+def applicable_document(
+    path: str, found: Sequence[tuple[Kernel, Sequence[Applicable]]], problems: Sequence[str] = ()
+) -> ApplicableDocument:
+    """The document of one or several kernels of a file."""
+    return ApplicableDocument(
+        path=path,
+        kernel=found[0][0].name if len(found) == 1 else None,
+        skills=[_skill(kernel, a) for kernel, several in found for a in several],
+        problems=list(problems),
+    )
+
+
+def _skill(kernel: Kernel, found: Applicable) -> SkillDocument:
+    skill, anchor, effect = found.skill, found.anchor, found.expected
+    return SkillDocument(
+        id=skill.id,
+        title=skill.title,
+        kernel=kernel.name,
+        verdict=found.verdict.value,
+        pays=found.pays.value,
+        reason=found.reason,
+        conditions=[condition_document(j) for j in found.conditions],
+        expected=ExpectedDocument(
+            speedup=effect.speedup,
+            low=effect.low,
+            high=effect.high,
+            device=effect.device,
+            kernel=effect.kernel,
+            dims=dict(effect.dims),
+            held_out=effect.held_out,
+        )
+        if effect is not None
+        else None,
+        match=found.match.value,
+        anchor=AnchorDocument(
+            pattern=anchor.pattern,
+            detail=anchor.detail,
+            lines=(anchor.span.first_line, anchor.span.last_line),
+            bindings=dict(anchor.bindings),
+        ),
+        summary=skill.summary,
+        mechanism=skill.mechanism,
+        assist=skill.assist,
+        effect=skill.effect,
+        risk=list(skill.risk),
+        admitted=skill.admitted,
+        builtin=skill.builtin,
+    )
+
+
+def condition_document(judged: Judged) -> ConditionDocument:
+    """One condition as documents show it."""
+    condition, judgement = judged.condition, judged.judgement
+    return ConditionDocument(
+        expr=judged.expr,
+        kind=condition.kind,
+        category=condition.category,
+        truth=judgement.truth.value,
+        evidence=judged.evidence,
+        sentence=judged.sentence,
+        reason=condition.reason,
+        origin=condition.origin,
+        missing=list(judgement.missing),
+        counterexample=judgement.counterexample,
+    )
+
+
+class ProblemDocument(_Document):
+    """Something that is wrong with a skill's folder."""
+
+    skill: str
+    file: str
+    message: str
+
+
+class SkillListDocument(_Document):
+    """What `klineage skills list --json` and `skills show --json` print: the skills whole, as they lie on disk."""
+
+    version: int = VERSION
+    skills: list[Skill]
+    problems: list[ProblemDocument]
+
+
+class CheckDocument(_Document):
+    """What `klineage skills check --json` prints."""
+
+    version: int = VERSION
+    checked: int
+    problems: list[ProblemDocument]
+
+
+def problem_documents(problems: Sequence[SkillProblem]) -> list[ProblemDocument]:
+    """Problems as documents show them."""
+    return [ProblemDocument(skill=p.folder.name, file=p.file, message=p.message) for p in problems]

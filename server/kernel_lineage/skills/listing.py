@@ -1,0 +1,37 @@
+"""The skills for the kernels of a file, as `klineage applicable` lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.skills.applicable import Applicable, applicable
+from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.conditions.stated import stated_facts
+from kernel_lineage.skills.document import ApplicableDocument, applicable_document
+from kernel_lineage.skills.library import library, nearest, repository_of
+from kernel_lineage.skills.target import TargetError, read_target
+
+Listed = list[tuple[Kernel, tuple[Applicable, ...]]]
+"""Each kernel with the skills for it."""
+
+
+def listing(
+    target: str, only: Sequence[str], stated: Sequence[str], facts_of: Callable[[Path, Kernel], Facts]
+) -> tuple[ApplicableDocument, Listed]:
+    """The document and the skills of `FILE[:KERNEL]`, restricted to the ids in `only` when there are any.
+
+    `stated` are facts that the caller vouches for; they go before those of `facts_of`. Raises `TargetError` and
+    `StatedFactError`.
+    """
+    vouched = Facts().merged(*(stated_facts(text, "stated by the caller") for text in stated))
+    meant = read_target(target)
+    found = library(repository_of(meant.path.parent))
+    for skill_id in only:
+        if found.get(skill_id) is None:
+            raise TargetError(f"no skill `{skill_id}`{nearest(found, skill_id)}")
+    skills = [s for s in found if not only or s.id in only]
+    listed = [(k, applicable(k, skills, vouched.merged(facts_of(meant.path, k)))) for k in meant.kernels]
+    problems = [f"{meant.path}: {p.message}" for p in meant.source.problems] + [str(p) for p in found.problems]
+    return applicable_document(str(meant.path), listed, problems), listed
