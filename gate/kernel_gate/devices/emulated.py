@@ -55,7 +55,7 @@ class EmulatedKernel:
 
     def __init__(self, space: AddressSpace, image: Image, arch: str, checks: Checks, limits: Limits) -> None:
         try:
-            module = parse(image.ptx)
+            module = parse(image.ptx, image.entry)
             variables = _place_variables(space, module)
             self.kernel: DecodedKernel = decode(module, image.entry, variables)
         except PtxError as error:

@@ -10,17 +10,19 @@ from kernel_gate.emulated.ptx.model import Function, Module, PtxError, Variable
 from kernel_gate.emulated.ptx.tokens import Tokens, tokenise
 
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)
+_PLACE = re.compile(r"^\s*\.loc\s+(\d+)\s+[1-9]", re.MULTILINE)
 _LINKING = (".visible", ".extern", ".weak", ".common")
 
 
-def parse(text: str, source_name: str = "program.cu") -> Module:
-    """Read a module. Lines are kept for the file called `source_name`, or else for each kernel's own file.
+def parse(text: str, entry: str | None = None) -> Module:
+    """Read a module. Lines are kept for the file in which the kernel `entry` (or else the first one) stands.
 
     Raises `PtxError` when the text is not PTX.
     """
-    tokens = tokenise(text.rstrip("\0"))
+    text = text.rstrip("\0")
+    tokens = tokenise(text)
     module = Module(target="sm_80", files={int(number): name for number, name in _FILE.findall(text)})
-    user_file = next((n for n, name in module.files.items() if name.rsplit("/", 1)[-1] == source_name), None)
+    user_file = _file_of(text, entry)
     while tokens.peek():
         word = tokens.next()
         if word == ".target":
@@ -45,6 +47,13 @@ def parse(text: str, source_name: str = "program.cu") -> Module:
             tokens.at -= 1
             _read_item(tokens, module, user_file)
     return module
+
+
+def _file_of(text: str, entry: str | None) -> int | None:
+    """Number of the file of the first source line of a kernel."""
+    start = re.search(rf"\.entry\s+{re.escape(entry)}\b" if entry else r"\.entry\b", text)
+    place = _PLACE.search(text, start.end()) if start else None
+    return int(place[1]) if place else None
 
 
 def _read_item(tokens: Tokens, module: Module, user_file: int | None) -> None:
