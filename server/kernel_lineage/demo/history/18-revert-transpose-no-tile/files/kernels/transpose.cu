@@ -1,7 +1,7 @@
 // out (cols, rows) = transpose of x (rows, cols).
 
 __global__ void transpose(float* out, const float* x, int rows, int cols) {
-    __shared__ float tile[32][32];
+    __shared__ float tile[32][33];
     int c = blockIdx.x * 32 + threadIdx.x;
     int r = blockIdx.y * 32 + threadIdx.y;
     if (r < rows && c < cols) {
