@@ -43,15 +43,15 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
 
 
 _LAUNCHER = """
-void launch_scale(float* x, float factor, int n) {
+void launch_scale_in_place(float* x, float factor, int n) {
     const int block_size = 256;
     const int grid_size = (n + block_size - 1) / block_size;
-    scale<<<grid_size, BLOCK>>>(x, factor, n);
+    scale_in_place<<<grid_size, BLOCK>>>(x, factor, n);
 }
 """
 
 _KERNEL = """\
-scale(float* x, float factor, int n) {
+scale_in_place(float* x, float factor, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
         x[i] *= factor;
@@ -68,13 +68,13 @@ ASSIST = Assist(
     applies=(
         AssistExample(
             Language.CUDA,
-            "scale",
+            "scale_in_place",
             "__global__ void " + _KERNEL + _LAUNCHER.replace("BLOCK", "block_size"),
             "__global__ void __launch_bounds__(256) " + _KERNEL + _LAUNCHER.replace("BLOCK", "block_size"),
         ),
         AssistExample(
             Language.CUDA,
-            "scale",
+            "scale_in_place",
             "#define THREADS (2 * 64)\n__global__ void\n"
             + _KERNEL
             + _LAUNCHER.replace("BLOCK", "dim3(THREADS, 4)"),
@@ -86,15 +86,15 @@ ASSIST = Assist(
     refuses=(
         RefusalExample(
             Language.CUDA,
-            "scale",
+            "scale_in_place",
             "__global__ void "
             + _KERNEL
-            + "void run(float* x, float f, int n, int b) { scale<<<n / b, b>>>(x, f, n); }\n",
+            + "void run(float* x, float f, int n, int b) { scale_in_place<<<n / b, b>>>(x, f, n); }\n",
             "not a constant",
         ),
         RefusalExample(
             Language.CUDA,
-            "scale",
+            "scale_in_place",
             "__global__ void __launch_bounds__(128) " + _KERNEL + _LAUNCHER.replace("BLOCK", "128"),
             "already",
         ),

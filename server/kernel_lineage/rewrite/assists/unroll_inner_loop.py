@@ -115,9 +115,11 @@ ASSIST = Assist(
         ),
         AssistExample(
             Language.CUDA,
-            "dot_rows",
-            _DOT.replace("LOOP", "    for (int k = 0; k < TILE; ++k) {\n"),
-            _DOT.replace("LOOP", "    #pragma unroll\n    for (int k = 0; k < TILE; ++k) {\n"),
+            "dot_tiles",
+            _DOT.replace("dot_rows", "dot_tiles").replace("LOOP", "    for (int k = 0; k < TILE; ++k) {\n"),
+            _DOT.replace("dot_rows", "dot_tiles").replace(
+                "LOOP", "    #pragma unroll\n    for (int k = 0; k < TILE; ++k) {\n"
+            ),
         ),
     ),
     refuses=(

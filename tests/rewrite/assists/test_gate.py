@@ -1,0 +1,143 @@
+"""What the assists make of their own examples compiles, and the gate's check finds no difference and no fault in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_gate.gate import judge
+from kernel_gate.program import LaunchSpec, Program
+from kernel_gate.verdict import StageStatus
+from kernel_gate.workload import Workload, parse_workload
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.rewrite.assists.model import Assist, AssistExample
+from kernel_lineage.rewrite.assists.registry import all_assists
+
+
+def workload(
+    kernel: str, dims: str, launch: str, *arguments: str, language: str = "cuda", oracle: str = ""
+) -> Workload:
+    """`out: output float32 [N, C]`, `x: input float32 [N]`, `n: int32 = N * C`."""
+    text = f'kernel = "{kernel}"\nlanguage = "{language}"\n[dims]\n{dims}\n[launch]\n{launch}\n'
+    for argument in arguments:
+        name, rest = argument.split(": ")
+        if "=" in rest:
+            dtype, value = rest.split(" = ")
+            text += f'[[args]]\nname = "{name}"\nkind = "scalar"\ndtype = "{dtype}"\nvalue = "{value}"\n'
+        else:
+            kind, dtype, shape = rest.split(" ", 2)
+            extents = ", ".join(f'"{e}"' for e in shape.strip("[]").split(", "))
+            text += f'[[args]]\nname = "{name}"\nkind = "{kind}"\ndtype = "{dtype}"\nshape = [{extents}]\n'
+    if oracle:
+        text += f'[oracle]\npython = "oracles.py:{oracle}"\n'
+    return parse_workload(text, folder=Path(__file__).parent)
+
+
+ELEMENTS = 'grid = ["ceil_div(n, 256)"]\nblock = [256]'
+WORKLOADS = {
+    "scale": (
+        workload("scale", "N = [1, 770, 4096]", ELEMENTS, "out: output float32 [N]", "x: input float32 [N]",
+                 "a: float32 = 1.5", "n: int32 = N"),
+    ),
+    "scale_in_place": (
+        workload("scale_in_place", "N = [1, 770]", 'grid = ["ceil_div(N, 256)"]\nblock = [256]',
+                 "x: inout float32 [N]", "factor: float32 = 0.5", "n: int32 = N"),
+    ),
+    "gelu": (
+        workload("gelu", "N = [1, 7, 64]\nC = [48, 77]", ELEMENTS, "out: output float32 [N, C]",
+                 "inp: input float32 [N, C]", "bias: input float32 [C]", "n: int32 = N * C", "c: int32 = C"),
+    ),
+    "row_sum": (
+        workload("row_sum", "N = [1, 5]\nC = [3, 128, 770]", 'grid = ["N"]\nblock = [32]',
+                 "out: output float32 [N]", "x: input float32 [N, C]", "C: int32 = C", oracle="row_sums"),
+    ),
+    "normalise": (
+        workload("normalise", "N = [1, 5]\nC = [3, 128, 770]", 'grid = ["N"]\nblock = [64]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "weight: input float32 [C]",
+                 "scale: input float32 [N]", "C: int32 = C"),
+    ),
+    "block_sum": (
+        workload("block_sum", "R = [1, 5]\nN = [1, 300, 1024]", 'grid = ["R"]\nblock = [256]\nshared_bytes = 1024',
+                 "out: output float32 [R]", "x: input float32 [R, N]", "n: int32 = N", oracle="row_sums"),
+    ),
+    "row_max": tuple(
+        workload("row_max", "R = [3]\nC = [7, 500]", f'grid = ["R"]\nblock = [{block}]', "out: output float32 [R]",
+                 "x: input float32 [R, C]", "c: int32 = C")
+        for block in (256, 64, 16)
+    ),
+    "transpose": (
+        workload("transpose", "R = [32, 40]\nC = [32, 70]",
+                 'grid = ["ceil_div(C, 32)", "ceil_div(R, 32)"]\nblock = [32, 32]', "out: output float32 [C, R]",
+                 "in: input float32 [R, C]", "rows: int32 = R", "columns: int32 = C"),
+    ),
+    "add_bias": (
+        workload("add_bias", "N = [1, 600]\nC = [30]", ELEMENTS, "out: output float32 [N]", "x: input float32 [N]",
+                 "bias: input float32 [C]", "n: int32 = N", "c: int32 = C"),
+    ),
+    "dot_rows": (
+        workload("dot_rows", "R = [64]\nC = [16, 33]", 'grid = ["R // 32"]\nblock = [32]', "out: output float32 [R]",
+                 "a: input float32 [R, C]", "b: input float32 [C]", "width: int32 = C", oracle="dots"),
+    ),
+    "dot_tiles": (
+        workload("dot_tiles", "R = [64]\nC = [16]", 'grid = ["R // 32"]\nblock = [32]', "out: output float32 [R]",
+                 "a: input float32 [R, C]", "b: input float32 [C]", "width: int32 = C"),
+    ),
+    "softmax": (
+        workload("softmax", "R = [3]\nC = [100, 770]", 'grid = ["R"]\nconstexpr = { BLOCK = "1024" }',
+                 "out_ptr: output float32 [R, C]", "x_ptr: input float32 [R, C]", "columns: int32 = C",
+                 language="triton", oracle="softmax"),
+    ),
+    "add": (
+        workload("add", "N = [1, 3000]", 'grid = ["ceil_div(N, 1024)"]\nconstexpr = { BLOCK = "1024" }',
+                 "x_ptr: input float32 [N]", "y_ptr: input float32 [N]", "out_ptr: output float32 [N]",
+                 "n: int32 = N", language="triton"),
+    ),
+}  # fmt: skip
+
+CASES = [(a, e, w) for a in all_assists() for e in a.applies for w in WORKLOADS.get(e.kernel, ())]
+
+
+def program(language: Language, source: str, entry: str, launch: LaunchSpec | None = None) -> Program:
+    kernel = read(source.encode(), language).kernel(entry)
+    assert kernel is not None
+    head = "".join(f"{line}\n" for line in source.splitlines() if line.startswith(("#define", "import")))
+    return Program(language.value, head + kernel.text, entry, launch)
+
+
+@pytest.mark.parametrize(
+    ("assist", "example", "workload"), CASES, ids=[f"{a.id}-{e.kernel}" for a, e, _ in CASES]
+)
+def test_the_gate_finds_nothing_wrong(assist: Assist, example: AssistExample, workload: Workload) -> None:
+    verdict = judge(
+        program(example.language, example.before, example.kernel),
+        program(example.language, example.after, example.kernel),
+        workload,
+        device="emulated",
+    )
+    for name in ("build", "check"):
+        stage = verdict.stage(name)
+        assert stage is not None
+        assert stage.status is StageStatus.PASS, stage.reason
+
+
+def test_a_vectorised_kernel_is_right_on_a_quarter_of_the_grid() -> None:
+    assist = next(a for a in all_assists() if a.id == "vectorise_row_access")
+    for example in assist.applies[:2]:
+        (load,) = WORKLOADS[example.kernel]
+        verdict = judge(
+            program(example.language, example.before, example.kernel),
+            program(
+                example.language, example.after, example.kernel, LaunchSpec(("ceil_div(n, 1024)",), ("256",))
+            ),
+            load,
+            device="emulated",
+        )
+        stage = verdict.stage("check")
+        assert stage is not None
+        assert stage.status is StageStatus.PASS, stage.reason
+
+
+def test_every_assist_is_gated() -> None:
+    assert {a.id for a, _, _ in CASES} == {a.id for a in all_assists()}
