@@ -58,11 +58,12 @@ def attempt(
     request: RewriteRequest,
     by: str,
     ask: Callable[[list[Message]], Answer],
-    judge: Callable[[Candidate], Verdict],
+    judge: Callable[[Candidate], Verdict | None],
     rounds: int = REPAIR_ROUNDS,
 ) -> Attempt:
     """Ask, and repair at most `rounds` times.
 
+    `judge` gives None when there is nothing to gate with; then the first candidate is the answer.
     A `ModelError` of `ask` passes through when there is no candidate yet; else the last candidate is the answer.
     """
     messages = messages_for(request)
@@ -84,6 +85,8 @@ def attempt(
             finding = str(problem)
         else:
             verdict = judge(candidate)
+            if verdict is None:
+                return Attempt(candidate, None, "Nothing could be gated.", number)
             last = Attempt(candidate, verdict, verdict.reason, number)
             if verdict.outcome is not Outcome.REJECTED:
                 return last

@@ -1,0 +1,168 @@
+"""Apply a skill: conditions → candidate → gate → edit.
+
+Invariant: a file changes only when the gate accepted this very candidate and the file still holds the text that was
+gated (its SHA-256). In every other case nothing changes, and the candidate is kept as a patch with its verdict.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from kernel_gate.verdict import Outcome, Verdict
+from kernel_lineage.kernels.reading import language_of, read
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.rewrite.document import ApplyDocument, EditDocument
+from kernel_lineage.rewrite.materialise import Lane, Materialised, NoCandidate, materialise
+from kernel_lineage.rewrite.patches import keep_candidate, write_atomically
+from kernel_lineage.rewrite.situation import situation_of
+from kernel_lineage.rewrite.workloads import FoundWorkload, folder_of
+from kernel_lineage.skills.card import Skill
+from kernel_lineage.skills.conditions.facts import Facts
+
+Judge = Callable[[Kernel, Path, bytes, Candidate, FoundWorkload], Verdict]
+"""Kernel, its path, the file's text, the candidate, the workload → the gate's verdict."""
+
+
+class ApplyError(Exception):
+    """The request itself makes no sense; the message says what to ask instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyRequest:
+    """What is to be applied where."""
+
+    skill: Skill
+    path: Path
+    kernel: str
+    lane: Lane
+    text: bytes | None = None
+    """The text of an unsaved buffer; then the caller makes the edit, and no file is written to."""
+    line: int | None = None
+    """Apply at the anchor nearest to this line; None: at the first one that takes it."""
+    device: str = "auto"
+    dry_run: bool = False
+    """Gate, and write nothing."""
+    stated: Facts = field(default_factory=Facts)
+    """Facts that a person states."""
+
+
+def apply(
+    request: ApplyRequest, judge: Judge, report: Callable[[str, str], None] = lambda _stage, _message: None
+) -> ApplyDocument:
+    """Carry a skill over to a kernel, gate the result, and edit the file when the gate accepts.
+
+    Raises `ApplyError` when the file or the kernel is not there, `ModelError` when an endpoint gives no answer.
+    """
+    text = request.text if request.text is not None else _read(request.path)
+    kernel = _kernel(request, text)
+    root = folder_of(request.path)
+    situation = situation_of(kernel, request.path, root, device=request.device)
+    begun = _Begun(request, text, root)
+
+    def gate(candidate: Candidate) -> Verdict | None:
+        if situation.workload is None:
+            return None
+        report("build", f"gating {candidate.by}'s candidate for {kernel.name}")
+        return judge(kernel, request.path, text, candidate, situation.workload)
+
+    report("materialise", f"{request.skill.title} at {kernel.name}")
+    facts = request.stated.merged(situation.facts)
+    made = materialise(request.lane, request.skill, kernel, facts, root, gate, request.line)
+    if isinstance(made, NoCandidate):
+        return begun.document("refused", made.reason)
+    return _conclude(begun, made, made.verdict or gate(made.candidate))
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """An application whose text is read: what every outcome has in common."""
+
+    request: ApplyRequest
+    text: bytes
+    root: Path
+
+    def document(
+        self,
+        outcome: Literal["accepted", "rejected", "inconclusive", "refused"],
+        reason: str,
+        candidate: Candidate | None = None,
+        verdict: Verdict | None = None,
+    ) -> ApplyDocument:
+        edits = candidate.edits if candidate is not None else ()
+        return ApplyDocument(
+            skill=self.request.skill.id,
+            path=str(self.request.path),
+            kernel=self.request.kernel,
+            by=candidate.by if candidate is not None else self.request.lane.name,
+            outcome=outcome,
+            reason=reason,
+            explanation=candidate.explanation if candidate is not None else "",
+            guarded=candidate.guarded if candidate is not None else False,
+            source_sha256=hashlib.sha256(self.text).hexdigest(),
+            edits=[EditDocument(start=e.span.start, end=e.span.end, text=e.text) for e in edits],
+            verdict=verdict,
+        )
+
+
+def _conclude(begun: _Begun, made: Materialised, verdict: Verdict | None) -> ApplyDocument:
+    """The one place where a file is written to."""
+    request, candidate = begun.request, made.candidate
+    changed = candidate.apply(begun.text)
+    if verdict is None:
+        reason = (
+            f"{made.note}No workload says how to run {request.kernel}, so nothing could be checked. "
+            f"`klineage workload init {request.path}:{request.kernel}` drafts one."
+        )
+        return _kept(begun, begun.document("inconclusive", reason, candidate), changed)
+    document = begun.document(verdict.outcome.value, made.note + verdict.reason, candidate, verdict)
+    if verdict.outcome is Outcome.ACCEPTED and made.unknown:
+        reason = (
+            f"The gate accepts it, but {made.unknown}. Nothing was changed; state it, or use --by assist."
+        )
+        return _kept(begun, begun.document("inconclusive", reason, candidate, verdict), changed)
+    if verdict.outcome is not Outcome.ACCEPTED:
+        return _kept(begun, document, changed)
+    if request.dry_run or request.text is not None:
+        return document
+    path = request.path.resolve()
+    if _read(path) != begun.text:
+        moved = (
+            f"Accepted, but {request.path} has changed since it was read; nothing was written. Apply again."
+        )
+        return _kept(begun, document.model_copy(update={"reason": moved}), changed)
+    write_atomically(path, changed, path.stat().st_mode & 0o777)
+    return document.model_copy(update={"applied": True})
+
+
+def _kept(begun: _Begun, document: ApplyDocument, changed: bytes) -> ApplyDocument:
+    if begun.request.dry_run:
+        return document
+    path = begun.request.path.resolve()
+    name = str(path.relative_to(begun.root)) if path.is_relative_to(begun.root) else path.name
+    patch = keep_candidate(begun.root, name, begun.text, changed, document)
+    return document.model_copy(update={"patch": str(patch)})
+
+
+def _kernel(request: ApplyRequest, text: bytes) -> Kernel:
+    language = language_of(str(request.path), text)
+    if language is None:
+        raise ApplyError(f"{request.path} holds no kernels: neither CUDA C++ nor Triton.")
+    source = read(text, language)
+    kernel = source.kernel(request.kernel)
+    if kernel is None:
+        names = ", ".join(k.name for k in source.kernels) or "none"
+        told = "".join(f" {p.message}" for p in source.problems[:1])
+        raise ApplyError(f"{request.path} has no kernel {request.kernel}; its kernels: {names}.{told}")
+    return kernel
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ApplyError(f"{path} cannot be read: {error.strerror}.") from error

@@ -1,0 +1,170 @@
+"""A skill at an anchor → a candidate, by an assist, a model, or a handoff.
+
+Validity first: where a condition fails, there is no candidate; where one is not known to hold, only a guarded form,
+which keeps the old code on the path where it does not. Nobody can tell of a model's candidate whether it is guarded, so
+where validity is unknown it is gated and shown, and not applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from kernel_gate.verdict import Outcome, Verdict
+from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.anchors.registry import anchors_of
+from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.registry import assist_for
+from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.rewrite.handoff import ask_again, open_handoff, read_answer
+from kernel_lineage.rewrite.model.client import Answer, Budget, Message, Patience, ask
+from kernel_lineage.rewrite.model.prompt import RewriteRequest, messages_for, repair_message
+from kernel_lineage.rewrite.model.repair import attempt, findings
+from kernel_lineage.rewrite.model.settings import ModelSettings
+from kernel_lineage.skills.applicable import Applicable, fits, judge_at, known_here
+from kernel_lineage.skills.card import Skill
+from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.conditions.truth import Truth
+
+Gate = Callable[[Candidate], Verdict | None]
+"""A verdict, or None when there is no workload to gate with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """By what a candidate is made."""
+
+    name: Literal["assist", "model", "handoff"]
+    settings: ModelSettings | None = None
+    """The model lane's endpoint."""
+    patience: Patience = field(default_factory=Patience)
+
+
+@dataclass(frozen=True, slots=True)
+class Materialised:
+    """A candidate, and what is known of it."""
+
+    candidate: Candidate
+    verdict: Verdict | None = None
+    """When it was gated on the way."""
+    note: str = ""
+    """What to say before the verdict."""
+    unknown: str = ""
+    """A validity condition that is not known to hold and that nothing guards: then it is not applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoCandidate:
+    """Why there is none, in one line."""
+
+    reason: str
+
+
+def materialise(
+    lane: Lane, skill: Skill, kernel: Kernel, facts: Facts, root: Path, gate: Gate, line: int | None = None
+) -> Materialised | NoCandidate:
+    """A candidate for the first anchor that takes one. Raises `ModelError`, `HandoffError`."""
+    if kernel.language not in skill.languages:
+        return NoCandidate(
+            f"{skill.id} is for {' and '.join(skill.languages)}, and {kernel.name} is {kernel.language}"
+        )
+    places = [a for a in anchors_of(kernel) if a.pattern == skill.anchor.pattern]
+    if line is not None:
+        places.sort(key=lambda a: abs(a.span.first_line - line))
+    if not places:
+        return NoCandidate(
+            f"{skill.title} has nothing to start from in {kernel.name} (no {skill.anchor.pattern})"
+        )
+    sites = mechanisms_of(kernel)
+    if not fits(skill, kernel, {s.mechanism for s in sites}):
+        return NoCandidate(
+            f"{skill.title} does not fit {kernel.name}: a mechanism is there already, or one is missing"
+        )
+    everything = known_here(kernel, facts, sites)
+    judged = [judge_at(skill, anchor, everything) for anchor in places]
+    possible = [j for j in judged if j.verdict is not Truth.FAILS]
+    if not possible:
+        return NoCandidate(judged[0].reason)
+    if lane.name == "assist":
+        return _by_assist(skill, kernel, possible)
+    first = possible[0]
+    request = RewriteRequest(
+        kernel,
+        skill,
+        tuple((c.condition, c.judgement) for c in first.conditions),
+        everything,
+        kernel.launches[0] if len(kernel.launches) == 1 else None,
+    )
+    if lane.name == "handoff":
+        return _by_handoff(request, root, gate, first)
+    assert lane.settings is not None
+    return _by_model(request, lane.settings, lane.patience, gate, first)
+
+
+def _by_assist(skill: Skill, kernel: Kernel, possible: Iterable[Applicable]) -> Materialised | NoCandidate:
+    assist = assist_for(skill.id)
+    if assist is None:
+        return NoCandidate(f"no assist carries {skill.id} over; use --by model or --by handoff")
+    reasons: list[str] = []
+    for place in possible:
+        made = _at(assist.rewrite, kernel, place.anchor)
+        if isinstance(made, Refusal):
+            reasons.append(made.reason)
+        elif place.verdict is Truth.UNKNOWN and not made.guarded:
+            reasons.append(place.reason)
+        else:
+            note = f"Guarded, because {place.reason}. " if place.verdict is Truth.UNKNOWN else ""
+            return Materialised(replace(made, skill=skill.id), note=note)
+    return NoCandidate(reasons[0])
+
+
+def _at(
+    rewrite: Callable[[Kernel, Anchor], Candidate | Refusal], kernel: Kernel, anchor: Anchor
+) -> Candidate | Refusal:
+    made = rewrite(kernel, anchor)
+    if isinstance(made, Candidate) and not made.edits:
+        return Refusal(f"there is nothing to change in {kernel.name}")
+    return made
+
+
+def _unknown(place: Applicable) -> str:
+    return place.reason if place.verdict is Truth.UNKNOWN else ""
+
+
+def _by_model(
+    request: RewriteRequest, settings: ModelSettings, patience: Patience, gate: Gate, place: Applicable
+) -> Materialised | NoCandidate:
+    budget = Budget(settings.token_budget)
+
+    def put(messages: list[Message]) -> Answer:
+        return ask(settings, messages, budget, patience)
+
+    ended = attempt(request, f"model:{settings.model}", put, gate)
+    if ended.candidate is None:
+        return NoCandidate(f"{ended.reason} ({ended.rounds} of its answers were read)")
+    return Materialised(ended.candidate, ended.verdict, unknown=_unknown(place))
+
+
+def _by_handoff(
+    request: RewriteRequest, root: Path, gate: Gate, place: Applicable
+) -> Materialised | NoCandidate:
+    handoff, messages = open_handoff(root, messages_for(request))
+    text = read_answer(handoff)
+    if text is None:
+        return NoCandidate(
+            f"The request is in {handoff.request}. Put the answer into {handoff.answer} and run the same command again."
+        )
+    ended = attempt(request, "handoff", lambda _messages: Answer(text, 0), gate, rounds=0)
+    verdict = ended.verdict
+    if ended.candidate is not None and (verdict is None or verdict.outcome is not Outcome.REJECTED):
+        return Materialised(ended.candidate, verdict, unknown=_unknown(place))
+    finding = findings(verdict) if verdict is not None else ended.reason
+    ask_again(handoff, [*messages, {"role": "assistant", "content": text}, repair_message(finding)])
+    again = f"The request with this finding is in {handoff.request}. "
+    if ended.candidate is None:
+        return NoCandidate(f"{ended.reason} {again}")
+    return Materialised(ended.candidate, verdict, again, _unknown(place))

@@ -1,0 +1,205 @@
+"""The situation of a kernel: what its workload, its device and its toolchain tell, as facts with their evidence.
+
+What the source itself says (types, launch sites, mechanisms) is added where conditions are judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from itertools import combinations
+from pathlib import Path
+
+from kernel_gate.expressions import ExpressionError, Number, evaluate
+from kernel_gate.workload import Argument, Workload
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.workloads import FoundWorkload, folder_of, workloads_in
+from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource, Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """The facts, the workload that they came from, and why some facts are not known."""
+
+    facts: Facts
+    workload: FoundWorkload | None
+    notes: tuple[str, ...] = ()
+
+
+def situation_of(kernel: Kernel, path: Path, root: Path | None = None, *, device: str = "auto") -> Situation:
+    """The situation of a kernel in a file of a repository. `device`: `auto`, `cuda` or `emulated` (no device facts)."""
+    folder = root if root is not None else folder_of(path)
+    workloads = workloads_in(folder)
+    found = workloads.of(kernel.name, str(path))
+    notes = list(workloads.problems)
+    facts = Facts()
+    if found is not None:
+        facts = workload_facts(found.workload, _told_as(found.path, folder))
+    else:
+        notes.append(f"no workload in {folder / '.klineage' / 'workloads'} names {kernel.name}")
+    if device != "emulated":
+        of_device, missing = device_facts()
+        facts = facts.merged(of_device)
+        if missing:
+            notes.append(missing)
+    return Situation(facts.merged(toolchain_facts()), found, tuple(notes))
+
+
+def facts_for(kernel: Kernel, path: Path, root: Path | None = None, *, device: str = "auto") -> Facts:
+    """The facts of a kernel's situation."""
+    return situation_of(kernel, path, root, device=device).facts
+
+
+def _told_as(path: Path, root: Path) -> str:
+    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
+
+
+def workload_facts(workload: Workload, where: str) -> Facts:
+    """What a workload states: dimensions, scalars, types, layouts, separate buffers, and the launch."""
+    values: dict[str, list[Scalar]] = {}
+    shapes = [*workload.shapes(), *workload.profile_dims]
+    for dims in shapes:
+        for name, value in _of_shape(workload, dims):
+            told = values.setdefault(name, [])
+            if value not in told:
+                told.append(value)
+    known = {
+        name: Fact(tuple(told), f"{name} is {_listed(told)} in {where}", FactSource.WORKLOAD)
+        for name, told in values.items()
+    }
+    buffers = [a for a in workload.args if a.is_pointer]
+    for argument in workload.args:
+        known[f"dtype({argument.name})"] = Fact(
+            (argument.dtype,), f"{argument.name} is {argument.dtype} in {where}", FactSource.WORKLOAD
+        )
+    for argument in buffers:
+        known[f"contiguous({argument.name})"] = Fact(
+            (True,), f"{argument.name} is a row-major buffer in {where}", FactSource.WORKLOAD
+        )
+        if argument.align is not None:
+            said = f"{argument.name} is aligned to {argument.align} bytes in {where}"
+            known[f"align({argument.name})"] = Fact((argument.align,), said, FactSource.WORKLOAD)
+    for one, other in combinations(buffers, 2):
+        said = f"{one.name} and {other.name} are separate buffers in {where}"
+        known[f"noalias({one.name}, {other.name})"] = Fact((True,), said, FactSource.WORKLOAD)
+    return Facts(known)
+
+
+def _of_shape(workload: Workload, dims: Mapping[str, int]) -> Iterable[tuple[str, Scalar]]:
+    names: dict[str, Number] = {**dims, **workload.scalars(dims)}
+    yield from names.items()
+    for argument in workload.args:
+        if argument.is_pointer:
+            yield from _layout(workload, argument, dims)
+    for what, extents in (("grid", workload.launch.grid), ("block", workload.launch.block)):
+        if what == "block" and workload.language == "triton":
+            continue
+        for axis, extent in zip("xyz", (*extents, 1, 1), strict=False):
+            value = _number(extent, names)
+            if value is not None:
+                yield f"launch.{what}.{axis}", value
+    shared = _number(workload.launch.shared_bytes, names)
+    if shared is not None and workload.language == "cuda":
+        yield "launch.shared_bytes", shared
+    if workload.language == "triton":
+        yield "launch.num_warps", workload.launch.num_warps
+        yield "launch.num_stages", workload.launch.num_stages
+
+
+def _layout(workload: Workload, argument: Argument, dims: Mapping[str, int]) -> Iterable[tuple[str, Scalar]]:
+    stride = 1
+    extents = workload.extents(argument, dims)
+    for axis in reversed(range(len(extents))):
+        yield f"stride({argument.name}, {axis})", stride
+        stride *= extents[axis]
+    yield f"elements({argument.name})", stride
+
+
+def _number(expression: str | float, names: Mapping[str, Number]) -> int | None:
+    try:
+        value = evaluate(expression, names)
+    except (ExpressionError, ArithmeticError):
+        return None
+    return value if isinstance(value, int) else None
+
+
+def _listed(values: list[Scalar]) -> str:
+    shown = [str(v) for v in values]
+    if len(shown) > 6:
+        shown = [*shown[:3], f"{len(shown) - 4} others", shown[-1]]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
+
+
+_SHARED_OPT_IN = {
+    (7, 0): 98_304, (7, 5): 65_536, (8, 0): 166_912, (8, 6): 101_376, (8, 7): 166_912, (8, 9): 101_376,
+    (9, 0): 232_448, (10, 0): 232_448, (10, 3): 232_448, (12, 0): 101_376,
+}  # fmt: skip
+"""Largest shared memory of a block in bytes, by compute capability (CUDA C++ Programming Guide, appendix)."""
+_CORES = {
+    (7, 0): 64,
+    (7, 5): 64,
+    (8, 0): 64,
+    (8, 6): 128,
+    (8, 7): 128,
+    (8, 9): 128,
+    (9, 0): 128,
+    (10, 0): 128,
+}
+"""FP32 cores of a multiprocessor, by compute capability (the same guide, arithmetic instructions)."""
+
+
+@cache
+def device_facts() -> tuple[Facts, str]:
+    """What NVML tells of the first device; without one, no facts and the reason."""
+    try:
+        import pynvml
+    except ImportError:
+        return (
+            Facts(),
+            "device facts are unknown: nvidia-ml-py is not installed (pip install 'kernel-lineage[gpu]')",
+        )
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError as error:
+        return Facts(), f"device facts are unknown: NVML does not start ({error})"
+    try:
+        handle = pynvml.nvmlDeviceGetHandleByIndex(0)
+        name = pynvml.nvmlDeviceGetName(handle)
+        major, minor = pynvml.nvmlDeviceGetCudaComputeCapability(handle)
+        cores = pynvml.nvmlDeviceGetNumGpuCores(handle)
+    except pynvml.NVMLError as error:
+        return Facts(), f"device facts are unknown: NVML tells nothing of device 0 ({error})"
+    finally:
+        pynvml.nvmlShutdown()
+    told = name.decode() if isinstance(name, bytes) else str(name)
+    return Facts(described_device(told, (int(major), int(minor)), int(cores))), ""
+
+
+def described_device(name: str, capability: tuple[int, int], cores: int) -> dict[str, Fact]:
+    """The facts of a device by its name, compute capability and number of FP32 cores."""
+    values: dict[str, Scalar] = {"device.name": name, "device.compute_capability": capability}
+    if capability in _SHARED_OPT_IN:
+        values["device.shared_bytes_per_block"] = _SHARED_OPT_IN[capability]
+    if capability in _CORES:
+        values["device.sms"] = cores // _CORES[capability]
+    return {n: Fact((v,), f"{n} is {_shown(v)} ({name})", FactSource.DEVICE) for n, v in values.items()}
+
+
+def _shown(value: Scalar) -> str:
+    return ".".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+@cache
+def toolchain_facts() -> Facts:
+    """The versions of the compilers that the gate would use, from what is installed."""
+    known: dict[str, Fact] = {}
+    for name, distribution in (("toolchain.cuda", "nvidia-cuda-nvrtc"), ("toolchain.triton", "triton")):
+        try:
+            written = metadata.version(distribution)
+        except metadata.PackageNotFoundError:
+            continue
+        version = tuple(int(part) for part in written.split(".")[:2] if part.isdecimal())
+        known[name] = Fact((version,), f"{distribution} {written} is installed", FactSource.TOOLCHAIN)
+    return Facts(known)

@@ -1,0 +1,51 @@
+"""The workloads of a repository: `.klineage/workloads/*.toml`, found by the name of their kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernel_gate.workload import Workload, WorkloadError, load_workload
+from kernel_lineage.skills.library import repository_of
+
+FOLDER = Path(".klineage") / "workloads"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundWorkload:
+    """One readable workload and where it is."""
+
+    workload: Workload
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Workloads:
+    """All workloads of a repository, in the order of their file names, and what could not be read."""
+
+    found: tuple[FoundWorkload, ...]
+    problems: tuple[str, ...] = ()
+
+    def of(self, kernel: str, source: str) -> FoundWorkload | None:
+        """The workload of a kernel; of several, the one whose `source` has the file's name comes first."""
+        named = [f for f in self.found if f.workload.kernel == kernel]
+        name = Path(source).name
+        return next((f for f in named if Path(f.workload.source).name == name), named[0] if named else None)
+
+
+def folder_of(path: Path) -> Path:
+    """Where a file's `.klineage` lies or would lie: the root of its repository; else the file's own folder."""
+    folder = path.resolve().parent
+    return repository_of(folder) or folder
+
+
+def workloads_in(root: Path) -> Workloads:
+    """The workloads of a repository. A file that cannot be used is a problem and does not hide the others."""
+    found: list[FoundWorkload] = []
+    problems: list[str] = []
+    for path in sorted((root / FOLDER).glob("*.toml")):
+        try:
+            found.append(FoundWorkload(load_workload(path), path))
+        except WorkloadError as error:
+            problems.append(str(error))
+    return Workloads(tuple(found), tuple(problems))
