@@ -1,0 +1,24 @@
+"""`klineage serve`: the language server, for an editor to start."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.option(
+    "--tcp", metavar="[HOST:]PORT", help="Wait for one editor on a socket instead of on stdin and stdout."
+)
+@click.option("-v", "--verbose", is_flag=True, help="Log more, to stderr.")
+def command(tcp: str | None, verbose: bool) -> None:
+    """Answer an editor by the Language Server Protocol: hover cards, code actions, edits through the gate.
+
+    Editors start this themselves and speak to it on stdin and stdout.
+    """
+    from kernel_lineage.editor.serve import Address, serve
+
+    try:
+        address = None if tcp is None else Address.parse(tcp)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--tcp") from error
+    serve(address, verbose)

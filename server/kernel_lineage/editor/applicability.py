@@ -1,0 +1,60 @@
+"""Which skills apply to a kernel of an open document: judged in the parsing thread, and kept while it is true."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from concurrent.futures import Executor
+from pathlib import Path
+
+from kernel_lineage.editor.documents import Snapshot
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.skills.applicable import Applicable, applicable
+from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.library import Library, library, repository_of
+
+log = logging.getLogger(__name__)
+
+KEPT = 64
+"""Kernels whose answers are kept."""
+
+
+class Applicability:
+    """Skills, workloads and device facts of the repositories that documents are open in."""
+
+    def __init__(self, thread: Executor) -> None:
+        self._thread = thread
+        self._libraries: dict[Path | None, Library] = {}
+        self._answers: OrderedDict[tuple[str, int, int, int], tuple[Applicable, ...]] = OrderedDict()
+        self._generation = 0
+        self.device = "auto"
+
+    async def at(self, snapshot: Snapshot, kernel: Kernel) -> tuple[Applicable, ...]:
+        """Every skill at every anchor of the kernel."""
+        key = (snapshot.uri, snapshot.version, kernel.span.start, self._generation)
+        if key not in self._answers:
+            loop = asyncio.get_running_loop()
+            self._answers[key] = await loop.run_in_executor(self._thread, self._judge, snapshot, kernel)
+            while len(self._answers) > KEPT:
+                self._answers.popitem(last=False)
+        return self._answers[key]
+
+    def forget(self) -> None:
+        """Read the libraries and the workloads again when they are next needed: something of them changed on disk."""
+        self._generation += 1
+        self._libraries.clear()
+        self._answers.clear()
+
+    def _judge(self, snapshot: Snapshot, kernel: Kernel) -> tuple[Applicable, ...]:
+        root = repository_of(snapshot.path.parent)
+        if root not in self._libraries:
+            self._libraries[root] = _load(root)
+        return applicable(kernel, self._libraries[root], Facts())
+
+
+def _load(root: Path | None) -> Library:
+    loaded = library(root)
+    for problem in loaded.problems:
+        log.warning("%s", problem)
+    return loaded

@@ -1,0 +1,113 @@
+"""Code actions: the skills that apply to the kernel at the cursor. Each leads to `klineage.apply`; none holds an edit.
+
+An edit is made only for an accepted verdict, and a verdict takes a compiler and a device: neither may run when a menu
+is listed or a pointer rests on an entry. So a deterministic rewrite, which could be written into the answer here,
+takes the same way as a model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lsprotocol import types
+
+from kernel_lineage.editor.documents import Snapshot
+from kernel_lineage.editor.links import apply_arguments
+from kernel_lineage.editor.server import EditorServer
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.skills.applicable import Applicable
+from kernel_lineage.skills.conditions.truth import Truth
+
+KIND = "refactor.rewrite.klineage"
+
+
+def register(server: EditorServer) -> None:
+    """Add the feature to the server."""
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        types.CodeActionOptions(code_action_kinds=[KIND], resolve_provider=True),
+    )
+    async def code_actions(params: types.CodeActionParams) -> list[types.CodeAction]:
+        if not _wanted(params.context):
+            return []
+        snapshot = await server.documents.snapshot(params.text_document.uri)
+        if snapshot is None:
+            return []
+        offset = snapshot.text.offset(params.range.start)
+        kernel = snapshot.kernel_at(offset)
+        if kernel is None:
+            return []
+        found = one_per_skill(await server.applicability.at(snapshot, kernel), offset)
+        explicit = _asked_for(params.context) and _shows_disabled(server)
+        return list(_actions(server, snapshot, kernel, found, explicit))
+
+
+def one_per_skill(found: Sequence[Applicable], offset: int) -> tuple[Applicable, ...]:
+    """Each skill once, at the anchor that the cursor is in, or else at its best."""
+    best: dict[str, Applicable] = {}
+    for one in found:
+        known = best.get(one.skill.id)
+        if known is None or (_in(one, offset) and not _in(known, offset)):
+            best[one.skill.id] = one
+    return tuple(best.values())
+
+
+def why_not(server: EditorServer, found: Applicable) -> str | None:
+    """Why a skill cannot be applied here, in one line; None when the gate can be asked."""
+    if not server.settings.trusted:
+        return "this workspace is not trusted, so nothing in it is compiled or run"
+    if found.verdict is Truth.FAILS:
+        return found.reason
+    if found.skill.assist is None and not server.settings.model_name:
+        return "no assist carries this skill over, and no model is set up (klineage.model.name)"
+    return None
+
+
+def _actions(
+    server: EditorServer, snapshot: Snapshot, kernel: Kernel, found: Sequence[Applicable], explicit: bool
+) -> Iterator[types.CodeAction]:
+    # Deterministic before model; applicability has put those that hold first.
+    for one in sorted(found, key=lambda a: a.skill.assist is None):
+        reason = why_not(server, one)
+        if reason is not None and not explicit:
+            continue
+        by = "assist" if one.skill.assist is not None else "model"
+        arguments = apply_arguments(snapshot, kernel, one, by)
+        yield types.CodeAction(
+            title=_title(server, one),
+            kind=KIND,
+            disabled=None if reason is None else types.CodeActionDisabled(reason=reason),
+            command=None
+            if reason is not None
+            else types.Command(title=one.skill.title, command="klineage.apply", arguments=[arguments]),
+            data=arguments,
+        )
+
+
+def _title(server: EditorServer, found: Applicable) -> str:
+    title = found.skill.title
+    if found.skill.assist is None and server.settings.model_name:
+        title += f", written by {server.settings.model_name}"
+    if found.verdict is Truth.UNKNOWN:
+        title += " (guarded: not all conditions are known)"
+    return title
+
+
+def _in(found: Applicable, offset: int) -> bool:
+    return found.anchor.span.start <= offset <= found.anchor.span.end
+
+
+def _wanted(context: types.CodeActionContext) -> bool:
+    """Whether `only`, when it is given, asks for a kind that ours belongs to."""
+    return context.only is None or any(kind == KIND or KIND.startswith(f"{kind}.") for kind in context.only)
+
+
+def _asked_for(context: types.CodeActionContext) -> bool:
+    """Whether a person asked: then what cannot be done is listed too, with the reason."""
+    return bool(context.only) or context.trigger_kind == types.CodeActionTriggerKind.Invoked
+
+
+def _shows_disabled(server: EditorServer) -> bool:
+    document = server.client_capabilities.text_document
+    return bool(document and document.code_action and document.code_action.disabled_support)

@@ -1,0 +1,40 @@
+"""Saves and changes on disk: what was mined, the skills and the workloads are renewed."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from kernel_lineage.editor.server import EditorServer
+
+KNOWLEDGE = "**/.klineage/{skills,workloads}/**"
+
+
+def register(server: EditorServer) -> None:
+    """Add the feature to the server."""
+
+    @server.feature(types.INITIALIZED)
+    async def initialized(params: types.InitializedParams) -> None:
+        del params
+        workspace = server.client_capabilities.workspace
+        watching = workspace.did_change_watched_files if workspace else None
+        if watching and watching.dynamic_registration:
+            options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(KNOWLEDGE)])
+            registration = types.Registration(
+                "klineage-knowledge", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options
+            )
+            await server.client_register_capability_async(types.RegistrationParams([registration]))
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def did_save(params: types.DidSaveTextDocumentParams) -> None:
+        path = server.path_of(params.text_document.uri)
+        if path is None:
+            return
+        if ".klineage" in path.parts:
+            server.applicability.forget()
+        else:
+            server.lineages.touch(path, saved=True)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def did_change(params: types.DidChangeWatchedFilesParams) -> None:
+        if params.changes:
+            server.applicability.forget()

@@ -1,0 +1,106 @@
+"""A kernel in Markdown: what it is, its lineage in three lines, and which skills apply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from kernel_lineage.history.document import LineageDocument, TransitionDocument
+from kernel_lineage.kernels.mechanisms.registry import mechanisms, mechanisms_of
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.skills.applicable import Applicable
+from kernel_lineage.skills.card_text import SIGNS
+
+NEWEST = 3
+"""Transitions in a hover; the page of the lineage has all."""
+_LANGUAGES = {Language.CUDA: "CUDA C++", Language.TRITON: "Triton"}
+
+
+def kernel_text(
+    kernel: Kernel, found: Sequence[Applicable], lineage: LineageDocument | None, state: str
+) -> str:
+    """The card of a kernel. `state` says why there is no lineage, when there is none."""
+    parts = [f"**{kernel.name}** · {_LANGUAGES[kernel.language]} kernel · {_launched(kernel)}"]
+    seen = sorted({site.mechanism for site in mechanisms_of(kernel)})
+    if seen:
+        parts.append("Uses " + ", ".join(_title(mechanism) for mechanism in seen))
+    parts.append("\n".join(_lineage(lineage, state)))
+    parts.append("\n".join(_skills(found)))
+    return "\n\n".join(parts)
+
+
+def lineage_page(lineage: LineageDocument) -> str:
+    """The whole lineage, newest first, as a page of Markdown."""
+    lines = [f"# The lineage of {lineage.kernel}", "", _count(lineage), ""]
+    for transition in reversed(lineage.transitions):
+        lines += [f"## {place(lineage, transition.before)} → {place(lineage, transition.after)}", ""]
+        lines += [f"{transition.kind}, {transition.intent} ({transition.because})", ""]
+        if transition.subject:
+            lines += [f"> {transition.subject}  ", f"> {transition.author}, {transition.date[:10]}", ""]
+        lines += [f"- adds {_title(mechanism)}" for mechanism in transition.mechanisms.added]
+        lines += [f"- removes {_title(mechanism)}" for mechanism in transition.mechanisms.removed]
+        lines += [f"- adds the guard `{guard.expr}`" for guard in transition.guards.added]
+        lines += [f"- risk: {risk.kind.replace('_', ' ')}: {risk.message}" for risk in transition.risk]
+        if transition.compound:
+            lines.append("- several changes at once: what each is worth cannot be told from this step")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def place(lineage: LineageDocument, version_id: str) -> str:
+    """`rmsnorm.cu 1a2b3c4`: where a version is."""
+    version = next((v for v in lineage.versions if v.id == version_id), None)
+    if version is None:
+        return "an unknown version"
+    name = version.symbol if version.symbol != lineage.kernel else PurePosixPath(version.path).name
+    return f"{name} {'working tree' if version.commit is None else version.commit[:7]}"
+
+
+def change(transition: TransitionDocument) -> str:
+    """`optimisation: adds vectorised access`, in one phrase."""
+    parts = [f"adds {_title(m)}" for m in transition.mechanisms.added]
+    parts += [f"removes {_title(m)}" for m in transition.mechanisms.removed]
+    parts += [f"{risk.kind.replace('_', ' ')} reported" for risk in transition.risk]
+    what = transition.intent if transition.intent != "unknown" else transition.kind
+    return f"{what}: {', '.join(parts)}" if parts else f"{what}: {transition.subject}".rstrip(": ")
+
+
+def _launched(kernel: Kernel) -> str:
+    if not kernel.launches:
+        return "no launch in this file"
+    first = kernel.launches[0]
+    by = f" by `{first.launcher}`" if first.launcher else ""
+    more = f" and {len(kernel.launches) - 1} more" if len(kernel.launches) > 1 else ""
+    return f"launched on line {first.span.first_line}{by}{more}"
+
+
+def _lineage(lineage: LineageDocument | None, state: str) -> list[str]:
+    if lineage is None:
+        return [f"**Lineage** {state or 'none: not in the mined history'}"]
+    newest = reversed(lineage.transitions[-NEWEST:])
+    steps = [f"- {place(lineage, transition.after)} · {change(transition)}" for transition in newest]
+    return [f"**Lineage** {_count(lineage)}", "", *steps]
+
+
+def _count(lineage: LineageDocument) -> str:
+    versions, transitions = len(lineage.versions), len(lineage.transitions)
+    return f"{versions} version{'s' * (versions != 1)}, {transitions} transition{'s' * (transitions != 1)}"
+
+
+def _skills(found: Sequence[Applicable]) -> list[str]:
+    best: dict[str, Applicable] = {}
+    for one in found:
+        best.setdefault(one.skill.id, one)
+    if not best:
+        return ["**Skills** none applies here"]
+    return ["**Skills**", "", *(_skill(one) for one in best.values())]
+
+
+def _skill(found: Applicable) -> str:
+    why = f": {found.reason}" if found.reason else ""
+    return f"- {SIGNS[found.verdict]} {found.skill.title} (line {found.anchor.span.first_line}){why}"
+
+
+def _title(mechanism: str) -> str:
+    known = mechanisms().get(mechanism)
+    return known.title.lower() if known is not None else mechanism.replace("_", " ")

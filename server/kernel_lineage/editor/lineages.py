@@ -1,0 +1,162 @@
+"""What mining found in the repositories of the open documents, kept in memory and renewed in the background.
+
+Mining is a process of its own (`klineage mine --json`): it uses every core for a while and must not slow an answer
+down. Until it is done, and when it fails, answers go without lineages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from kernel_lineage.editor.job import Finished, klineage, run
+from kernel_lineage.history.document import LineageDocument, MineDocument
+
+LOOK_AGAIN = 2.0
+"""Seconds between two looks at whether HEAD has moved."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Repository:
+    root: Path
+    git_files: tuple[Path, ...]
+    """They change when HEAD does: by a commit, a checkout, a reset, a pull."""
+    seen: tuple[tuple[int, int] | None, ...] = ()
+    looked: float = 0.0
+    lineages: dict[tuple[str, str], LineageDocument] | None = None
+    """By path (relative, with slashes) and name of the kernel; None until mining is done."""
+    mining: asyncio.Task[None] | None = None
+    again: bool = False
+    problem: str | None = None
+
+
+@dataclass
+class Lineages:
+    """The lineages of the kernels in the repositories that documents are open in."""
+
+    report: Callable[[str, str], None]
+    """Takes `ready`, `mining` or `problem`, and a message for people."""
+    enabled: bool = True
+    _repositories: dict[Path, _Repository] = field(default_factory=dict)
+    _roots: dict[Path, Path | None] = field(default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def of(self, path: Path, symbol: str) -> LineageDocument | None:
+        """The lineage of a kernel in a file, as far as it is known now. Never waits."""
+        repository = self._repository_of(path)
+        if repository is None or repository.lineages is None:
+            return None
+        return repository.lineages.get((path.resolve().relative_to(repository.root).as_posix(), symbol))
+
+    def state(self, path: Path) -> str:
+        """Why there may be no lineage, in a few words; "" when mining is done."""
+        if not self.enabled:
+            return "not mined: this workspace is not trusted"
+        folder = path.resolve().parent
+        if folder in self._roots and self._roots[folder] is None:
+            return "not in a git repository"
+        repository = self._repository_of(path)
+        if repository is None or (repository.lineages is None and repository.problem is None):
+            return "being mined"
+        return repository.problem or ""
+
+    def touch(self, path: Path, saved: bool = False) -> None:
+        """Renew in the background what is out of date: after a save, and when HEAD has moved."""
+        if self.enabled:
+            task = asyncio.get_running_loop().create_task(self._touch(path.resolve().parent, saved))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _touch(self, folder: Path, saved: bool) -> None:
+        if folder not in self._roots:
+            await self._find(folder)
+        root = self._roots.get(folder)
+        repository = None if root is None else self._repositories.get(root)
+        if repository is None:
+            return
+        now = time.monotonic()
+        if not saved and now - repository.looked < LOOK_AGAIN:
+            return
+        repository.looked = now
+        seen = tuple(_stamp(path) for path in repository.git_files)
+        if not saved and seen == repository.seen:
+            return
+        repository.seen = seen
+        if repository.mining is not None and not repository.mining.done():
+            repository.again = True
+            return
+        repository.mining = asyncio.get_running_loop().create_task(self._mine(repository))
+
+    async def _find(self, folder: Path) -> None:
+        self._roots[folder] = None
+        arguments = ["rev-parse", "--path-format=absolute", "--show-toplevel"]
+        lines = await _git(folder, *arguments, "--git-path", "HEAD", "--git-path", "logs/HEAD")
+        if len(lines) != 3:
+            return
+        root = Path(lines[0]).resolve()
+        self._roots[folder] = root
+        self._repositories.setdefault(root, _Repository(root, (Path(lines[1]), Path(lines[2]))))
+
+    async def _mine(self, repository: _Repository) -> None:
+        while True:
+            repository.again = False
+            self.report("mining", f"mining {repository.root.name}")
+            started = time.monotonic()
+            finished = await run(klineage("mine", str(repository.root), "--json"), folder=repository.root)
+            try:
+                mined = await asyncio.to_thread(MineDocument.model_validate_json, finished.stdout)
+                repository.lineages = _by_place(mined)
+                repository.problem = None
+                count = len(mined.lineages)
+                log.info("%s: %d lineages in %.1f s", repository.root, count, time.monotonic() - started)
+                self.report("ready", f"{count} lineages in {repository.root.name}")
+            except ValidationError:
+                repository.problem = f"not mined: {_why(finished)}"
+                log.warning("%s: %s", repository.root, repository.problem)
+                self.report("problem", f"{repository.root.name} was {repository.problem}")
+            if not repository.again:
+                return
+
+    def _repository_of(self, path: Path) -> _Repository | None:
+        root = self._roots.get(path.resolve().parent)
+        return None if root is None else self._repositories.get(root)
+
+
+def _by_place(mined: MineDocument) -> dict[tuple[str, str], LineageDocument]:
+    return {(v.path, v.symbol): lineage for lineage in mined.lineages for v in lineage.versions}
+
+
+async def _git(folder: Path, *arguments: str) -> list[str]:
+    """The lines that a git command prints; none when it fails or there is no git."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            "git", "-C", str(folder), *arguments, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
+        )
+    except OSError as error:
+        log.warning("git cannot be started: %s", error)
+        return []
+    stdout, _ = await process.communicate()
+    return stdout.decode("utf-8", "surrogateescape").splitlines() if process.returncode == 0 else []
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def _why(finished: Finished) -> str:
+    return (
+        finished.last_lines[-1] if finished.last_lines else f"klineage mine ended with code {finished.code}"
+    )

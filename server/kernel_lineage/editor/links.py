@@ -1,0 +1,43 @@
+"""Links in a hover card that run a command, for editors that follow them.
+
+The extension follows links to these commands only, so a skill's own text, which a workspace may bring along, can reach
+no others; and `klineage.apply` changes nothing without an accepted verdict.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+from kernel_lineage.editor.documents import Snapshot
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.skills.applicable import Applicable
+from kernel_lineage.skills.conditions.truth import Truth
+
+
+def apply_arguments(
+    snapshot: Snapshot, kernel: Kernel, found: Applicable, by: str = "assist"
+) -> dict[str, Any]:
+    """The argument of `klineage.apply`."""
+    title = f"{found.skill.title} in {kernel.name}"
+    return {"uri": snapshot.uri, "kernel": kernel.name, "skill": found.skill.id, "title": title, "by": by}
+
+
+def links(
+    apply: tuple[Snapshot, Kernel, Applicable] | None = None, lineage: tuple[Snapshot, Kernel] | None = None
+) -> str:
+    """`Apply through the gate · Lineage`, as far as each can be done here."""
+    shown: list[str] = []
+    if apply is not None and apply[2].skill.assist is not None and apply[2].verdict is not Truth.FAILS:
+        shown.append(_link("Apply through the gate", "klineage.apply", apply_arguments(*apply)))
+    if lineage is not None:
+        snapshot, kernel = lineage
+        position = snapshot.text.position(kernel.name_span.start)
+        place = {"uri": snapshot.uri, "line": position.line, "character": position.character}
+        shown.append(_link("Lineage", "klineage.showLineage", place))
+    return " · ".join(shown)
+
+
+def _link(label: str, command: str, argument: dict[str, Any]) -> str:
+    return f"[{label}](command:{command}?{quote(json.dumps([argument]))})"

@@ -1,0 +1,104 @@
+"""What a person sees of a job while it runs: its stage, how long it has run, and a way to stop it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any, TypeVar
+
+from lsprotocol import types
+from pydantic import ValidationError
+from pygls.lsp.server import LanguageServer
+
+from kernel_lineage.rewrite.document import Progress
+
+TICK = 1.0
+"""Seconds between two reports of the elapsed time."""
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+class JobProgress:
+    """Work-done progress of one job: under the editor's token, or one of ours if the editor can show it."""
+
+    def __init__(self, server: LanguageServer, token: types.ProgressToken | None, title: str) -> None:
+        self._server = server
+        self._token = token
+        self._title = title
+        self._stage = "starting"
+        self._started = time.monotonic()
+        self._ticking: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> JobProgress:
+        if self._token is None and _shows_progress(self._server):
+            token = f"klineage-{uuid.uuid4().hex}"
+            await self._server.work_done_progress.create_async(token)
+            self._token = token
+        if self._token is not None:
+            begin = types.WorkDoneProgressBegin(self._title, cancellable=True, message=self._stage)
+            self._server.work_done_progress.begin(self._token, begin)
+            self._ticking = asyncio.create_task(self._tick())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._ticking is not None and self._token is not None:
+            self._ticking.cancel()
+            self._server.work_done_progress.end(self._token, types.WorkDoneProgressEnd())
+            self._server.work_done_progress.tokens.pop(self._token, None)
+
+    def stage(self, stage: str) -> None:
+        """Say what the job does now."""
+        self._stage = stage
+        self._report()
+
+    def line(self, line: str) -> None:
+        """Take a line of the command's stderr: its progress, or something for the log."""
+        try:
+            progress = Progress.model_validate_json(line)
+        except ValidationError:
+            log.info("%s: %s", self._title, line)
+            return
+        self.stage(f"{progress.stage}: {progress.message}" if progress.message else progress.stage)
+
+    async def unless_cancelled(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """What the work gives; None when the person cancelled the progress, and the work with it."""
+        task = asyncio.ensure_future(work)
+        token = None if self._token is None else self._server.work_done_progress.tokens.get(self._token)
+        loop = asyncio.get_running_loop()
+        if token is not None:
+            token.add_done_callback(lambda _: loop.call_soon_threadsafe(task.cancel))
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if token is not None and token.cancelled() and not _being_cancelled():
+                return None
+            task.cancel()
+            raise
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK)
+            self._report()
+
+    def _report(self) -> None:
+        if self._token is not None:
+            message = f"{self._stage} · {time.monotonic() - self._started:.0f} s"
+            self._server.work_done_progress.report(self._token, types.WorkDoneProgressReport(message=message))
+
+
+def _being_cancelled() -> bool:
+    """Whether the request itself, not only the work that it waits for, was cancelled."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _shows_progress(server: LanguageServer) -> bool:
+    window = server.client_capabilities.window
+    return bool(window and window.work_done_progress)

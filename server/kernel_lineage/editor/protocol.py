@@ -1,0 +1,52 @@
+"""pygls's protocol with our own documents, and commands that can be cancelled and report progress.
+
+pygls keeps documents as strings whose lines end at form feeds too, and runs commands in a way that neither passes the
+editor's progress token on nor cancels the coroutine; both are replaced here, the rest is pygls's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+from pygls.protocol import LanguageServerProtocol, lsp_method
+
+if TYPE_CHECKING:
+    from kernel_lineage.editor.server import EditorServer
+
+Command: TypeAlias = Callable[["EditorServer", types.ExecuteCommandParams], Awaitable[Any]]
+
+
+class EditorProtocol(LanguageServerProtocol):
+    """Documents go to `EditorServer.documents`, commands are coroutines over the whole request."""
+
+    _server: EditorServer
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        """A document was opened: from now on its text is the editor's, not the disk's."""
+        self._server.documents.open(params.text_document)
+        self._server.opened(params.text_document.uri)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        """A document was edited."""
+        self._server.documents.change(params.text_document, params.content_changes)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        """A document was closed."""
+        self._server.documents.close(params.text_document.uri)
+
+    @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
+    async def lsp_workspace__execute_command(  # type: ignore[override]  # a coroutine, as for any other handler
+        self, params: types.ExecuteCommandParams
+    ) -> Any:
+        """Run one of our commands; cancelling the request cancels the coroutine."""
+        command: Callable[[types.ExecuteCommandParams], Awaitable[Any]] | None
+        command = self.fm.commands.get(params.command)
+        if command is None:
+            raise JsonRpcInvalidParams.of(ValueError(f"there is no command {params.command}"))
+        return await command(params)

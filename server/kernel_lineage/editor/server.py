@@ -1,0 +1,73 @@
+"""The language server: what the features share. It answers; compiling, running and mining are other processes.
+
+Each module of `features` adds one feature of the protocol by its `register(server)`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import logging
+import pkgutil
+from pathlib import Path
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from kernel_lineage.editor import features
+from kernel_lineage.editor.applicability import Applicability
+from kernel_lineage.editor.documents import Documents
+from kernel_lineage.editor.lineages import Lineages
+from kernel_lineage.editor.protocol import EditorProtocol
+from kernel_lineage.editor.settings import Key, Settings
+
+log = logging.getLogger(__name__)
+
+
+class EditorServer(LanguageServer):
+    """One server for one editor."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "klineage",
+            importlib.metadata.version("kernel-lineage"),
+            protocol_cls=EditorProtocol,
+            text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+            max_workers=2,
+        )
+        self.settings = Settings()
+        self.key = Key.take()
+        self.documents = Documents()
+        self.applicability = Applicability(self.documents.thread)
+        self.lineages = Lineages(self.report_status)
+        for module in sorted(m.name for m in pkgutil.iter_modules(features.__path__)):
+            importlib.import_module(f"{features.__name__}.{module}").register(self)
+
+    def configure(self, options: object) -> None:
+        """Take over what the editor said at the start."""
+        self.settings, problem = Settings.read(options)
+        if problem is not None:
+            log.warning("initializationOptions: %s", problem)
+        self.lineages.enabled = self.settings.trusted
+        self.applicability.device = self.settings.device
+        self.documents.encoding = types.PositionEncodingKind(self.workspace.position_encoding)
+
+    def report_status(self, state: str, message: str) -> None:
+        """Tell an editor that listens (`klineage/status`) how the background work is going."""
+        self.protocol.notify("klineage/status", {"state": state, "message": message})
+
+    def report_server_error(self, error: Exception, source: object) -> None:
+        """Errors are for the log: an editor shows what concerns a person by itself."""
+        log.error("%s: %s", getattr(source, "__name__", source), error)
+
+    def opened(self, uri: str) -> None:
+        """A document was opened: its repository is mined in the background."""
+        path = self.path_of(uri)
+        if path is not None and self.documents.current(uri) is not None:
+            self.lineages.touch(path)
+
+    def path_of(self, uri: str) -> Path | None:
+        """Where a document lies; None for one that is not a file."""
+        path = to_fs_path(uri) if uri.startswith("file:") else None
+        return None if path is None else Path(path)
