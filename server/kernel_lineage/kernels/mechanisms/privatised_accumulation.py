@@ -18,7 +18,7 @@ from kernel_lineage.kernels.triton_syntax import TritonUnit, dotted, triton_synt
 ID = "privatised_accumulation"
 
 
-def _one_thread_only(unit: Unit, node: Node) -> bool:
+def one_thread_only(unit: Unit, node: Node) -> bool:
     """Whether a node is under `if (threadIdx.x == 0)`, or what stands for it."""
     for statement in unit.of("if_statement"):
         if not contains(statement, node):
@@ -46,16 +46,11 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
     for call, root, space in atomic_calls(unit):
         if space == "shared":
             yield seen(ID, call.node, f"the block gathers in {root}")
-        elif space == "global" and _one_thread_only(unit, call.node):
+        elif space == "global" and one_thread_only(unit, call.node):
             yield seen(ID, call.node, f"one update of {root} per block or warp")
     for access in indexing(unit).accesses:
         owned = access.space == "global" and access.writes and not access.reads and len(access.index) == 1
-        if (
-            owned
-            and access.index.get("block") == 1
-            and _one_thread_only(unit, access.node)
-            and _gathers(unit)
-        ):
+        if owned and access.index.get("block") == 1 and one_thread_only(unit, access.node) and _gathers(unit):
             yield seen(ID, access.node, f"{access.root} holds one partial result per block")
 
 

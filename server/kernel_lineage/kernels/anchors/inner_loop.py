@@ -1,0 +1,84 @@
+"""An innermost loop of few rounds, or of known length, that is not asked to be unrolled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.anchors.matching import matched
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.cuda_syntax import Unit, contains, cuda_syntax, integer_of, text_of
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
+from kernel_lineage.kernels.source import Kernel
+
+ID = "inner_loop"
+
+
+def _find_in(unit: Unit) -> Iterator[Anchor]:
+    pragmas = [node for directive, node in unit.directives if directive.startswith("unroll")]
+    constants = {p.name for p in unit.kernel.template_parameters if p.type is not None}
+    for loop in unit.loops:
+        inner = any(other.node != loop.node and contains(loop.node, other.node) for other in unit.loops)
+        if inner or loop.node.type != "for_statement" or not loop.counter or loop.halves:
+            continue
+        before = loop.node.prev_named_sibling
+        while before is not None and before.type == "comment":
+            before = before.prev_named_sibling
+        if before is not None and any(pragma == before for pragma in pragmas):
+            continue
+        bound = text_of(loop.bound)
+        constant = (
+            integer_of(loop.bound) is not None or bound in constants or bound.isupper() or "::size" in bound
+        )
+        nested = bool(unit.loops_around(loop.node))
+        if bound and loop.step == "1" and (constant or nested):
+            said = "of known length" if constant else "within another"
+            yield matched(
+                ID, loop.node, f"the loop over {loop.counter}, {said}", {"index": loop.counter, "n": bound}
+            )
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    syntax = cuda_syntax(kernel)
+    if syntax is not None:
+        yield from _find_in(syntax.entry)
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="Inner loop that is not unrolled",
+    names={"index": "the loop's counter", "n": "its bound"},
+    find=_find,
+    languages=CUDA_ONLY,
+    present=(
+        cuda("""
+            __global__ void four(float* out, const float* inp) {
+                for (int k = 0; k < 4; k++) { out[k * 32 + threadIdx.x] = inp[k * 32 + threadIdx.x]; }
+            }
+            """),
+        cuda("""
+            template <int TILE>
+            __global__ void product(float* out, const float* a, const float* b, int n) {
+                float s = 0.0f;
+                for (int t = 0; t < n; t += TILE) {
+                    for (int k = 0; k < TILE; k++) { s += a[t + k] * b[(t + k) * n + threadIdx.x]; }
+                }
+                out[threadIdx.x] = s;
+            }
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void four(float* out, const float* inp) {
+                #pragma unroll
+                for (int k = 0; k < 4; k++) { out[k * 32 + threadIdx.x] = inp[k * 32 + threadIdx.x]; }
+            }
+            """),
+        cuda("""
+            __global__ void total(float* out, const float* inp, int n) {
+                float s = 0.0f;
+                for (int i = threadIdx.x; i < n; i += blockDim.x) { s += inp[i]; }
+                out[threadIdx.x] = s;
+            }
+            """),
+    ),
+)

@@ -1,0 +1,76 @@
+"""A kernel whose block size the file tells, or whose bounds the compiler is not told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
+from kernel_lineage.kernels.source import Kernel, Launch
+
+ID = "launch_configuration"
+
+
+def constant_block(launch: Launch) -> str:
+    """The block size as a product of numbers (`256`, `16 * 16`), "" when the launcher is given it."""
+    parts = []
+    for part in launch.block:
+        written = launch.definitions.get(part, part).strip()
+        if not written.isdigit() and not (written.isupper() and written.isidentifier()):
+            return ""
+        if written != "1" or not parts:
+            parts.append(written)
+    return " * ".join(parts)
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    bounded = "launch_bounds" in kernel.attributes
+    for launch in kernel.launches:
+        block = constant_block(launch)
+        if block or not bounded:
+            size = block or " * ".join(launch.block)
+            said = "" if bounded else ", without launch bounds"
+            detail = f"{kernel.name} is launched with {size or 'an unknown number of'} threads{said}"
+            names = {"block": size, "grid": ", ".join(launch.grid)}
+            yield Anchor(ID, kernel.name_span, detail, {name: text for name, text in names.items() if text})
+            return
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="Launch configuration",
+    names={
+        "block": "the threads of a block, as written at the launch",
+        "grid": "the blocks, as written there",
+    },
+    find=_find,
+    languages=CUDA_ONLY,
+    present=(
+        cuda("""
+            __global__ void fill(float* out, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) { out[i] = 1.0f; }
+            }
+            void run(float* out, int n) {
+                const int block_size = 256;
+                fill<<<(n + 255) / 256, block_size>>>(out, n);
+            }
+            """),
+        cuda("""
+            __global__ void fill(float* out) { out[threadIdx.y * 16 + threadIdx.x] = 1.0f; }
+            void run(float* out, int block) { fill<<<1, dim3(block, block)>>>(out); }
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void fill(float* out, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;  // fill<<<1, 256>>>(out, n)
+                if (i < n) { out[i] = 1.0f; }
+            }
+            """),
+        cuda("""
+            __global__ void __launch_bounds__(1024) fill(float* out) { out[threadIdx.x] = 1.0f; }
+            void run(float* out, int block) { fill<<<1, block>>>(out); }
+            """),
+    ),
+)

@@ -1,0 +1,87 @@
+"""The same global element read more than once by a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.anchors.matching import matched
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.cuda_indexing import Access, indexing
+from kernel_lineage.kernels.cuda_mapping import innermost_loop
+from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax, text_of
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
+from kernel_lineage.kernels.source import Kernel
+
+ID = "repeated_global_read"
+
+
+def _walk(unit: Unit, access: Access) -> tuple[object, ...]:
+    """What tells one walk over an array from another: the index apart from loops, and the loop's start, step, bound."""
+    fixed = tuple(sorted((a, str(c)) for a, c in access.index.items() if not a.startswith("loop@")))
+    loop = innermost_loop(unit, access)
+    if loop is None:
+        return (access.root, fixed, text_of(access.node))
+    return (access.root, fixed, text_of(loop.start), loop.step, text_of(loop.bound))
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    syntax = cuda_syntax(kernel)
+    if syntax is None:
+        return
+    unit = syntax.entry
+    seen: dict[tuple[object, ...], Access] = {}
+    found: set[str] = set()
+    for access in indexing(unit).accesses:
+        if access.space != "global" or not access.reads or access.writes or not access.index:
+            continue
+        first = seen.setdefault(_walk(unit, access), access)
+        if first is access or access.root in found:
+            continue
+        before, here = innermost_loop(unit, first), innermost_loop(unit, access)
+        again = before is not None and here is not None and before.node != here.node
+        twice = before is None and here is None and text_of(first.node) == text_of(access.node)
+        same_round = before is not None and here is not None and before.node == here.node
+        if again or twice or (same_round and text_of(first.node) == text_of(access.node)):
+            found.add(access.root)
+            names = {"x": access.root, "C": text_of(here.bound) if here is not None else ""}
+            said = "in a second pass" if again else "twice"
+            yield matched(ID, access.node, f"{access.root} is read {said}", names)
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="Repeated read of global memory",
+    names={"x": "the pointer that is read", "C": "the length of the row, when a whole row is read again"},
+    find=_find,
+    languages=CUDA_ONLY,
+    present=(
+        cuda("""
+            __global__ void centre(float* out, const float* inp, int C) {
+                const float* x = inp + blockIdx.x * C;
+                float s = 0.0f;
+                for (int i = threadIdx.x; i < C; i += blockDim.x) { s += x[i]; }
+                for (int i = threadIdx.x; i < C; i += blockDim.x) { out[blockIdx.x * C + i] = x[i] - s; }
+            }
+            """),
+        cuda("""
+            __global__ void cube(float* out, const float* inp, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) { out[i] = inp[i] * inp[i] * inp[i]; }
+            }
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void cube(float* out, const float* inp, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) { float x = inp[i]; out[i] = x * x * x; }
+            }
+            """),
+        cuda("""
+            __global__ void difference(float* out, const float* inp, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i + 1 < n) { out[i] = inp[i + 1] - inp[i]; }
+            }
+            """),
+    ),
+)

@@ -1,0 +1,90 @@
+"""One thread walks along a whole row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.anchors.matching import matched
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop, is_row_pitch, stride_of
+from kernel_lineage.kernels.cuda_syntax import cuda_syntax, integer_of, text_of
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
+from kernel_lineage.kernels.source import Kernel
+
+ID = "row_per_thread"
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    syntax = cuda_syntax(kernel)
+    if syntax is None:
+        return
+    unit = syntax.entry
+    for access in indexing(unit).accesses:
+        if access.space != "global" or not is_row_pitch(access.index.get("x", 0)):
+            continue
+        loop = innermost_loop(unit, access)
+        if loop is None or stride_of(unit, loop) is not Stride.ONE or integer_of(loop.bound) is not None:
+            continue
+        guard = guard_of(unit, loop.node)
+        names = {
+            "x": access.root,
+            "C": text_of(loop.bound),
+            "index": loop.counter,
+            "N": text_of(guard.bound) if guard is not None else "",
+            "row": text_of(guard.index) if guard is not None else "",
+        }
+        yield matched(ID, loop.node, f"each thread walks its row of {access.root} up to {names['C']}", names)
+        return
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="Row per thread",
+    names={
+        "x": "the pointer that is walked along",
+        "C": "the length of a row",
+        "N": "the number of rows",
+        "row": "the thread's row",
+        "index": "the counter along the row",
+    },
+    find=_find,
+    languages=CUDA_ONLY,
+    present=(
+        cuda("""
+            __global__ void total(float* out, const float* inp, int N, int C) {
+                int row = blockIdx.x * blockDim.x + threadIdx.x;
+                if (row < N) {
+                    float s = 0.0f;
+                    for (int i = 0; i < C; i++) { s += inp[row * C + i]; }
+                    out[row] = s;
+                }
+            }
+            """),
+        cuda("""
+            __global__ void total(float* out, const float* inp, int N, int C) {
+                int row = blockIdx.x * blockDim.x + threadIdx.x;
+                if (row >= N) { return; }
+                const float* x = inp + row * C;
+                float s = 0.0f;
+                for (int i = 0; i < C; ++i) { s += x[i]; }
+                out[row] = s;
+            }
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void total(float* out, const float* inp, int C) {
+                float s = 0.0f;
+                for (int i = threadIdx.x; i < C; i += blockDim.x) { s += inp[blockIdx.x * C + i]; }
+                out[blockIdx.x * blockDim.x + threadIdx.x] = s;
+            }
+            """),
+        cuda("""
+            __global__ void four(float* out, const float* inp) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                for (int k = 0; k < 4; k++) { out[i * 4 + k] = inp[i * 4 + k]; }
+            }
+            """),
+    ),
+)

@@ -1,0 +1,98 @@
+"""Exact functions and divisions where a fast path exists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.anchors.matching import matched
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.cuda_syntax import Unit, bare, cuda_syntax, integer_of, operator_of, text_of
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
+from kernel_lineage.kernels.source import Kernel
+
+ID = "slow_math"
+
+_FAST = {
+    "expf": "__expf", "logf": "__logf", "log2f": "__log2f", "sinf": "__sinf", "cosf": "__cosf", "powf": "__powf",
+    "exp": "__expf", "log": "__logf", "tanhf": "tanh.approx.f32",
+}  # fmt: skip
+
+
+def _find_in(unit: Unit) -> Iterator[Anchor]:
+    for call in unit.calls:
+        fast = _FAST.get(call.name)
+        if fast is not None and call.arguments and not call.receiver:
+            names = {"function": call.name, "fast": fast, "x": text_of(call.arguments[0])}
+            yield matched(ID, call.node, f"{call.name}, where {fast} is faster and less exact", names)
+    for node in unit.of("binary_expression"):
+        if operator_of(node) != "/":
+            continue
+        right = bare(node.child_by_field_name("right"))
+        if right is None or integer_of(right) is not None or right.type == "number_literal":
+            continue
+        function = text_of(right.child_by_field_name("function")) if right.type == "call_expression" else ""
+        if function in ("sqrtf", "sqrt"):
+            names = {
+                "function": f"1 / {function}",
+                "fast": "rsqrtf",
+                "x": text_of(right.named_children[-1])[1:-1],
+            }
+            yield matched(ID, node, f"a division by {function}, where rsqrtf is one instruction", names)
+        elif unit.loops_around(node) and _is_float(unit, right):
+            names = {"function": "/", "fast": "__fdividef", "x": text_of(right)}
+            yield matched(ID, node, f"a division by {text_of(right)} in every round", names)
+
+
+def _is_float(unit: Unit, node: Node) -> bool:
+    name = text_of(node) if node.type == "identifier" else ""
+    known = [v.type for v in unit.variables if v.name == name and not v.pointer]
+    known += [p.type.strip() for p in unit.kernel.parameters if p.name == name]
+    return any(kind.replace("const", "").strip() == "float" for kind in known)
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    syntax = cuda_syntax(kernel)
+    if syntax is not None:
+        yield from _find_in(syntax.entry)
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="Exact math with a fast path",
+    names={
+        "function": "what is called, or `/`",
+        "fast": "the fast path",
+        "x": "the argument, or the divisor",
+    },
+    find=_find,
+    languages=CUDA_ONLY,
+    present=(
+        cuda("""
+            __global__ void soft(float* out, const float* inp, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) { out[i] = expf(inp[i]); }
+            }
+            """),
+        cuda("""
+            __global__ void norm(float* out, const float* inp, float var, int n) {
+                float s = 1.0f / sqrtf(var + 1e-5f), total = var;
+                for (int i = threadIdx.x; i < n; i += 32) { out[i] = inp[i] * s / total; }
+            }
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void soft(float* out, const float* inp, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;  // expf(inp[i]) is slower
+                if (i < n) { out[i] = __expf(inp[i]) / 2.0f; }
+            }
+            """),
+        cuda("""
+            __global__ void rows(float* out, const float* inp, int n, int C) {
+                for (int i = threadIdx.x; i < n; i += blockDim.x) { out[i / C] = inp[i]; }
+            }
+            """),
+    ),
+)

@@ -1,0 +1,79 @@
+"""A Triton launch that leaves its options to the defaults, or fixes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
+from kernel_lineage.kernels.mechanisms.warps_and_stages import OPTIONS
+from kernel_lineage.kernels.source import Kernel
+
+ID = "triton_launch_options"
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    if "autotune" in kernel.attributes:
+        return
+    for launch in kernel.launches:
+        given = {name: launch.options[name] for name in OPTIONS if name in launch.options}
+        missing = [name for name in OPTIONS if name not in given]
+        fixed = [f"{name} = {value}" for name, value in given.items() if value.isdigit()]
+        if missing or fixed:
+            said = [*(f"no {name}" for name in missing), *fixed]
+            yield Anchor(
+                ID,
+                launch.span,
+                f"{kernel.name} is launched with {', '.join(said)}",
+                {"kernel": kernel.name, **given},
+            )
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="Triton launch options",
+    names={
+        "kernel": "the kernel that is launched",
+        "num_warps": "its warps, as written",
+        "num_stages": "its pipeline stages, as written",
+    },
+    find=_find,
+    languages=TRITON_ONLY,
+    present=(
+        triton("""
+            @triton.jit
+            def fill(Y, BLOCK: tl.constexpr):
+                tl.store(Y + tl.arange(0, BLOCK), 1.0)
+
+            def run(y):
+                fill[(1,)](y, BLOCK=4096)
+            """),
+        triton("""
+            @triton.jit
+            def fill(Y, BLOCK: tl.constexpr):
+                tl.store(Y + tl.arange(0, BLOCK), 1.0)
+
+            def run(y):
+                fill[(1,)](y, BLOCK=4096, num_warps=4, num_stages=2)
+            """),
+    ),
+    absent=(
+        triton("""
+            @triton.autotune(configs=[triton.Config({"BLOCK": 128}, num_warps=4)], key=["n"])
+            @triton.jit
+            def fill(Y, n, BLOCK: tl.constexpr):
+                tl.store(Y + tl.arange(0, BLOCK), 1.0)
+
+            def run(y):
+                fill[(1,)](y, 8)
+            """),
+        triton("""
+            @triton.jit
+            def fill(Y, BLOCK: tl.constexpr):
+                tl.store(Y + tl.arange(0, BLOCK), 1.0)
+
+            def run(y, warps, stages):
+                fill[(1,)](y, BLOCK=4096, num_warps=warps, num_stages=stages)
+            """),
+    ),
+)

@@ -1,0 +1,185 @@
+"""A row walked once for one statistic and again for the next, where one pass could do."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.anchors.matching import matched, matched_in
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_mapping import innermost_loop
+from kernel_lineage.kernels.cuda_syntax import Loop, Unit, bare, contains, cuda_syntax, operator_of, text_of
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_syntax import TritonUnit, dotted, pointer_of, triton_syntax
+
+ID = "two_pass_reduction"
+
+_MAXIMA = ("fmaxf", "max", "fmax", "maximum")
+
+
+def _statistic(unit: Unit, loop: Loop) -> str:
+    """What a loop gathers of a row: `max`, `sum`, or "" when it gathers nothing."""
+    if loop.body is None:
+        return ""
+    for node in unit.of("assignment_expression"):
+        left, right = bare(node.child_by_field_name("left")), bare(node.child_by_field_name("right"))
+        if left is None or right is None or not contains(loop.body, node) or left.type != "identifier":
+            continue
+        if operator_of(node) == "+=":
+            return "sum"
+        if operator_of(node) == "=" and (_is_maximum(right) or _under_comparison(unit, loop.body, node)):
+            return "max"
+    return ""
+
+
+def _is_maximum(value: Node) -> bool:
+    return value.type == "call_expression" and text_of(value.child_by_field_name("function")) in _MAXIMA
+
+
+def _under_comparison(unit: Unit, body: Node, node: Node) -> bool:
+    """`if (x > best) { best = x; }`."""
+    name = text_of(node.child_by_field_name("left"))
+    for statement in unit.of("if_statement"):
+        if contains(body, statement) and contains(statement, node):
+            clause = statement.child_by_field_name("condition")
+            test = bare(clause.child_by_field_name("value")) if clause is not None else None
+            if test is not None and operator_of(test) in ("<", ">", "<=", ">="):
+                return name in (
+                    text_of(test.child_by_field_name("left")),
+                    text_of(test.child_by_field_name("right")),
+                )
+    return False
+
+
+def _find_cuda(unit: Unit) -> Iterator[Anchor]:
+    gathered: dict[str, tuple[str, Loop]] = {}
+    for access in indexing(unit).accesses:
+        loop = innermost_loop(unit, access) if access.space == "global" and access.reads else None
+        if loop is None:
+            continue
+        statistic = _statistic(unit, loop)
+        if not statistic:
+            continue
+        before = gathered.setdefault(access.root, (statistic, loop))
+        if before[1].node.end_byte <= loop.node.start_byte:
+            names = {"x": access.root, "C": text_of(loop.bound), "first": before[0], "second": statistic}
+            yield matched(ID, loop.node, f"{access.root} is walked for its {before[0]}, then again", names)
+            return
+
+
+def _find_triton(unit: TritonUnit) -> Iterator[Anchor]:
+    gathered: dict[str, tuple[str, ast.For | ast.While]] = {}
+    for call in unit.loads():
+        loops = unit.loops_around(call.node)
+        pointer = pointer_of(unit.form(call.node.args[0]))
+        if not loops or not pointer:
+            continue
+        loop = loops[-1]
+        statistic = _triton_statistic(loop)
+        if not statistic:
+            continue
+        before = gathered.setdefault(pointer, (statistic, loop))
+        if (before[1].end_lineno or 0) < loop.lineno:
+            names = {"x": pointer, "first": before[0], "second": statistic}
+            yield matched_in(ID, unit, loop, f"{pointer} is walked for its {before[0]}, then again", names)
+            return
+
+
+def _triton_statistic(loop: ast.For | ast.While) -> str:
+    carried = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for node in ast.walk(loop):
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+            return "sum"
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Call)
+            and isinstance(node.targets[0], ast.Name)
+        ):
+            inside = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+            maximum = dotted(node.value.func).rpartition(".")[2] == "maximum"
+            if maximum and node.targets[0].id in inside & carried:
+                return "max"
+    return ""
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    syntax = cuda_syntax(kernel)
+    if syntax is not None:
+        yield from _find_cuda(syntax.entry)
+    python = triton_syntax(kernel)
+    if python is not None:
+        yield from _find_triton(python.entry)
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="Reduction in two passes",
+    names={
+        "x": "the pointer that is read twice",
+        "C": "the length of the row",
+        "first": "what the first pass gathers: max or sum",
+        "second": "what the second pass gathers",
+    },
+    find=_find,
+    languages=BOTH,
+    present=(
+        cuda("""
+            __global__ void normaliser(float* out, const float* inp, int C) {
+                const float* x = inp + blockIdx.x * C;
+                float top = -INFINITY, sum = 0.0f;
+                for (int i = 0; i < C; i++) { top = fmaxf(top, x[i]); }
+                for (int i = 0; i < C; i++) { sum += expf(x[i] - top); }
+                out[blockIdx.x] = sum;
+            }
+            """),
+        cuda("""
+            __global__ void variance(float* out, const float* inp, int C) {
+                float m = 0.0f, v = 0.0f;
+                for (int i = threadIdx.x; i < C; i += 32) { m += inp[i]; }
+                for (int i = threadIdx.x; i < C; i += 32) { float d = inp[i] - m / C; v += d * d; }
+                out[threadIdx.x] = v;
+            }
+            """),
+        triton("""
+            @triton.jit
+            def normaliser(X, Y, n, BLOCK: tl.constexpr):
+                m = -float("inf")
+                d = 0.0
+                for start in range(0, n, BLOCK):
+                    m = tl.maximum(m, tl.max(tl.load(X + start + tl.arange(0, BLOCK)), 0))
+                for start in range(0, n, BLOCK):
+                    d += tl.sum(tl.exp(tl.load(X + start + tl.arange(0, BLOCK)) - m), 0)
+                tl.store(Y, d)
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void centre(float* out, const float* inp, int C) {
+                float m = 0.0f;
+                for (int i = 0; i < C; i++) { m += inp[i]; }
+                for (int i = 0; i < C; i++) { out[i] = inp[i] - m / C; }
+            }
+            """),
+        cuda("""
+            __global__ void pair(float* out, const float* a, const float* b, int C) {
+                float s = 0.0f, t = 0.0f;
+                for (int i = 0; i < C; i++) { s += a[i]; }
+                for (int i = 0; i < C; i++) { t += b[i]; }
+                out[threadIdx.x] = s * t;
+            }
+            """),
+        triton("""
+            @triton.jit
+            def centre(X, Y, n, BLOCK: tl.constexpr):
+                s = 0.0
+                for start in range(0, n, BLOCK):
+                    s += tl.sum(tl.load(X + start + tl.arange(0, BLOCK)), 0)
+                for start in range(0, n, BLOCK):
+                    tl.store(Y + start + tl.arange(0, BLOCK), tl.load(X + start + tl.arange(0, BLOCK)) - s / n)
+            """),
+    ),
+)

@@ -1,0 +1,116 @@
+"""An index with a product that is worked out in every round of a loop, though the loop does not change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.anchors.matching import matched
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_mapping import innermost_loop
+from kernel_lineage.kernels.cuda_syntax import (
+    Unit,
+    bare,
+    contains,
+    cuda_syntax,
+    integer_of,
+    operator_of,
+    text_of,
+)
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
+from kernel_lineage.kernels.source import Kernel
+
+ID = "unhoisted_index"
+
+
+def _fixed_product(unit: Unit, index: Node, counter: str, loop: Node) -> Node | None:
+    """`row * C` in `row * C + i`: a product that holds for the whole loop."""
+    reach = indexing(unit)
+    for node in unit.of("binary_expression"):
+        if operator_of(node) != "*" or not contains(index, node):
+            continue
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        numbers = integer_of(left) is not None and integer_of(right) is not None
+        changed = any(axis.startswith("loop@") for axis in reach.form(node)) or counter in _names(node)
+        local = any(v.name in _names(node) and contains(loop, v.node) for v in unit.variables)
+        if not numbers and not changed and not local:
+            return node
+    return None
+
+
+def _names(node: Node) -> set[str]:
+    names, waiting = set(), [node]
+    while waiting:
+        here = waiting.pop()
+        if here.type == "identifier":
+            names.add(text_of(here))
+        waiting += here.named_children
+    return names
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    syntax = cuda_syntax(kernel)
+    if syntax is None:
+        return
+    unit, found = syntax.entry, set[str]()
+    for access in indexing(unit).accesses:
+        loop = innermost_loop(unit, access) if access.space == "global" and access.indices else None
+        index = bare(access.indices[-1]) if loop is not None else None
+        if loop is None or index is None or index.type != "binary_expression":
+            continue
+        product = _fixed_product(unit, index, loop.counter, loop.node)
+        if product is not None and text_of(product) not in found:
+            found.add(text_of(product))
+            names = {"x": access.root, "offset": text_of(product), "index": loop.counter}
+            yield matched(
+                ID, access.node, f"{text_of(product)} is the same in every round over {loop.counter}", names
+            )
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="Index arithmetic in the loop",
+    names={
+        "x": "the pointer that is accessed",
+        "offset": "the product that does not change",
+        "index": "the loop's counter",
+    },
+    find=_find,
+    languages=CUDA_ONLY,
+    present=(
+        cuda("""
+            __global__ void total(float* out, const float* inp, int C) {
+                float s = 0.0f;
+                for (int i = 0; i < C; i++) { s += inp[blockIdx.x * C + i]; }
+                out[blockIdx.x] = s;
+            }
+            """),
+        cuda("""
+            __global__ void product(float* out, const float* a, const float* b, int n) {
+                int row = threadIdx.y;
+                float s = 0.0f;
+                for (int k = 0; k < n; k++) { s += a[row * n + k] * b[k * n + threadIdx.x]; }
+                out[row * n + threadIdx.x] = s;
+            }
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void total(float* out, const float* inp, int C) {
+                const float* x = inp + blockIdx.x * C;
+                float s = 0.0f;
+                for (int i = 0; i < C; i++) { s += x[i]; }
+                out[blockIdx.x] = s;
+            }
+            """),
+        cuda("""
+            __global__ void column(float* out, const float* inp, int n) {
+                float s = 0.0f;
+                for (int k = 0; k < n; k++) { s += inp[k * n + threadIdx.x]; }
+                out[threadIdx.x] = s;
+            }
+            """),
+    ),
+)
