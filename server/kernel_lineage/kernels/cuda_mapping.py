@@ -122,10 +122,22 @@ def moves_along_loop(access: Access, loop: Loop) -> bool:
     return loop_axis(loop) in access.index
 
 
+def moving_loops(unit: Unit, access: Access) -> list[Loop]:
+    """The loops around an access whose counters its index moves with, outermost first."""
+    if not any(axis.startswith("loop@") for axis in access.index):
+        return []
+    return [loop for loop in unit.loops_around(access.node) if moves_along_loop(access, loop)]
+
+
 def innermost_loop(unit: Unit, access: Access) -> Loop | None:
     """The innermost loop around an access whose counter its index moves with."""
-    moving = [loop for loop in unit.loops_around(access.node) if moves_along_loop(access, loop)]
+    moving = moving_loops(unit, access)
     return moving[-1] if moving else None
+
+
+def row_is_shared_by(unit: Unit, access: Access, *owners: Stride) -> bool:
+    """Whether one of the loops that an access moves along strides over such a set of threads."""
+    return any(stride_of(unit, loop) in owners for loop in moving_loops(unit, access))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,11 +199,12 @@ def _returns(statement: Node) -> bool:
     return any(child.type == "return_statement" for child in statement.named_children)
 
 
-def guard_of(unit: Unit, node: Node) -> BoundsGuard | None:
-    """The innermost guard that holds where a node is."""
+def guard_of(unit: Unit, node: Node, axis: str = "") -> BoundsGuard | None:
+    """The innermost guard that holds where a node is; with an axis, only of an index that moves with it."""
     holding = [
         guard
         for guard in bounds_guards(unit)
+        if not axis or axis in indexing(unit).form(guard.index)
         if (guard.leaves and guard.node.end_byte <= node.start_byte)
         or (
             not guard.leaves

@@ -316,6 +316,18 @@ class Unit:
         return tuple(loop for loop in self.loops if contains(loop.node, node) and loop.node != node)
 
     @cached_property
+    def operations(self) -> dict[str, list[Node]]:
+        """The binary expressions, by operator."""
+        by_operator: dict[str, list[Node]] = {}
+        for node in self.of("binary_expression"):
+            by_operator.setdefault(operator_of(node), []).append(node)
+        return by_operator
+
+    def operations_in(self, node: Node, operator: str) -> Iterator[Node]:
+        """The binary expressions of an operator within a node."""
+        return (n for n in self.operations.get(operator, ()) if contains(node, n))
+
+    @cached_property
     def directives(self) -> tuple[tuple[str, Node], ...]:
         """The `#pragma` lines: their text after the word, and the node."""
         return tuple(

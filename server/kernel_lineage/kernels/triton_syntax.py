@@ -22,8 +22,8 @@ Coefficient: TypeAlias = int | str
 Linear: TypeAlias = Mapping[str, Coefficient]
 
 _UNIFORM: Linear = {}
+_MARKS = (ast.expr_context, ast.operator, ast.cmpop, ast.unaryop, ast.boolop)
 _LOADS = frozenset({"load"})
-_STORES = frozenset({"store"})
 
 
 def dotted(node: ast.expr | None) -> str:
@@ -72,6 +72,8 @@ class TritonUnit:
     """Whether the tree counts lines from the start of `text`, not of the file."""
     pointers: frozenset[str] = frozenset()
     """The parameters known to be pointers; empty when that is not known."""
+    _inside: dict[ast.AST, list[ast.AST]] = field(default_factory=dict, repr=False)
+    _forms: dict[ast.AST, Linear] = field(default_factory=dict, repr=False)
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -98,11 +100,9 @@ class TritonUnit:
     def nodes(self) -> dict[type[ast.AST], list[ast.AST]]:
         """Every node by its type, in the order of the text; decorators and defaults aside."""
         nodes: dict[type[ast.AST], list[ast.AST]] = {}
-        waiting: list[ast.AST] = list(reversed(self.function.body))
-        while waiting:
-            node = waiting.pop()
-            nodes.setdefault(type(node), []).append(node)
-            waiting.extend(reversed(list(ast.iter_child_nodes(node))))
+        for statement in self.function.body:
+            for node in self.inside(statement):
+                nodes.setdefault(type(node), []).append(node)
         return nodes
 
     @cached_property
@@ -165,8 +165,29 @@ class TritonUnit:
         arguments = self.function.args
         return frozenset(a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
 
+    def inside(self, node: ast.AST) -> list[ast.AST]:
+        """A node and everything within it in the order of the text, operators and contexts aside; kept per node."""
+        known = self._inside.get(node)
+        if known is None:
+            known = [node]
+            for child in _children(node):
+                known += self.inside(child)
+            self._inside[node] = known
+        return known
+
+    def names_in(self, node: ast.AST) -> set[str]:
+        """The names within a node."""
+        return {n.id for n in self.inside(node) if isinstance(n, ast.Name)}
+
     def form(self, node: ast.expr, depth: int = 0) -> Linear:
         """The linear form of an index or address expression; `pointer:NAME` is an axis for each parameter in it."""
+        known = self._forms.get(node)
+        if known is None:
+            known = self._read_form(node, depth)
+            self._forms[node] = known
+        return known
+
+    def _read_form(self, node: ast.expr, depth: int) -> Linear:
         if depth > 24:
             return _UNIFORM
         match node:
@@ -236,6 +257,18 @@ class TritonUnit:
     def stores(self) -> Iterator[TritonCall]:
         """Every `tl.store`."""
         return (c for c in self.called("store") if c.of_language and c.node.args)
+
+
+def _children(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a node. `ast.iter_child_nodes` gives the marks too (`Load`, `Add`), and takes twice the time."""
+    for value in node.__dict__.values():
+        if isinstance(value, ast.AST):
+            if not isinstance(value, _MARKS):
+                yield value
+        elif isinstance(value, list):
+            for item in value:
+                if isinstance(item, ast.AST) and not isinstance(item, _MARKS):
+                    yield item
 
 
 def _moving(form: Linear) -> Linear:

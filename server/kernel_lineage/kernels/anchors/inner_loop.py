@@ -16,6 +16,7 @@ ID = "inner_loop"
 def _find_in(unit: Unit) -> Iterator[Anchor]:
     pragmas = [node for directive, node in unit.directives if directive.startswith("unroll")]
     constants = {p.name for p in unit.kernel.template_parameters if p.type is not None}
+    given = {p.name for p in unit.kernel.parameters} | {v.name for v in unit.variables}
     for loop in unit.loops:
         inner = any(other.node != loop.node and contains(loop.node, other.node) for other in unit.loops)
         if inner or loop.node.type != "for_statement" or not loop.counter or loop.halves:
@@ -27,7 +28,10 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
             continue
         bound = text_of(loop.bound)
         constant = (
-            integer_of(loop.bound) is not None or bound in constants or bound.isupper() or "::size" in bound
+            integer_of(loop.bound) is not None
+            or bound in constants
+            or (bound.isupper() and bound not in given)
+            or "::size" in bound
         )
         nested = bool(unit.loops_around(loop.node))
         if bound and loop.step == "1" and (constant or nested):

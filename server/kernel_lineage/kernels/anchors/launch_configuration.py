@@ -13,7 +13,7 @@ ID = "launch_configuration"
 
 def constant_block(launch: Launch) -> str:
     """The block size as a product of numbers (`256`, `16 * 16`), "" when the launcher is given it."""
-    parts = []
+    parts: list[str] = []
     for part in launch.block:
         written = launch.definitions.get(part, part).strip()
         if not written.isdigit() and not (written.isupper() and written.isidentifier()):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
-from kernel_lineage.kernels.cuda_mapping import innermost_loop
+from kernel_lineage.kernels.cuda_mapping import innermost_loop, moving_loops
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax, text_of
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
 from kernel_lineage.kernels.source import Kernel
@@ -43,7 +43,8 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
         same_round = before is not None and here is not None and before.node == here.node
         if again or twice or (same_round and text_of(first.node) == text_of(access.node)):
             found.add(access.root)
-            names = {"x": access.root, "C": text_of(here.bound) if here is not None else ""}
+            along = moving_loops(unit, access)
+            names = {"x": access.root, "C": text_of(along[0].bound) if along else ""}
             said = "in a second pass" if again else "twice"
             yield matched(ID, access.node, f"{access.root} is read {said}", names)
 

@@ -26,7 +26,7 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
         loop = innermost_loop(unit, access)
         if loop is None or stride_of(unit, loop) is not Stride.ONE or integer_of(loop.bound) is not None:
             continue
-        guard = guard_of(unit, loop.node)
+        guard = guard_of(unit, loop.node, "x")
         names = {
             "x": access.root,
             "C": text_of(loop.bound),

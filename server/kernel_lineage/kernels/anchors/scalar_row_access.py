@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
@@ -23,17 +24,32 @@ def _is_scalar(access: Access) -> bool:
     return access.space == "global" and not access.cast and access.via not in _ATOMICS_AND_PACKS
 
 
-def _bound(unit: Unit, access: Access) -> tuple[str, str, str] | None:
-    """The bound, the index, and how the thread comes to its elements; None when elements are not side by side."""
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """How a thread comes to its elements: the bound with its name (`N` or `C`), the index, and the way in words."""
+
+    name: str
+    bound: str
+    index: str
+    way: str
+
+
+def _elements(unit: Unit, access: Access) -> Elements | None:
+    """How a thread comes to the elements of an access; None when threads do not take them side by side."""
     loop = innermost_loop(unit, access)
     if loop is not None:
-        if stride_of(unit, loop) not in _STRIDING:
+        stride = stride_of(unit, loop)
+        if stride not in _STRIDING:
             return None
-        return text_of(loop.bound), loop.counter, "in a strided loop"
-    guard = guard_of(unit, access.node)
+        name = "N" if stride is Stride.GRID_THREADS else "C"
+        return Elements(name, text_of(loop.bound), loop.counter, "in a strided loop")
+    if "block" not in access.index:
+        return None
+    guard = guard_of(unit, access.node, "x")
     if guard is not None and lane_stride(indexing(unit).form(guard.index)) == 1:
-        return text_of(guard.bound), text_of(guard.index), "one element per thread"
-    return None
+        return Elements("N", text_of(guard.bound), text_of(guard.index), "one element per thread")
+    index = text_of(access.indices[0]) if len(access.indices) == 1 else ""
+    return Elements("N", "", index, "one element per thread") if guard is None and index else None
 
 
 def _find(kernel: Kernel) -> Iterator[Anchor]:
@@ -46,21 +62,23 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
         for p in kernel.parameters
         if p.pointer and not any(is_vector_type(word, syntax) for word in p.type.replace("*", " ").split())
     }
+    # Where a thread walks whole rows, the single elements beside them are not what is worth a vector.
+    walks_rows = any(
+        is_row_pitch(a.index.get("x", 0)) for a in indexing(unit).accesses if a.space == "global"
+    )
     for access in indexing(unit).accesses:
         if not _is_scalar(access) or access.root not in scalar or lane_stride(access.index) != 1:
             continue
-        bound = _bound(unit, access)
-        if bound is None:
+        elements = _elements(unit, access)
+        if elements is None or (walks_rows and elements.way == "one element per thread"):
             continue
-        limit, index, how = bound
         kind = "store" if access.writes else "load"
         if (access.root, kind) in found:
             continue
         found.add((access.root, kind))
-        in_row = any(is_row_pitch(access.index.get(axis, 0)) for axis in ("block", "warp", "y"))
-        name = "C" if in_row else "N"
-        detail = f"scalar {kind}s of {access.root} along {limit or index}, {how}"
-        yield matched(ID, access.node, detail, {"x": access.root, name: limit, "index": index})
+        detail = f"scalar {kind}s of {access.root} along {elements.bound or elements.index}, {elements.way}"
+        names = {"x": access.root, elements.name: elements.bound, "index": elements.index}
+        yield matched(ID, access.node, detail, names)
 
 
 PATTERN = AnchorPattern(
@@ -68,7 +86,7 @@ PATTERN = AnchorPattern(
     title="Scalar access along contiguous memory",
     names={
         "x": "the pointer that is read or written",
-        "C": "the length of a row, when each block or warp owns a row",
+        "C": "the length of a row, when a block or a warp walks along it",
         "N": "the number of elements, when the threads share them all",
         "index": "the thread's index into them",
     },

@@ -8,7 +8,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.cuda_syntax import Unit, bare, cuda_syntax, integer_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_syntax import Unit, bare, cuda_syntax, integer_of, text_of
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
 from kernel_lineage.kernels.source import Kernel
 
@@ -26,9 +26,7 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
         if fast is not None and call.arguments and not call.receiver:
             names = {"function": call.name, "fast": fast, "x": text_of(call.arguments[0])}
             yield matched(ID, call.node, f"{call.name}, where {fast} is faster and less exact", names)
-    for node in unit.of("binary_expression"):
-        if operator_of(node) != "/":
-            continue
+    for node in unit.operations.get("/", ()):
         right = bare(node.child_by_field_name("right"))
         if right is None or integer_of(right) is not None or right.type == "number_literal":
             continue

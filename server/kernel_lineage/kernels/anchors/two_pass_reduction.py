@@ -29,6 +29,8 @@ def _statistic(unit: Unit, loop: Loop) -> str:
         left, right = bare(node.child_by_field_name("left")), bare(node.child_by_field_name("right"))
         if left is None or right is None or not contains(loop.body, node) or left.type != "identifier":
             continue
+        if any(v.name == text_of(left) and contains(loop.body, v.node) for v in unit.variables):
+            continue
         if operator_of(node) == "+=":
             return "sum"
         if operator_of(node) == "=" and (_is_maximum(right) or _under_comparison(unit, loop.body, node)):
@@ -79,7 +81,7 @@ def _find_triton(unit: TritonUnit) -> Iterator[Anchor]:
         if not loops or not pointer:
             continue
         loop = loops[-1]
-        statistic = _triton_statistic(loop)
+        statistic = _triton_statistic(unit, loop)
         if not statistic:
             continue
         before = gathered.setdefault(pointer, (statistic, loop))
@@ -89,11 +91,15 @@ def _find_triton(unit: TritonUnit) -> Iterator[Anchor]:
             return
 
 
-def _triton_statistic(loop: ast.For | ast.While) -> str:
-    carried = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    for node in ast.walk(loop):
-        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
-            return "sum"
+def _triton_statistic(unit: TritonUnit, loop: ast.For | ast.While) -> str:
+    carried = {n.id for n in unit.inside(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for node in unit.inside(loop):
+        added = node.target if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) else None
+        if isinstance(added, ast.Name):
+            # What is made anew in each round gathers nothing.
+            if unit.value_of(added.id, added.lineno) == unit.value_of(added.id, loop.lineno):
+                return "sum"
+            continue
         if (
             isinstance(node, ast.Assign)
             and isinstance(node.value, ast.Call)

@@ -16,7 +16,6 @@ from kernel_lineage.kernels.cuda_syntax import (
     contains,
     cuda_syntax,
     integer_of,
-    operator_of,
     text_of,
 )
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
@@ -28,9 +27,7 @@ ID = "unhoisted_index"
 def _fixed_product(unit: Unit, index: Node, counter: str, loop: Node) -> Node | None:
     """`row * C` in `row * C + i`: a product that holds for the whole loop."""
     reach = indexing(unit)
-    for node in unit.of("binary_expression"):
-        if operator_of(node) != "*" or not contains(index, node):
-            continue
+    for node in unit.operations_in(index, "*"):
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         numbers = integer_of(left) is not None and integer_of(right) is not None
         changed = any(axis.startswith("loop@") for axis in reach.form(node)) or counter in _names(node)

@@ -41,7 +41,7 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
                 yield seen(
                     ID, variable.node, f"rows of {variable.name} are padded to {text_of(variable.sizes[-1])}"
                 )
-        twisted = [n for n in unit.of("binary_expression") if operator_of(n) == "^"]
+        twisted = unit.operations.get("^", [])
         if twisted:
             for access in indexing(unit).accesses:
                 if access.space == "shared" and any(contains(i, t) for i in access.indices for t in twisted):

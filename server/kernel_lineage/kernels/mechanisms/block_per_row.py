@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_mapping import Stride, innermost_loop, is_contiguous, is_row_pitch, stride_of
+from kernel_lineage.kernels.cuda_mapping import Stride, is_contiguous, is_row_pitch, row_is_shared_by
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
@@ -25,15 +25,15 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
             form = access.index
             if (
                 access.space != "global"
+                or not access.reads
                 or not is_row_pitch(form.get("block", 0))
                 or not is_contiguous(access)
             ):
                 continue
-            loop = innermost_loop(unit, access)
             owned = not any(
                 is_row_pitch(form.get(axis, 0)) or form.get(axis) == "?" for axis in _OTHER_OWNERS
             )
-            if owned and loop is not None and stride_of(unit, loop) in (Stride.BLOCK, Stride.WARP):
+            if owned and row_is_shared_by(unit, access, Stride.BLOCK, Stride.WARP):
                 yield seen(ID, access.node, f"a block strides along its row of {access.root}")
                 return
     python = triton_syntax(kernel)
@@ -43,7 +43,7 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
 
 def _detect_triton(unit: TritonUnit, kernel: Kernel) -> Iterator[Site]:
     constants = {p.name for p in kernel.parameters if p.constexpr}
-    for call in (*unit.loads(), *unit.stores()):
+    for call in unit.loads():
         form = unit.form(call.node.args[0])
         pitch = form.get("program", 0)
         if not isinstance(pitch, str) or pitch == "?" or form.get("arange", form.get("arange1")) != 1:

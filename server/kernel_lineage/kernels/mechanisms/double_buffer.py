@@ -73,6 +73,7 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    loads = list(unit.loads())
     for loop in unit.loops:
         assigned: dict[str, ast.Assign] = {}
         for node in loop.body:
@@ -81,20 +82,20 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
                 if (
                     isinstance(node.value, ast.Name)
                     and handed_on
-                    and _read_before(loop, node.targets[0].id, node)
+                    and _read_before(unit, loop, node.targets[0].id, node)
                 ):
                     loaded = assigned[node.value.id]
                     yield seen_in(ID, unit, loaded, f"{node.value.id} is loaded one round ahead")
                     return
-                if any(call.node in ast.walk(node.value) for call in unit.loads()):
+                if any(call.node in unit.inside(node.value) for call in loads):
                     assigned[node.targets[0].id] = node
 
 
-def _read_before(loop: ast.For | ast.While, name: str, end: ast.Assign) -> bool:
+def _read_before(unit: TritonUnit, loop: ast.For | ast.While, name: str, end: ast.Assign) -> bool:
     return any(
         isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and n.lineno < end.lineno
         for statement in loop.body
-        for n in ast.walk(statement)
+        for n in unit.inside(statement)
     )
 
 

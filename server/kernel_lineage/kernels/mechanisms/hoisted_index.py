@@ -18,7 +18,7 @@ ID = "hoisted_index"
 
 
 def _multiplies(unit: Unit, value: Node) -> bool:
-    return any(operator_of(n) == "*" and contains(value, n) for n in unit.of("binary_expression"))
+    return any(True for _ in unit.operations_in(value, "*"))
 
 
 def _detect_cuda(unit: Unit) -> Iterator[Site]:
@@ -76,16 +76,18 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
         loops = unit.loops_around(call.node)
         if not loops:
             continue
-        for name in (n.id for n in ast.walk(call.node.args[0]) if isinstance(n, ast.Name)):
+        for name in (n.id for n in unit.inside(call.node.args[0]) if isinstance(n, ast.Name)):
             given = [*unit.assignments.get(name, ()), *unit.advances.get(name, ())]
             above = [pair for pair in given if pair[0] < loops[0].lineno]
             for _, value in above:
-                moves = "program" in unit.form(value) and any(
-                    isinstance(n, ast.Mult) for n in ast.walk(value)
-                )
+                moves = "program" in unit.form(value) and _has_product(unit, value)
                 if moves and name not in found:
                     found.add(name)
                     yield seen_in(ID, unit, value, f"{name} is worked out before the loop")
+
+
+def _has_product(unit: TritonUnit, value: ast.expr) -> bool:
+    return any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult) for n in unit.inside(value))
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:

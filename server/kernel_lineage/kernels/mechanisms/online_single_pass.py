@@ -51,8 +51,19 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
                 yield seen(ID, node, f"{name} sums squares in the pass that sums values")
                 return
             rescales = operator_of(node) == "*=" or (operator_of(node) == "=" and _uses(value, name))
-            if rescales and any(contains(value, e) and _is_difference(e) for e in exponentials):
+            if rescales and any(contains(value, e) and _is_difference(unit, e) for e in exponentials):
                 yield seen(ID, node, f"{name} is rescaled as the maximum moves")
+                return
+    if not unit.entry:
+        yield from _combination(unit, [e for e in exponentials if _is_difference(unit, e)])
+
+
+def _combination(unit: Unit, exponentials: list[Node]) -> Iterator[Site]:
+    """`a.sum + b.sum * exp(b.max - a.max)` in a device function: two partial results become one."""
+    for total in unit.operations.get("+", ()):
+        for product in unit.operations_in(total, "*"):
+            if any(contains(product, e) for e in exponentials):
+                yield seen(ID, total, "two partial sums are brought to one maximum")
                 return
 
 
@@ -66,17 +77,17 @@ def _uses(value: Node, name: str) -> bool:
     return False
 
 
-def _is_difference(call: Node) -> bool:
+def _is_difference(unit: Unit, call: Node) -> bool:
     arguments = call.child_by_field_name("arguments")
     first = bare(arguments.named_children[0]) if arguments is not None and arguments.named_children else None
-    return first is not None and first.type == "binary_expression" and operator_of(first) == "-"
+    return first is not None and any(True for _ in unit.operations_in(first, "-"))
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
     for loop in unit.loops:
         maxima = {
             target.id
-            for node in ast.walk(loop)
+            for node in unit.inside(loop)
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
             for target in node.targets
             if isinstance(target, ast.Name)
@@ -84,16 +95,18 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
         }
         rescaling = {
             target.id
-            for node in ast.walk(loop)
+            for node in unit.inside(loop)
             if isinstance(node, ast.Assign) and _exponential_of_difference(node.value)
             for target in node.targets
             if isinstance(target, ast.Name)
         }
-        for node in ast.walk(loop):
+        for node in unit.inside(loop):
             if maxima and isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 name = node.targets[0].id
                 factors = [
-                    n for n in ast.walk(node.value) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)
+                    n
+                    for n in unit.inside(node.value)
+                    if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)
                 ]
                 for product in factors:
                     sides = (product.left, product.right)
@@ -111,7 +124,7 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
 def _sums_of_squares(unit: TritonUnit, loop: ast.For | ast.While) -> Iterator[Site]:
     added = [
         (n, ast.dump(v))
-        for n in ast.walk(loop)
+        for n in unit.inside(loop)
         if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add)
         for v in [_summed(n.value)]
     ]
@@ -190,6 +203,18 @@ MECHANISM = Mechanism(
                     q += v * v;
                 }
                 out[threadIdx.x] = q / C - (s / C) * (s / C);
+            }
+            """),
+        cuda("""
+            struct Part { float top; float sum; };
+            __device__ Part join(Part a, Part b) {
+                Part high = a.top > b.top ? a : b, low = a.top > b.top ? b : a;
+                return {high.top, high.sum + low.sum * expf(low.top - high.top)};
+            }
+            __global__ void normaliser(float* out, const float* inp, int C) {
+                Part part = {-INFINITY, 0.0f};
+                for (int i = threadIdx.x; i < C; i += 32) { part = join(part, {inp[i], 1.0f}); }
+                out[threadIdx.x] = part.sum;
             }
             """),
         triton("""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_indexing import indexing, lane_stride
+from kernel_lineage.kernels.cuda_mapping import is_row_pitch
 from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, cuda_syntax, integer_of, operator_of
 from kernel_lineage.kernels.mechanisms.global_atomics import atomic_calls, triton_atomics
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
@@ -50,8 +51,20 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
             yield seen(ID, call.node, f"one update of {root} per block or warp")
     for access in indexing(unit).accesses:
         owned = access.space == "global" and access.writes and not access.reads and len(access.index) == 1
-        if owned and access.index.get("block") == 1 and one_thread_only(unit, access.node) and _gathers(unit):
+        if not owned or access.index.get("block") != 1 or not _gathers(unit) or not _splits_one_array(unit):
+            continue
+        if one_thread_only(unit, access.node):
             yield seen(ID, access.node, f"{access.root} holds one partial result per block")
+
+
+def _splits_one_array(unit: Unit) -> bool:
+    """Whether the blocks share one array: a block that owns its row stores a result, not a part of one."""
+    for access in indexing(unit).accesses:
+        block = access.index.get("block", 0)
+        read = access.space == "global" and access.reads and lane_stride(access.index) == 1
+        if read and block not in (0, 1, "?") and not is_row_pitch(block):
+            return True
+    return False
 
 
 def _gathers(unit: Unit) -> bool:
@@ -61,11 +74,11 @@ def _gathers(unit: Unit) -> bool:
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
-    gathered = {name for loop in unit.loops for name in _gathered_in(loop)}
+    gathered = {name for loop in unit.loops for name in _gathered_in(unit, loop)}
     for call in unit.stores():
         value = call.node.args[1] if len(call.node.args) > 1 else call.keyword("value")
-        names = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)} if value is not None else set()
-        inside = {name for loop in unit.loops_around(call.node) for name in _gathered_in(loop)}
+        names = {n.id for n in unit.inside(value) if isinstance(n, ast.Name)} if value is not None else set()
+        inside = {name for loop in unit.loops_around(call.node) for name in _gathered_in(unit, loop)}
         if (
             names & (gathered - inside)
             and "program" in unit.form(call.node.args[0])
@@ -76,16 +89,18 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
         value = call.node.args[1] if len(call.node.args) > 1 else None
         reduced = value is not None and any(
             isinstance(n, ast.Call) and dotted(n.func).rpartition(".")[2] == "sum"
-            for n in ast.walk(_value(unit, value))
+            for n in unit.inside(_value(unit, value))
         )
-        names = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)} if value is not None else set()
+        names = {n.id for n in unit.inside(value) if isinstance(n, ast.Name)} if value is not None else set()
         if (reduced or names & gathered) and not unit.loops_around(call.node):
             yield seen_in(ID, unit, call.node, "one update per program")
 
 
-def _gathered_in(loop: ast.For | ast.While) -> set[str]:
+def _gathered_in(unit: TritonUnit, loop: ast.For | ast.While) -> set[str]:
     names = {
-        n.target.id for n in ast.walk(loop) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
+        n.target.id
+        for n in unit.inside(loop)
+        if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
     }
     return {name for name in names if "ptr" not in name.lower()}
 

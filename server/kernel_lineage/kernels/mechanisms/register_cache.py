@@ -57,40 +57,44 @@ def _given(unit: Unit, value: Node | None) -> Node | None:
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
     """A loaded block that is reduced, and used again after that."""
-    for call in unit.loads():
-        for name, pairs in unit.assignments.items():
-            if len(pairs) == 1 and not any(call.node is n for n in ast.walk(pairs[0][1])):
+    for name, pairs in unit.assignments.items():
+        for line, value in pairs:
+            call = next((c for c in unit.loads() if c.node in unit.inside(value)), None)
+            if call is None or unit.loops_around(call.node) or not _is_block(unit, call.node.args[0]):
                 continue
-            line = next((at for at, value in pairs if any(call.node is n for n in ast.walk(value))), None)
-            if line is None or unit.loops_around(call.node) or not _is_block(unit, call.node.args[0]):
-                continue
+            names = _same_block(unit, name, line)
             reduced = [
                 c.node.lineno
                 for c in unit.calls
-                if c.name in _REDUCTIONS and c.of_language and _uses(c.node, name)
+                if c.name in _REDUCTIONS and c.of_language and names & unit.names_in(c.node)
             ]
-            uses = [
+            used = [
                 n.lineno
                 for n in unit.nodes.get(ast.Name, ())
                 if isinstance(n, ast.Name)
-                and n.id == name
+                and n.id in names
                 and isinstance(n.ctx, ast.Load)
                 and n.lineno > line
             ]
-            if reduced and any(use > min(reduced) for use in uses):
+            if reduced and any(use > min(reduced) for use in used):
                 root = pointer_of(unit.form(call.node.args[0]))
-                yield seen_in(
-                    ID, unit, call.node, f"the row of {root or dotted(call.node.func)} stays in {name}"
-                )
+                yield seen_in(ID, unit, call.node, f"the row of {root or 'a tensor'} stays in {name}")
                 return
+
+
+def _same_block(unit: TritonUnit, name: str, line: int) -> set[str]:
+    """The names that hold a block and its conversions: `x32 = x.to(tl.float32)`."""
+    names = {name}
+    for other, pairs in unit.assignments.items():
+        for at, value in pairs:
+            converted = isinstance(value, ast.Call) and dotted(value.func) == f"{name}.to"
+            if at > line and converted:
+                names.add(other)
+    return names
 
 
 def _is_block(unit: TritonUnit, address: ast.expr) -> bool:
     return any(axis.startswith("arange") for axis in unit.form(address))
-
-
-def _uses(node: ast.AST, name: str) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:

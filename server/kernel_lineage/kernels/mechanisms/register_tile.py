@@ -22,10 +22,7 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
             continue
         root = indexing(unit).place(left).root
         gathers = operator_of(node) == "+=" or text_of(left) in text_of(right)
-        multiplies = any(
-            operator_of(n) == "*" and right.start_byte <= n.start_byte and n.end_byte <= right.end_byte
-            for n in unit.of("binary_expression")
-        )
+        multiplies = any(True for _ in unit.operations_in(right, "*"))
         fused = any(
             right.start_byte <= c.node.start_byte < right.end_byte for c in unit.calls_by_name.get("fmaf", ())
         )

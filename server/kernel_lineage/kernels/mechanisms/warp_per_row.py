@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
-from kernel_lineage.kernels.cuda_mapping import Stride, innermost_loop, is_contiguous, is_row_pitch, stride_of
+from kernel_lineage.kernels.cuda_mapping import Stride, is_contiguous, is_row_pitch, row_is_shared_by
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
@@ -15,13 +15,10 @@ ID = "warp_per_row"
 
 
 def _owned_by_a_warp(unit: Unit, access: Access) -> bool:
-    form = access.index
-    loop = innermost_loop(unit, access)
-    if loop is None or access.space != "global" or not is_contiguous(access):
+    if access.space != "global" or not access.reads or not is_contiguous(access):
         return False
-    if is_row_pitch(form.get("warp", 0)):
-        return stride_of(unit, loop) is Stride.WARP
-    return is_row_pitch(form.get("y", 0)) and stride_of(unit, loop) is Stride.WARP
+    owned = is_row_pitch(access.index.get("warp", 0)) or is_row_pitch(access.index.get("y", 0))
+    return owned and row_is_shared_by(unit, access, Stride.WARP)
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
