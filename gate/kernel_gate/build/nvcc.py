@@ -85,7 +85,7 @@ def _run(nvcc: Path, program: Program, arch: str, folder: Path, kind: str) -> st
     )
     log = done.stdout + done.stderr
     if done.returncode != 0:
-        raise build_failure(program, log, _SOURCE)
+        raise build_failure(program, log)
     return log
 
 

@@ -108,17 +108,20 @@ class _Handle:
         return self.output("ProgramLog").rstrip(b"\0").decode("utf-8", "replace")
 
 
-def read_diagnostics(log: str, source_name: str = _SOURCE_NAME) -> tuple[Diagnostic, ...]:
-    """The messages of a log of NVRTC or nvcc; lines only for messages about the source itself."""
-    return tuple(
-        Diagnostic(int(m[2]) if m[1].rsplit("/", 1)[-1] == source_name else None, m[3], m[4].strip())
-        for m in _DIAGNOSTIC.finditer(log)
-    )
+def read_diagnostics(log: str, program: Program) -> tuple[Diagnostic, ...]:
+    """The messages of a log of NVRTC or nvcc; lines for messages about the program's own file (`#line` may name it)."""
+    found = []
+    for match in _DIAGNOSTIC.finditer(log):
+        file = match[1].rsplit("/", 1)[-1]
+        own = file == _SOURCE_NAME or (bool(program.name) and program.name.startswith(file))
+        message = match[4].strip() if own else f"{file}:{match[2]}: {match[4].strip()}"
+        found.append(Diagnostic(int(match[2]) if own else None, match[3], message))
+    return tuple(found)
 
 
-def build_failure(program: Program, log: str, source_name: str = _SOURCE_NAME) -> BuildError:
+def build_failure(program: Program, log: str) -> BuildError:
     """The error that says the first compiler error with the user's line."""
-    diagnostics = read_diagnostics(log, source_name)
+    diagnostics = read_diagnostics(log, program)
     first = next((d for d in diagnostics if d.severity == "error"), None)
     label = program.name or program.entry
     if first is None:

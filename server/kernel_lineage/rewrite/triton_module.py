@@ -1,0 +1,105 @@
+"""The part of a Triton module that one kernel needs, on its own lines: what the gate's compiler executes.
+
+Wrappers, autotuning and imports that the kernel does not reach are blanked: they would ask for packages (torch) and
+for a GPU that compiling does not need.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+
+def kernel_module(text: str, kernel: str) -> str | None:
+    """The module's text with everything blanked that `kernel` does not reach; None when it has no such function.
+
+    Raises `SyntaxError` for a module that does not parse.
+    """
+    tree = ast.parse(text)
+    chosen = _reached(tree, kernel)
+    if chosen is None:
+        return None
+    lines = text.split("\n")
+    kept: set[int] = set()
+    for statement in chosen:
+        kept.update(_lines_of(statement))
+    return "\n".join(line if number in kept else "" for number, line in enumerate(lines, start=1))
+
+
+def _reached(tree: ast.Module, kernel: str) -> list[ast.stmt] | None:
+    """The top-level statements that bind what the kernel uses, in order."""
+    binds: dict[str, list[ast.stmt]] = {}
+    for statement in tree.body:
+        for name in _bound(statement):
+            binds.setdefault(name, []).append(statement)
+    if not any(isinstance(s, ast.FunctionDef) for s in binds.get(kernel, ())):
+        return None
+    chosen: set[int] = set()
+    waiting = [kernel]
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for statement in binds.get(name, ()):
+            if id(statement) not in chosen:
+                chosen.add(id(statement))
+                waiting.extend(_used(statement))
+    return [s for s in tree.body if id(s) in chosen or _is_future(s)]
+
+
+def _is_future(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    """The names that a top-level statement binds, inside `if` and `try` too."""
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+        yield statement.name
+        return
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        for alias in statement.names:
+            yield (alias.asname or alias.name).split(".")[0]
+        return
+    if isinstance(statement, (ast.If, ast.Try, ast.With)):
+        for part in ast.iter_child_nodes(statement):
+            if isinstance(part, ast.ExceptHandler):
+                for inner in part.body:
+                    yield from _bound(inner)
+            elif isinstance(part, ast.stmt):
+                yield from _bound(part)
+        return
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def _used(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement reads; of a function's decorators only the jit ones, which are kept."""
+    parts: list[ast.AST] = [statement]
+    if isinstance(statement, ast.FunctionDef):
+        jits = [d for d in statement.decorator_list if _is_jit(d)]
+        parts = [statement.args, *statement.body, *jits, *([statement.returns] if statement.returns else [])]
+    for part in parts:
+        for node in ast.walk(part):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                yield node.id
+
+
+def _is_jit(decorator: ast.expr) -> bool:
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return (isinstance(target, ast.Attribute) and target.attr == "jit") or (
+        isinstance(target, ast.Name) and target.id == "jit"
+    )
+
+
+def _lines_of(statement: ast.stmt) -> Iterator[int]:
+    """The lines of a statement; a function without its decorators other than jit."""
+    first = statement.lineno
+    if isinstance(statement, ast.FunctionDef) and any(_is_jit(d) for d in statement.decorator_list):
+        for decorator in filter(_is_jit, statement.decorator_list):
+            yield from range(decorator.lineno, (decorator.end_lineno or decorator.lineno) + 1)
+    elif isinstance(statement, (ast.FunctionDef, ast.ClassDef)) and statement.decorator_list:
+        first = min(d.lineno for d in statement.decorator_list)
+    yield from range(first, (statement.end_lineno or first) + 1)
