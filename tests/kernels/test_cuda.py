@@ -25,6 +25,10 @@ HEADS = {
     "anonymous namespace": "namespace {\n__global__ void k(int n) { }\n}",
     "macro before": "MY_ATTRIBUTE(3) __global__ void k(int n) { }",
     "macro as qualifier": "#define KERNEL __global__\nKERNEL void k(int n) { }",
+    "macro as head": (
+        "#define DEFINE(name, ...) template <__VA_ARGS__> __global__ void BOUNDS name(int n)\nDEFINE(k, bool A) { }"
+    ),
+    "directives in the head": "__global__ void\n#if A\n__launch_bounds__(64)\n#endif\nk(int n) { }",
     "cluster": "__global__ void __cluster_dims__(2, 1, 1) k(int n) { }",
     "declared before": "__global__ void k(int n);\n__global__ void k(int n) { }",
     "braces in strings": "__global__ void k(int n) { const char* s = \"}}{\"; char c = '}'; /* } */ }",
@@ -44,7 +48,8 @@ def test_a_kernel_is_found(code):
     assert [(p.name, p.type) for p in kernel.parameters] == [("n", "int")]
     assert code.encode()[kernel.name_span.start : kernel.name_span.end] == b"k"
     assert kernel.text.endswith("}")
-    assert kernel.node is not None
+    assert kernel.node.type == "function_definition"
+    assert code.encode()[kernel.body_span.start : kernel.body_span.end].startswith(b"{")
     assert kernel.source.kernel("k") is kernel
 
 
@@ -112,6 +117,20 @@ def test_template_parameters_and_attributes():
     assert kernel.attributes["launch_bounds"] == "N * 32, 2"
 
 
+def test_a_macro_head_says_what_its_body_says():
+    kernel = only(
+        "#define DEFINE(name, ...) template <__VA_ARGS__> __global__ void name(int n)\nDEFINE(k, bool A) { }"
+    )
+    assert [(t.name, t.type) for t in kernel.template_parameters] == [("A", "bool")]
+
+
+def test_what_an_extern_c_block_holds_has_that_linkage():
+    kernels = cuda.parse(
+        b'extern "C" { __global__ void a() { } __global__ void b() { } } __global__ void c() { }'
+    ).kernels
+    assert [k.attributes.get("extern_c") for k in kernels] == ["true", "true", None]
+
+
 def test_the_comment_directly_above():
     code = "// far away\n\n/* one row\n * per warp */\n// faster\n__global__ void k() { }"
     assert only(code).comment == "one row\nper warp\nfaster"
@@ -138,9 +157,3 @@ def test_an_unclosed_kernel_is_a_problem_and_the_next_one_is_read():
     source = cuda.parse(b"__global__ void a(int n) { if (n) {\n\n__global__ void b(int n) { }")
     assert [k.name for k in source.kernels] == ["a", "b"]
     assert "`a` is not closed" in source.problems[0].message
-
-
-def test_kernel_texts_are_those_of_parse():
-    data = "\n".join(HEADS[name] for name in ("plain", "template", "in namespaces")).encode()
-    texts = cuda.kernel_texts(data)
-    assert [t.text.decode() for t in texts] == [k.text for k in cuda.parse(data).kernels]

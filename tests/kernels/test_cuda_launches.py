@@ -101,6 +101,16 @@ def test_a_pointer_that_is_chosen_launches_either():
     assert [s.kernel for s in found] == ["k", "other"]
 
 
+def test_a_pointer_carries_its_template_arguments():
+    (launch,) = launches("void f() { auto p = &t<float, 4>; p<<<1, 32>>>(x); }")
+    assert launch.template_arguments == ("float", "4")
+
+
+def test_a_pointer_to_a_kernel_of_another_file():
+    (launch,) = launches("void f() { auto p = &ns::far<float>; p<<<1, 32>>>(x); }")
+    assert (launch.kernel, launch.template_arguments) == ("far", ("float",))
+
+
 def test_launches_join_their_kernel():
     source = cuda.parse((KERNELS + "void f() { k<<<1, 2>>>(x, n); k<<<3, 4>>>(x, n); }").encode())
     assert [s.grid for s in source.kernel("k").launches] == [("1",), ("3",)]

@@ -117,6 +117,7 @@ COMPILES = {
         (),
     ),
     "bfloat16 that a host header brought": ("__global__ void k(__nv_bfloat16* x) { x[0] = 1.0f; }", "k", ()),
+    "linkage of C": ('extern "C" { __global__ void k(int* x) { x[0] = 1; } }', "k", ()),
     "type traits": (
         (
             "#include <type_traits>\n__device__ int f(std::true_type) { return 1; }\n"

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import replace
 
-import tree_sitter_cuda
-from tree_sitter import Language as Grammar
-from tree_sitter import Node, Parser, Point, Range, Tree
+from tree_sitter import Node, Parser, Tree
 
 from kernel_lineage.kernels.cuda_launches import launches
+from kernel_lineage.kernels.cuda_macro_heads import MacroHead, macro_heads
+from kernel_lineage.kernels.cuda_nodes import definition_node, grammar
 from kernel_lineage.kernels.cuda_outline import Declaration, What, outline
 from kernel_lineage.kernels.cuda_parameters import parameters, template_parameters, type_aliases
 from kernel_lineage.kernels.cuda_text import Text, closing, one_line, text_of
@@ -27,12 +26,6 @@ _WORD = re.compile(rb"[A-Za-z_]\w*")
 _COMMENT_LINE = re.compile(r"^\s*(?://[/!]*<?|\*(?!/))\s?")
 
 
-@cache
-def grammar() -> Grammar:
-    """The grammar of tree-sitter-cuda."""
-    return Grammar(tree_sitter_cuda.language())
-
-
 def parse(data: bytes, tree: Tree | None = None) -> SourceFile:
     """All that is seen of a CUDA C++ file; a tree of the same bytes saves the parse. Never raises on content."""
     text = text_of(data)
@@ -41,15 +34,20 @@ def parse(data: bytes, tree: Tree | None = None) -> SourceFile:
     declarations = outline(text)
     functions = [d for d in declarations if d.what is What.FUNCTION and d.defined]
     global_words, device_words = _qualifiers(text)
-    kernel_heads = [f for f in functions if _has_word(text, f, global_words)]
+    aliases = type_aliases(text)
+    by_macro = macro_heads(text, functions, aliases)
+    functions = [by_macro[f.start].declaration if f.start in by_macro else f for f in functions]
+    kernel_heads = [f for f in functions if f.start in by_macro or _has_word(text, f, global_words)]
     device_heads = [f for f in functions if _has_word(text, f, device_words) and f not in kernel_heads]
     names = frozenset(f.name for f in kernel_heads)
     launched = launches(text, functions, names) if b"<<<" in data or b"cudaLaunch" in data else ()
     joined = _by_kernel(launched)
     reached = _Reach(text, device_heads)
-    aliases = type_aliases(text)
     problems = list(_problems(text, declarations))
-    kernels = [_kernel(text, head, tree.root_node, aliases, joined, reached) for head in kernel_heads]
+    kernels = [
+        _kernel(text, head, tree.root_node, aliases, joined, reached, by_macro.get(head.start))
+        for head in kernel_heads
+    ]
     devices = tuple(
         DeviceFunction(f.name, text.span(f.start, f.end), text.read(f.start, f.end)) for f in device_heads
     )
@@ -105,6 +103,7 @@ def _kernel(
     aliases: Mapping[str, str],
     joined: Mapping[str, list[Launch]],
     reached: _Reach,
+    by_macro: MacroHead | None,
 ) -> Kernel:
     return Kernel(
         language=Language.CUDA,
@@ -113,53 +112,16 @@ def _kernel(
         name_span=text.span(*head.name_at),
         body_span=text.span(head.head_end, head.end),
         text=text.read(head.start, head.end),
-        parameters=parameters(text, head.parameters, aliases),
-        template_parameters=template_parameters(text, head.start, head.head_end),
+        parameters=by_macro.parameters if by_macro else parameters(text, head.parameters, aliases),
+        template_parameters=(
+            by_macro.template_parameters if by_macro else template_parameters(text, head.start, head.head_end)
+        ),
         attributes=_attributes(text, head),
         comment=comment_above(text, head.start),
         launches=tuple(joined.get(head.name, ())),
         device_functions=reached.of(head),
         node=definition_node(text, root, head),
     )
-
-
-def definition_node(text: Text, root: Node, head: Declaration) -> Node | None:
-    """The `function_definition` of a function: from the tree of the file, else from a parse of its extent alone."""
-    node = root.descendant_for_byte_range(*head.name_at)
-    while node is not None and node.type != "function_definition":
-        node = node.parent
-    if (
-        node is not None
-        and node.start_byte >= head.start
-        and node.end_byte == head.end
-        and _has_body_at(node, head)
-    ):
-        return node
-    starts = text.line_starts
-    first, last = text.span(head.start, head.start).first_line, text.span(head.end - 1, head.end).last_line
-    extent = Range(
-        Point(first - 1, head.start - starts[first - 1]),
-        Point(last - 1, head.end - starts[last - 1]),
-        head.start,
-        head.end,
-    )
-    alone = Parser(grammar(), included_ranges=[extent]).parse(text.data).root_node
-    for child in _outer_nodes(alone):
-        if child.type == "function_definition":
-            return child
-    return alone
-
-
-def _has_body_at(node: Node, head: Declaration) -> bool:
-    body = node.child_by_field_name("body")
-    return body is not None and body.start_byte == head.head_end
-
-
-def _outer_nodes(root: Node) -> Iterator[Node]:
-    for child in root.named_children:
-        yield child
-        if child.type in ("template_declaration", "linkage_specification", "ERROR"):
-            yield from _outer_nodes(child)
 
 
 def _attributes(text: Text, head: Declaration) -> dict[str, str]:
@@ -171,7 +133,7 @@ def _attributes(text: Text, head: Declaration) -> dict[str, str]:
             name = match.group(1).strip(b"_").decode()
             found[name] = one_line(text.data[head.start + match.end() : head.start + close])
     words = set(_WORD.findall(text.code[head.start : head.name_at[0]]))
-    if b"extern" in words or re.search(rb'extern\s*"C"\s*\{?\s*\Z', text.data[: head.start][-40:]):
+    if b"extern" in words or head.extern_c:
         found["extern_c"] = "true"
     for word in (b"static", b"inline"):
         if word in words:
@@ -229,28 +191,3 @@ class _Reach:
             words = set(_WORD.findall(self._text.code, function.head_end, function.end))
             self._direct[function.start] = frozenset(words & self._names)
         return self._direct[function.start]
-
-
-@dataclass(frozen=True, slots=True)
-class KernelText:
-    """A kernel's place in a file, found without parsing the file."""
-
-    name: str
-    start: int
-    end: int
-    text: bytes
-
-
-def kernel_texts(data: bytes) -> tuple[KernelText, ...]:
-    """The kernels of a file by bracket structure alone, in order: several times faster than `parse`.
-
-    For history, where most kernels of a blob were already seen in another. Extents are those of `parse`.
-    """
-    if b"__global__" not in data:
-        return ()
-    text = text_of(data)
-    return tuple(
-        KernelText(d.name, d.start, d.end, data[d.start : d.end])
-        for d in outline(text)
-        if d.what is What.FUNCTION and d.defined and _has_word(text, d, frozenset({b"__global__"}))
-    )

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kernel_lineage.kernels.cuda_outline import Declaration
-from kernel_lineage.kernels.cuda_text import Text, closing, one_line
+from kernel_lineage.kernels.cuda_text import Text, closing, closing_angle, one_line
 
 _IDENTIFIER = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _ASSIGNED = re.compile(rb"(?<![\w.>])([A-Za-z_]\w*)\s*=(?!=)\s*")
 _CONSTRUCTED = re.compile(rb"\b(dim3|uint3)\s+([A-Za-z_]\w*)\s*([({])")
 _CONSTANT = re.compile(rb"\b(?:const|constexpr)\s[^;=(){}]*?\b([A-Za-z_]\w*)\s*=\s*([^;{}]+);")
-_STATEMENT_END = re.compile(rb"[;,()\[\]{}]")
+_STATEMENT_END = re.compile(rb"[;,()\[\]{}]|(?<=\w)<(?![<=])")
 _WORDS_OF_CPP = frozenset(
     [
         "dim3",
@@ -107,9 +107,11 @@ def _end_of_value(code: bytes, position: int, end: int) -> int:
     while match := _STATEMENT_END.search(code, position, end):
         if match.group() in (b"(", b"[", b"{"):
             close = closing(code, match.start(), end)
-            if close is None:
-                return match.start()
-            position = close + 1
+        elif match.group() == b"<":
+            close = closing_angle(code, match.start(), end) or match.start()
         else:
             return match.start()
+        if close is None:
+            return match.start()
+        position = close + 1
     return end

@@ -24,6 +24,7 @@ _POINTER = re.compile(
     re.DOTALL,
 )
 _NAMED = re.compile(r"((?:\w+\s*::\s*)*)([A-Za-z_]\w*)\s*(?:<(.*)>)?\Z", re.DOTALL)
+_ADDRESS = re.compile(r"&\s*(?:\w+\s*::\s*)*([A-Za-z_]\w*)\s*(?:<([^;?]*)>)?")
 _MACRO_DEPTH = 4
 
 
@@ -47,9 +48,12 @@ def launches(text: Text, functions: Sequence[Declaration], kernels: frozenset[st
     found: list[Launch] = []
     passed_on: dict[str, list[tuple[Declaration, Site]]] = {}
     definitions = Definitions(text)
+    names: dict[int, tuple[str, ...]] = {}
     for site in _sites(text):
         launcher = _holder(functions, site.start)
-        if launcher and site.callee in _parameter_names(text, launcher) and site.callee not in kernels:
+        if launcher and launcher.start not in names:
+            names[launcher.start] = _parameter_names(text, launcher)
+        if launcher and site.callee not in kernels and site.callee in names[launcher.start]:
             passed_on.setdefault(launcher.name, []).append((launcher, site))
             continue
         found.extend(_resolved(text, site, launcher, kernels, definitions, {}))
@@ -167,6 +171,10 @@ def _callee(before: bytes) -> tuple[str, str] | None:
                 break
         else:
             return None
+    if not stripped.endswith(
+        b")"
+    ):  # a search that is anchored at the end is slow on what stands before the name
+        stripped = stripped[max(map(stripped.rfind, b";{}(,=!")) + 1 :]
     match = _CALLEE.search(stripped)
     return (match.group(1).decode(), templates.decode("utf-8", "replace")) if match else None
 
@@ -187,7 +195,7 @@ def _end_of_chevrons(code: bytes, position: int) -> int | None:
 
 
 def _api_sites(text: Text) -> Iterator[Site]:
-    for match in _API.finditer(text.code):
+    for match in _API.finditer(text.code) if b"cudaLaunch" in text.code else ():
         close = closing(text.code, match.end() - 1)
         if close is None:
             continue
@@ -269,6 +277,8 @@ def _resolved(
             for match in re.finditer(r"\b([A-Za-z_]\w*)\s*(?:<([^;?]*)>)?", value)
             if match.group(1) in kernels
         ]
+        elsewhere = [m for value in held if (m := _ADDRESS.fullmatch(value))]
+        pointed += [(m.group(1), arguments(m.group(2) or "")) for m in elsewhere if m.group(1) not in kernels]
         callees = list(dict.fromkeys(pointed)) or callees
     expressions = [
         site.grid,

@@ -7,7 +7,7 @@ ends there and the outline goes on.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from kernel_lineage.kernels.cuda_text import Text, closing, closing_angle, trim
@@ -31,6 +31,10 @@ _HEAD_OF_KERNEL = re.compile(
     rb"(?:template\s*<[^;{}]*>\s*(?:requires[^;{}]*)?)?(?:\b(?:static|inline|extern|constexpr|__forceinline__|friend)\b\s*"
     rb"|\b[A-Z_][A-Z0-9_]*\b(?:\s*\([^;{}]*\))?\s*)*\Z"
 )
+
+
+_C = '"C"'
+"""The scope of an `extern "C"` block, among the names of namespaces."""
 
 
 class What(StrEnum):
@@ -57,6 +61,8 @@ class Declaration:
     name_at: tuple[int, int]
     namespace: str = ""
     closed: bool = True
+    extern_c: bool = False
+    """Whether it stands in an `extern "C"` block."""
 
     @property
     def defined(self) -> bool:
@@ -81,7 +87,7 @@ def outline(text: Text) -> tuple[Declaration, ...]:
             continue
         elif token == b";":
             if not _inside_parentheses(code, start, at):
-                _add(found, _bodiless(text, start, at, scopes))
+                _add(found, _bodiless(text, start, at, scopes), scopes)
             start, kernel_seen = position, False
         elif token == b"}":
             if scopes:
@@ -91,7 +97,9 @@ def outline(text: Text) -> tuple[Declaration, ...]:
             head = _without_marks(code[start:at]).strip()
             scope = _SCOPE.fullmatch(head)
             if scope:
-                scopes.append((scope.group(1) or b"").strip().decode("utf-8", "replace"))
+                scopes.append(
+                    _C if scope.group(1) is None else scope.group(1).strip().decode("utf-8", "replace")
+                )
                 start, kernel_seen = position, False
                 continue
             end, closed = block_end(text, at)
@@ -104,8 +112,8 @@ def outline(text: Text) -> tuple[Declaration, ...]:
                 line = code[end:semicolon] if semicolon >= 0 else b"{"
                 if b"{" not in line and b"}" not in line and b"#" not in line and b"__global__" not in line:
                     position = semicolon + 1
-                    declaration = _ending_at(declaration, position)
-            found.append(declaration)
+                    declaration = replace(declaration, end=position)
+            found.append(replace(declaration, extern_c=_C in scopes) if scopes else declaration)
             start, kernel_seen = position, False
     return tuple(found)
 
@@ -183,23 +191,9 @@ def _inside_parentheses(code: bytes, start: int, at: int) -> bool:
     return head.count(b"(") > head.count(b")") and b"\n\n" not in head and b"for" in head
 
 
-def _add(found: list[Declaration], declaration: Declaration | None) -> None:
+def _add(found: list[Declaration], declaration: Declaration | None, scopes: list[str]) -> None:
     if declaration is not None:
-        found.append(declaration)
-
-
-def _ending_at(declaration: Declaration, end: int) -> Declaration:
-    return Declaration(
-        declaration.what,
-        declaration.name,
-        declaration.start,
-        end,
-        declaration.head_end,
-        declaration.parameters,
-        declaration.name_at,
-        declaration.namespace,
-        declaration.closed,
-    )
+        found.append(replace(declaration, extern_c=_C in scopes) if scopes else declaration)
 
 
 def _bodiless(text: Text, start: int, end: int, scopes: list[str]) -> Declaration | None:
@@ -216,7 +210,7 @@ def _bodiless(text: Text, start: int, end: int, scopes: list[str]) -> Declaratio
 
 
 def _namespace(scopes: list[str]) -> str:
-    return "::".join(s for s in scopes if s)
+    return "::".join(s for s in scopes if s and s != _C)
 
 
 def _with_body(

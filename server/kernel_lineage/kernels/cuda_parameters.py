@@ -57,6 +57,7 @@ _QUALIFIERS = re.compile(
 )
 _NAME = re.compile(rb"([A-Za-z_]\w*)\s*((?:\[[^\]]*\]\s*)*)\Z")
 _GROUPED_NAME = re.compile(rb"\(\s*[*&]\s*([A-Za-z_]\w*)\s*\)")
+_DEFAULT = re.compile(rb"(?<![=!<>])=(?!=)")
 _TYPEDEF = re.compile(rb"\btypedef\s+([\w\s:]+?)\s+(\w+)\s*;|\busing\s+(\w+)\s*=\s*([\w\s:]+?)\s*;")
 
 
@@ -94,7 +95,7 @@ def parameters(text: Text, extent: tuple[int, int], aliases: Mapping[str, str]) 
     found: list[Parameter] = []
     code = text.code
     for a, b in split(code, *extent):
-        start, end = trim(code.replace(b"#", b" ") if b"#" in code[a:b] else code, a, b)
+        start, end = trim(code, a, b)
         if start == end or code[start:end] == b"void":
             continue
         equals = _default_at(code, start, end)
@@ -119,7 +120,7 @@ def parameters(text: Text, extent: tuple[int, int], aliases: Mapping[str, str]) 
 
 
 def _default_at(code: bytes, start: int, end: int) -> int | None:
-    match = re.compile(rb"(?<![=!<>])=(?!=)").search(code, start, end)
+    match = _DEFAULT.search(code, start, end)
     return match.start() if match else None
 
 

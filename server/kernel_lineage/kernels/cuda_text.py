@@ -7,8 +7,9 @@ So extents are found here, on text of the same length as the file, and trees are
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from kernel_lineage.kernels.source import Span
 
@@ -60,6 +61,12 @@ class Text:
         """The span of a range of bytes."""
         lines = self.line_starts
         return Span(start, end, bisect_right(lines, start), bisect_right(lines, max(start, end - 1)))
+
+    def lines(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The ranges of the lines that begin in [start, end), line ends included."""
+        first, last = bisect_left(self.line_starts, start), bisect_left(self.line_starts, end)
+        bounds = [*self.line_starts[first:last], *(self.line_starts[last : last + 1] or (len(self.data),))]
+        return list(pairwise(bounds))
 
     def read(self, start: int, end: int) -> str:
         """The file's own text of a range."""
@@ -192,11 +199,9 @@ def split(code: bytes, start: int, end: int) -> list[tuple[int, int]]:
 
 def trim(code: bytes, start: int, end: int) -> tuple[int, int]:
     """The range without blanks at its ends."""
-    while start < end and code[start : start + 1].isspace():
-        start += 1
-    while end > start and code[end - 1 : end].isspace():
-        end -= 1
-    return start, end
+    part = code[start:end].lstrip()
+    start = end - len(part)
+    return start, start + len(part.rstrip())
 
 
 def arguments(text: str) -> tuple[str, ...]:
@@ -210,5 +215,9 @@ def arguments(text: str) -> tuple[str, ...]:
 
 def one_line(raw: bytes) -> str:
     """Text without comments, on one line."""
-    bare = _COMMENT_OR_LITERAL.sub(lambda m: b" " if m.group().startswith((b"//", b"/*")) else m.group(), raw)
+    bare = raw
+    if b"/" in raw:
+        bare = _COMMENT_OR_LITERAL.sub(
+            lambda m: b" " if m.group().startswith((b"//", b"/*")) else m.group(), raw
+        )
     return " ".join(bare.decode("utf-8", "replace").split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tree_sitter import Parser, Point, Tree
 
 from kernel_lineage.kernels import cuda, reading
+from kernel_lineage.kernels.cuda_nodes import grammar
 from kernel_lineage.kernels.source import Language, SourceFile
 
 
@@ -17,9 +18,7 @@ class OpenDocument:
     def __init__(self, data: bytes, language: Language) -> None:
         self._data = data
         self._language = language
-        self._parser = (
-            Parser(cuda.grammar()) if language is Language.CUDA and not reading.refusal(data) else None
-        )
+        self._parser = Parser(grammar()) if language is Language.CUDA and not reading.refusal(data) else None
         self._tree: Tree | None = self._parser.parse(data) if self._parser else None
         self._source: SourceFile | None = None
 

@@ -258,11 +258,12 @@ def _written(
         elif _is_include(piece) and not gives_one_of(_header_of(piece), names):
             continue
         namespace = piece.declaration.namespace if piece.declaration else ""
+        in_c = piece.declaration is not None and piece.declaration.extern_c
         first = piece.text.span(piece.start, piece.end).first_line
-        if namespace:
-            lines.append(f"namespace {namespace} {{")
-            line_map.append(None)
-        if following != (piece.path, first) or namespace:
+        opened = ['extern "C" {'] * in_c + [f"namespace {namespace} {{"] * bool(namespace)
+        lines.extend(opened)
+        line_map.extend(None for _ in opened)
+        if following != (piece.path, first) or opened:
             quoted = piece.path.replace("\\", "\\\\").replace('"', '\\"')
             lines.append(f'#line {first} "{quoted}"')
             line_map.append(None)
@@ -270,8 +271,8 @@ def _written(
         lines.extend(written)
         line_map.extend((piece.path, first + index) for index in range(len(written)))
         following = (piece.path, first + len(written))
-        if namespace:
-            lines.append("}")
+        if opened:
+            lines.append("}" * len(opened))
             line_map.append(None)
             following = None
     return lines, line_map
