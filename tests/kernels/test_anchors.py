@@ -93,3 +93,31 @@ def test_a_tree_reduction_binds_what_a_rewrite_needs():
     assert bindings(source, "shared_tree_reduction") == [
         {"tile": "sdata", "op": "max", "tid": "t", "n": "blockDim.x"}
     ]
+
+
+def test_a_guard_on_two_axes_binds_the_rows_of_the_thread():
+    source = """
+    __global__ void linear(float* out, const float* inp, const float* w, int BT, int C, int OC) {
+        int bt = blockIdx.x * blockDim.x + threadIdx.x, oc = blockIdx.y * blockDim.y + threadIdx.y;
+        if (bt < BT && oc < OC) {
+            float v = 0.0f;
+            for (int i = 0; i < C; i++) { v += inp[bt * C + i] * w[oc * C + i]; }
+            out[bt * OC + oc] = v;
+        }
+    }
+    """
+    assert [(b["N"], b["row"]) for b in bindings(source, "row_per_thread")] == [("BT", "bt")]
+
+
+def test_single_elements_beside_a_row_per_thread_are_not_worth_a_vector():
+    source = """
+    __global__ void mean(float* out, const float* inp, int N, int C) {
+        int row = blockIdx.x * blockDim.x + threadIdx.x;
+        if (row < N) {
+            float s = 0.0f;
+            for (int i = 0; i < C; i++) { s += inp[row * C + i]; }
+            out[row] = s / C;
+        }
+    }
+    """
+    assert bindings(source, "scalar_row_access") == []

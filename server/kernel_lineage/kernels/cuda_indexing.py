@@ -44,8 +44,10 @@ def add(left: Linear, right: Linear, sign: int = 1) -> Linear:
         known = total.get(axis, 0)
         if isinstance(known, int) and isinstance(scaled, int):
             total[axis] = known + scaled
-        else:
-            total[axis] = scaled if known == 0 else "?"
+        elif known == 0 or (isinstance(known, str) and known.startswith("/")):
+            total[axis] = scaled  # beside the remainder, the quotient of one index moves slowly
+        elif not (isinstance(scaled, str) and scaled.startswith("/")):
+            total[axis] = "?"
     return total
 
 
@@ -471,7 +473,7 @@ def _divided(form: Linear, by: str, operator: str) -> Linear:
         elif axis == "lane" and warps:
             continue
         else:
-            result[axis] = "?" if axis == "block" or axis.startswith("loop@") else "/" + by
+            result[axis] = "/" + by
     return result
 
 
@@ -486,7 +488,7 @@ def _remainder(form: Linear, by: str, operator: str) -> Linear:
         if axis == "x":
             result["lane" if lanes else "x"] = coefficient
         elif not lanes:
-            result[axis] = "?" if axis == "block" or axis.startswith("loop@") else coefficient
+            result[axis] = coefficient
     return result
 
 

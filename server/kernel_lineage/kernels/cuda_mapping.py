@@ -9,10 +9,11 @@ from enum import StrEnum
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_indexing import Access, Coefficient, indexing, lane_stride, loop_axis
-from kernel_lineage.kernels.cuda_syntax import Loop, Unit, bare, integer_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_syntax import Loop, Unit, bare, operator_of, text_of
 
 _WARP_WORDS = (
     "WARP_SIZE",
+    "WarpSize",
     "warpSize",
     "warp.size",
     "warp.num_threads",
@@ -20,6 +21,7 @@ _WARP_WORDS = (
     "tile32.size",
     "kWarpSize",
 )
+_GRID_WORDS = ("gridDim", "grid.size", "grid.num_threads", "num_blocks")
 
 
 class Stride(StrEnum):
@@ -57,22 +59,15 @@ def stride_of(unit: Unit, loop: Loop) -> Stride:
         return Stride.OTHER
     written = _written_out(unit, amount)
     start = indexing(unit).form(loop.start)
-    if (
-        "gridDim" in written
-        or "grid.size" in written
-        or "grid.num_threads" in written
-        or "num_blocks" in written
-    ):
+    if any(word in written for word in _GRID_WORDS):
         by_threads = any(axis in start for axis in ("x", "y", "lane", "warp")) or "blockDim" in written
         return Stride.GRID_THREADS if by_threads else Stride.GRID_BLOCKS
     if "x" in start or "lane" in start or "y" in start:
         if any(word in written for word in _WARP_WORDS) and "blockDim" not in written:
             return Stride.WARP
-        if integer_of(amount) == 32 and "lane" in start:
-            return Stride.WARP
-        if written.strip() == "blockDim.x * gridDim.x":
-            return Stride.GRID_THREADS
-        return Stride.WARP if "lane" in start and "x" not in start else Stride.BLOCK
+        lanes_only = "lane" in start and "x" not in start
+        warp_wide = "32" in written.split() and "blockDim" not in written
+        return Stride.WARP if lanes_only or warp_wide else Stride.BLOCK
     return Stride.OTHER
 
 

@@ -77,6 +77,17 @@ def bare(node: Node | None) -> Node | None:
     return node
 
 
+def identifiers_in(node: Node) -> set[str]:
+    """The plain names within an expression; members and types aside."""
+    names, waiting = set(), [node]
+    while waiting:
+        here = waiting.pop()
+        if here.type == "identifier":
+            names.add(text_of(here))
+        waiting += here.named_children
+    return names
+
+
 def integer_of(node: Node | None) -> int | None:
     """The value of an integer literal, or of a product, quotient, sum or difference of them; None for anything else."""
     node = bare(node)

@@ -15,6 +15,7 @@ from kernel_lineage.kernels.cuda_syntax import (
     bare,
     contains,
     cuda_syntax,
+    identifiers_in,
     integer_of,
     text_of,
 )
@@ -30,21 +31,13 @@ def _fixed_product(unit: Unit, index: Node, counter: str, loop: Node) -> Node | 
     for node in unit.operations_in(index, "*"):
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         numbers = integer_of(left) is not None and integer_of(right) is not None
-        changed = any(axis.startswith("loop@") for axis in reach.form(node)) or counter in _names(node)
-        local = any(v.name in _names(node) and contains(loop, v.node) for v in unit.variables)
+        changed = any(axis.startswith("loop@") for axis in reach.form(node)) or counter in identifiers_in(
+            node
+        )
+        local = any(v.name in identifiers_in(node) and contains(loop, v.node) for v in unit.variables)
         if not numbers and not changed and not local:
             return node
     return None
-
-
-def _names(node: Node) -> set[str]:
-    names, waiting = set(), [node]
-    while waiting:
-        here = waiting.pop()
-        if here.type == "identifier":
-            names.add(text_of(here))
-        waiting += here.named_children
-    return names
 
 
 def _find(kernel: Kernel) -> Iterator[Anchor]:

@@ -38,14 +38,21 @@ def is_contiguous_block(form: Linear) -> bool:
 
 
 def is_strided_block(form: Linear) -> bool:
-    """Whether a Triton address moves, and by more than single elements along every axis."""
+    """Whether a Triton address moves by more than single elements: along its one axis, or by numbers along all.
+
+    Of two symbolic strides (`stride_m`, `stride_k`) one is usually 1 at run time.
+    """
     axes = [form[axis] for axis in ("arange", "arange0", "arange1") if axis in form]
-    return bool(axes) and 1 not in axes and "?" not in axes
+    if len(axes) == 1:
+        return axes[0] not in (1, "?")
+    return bool(axes) and all(isinstance(c, int) and c != 1 for c in axes)
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
     calls = [(c, unit.form(c.node.args[0])) for c in (*unit.loads(), *unit.stores())]
-    if any(is_strided_block(form) for _, form in calls):
+    # A column of row statistics beside whole tiles is no reason to call the tiles strided.
+    tiles = any(is_contiguous_block(form) and "arange0" in form for _, form in calls)
+    if not tiles and any(is_strided_block(form) for _, form in calls):
         return
     for call, form in calls:
         if is_contiguous_block(form):

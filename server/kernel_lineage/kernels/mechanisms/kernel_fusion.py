@@ -5,10 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tree_sitter import Node
-
 from kernel_lineage.kernels.cuda_indexing import Access, indexing, lane_stride
-from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, cuda_syntax, operator_of, text_of
+from kernel_lineage.kernels.cuda_syntax import (
+    Unit,
+    bare,
+    contains,
+    cuda_syntax,
+    identifiers_in,
+    operator_of,
+    text_of,
+)
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, seen_on, triton
 from kernel_lineage.kernels.source import Kernel
@@ -46,11 +52,11 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
             continue
         for root, access in tensors.items():
             if contains(left, access.node):
-                given[root] = {text_of(right)} | _names(right)
+                given[root] = {text_of(right)} | identifiers_in(right)
     for call in unit.calls:
         for root, access in tensors.items():
             if call.node.id == access.node.id and len(call.arguments) > 1:
-                given[root] = {text_of(call.arguments[1])} | _names(call.arguments[1])
+                given[root] = {text_of(call.arguments[1])} | identifiers_in(call.arguments[1])
     for root, access in tensors.items():
         local = {n for n in given.get(root, set()) if any(v.name == n for v in unit.variables)}
         others = {r for r in given if r != root}
@@ -73,20 +79,11 @@ def _stored_whole(unit: Unit, access: Access, name: str) -> bool:
     )
 
 
-def _names(node: Node) -> set[str]:
-    found = set()
-    waiting = [node]
-    while waiting:
-        here = waiting.pop()
-        if here.type == "identifier":
-            found.add(text_of(here))
-        waiting += here.named_children
-    return found
-
-
 def _flows(unit: Unit, name: str, names: set[str]) -> bool:
     """Whether a value reaches one of the names through one more variable."""
-    return any(v.name in names and v.value is not None and name in _names(v.value) for v in unit.variables)
+    return any(
+        v.name in names and v.value is not None and name in identifiers_in(v.value) for v in unit.variables
+    )
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import bounds_guards
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax, text_of
+from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax, identifiers_in, text_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
 
 ID = "masked_tail"
+
+
+def _sizes_of(unit: Unit, bound: Node) -> set[str]:
+    """The names that a bound is made of, also through one variable: `int total = B * T;`."""
+    names = identifiers_in(bound)
+    given = [indexing(unit).value_of(name, bound.start_byte) for name in names]
+    return names.union(*(identifiers_in(value) for value in given if value is not None))
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
@@ -21,10 +31,7 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
         sizes = {p.name for p in kernel.parameters if not p.pointer}
         for unit in syntax.units:
             for guard in bounds_guards(unit):
-                words = set(
-                    text_of(guard.bound).replace("*", " ").replace("(", " ").replace(")", " ").split()
-                )
-                if words & sizes:
+                if _sizes_of(unit, guard.bound) & sizes:
                     yield seen(ID, guard.node, f"{text_of(guard.index)} is guarded by {text_of(guard.bound)}")
     python = triton_syntax(kernel)
     if python is not None:

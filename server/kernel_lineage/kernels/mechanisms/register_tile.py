@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tree_sitter import Node
+
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, bare, cuda_syntax, operator_of, text_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
@@ -22,15 +24,33 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
             continue
         root = indexing(unit).place(left).root
         gathers = operator_of(node) == "+=" or text_of(left) in text_of(right)
-        multiplies = any(True for _ in unit.operations_in(right, "*"))
-        fused = any(
-            right.start_byte <= c.node.start_byte < right.end_byte for c in unit.calls_by_name.get("fmaf", ())
-        )
-        if root not in arrays or root in found or not gathers or not (multiplies or fused):
+        if root not in arrays or root in found or not gathers or not _is_product(right):
             continue
         if len(unit.loops_around(node)) >= 2 or len(arrays[root].sizes) >= 2:
             found.add(root)
             yield seen(ID, node, f"{root} gathers {len(arrays[root].sizes)}-D results in registers")
+
+
+def _is_product(value: Node) -> bool:
+    """Whether a value is a product, or a sum with one, or a fused one; a product in an index does not count."""
+    expression = bare(value)
+    if expression is None:
+        return False
+    if expression.type == "call_expression":
+        return text_of(expression.child_by_field_name("function")) in (
+            "fmaf",
+            "__fmaf_rn",
+            "fma",
+            "__hfma",
+            "__hfma2",
+        )
+    if expression.type == "cast_expression":
+        inner = expression.child_by_field_name("value")
+        return inner is not None and _is_product(inner)
+    if expression.type != "binary_expression" or operator_of(expression) not in ("*", "+"):
+        return False
+    sides = (expression.child_by_field_name("left"), expression.child_by_field_name("right"))
+    return operator_of(expression) == "*" or any(_is_product(side) for side in sides if side is not None)
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
