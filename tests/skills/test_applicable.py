@@ -81,9 +81,10 @@ def test_the_source_says_types_mechanisms_and_launch_by_itself_and_the_caller_go
         (offered(anchor=AnchorRule(pattern="scalar_row_access", requires=("shared_memory_tile",))), APPLIES),
         (offered(anchor=AnchorRule(pattern="scalar_row_access", conflicts=("block_per_row",))), APPLIES),
         (offered(anchor=AnchorRule(pattern="shared_tile")), APPLIES),
+        (offered(anchor=AnchorRule(pattern="scalar_row_access", where={"x": "z"})), APPLIES),
         (offered(refuses=()), APPLIES),
     ],
-    ids=["there already", "other language", "needs what is not there", "in conflict", "no anchor", "no case"],
+    ids=["there already", "other language", "needs what is not there", "in conflict", "no anchor", "other match", "no case"],
 )
 def test_a_skill_is_left_out_where_it_has_no_place(skill: Skill, code: str) -> None:
     assert applicable(kernel(code), [skill], Facts()) == ()

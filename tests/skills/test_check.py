@@ -33,7 +33,7 @@ def test_a_whole_card_with_cases_that_do_what_they_say_is_right(tmp_path: Path) 
         ({"mechanism": "vectorized"}, "mechanism `vectorized` does not exist"),
         ({"anchor": AnchorRule(pattern="nowhere")}, "anchor `nowhere` does not exist"),
         ({"anchor": AnchorRule(pattern="scalar_row_access", requires=("nothing",))}, "mechanism `nothing` does not"),
-        ({"anchor": AnchorRule(pattern="scalar_row_access", otherwise={"C": "M"})}, "otherwise names `M`"),
+        ({"anchor": AnchorRule(pattern="scalar_row_access", otherwise={"C": "M"})}, "anchor: `M` is not bound by"),
         ({"languages": ("triton",)}, "is not found in triton"),
         ({"conditions": (condition("kernel.has('shuffle')"),)}, "mechanism `shuffle` does not exist"),
         ({"conditions": (condition("Q % 4 == 0"),)}, "`Q` is bound by no anchor; `scalar_row_access` binds x"),

@@ -90,6 +90,7 @@ def applicable(kernel: Kernel, skills: Iterable[Skill], facts: Facts) -> tuple[A
         for skill in skills
         if skill.offered and fits(skill, kernel, present)
         for anchor in anchors.get(skill.anchor.pattern, ())
+        if is_at(skill, anchor)
     ]
     return tuple(sorted(found, key=lambda a: (_ORDER[a.verdict], _ORDER[a.pays], a.skill.id, a.anchor.span)))
 
@@ -108,6 +109,12 @@ def fits(skill: Skill, kernel: Kernel, present: set[str]) -> bool:
         and present.issuperset(skill.anchor.requires)
         and present.isdisjoint(skill.anchor.conflicts)
     )
+
+
+def is_at(skill: Skill, anchor: Anchor) -> bool:
+    """Whether a skill's rule takes this match of its pattern."""
+    rule = skill.anchor
+    return anchor.pattern == rule.pattern and all(anchor.bindings.get(n) == v for n, v in rule.where.items())
 
 
 def judge_at(skill: Skill, anchor: Anchor, facts: Facts) -> Applicable:

@@ -73,6 +73,8 @@ class AnchorRule(_Card):
     """Mechanisms that must be there already."""
     conflicts: tuple[str, ...] = ()
     """Mechanisms that must not be there."""
+    where: dict[str, str] = Field(default_factory=dict)
+    """What a match must have bound: {"first": "max"} takes only those whose first pass gathers a maximum."""
     otherwise: dict[str, str] = Field(default_factory=dict)
     """A name of the conditions → the name of the pattern to take when a match does not bind it: {"C": "N"}."""
 

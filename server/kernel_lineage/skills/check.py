@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kernel_lineage.kernels.anchors.registry import anchors, anchors_of
 from kernel_lineage.kernels.mechanisms.registry import mechanisms, mechanisms_of
-from kernel_lineage.skills.applicable import Applicable, fits, judge_at, known_here
+from kernel_lineage.skills.applicable import Applicable, fits, is_at, judge_at, known_here
 from kernel_lineage.skills.card import Category, Skill
 from kernel_lineage.skills.case import NO_ANCHOR, Case, CaseError, read_case
 from kernel_lineage.skills.conditions.names import split_fact
@@ -77,9 +77,9 @@ def _unknown_names(skill: Skill) -> Iterator[str]:
         yield f"anchor `{skill.anchor.pattern}` does not exist; there are {', '.join(anchors())}"
     elif unread := sorted(set(skill.languages) - pattern.languages):
         yield f"anchor `{pattern.id}` is not found in {', '.join(unread)}"
-    for name, instead in skill.anchor.otherwise.items():
-        if pattern is not None and instead not in pattern.names:
-            yield f"anchor: otherwise names `{instead}`, which `{pattern.id}` does not bind"
+    for name in (*skill.anchor.otherwise.values(), *skill.anchor.where):
+        if pattern is not None and name not in pattern.names:
+            yield f"anchor: `{name}` is not bound by `{pattern.id}`"
     named = {skill.mechanism, *skill.provides, *skill.anchor.requires, *skill.anchor.conflicts}
     for number, condition in enumerate(skill.conditions, 1):
         tree = parse(condition.expr)
@@ -152,5 +152,4 @@ def at_case(skill: Skill, case: Case) -> list[Applicable] | None:
     if not fits(skill, kernel, {site.mechanism for site in sites}):
         return None
     facts = known_here(kernel, case.facts, sites)
-    places = (a for a in anchors_of(kernel) if a.pattern == skill.anchor.pattern)
-    return [judge_at(skill, anchor, facts) for anchor in places]
+    return [judge_at(skill, anchor, facts) for anchor in anchors_of(kernel) if is_at(skill, anchor)]

@@ -39,7 +39,11 @@ def test_a_name_that_is_bound_to_nothing_that_can_be_said_is_marked(bindings: di
     assert ref.name == "C" and not ref.bound
 
 
-def test_a_tensor_is_bound_to_a_name_only() -> None:
+def test_a_tensor_may_be_bound_to_one_of_its_elements() -> None:
+    assert bind(parse("align(x) >= 16"), {"x": "inp[row * C + i]"}) == parse("align(inp) >= 16")
+
+
+def test_a_tensor_is_bound_to_nothing_else() -> None:
     (ref,) = facts_in(bind(parse("align(x) >= 16"), {"x": "inp + 4"}))
     assert ref.name == "align(x)" and not ref.bound
 

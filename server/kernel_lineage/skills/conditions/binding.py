@@ -16,13 +16,14 @@ from kernel_lineage.skills.conditions.tree import (
 _BUILTINS = {"blockDim": "launch.block", "gridDim": "launch.grid"}
 _BUILTIN = re.compile(r"\b(blockDim|gridDim)(?=\.[xyz]\b)")
 _DIVISION = re.compile(r"(?<!/)/(?!/)")
+_ELEMENT = re.compile(r"\[[^\[\]]*\]$")
 _SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
 
 
 def bind(tree: Expr, bindings: Mapping[str, str]) -> Expr:
     """The tree with a skill's names replaced by what an anchor bound them to, as written in the kernel.
 
-    A dimension may be bound to a name, a number, `blockDim.x`, or arithmetic of these; a tensor only to a name. A name
+    A dimension may be bound to a name, a number, `blockDim.x`, or arithmetic of these; a tensor to a name or an element. A name
     that is bound to nothing, or to what the language cannot say, is marked unbound: nothing is known of it, even when
     the kernel happens to use the same name for something else.
     """
@@ -32,11 +33,18 @@ def bind(tree: Expr, bindings: Mapping[str, str]) -> Expr:
         if declared(ref.name) is None:
             value = _value(bindings.get(ref.name, ""))
             return FactRef(ref.name, ref.type, bound=False, column=ref.column) if value is None else value
-        if all(is_plain(bindings.get(name, "")) for name in names):
-            return FactRef(rename_fact(ref.name, bindings), ref.type, column=ref.column)
+        tensors = {name: _tensor(bindings.get(name, "")) for name in names}
+        if all(tensors.values()):
+            return FactRef(rename_fact(ref.name, tensors), ref.type, column=ref.column)
         return FactRef(ref.name, ref.type, bound=False, column=ref.column)
 
     return _map_facts(tree, replace)
+
+
+def _tensor(text: str) -> str:
+    """The tensor that a binding names, by itself or by one of its elements (`x[i]`); "" when it is something else."""
+    name = _ELEMENT.sub("", text.strip())
+    return name if is_plain(name) else ""
 
 
 @lru_cache(maxsize=4096)
