@@ -1,0 +1,5 @@
+// facts: range(x) = (-20, 20)
+__global__ void squash(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) { out[i] = expf(x[i]); }
+}
