@@ -25,7 +25,7 @@ from kernel_lineage.rewrite.model.client import Answer, Budget, Message, Patienc
 from kernel_lineage.rewrite.model.prompt import RewriteRequest, messages_for, repair_message
 from kernel_lineage.rewrite.model.repair import attempt, findings
 from kernel_lineage.rewrite.model.settings import ModelSettings
-from kernel_lineage.skills.applicable import Applicable, fits, judge_at, known_here
+from kernel_lineage.skills.applicable import Applicable, fits, is_at, judge_at, known_here
 from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.truth import Truth
@@ -72,7 +72,7 @@ def materialise(
         return NoCandidate(
             f"{skill.id} is for {' and '.join(skill.languages)}, and {kernel.name} is {kernel.language}"
         )
-    places = [a for a in anchors_of(kernel) if a.pattern == skill.anchor.pattern]
+    places = [a for a in anchors_of(kernel) if is_at(skill, a)]
     if line is not None:
         places.sort(key=lambda a: abs(a.span.first_line - line))
     if not places:

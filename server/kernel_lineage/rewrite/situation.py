@@ -47,6 +47,12 @@ def situation_of(kernel: Kernel, path: Path, root: Path | None = None, *, device
     return Situation(facts.merged(toolchain_facts()), found, tuple(notes))
 
 
+def told(kernel: Kernel, path: Path, device: str = "auto") -> tuple[Facts, tuple[str, ...]]:
+    """The facts of a kernel's situation, and why some are not known."""
+    situation = situation_of(kernel, path, device=device)
+    return situation.facts, situation.notes
+
+
 def facts_for(kernel: Kernel, path: Path, root: Path | None = None, *, device: str = "auto") -> Facts:
     """The facts of a kernel's situation."""
     return situation_of(kernel, path, root, device=device).facts

@@ -92,10 +92,15 @@ class ApplicableDocument(_Document):
     skills: list[SkillDocument]
     problems: list[str] = Field(default_factory=list)
     """What could not be read of the file or the libraries."""
+    notes: list[str] = Field(default_factory=list)
+    """Why some facts are not known: no workload, no device."""
 
 
 def applicable_document(
-    path: str, found: Sequence[tuple[Kernel, Sequence[Applicable]]], problems: Sequence[str] = ()
+    path: str,
+    found: Sequence[tuple[Kernel, Sequence[Applicable]]],
+    problems: Sequence[str] = (),
+    notes: Sequence[str] = (),
 ) -> ApplicableDocument:
     """The document of one or several kernels of a file."""
     return ApplicableDocument(
@@ -103,6 +108,7 @@ def applicable_document(
         kernel=found[0][0].name if len(found) == 1 else None,
         skills=[_skill(kernel, a) for kernel, several in found for a in several],
         problems=list(problems),
+        notes=list(notes),
     )
 
 

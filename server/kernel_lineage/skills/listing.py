@@ -17,12 +17,14 @@ Listed = list[tuple[Kernel, tuple[Applicable, ...]]]
 """Each kernel with the skills for it."""
 
 
-def listing(
-    target: str, only: Sequence[str], stated: Sequence[str], facts_of: Callable[[Path, Kernel], Facts]
-) -> tuple[ApplicableDocument, Listed]:
+Situation = Callable[[Kernel, Path], tuple[Facts, Sequence[str]]]
+"""What a workload, a device and a toolchain tell of a kernel in a file, and why some of it is not known."""
+
+
+def listing(target: str, only: Sequence[str], stated: Sequence[str], situation: Situation) -> tuple[ApplicableDocument, Listed]:
     """The document and the skills of `FILE[:KERNEL]`, restricted to the ids in `only` when there are any.
 
-    `stated` are facts that the caller vouches for; they go before those of `facts_of`. Raises `TargetError` and
+    `stated` are facts that the caller vouches for; they go before those of the situation. Raises `TargetError` and
     `StatedFactError`.
     """
     vouched = Facts().merged(*(stated_facts(text, "stated by the caller") for text in stated))
@@ -32,6 +34,11 @@ def listing(
         if found.get(skill_id) is None:
             raise TargetError(f"no skill `{skill_id}`{nearest(found, skill_id)}")
     skills = [s for s in found if not only or s.id in only]
-    listed = [(k, applicable(k, skills, vouched.merged(facts_of(meant.path, k)))) for k in meant.kernels]
+    listed: Listed = []
+    notes: list[str] = []
+    for kernel in meant.kernels:
+        facts, unknown = situation(kernel, meant.path)
+        listed.append((kernel, applicable(kernel, skills, vouched.merged(facts))))
+        notes += unknown
     problems = [f"{meant.path}: {p.message}" for p in meant.source.problems] + [str(p) for p in found.problems]
-    return applicable_document(str(meant.path), listed, problems), listed
+    return applicable_document(str(meant.path), listed, problems, list(dict.fromkeys(notes))), listed

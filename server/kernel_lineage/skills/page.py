@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from kernel_lineage.skills.card import ConditionKind, Skill
 from kernel_lineage.skills.card_text import direction, evidence_text, standing
 from kernel_lineage.skills.conditions.names import DTYPES, FACT_NAMES
-from kernel_lineage.skills.conditions.parse import FUNCTIONS
 from kernel_lineage.skills.conditions.render import sentence
+from kernel_lineage.skills.conditions.tree import FUNCTIONS
 from kernel_lineage.skills.library import builtin_folder, load
 
 

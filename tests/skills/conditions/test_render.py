@@ -28,6 +28,7 @@ from kernel_lineage.skills.conditions.render import sentence
         ("range(x) <= 88", "every value of x is at most 88"),
         ("not range(x) <= 88", "it is not so that every value of x is at most 88"),
         ("C * itemsize(dtype(x)) % 16 == 0", "C × the size of x's elements is a multiple of 16"),
+        ("B * T * C - 1 > (N + 1) * 2", "(B × T × C) − 1 is more than (N + 1) × 2"),
         ("is_power_of_2(launch.block.x)", "the block's size along x is a power of two"),
         ("HAS_BIAS or not FLAG", "HAS_BIAS is set or FLAG is not set"),
         ("stride(x, 1) == 1", "the stride of x along axis 1 is 1"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -15,20 +16,31 @@ from kernel_gate.verdict import ExitCode
 @click.option(
     "--fact", "stated", metavar="FACTS", multiple=True, help='State facts: "C = 768 | 1024, align(x) = 16".'
 )
+@click.option(
+    "--device",
+    type=click.Choice(["auto", "cuda", "emulated"]),
+    default="auto",
+    help="Whose facts conditions are judged on; the emulated device has none of its own.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
 def command(
-    context: click.Context, target: str, only: tuple[str, ...], stated: tuple[str, ...], as_json: bool
+    context: click.Context,
+    target: str,
+    only: tuple[str, ...],
+    stated: tuple[str, ...],
+    device: str,
+    as_json: bool,
 ) -> None:
     """Show the skills for a kernel, or for every kernel of FILE, each condition with its truth and evidence."""
+    from kernel_lineage.rewrite.situation import told
     from kernel_lineage.skills.card_text import cards_text
-    from kernel_lineage.skills.conditions.facts import Facts
     from kernel_lineage.skills.conditions.stated import StatedFactError
     from kernel_lineage.skills.listing import listing
     from kernel_lineage.skills.target import TargetError
 
     try:
-        document, cards = listing(target, only, stated, lambda _path, _kernel: Facts())
+        document, cards = listing(target, only, stated, partial(told, device=device))
     except (TargetError, StatedFactError) as error:
         click.echo(str(error), err=True)
         context.exit(ExitCode.WRONG_USE)
@@ -36,5 +48,5 @@ def command(
         click.echo(document.model_dump_json(indent=2))
     else:
         click.echo(cards_text(Path(document.path), cards))
-    for problem in document.problems:
-        click.echo(problem, err=True)
+    for line in (*document.problems, *document.notes):
+        click.echo(line, err=True)

@@ -124,7 +124,8 @@ def _noun(tree: Expr) -> str:
         case Negative(operand=operand):
             return f"−{_noun(operand)}"
         case Arithmetic(op=op, left=left, right=right):
-            return f"{_operand(left)} {_SIGNS[op]} {_operand(right)}"
+            chained = isinstance(left, Arithmetic) and left.op == op and op in ("+", "*")
+            return f"{_noun(left) if chained else _operand(left)} {_SIGNS[op]} {_operand(right)}"
         case Call(function="itemsize", arguments=(FactRef(name=name),)):
             return f"the size of {split_fact(name)[1][0]}'s elements"
         case Call(function=function, arguments=arguments):
