@@ -6,6 +6,7 @@ from kernel_lineage.kernels import cuda, triton
 from kernel_lineage.kernels.mechanisms.model import Example, Mechanism
 from kernel_lineage.kernels.mechanisms.registry import mechanisms, mechanisms_of
 from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.skills.conditions.parse import parse as parse_condition
 
 PARSERS = {Language.CUDA: cuda.parse, Language.TRITON: triton.parse}
 
@@ -58,6 +59,7 @@ def test_a_mechanism_is_whole(mechanism):
     for condition in mechanism.conditions:
         assert condition.kind in ("validity", "profit")
         assert condition.category in ("data types", "layout", "storage", "pipeline", "hardware", "shape")
+        parse_condition(condition.expr)
 
 
 def test_an_id_is_the_name_of_its_file():

@@ -26,10 +26,10 @@ MECHANISM = Mechanism(
     languages=TRITON_ONLY,
     conditions=(
         TypicalCondition(
-            "contiguous(x)",
+            "noalias(x, y)",
             "validity",
             "storage",
-            "Tuning runs the kernel many times: one that adds to its output needs `reset_to_zero`.",
+            "Tuning runs the kernel many times; in place, each run adds up.",
         ),
         TypicalCondition("N >= 65536", "profit", "shape", "The measuring must be paid back."),
     ),

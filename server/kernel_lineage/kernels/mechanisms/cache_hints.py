@@ -56,7 +56,7 @@ MECHANISM = Mechanism(
     languages=BOTH,
     conditions=(
         TypicalCondition(
-            'profile.bound == "memory"', "profit", "pipeline", "Only where the caches are contended."
+            'profile.bound == "bandwidth"', "profit", "pipeline", "Only where the caches are contended."
         ),
         TypicalCondition(
             "device.compute_capability >= (3, 2)", "validity", "hardware", "The intrinsics need it."

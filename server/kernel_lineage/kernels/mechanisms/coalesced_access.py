@@ -71,7 +71,9 @@ MECHANISM = Mechanism(
         TypicalCondition(
             "contiguous(x)", "validity", "layout", "The order in memory must be the order of threads."
         ),
-        TypicalCondition('profile.bound == "memory"', "profit", "pipeline", "It saves memory transactions."),
+        TypicalCondition(
+            'profile.bound == "bandwidth"', "profit", "pipeline", "It saves memory transactions."
+        ),
     ),
     present=(
         cuda("""

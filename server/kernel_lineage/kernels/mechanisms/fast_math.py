@@ -48,7 +48,7 @@ MECHANISM = Mechanism(
     languages=BOTH,
     conditions=(
         TypicalCondition(
-            "dtype(x) in ('float32', 'float16', 'bfloat16')",
+            "dtype(x) in (float32, float16, bfloat16)",
             "validity",
             "data types",
             "The approximations have single precision at most.",

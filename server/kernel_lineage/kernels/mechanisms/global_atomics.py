@@ -54,7 +54,7 @@ MECHANISM = Mechanism(
     languages=BOTH,
     conditions=(
         TypicalCondition(
-            "dtype(x) in ('float32', 'int32', 'uint32', 'float64')",
+            "dtype(x) in (float32, int32, uint32, float64)",
             "validity",
             "data types",
             "Other types have no atomic addition everywhere.",

@@ -140,7 +140,7 @@ MECHANISM = Mechanism(
     languages=BOTH,
     conditions=(
         TypicalCondition(
-            'profile.bound == "memory"', "profit", "pipeline", "It saves the traffic between the steps."
+            'profile.bound == "bandwidth"', "profit", "pipeline", "It saves the traffic between the steps."
         ),
         TypicalCondition("kernel.spills == 0", "profit", "pipeline", "More live values need more registers."),
         TypicalCondition(

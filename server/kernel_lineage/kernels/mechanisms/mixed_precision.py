@@ -103,7 +103,7 @@ MECHANISM = Mechanism(
     languages=BOTH,
     conditions=(
         TypicalCondition(
-            "dtype(x) in ('float16', 'bfloat16')",
+            "dtype(x) in (float16, bfloat16)",
             "validity",
             "data types",
             "The tolerance must be that of the stored type.",
@@ -112,7 +112,7 @@ MECHANISM = Mechanism(
             "device.compute_capability >= (8, 0)", "validity", "hardware", "bfloat16 came with Ampere."
         ),
         TypicalCondition(
-            'profile.bound == "memory"', "profit", "pipeline", "Half the bytes is half the time there."
+            'profile.bound == "bandwidth"', "profit", "pipeline", "Half the bytes is half the time there."
         ),
     ),
     present=(

@@ -174,12 +174,14 @@ MECHANISM = Mechanism(
     languages=BOTH,
     conditions=(
         TypicalCondition(
-            "dtype(x) in ('float32', 'float16', 'bfloat16')",
+            "dtype(x) in (float32, float16, bfloat16)",
             "validity",
             "data types",
             "E[x^2] - E[x]^2 cancels; accumulators must be wider than what they sum.",
         ),
-        TypicalCondition('profile.bound == "memory"', "profit", "pipeline", "It saves passes over memory."),
+        TypicalCondition(
+            'profile.bound == "bandwidth"', "profit", "pipeline", "It saves passes over memory."
+        ),
         TypicalCondition("C >= 256", "profit", "shape", "Short rows stay in cache for the second pass."),
     ),
     present=(

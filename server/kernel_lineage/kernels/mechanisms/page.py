@@ -15,8 +15,6 @@ _FENCES = {Language.CUDA: "cpp", Language.TRITON: "python"}
 _HEAD = """\
 # Mechanisms and anchors
 
-<!-- Made by `make docs` from the files in server/kernel_lineage/kernels/mechanisms and anchors; edit those. -->
-
 A *mechanism* is an optimisation that can be seen in code; an *anchor* is a place where one could be applied. Both are
 found in the syntax tree. The conditions under a mechanism are what typically goes with it, a hypothesis for a kernel
 at hand until something confirms it: *validity* says when the result is right, *profit* when it is worth it."""

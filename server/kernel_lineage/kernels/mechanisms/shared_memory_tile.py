@@ -85,7 +85,7 @@ MECHANISM = Mechanism(
             "launch.block.x % 32 == 0", "validity", "pipeline", "All threads must reach the barrier."
         ),
         TypicalCondition(
-            'profile.bound == "memory"', "profit", "pipeline", "Reuse pays where memory is the limit."
+            'profile.bound == "bandwidth"', "profit", "pipeline", "Reuse pays where memory is the limit."
         ),
     ),
     present=(

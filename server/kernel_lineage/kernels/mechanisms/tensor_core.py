@@ -45,7 +45,7 @@ MECHANISM = Mechanism(
             "device.compute_capability >= (7, 0)", "validity", "hardware", "Tensor cores came with it."
         ),
         TypicalCondition(
-            "dtype(x) in ('float16', 'bfloat16', 'int8', 'float32')",
+            "dtype(x) in (float16, bfloat16, int8, float32)",
             "validity",
             "data types",
             "Only some types have matrix instructions; float32 runs as TF32, with 10 bits.",

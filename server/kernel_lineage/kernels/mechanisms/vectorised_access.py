@@ -108,7 +108,7 @@ MECHANISM = Mechanism(
             "contiguous(x)", "validity", "layout", "Neighbouring elements must be neighbours in memory."
         ),
         TypicalCondition(
-            'profile.bound == "memory"', "profit", "pipeline", "It saves only what waits for memory."
+            'profile.bound == "bandwidth"', "profit", "pipeline", "It saves only what waits for memory."
         ),
     ),
     present=(
