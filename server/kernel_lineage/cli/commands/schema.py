@@ -1,0 +1,27 @@
+"""`klineage schema COMMAND`: the JSON schema of what a command prints with `--json`."""
+
+from __future__ import annotations
+
+import importlib
+import json
+
+import click
+
+_DOCUMENTS = {
+    "applicable": ("kernel_lineage.skills.document", "ApplicableDocument"),
+    "apply": ("kernel_lineage.rewrite.document", "ApplyDocument"),
+    "demo": ("kernel_lineage.demo.document", "DemoDocument"),
+    "doctor": ("kernel_lineage.report.doctor", "DoctorDocument"),
+    "gate": ("kernel_gate.verdict", "Verdict"),
+    "mine": ("kernel_lineage.history.document", "MineDocument"),
+    "skills": ("kernel_lineage.skills.document", "SkillListDocument"),
+}
+
+
+@click.command()
+@click.argument("of", metavar="COMMAND", type=click.Choice(sorted(_DOCUMENTS)))
+def command(of: str) -> None:
+    """Print the JSON schema of what COMMAND prints with --json. Its `version` changes when a field is renamed."""
+    module, name = _DOCUMENTS[of]
+    model = getattr(importlib.import_module(module), name)
+    click.echo(json.dumps(model.model_json_schema(), indent=2))
