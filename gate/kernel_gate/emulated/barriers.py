@@ -1,7 +1,9 @@
 """Barriers of the blocks of a wave (PTX ISA, `bar` and `barrier.cta`).
 
 A barrier opens when as many threads of the block have arrived as it expects; by default all of them. Threads that have
-left the kernel count as arrived, as they do on a GPU, but that is reported: the programming guide leaves it undefined.
+left the kernel count as arrived (CUDA C++ programming guide, independent thread scheduling). A thread that returned
+early may do so; one that went past the barrier, did something else and then left is reported: the guide leaves a
+barrier in a branch that not all threads take undefined.
 """
 
 from __future__ import annotations
@@ -35,12 +37,15 @@ class Barriers:
     _predicate: npt.NDArray[np.bool_] = field(init=False)
     _arrived: Index = field(init=False)
     """Arrivals by `bar.arrive`, by key."""
+    returned_early: npt.NDArray[np.bool_] = field(init=False)
+    """Threads that a branch sent straight to the end of the kernel."""
     _seen: dict[int, Barrier] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         threads = self.wave.threads
         self.resume, self._key, self._place, self._expected = (np.zeros(threads, np.int64) for _ in range(4))
         self._predicate = np.zeros(threads, np.bool_)
+        self.returned_early = np.zeros(threads, np.bool_)
         self._arrived = np.zeros(len(self.wave.blocks) * _NAMES, np.int64)
 
     def pass_together(self, barrier: Barrier) -> bool:
@@ -90,7 +95,8 @@ class Barriers:
         if not enough.any():
             self._deadlock(threads, int(arrived[key[0]]))
         released = threads[enough]
-        self._inspect(released, gone)
+        late = np.bincount(wave.block_of[left & ~self.returned_early], minlength=len(wave.blocks))
+        self._inspect(released, late)
         self._arrived[self._key[released]] = 0
         wave.active = released
         blocks = np.zeros(len(wave.blocks), np.bool_)
@@ -127,19 +133,17 @@ class Barriers:
         )
         raise wave.stop("barrier", message, barrier.instruction)
 
-    def _inspect(self, released: Index, gone: Index) -> None:
+    def _inspect(self, released: Index, late: Index) -> None:
         """Report a barrier that opens although not every thread of the block stands at it."""
         wave = self.wave
         wave.active = released
         implicit = self._expected[released] == 0
-        early = implicit & (gone[wave.block_of[released]] > 0)
+        early = implicit & (late[wave.block_of[released]] > 0)
         if early.any():
             position = int(np.argmax(early))
             barrier = self._seen[int(self._place[released[position]])]
-            count = int(gone[wave.block_of[released[position]]])
-            message = (
-                f"barrier in divergent code: {count} threads of the block have left the kernel before it"
-            )
+            count = int(late[wave.block_of[released[position]]])
+            message = f"barrier in divergent code: {count} threads of the block went past it and left"
             wave.launch.findings.add(wave.fault("barrier", message, barrier.instruction, position))
         _, first = np.unique(self._key[released], return_index=True)
         lead = np.zeros(int(self._key[released].max()) + 1, np.int64)

@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from kernel_gate.devices.base import Fault
 from kernel_gate.emulated.barriers import Barriers
@@ -35,8 +36,14 @@ class Flow:
     """Block of each thread, when they are not all at the same one."""
     barriers: Barriers = field(init=False)
     steps: int = 0
+    _only_leaves: tuple[bool, ...] = field(init=False)
+    """Blocks that do nothing but leave the kernel."""
 
     def __post_init__(self) -> None:
+        self._only_leaves = tuple(
+            b.count == 1 and isinstance(b.end, Branch) and b.end.target is None and b.end.guard is None
+            for b in self.kernel.blocks
+        )
         self.at = np.zeros(self.wave.threads, np.int64)
         self.barriers = Barriers(self.wave)
 
@@ -102,6 +109,7 @@ class Flow:
             if taken.ndim == 0 or taken.all() or not taken.any():
                 return target if taken.all() else following
             self.at = np.where(taken, target, following)
+            self._note_returns(wave.every, taken, target, following)
             return None
         self.at[:] = following
         self._leave(end, wave.every, following)
@@ -124,6 +132,8 @@ class Flow:
         if end.guard is not None:
             holds = np.broadcast_to(end.guard(wave), active.shape)
             chosen = active[holds]
+            if isinstance(end, Branch):
+                self._note_returns(active, holds, END if end.target is None else end.target, following)
         if not len(chosen):
             return
         wave.active = chosen
@@ -138,3 +148,9 @@ class Flow:
             self.at[chosen] = targets[index]
         elif self.barriers.arrive(end, following):
             self.at[chosen] = WAIT
+
+    def _note_returns(self, active: Index, taken: npt.NDArray[np.bool_], target: int, following: int) -> None:
+        """Keep which threads a conditional branch sends straight to the end."""
+        for destination, members in ((target, taken), (following, ~taken)):
+            if destination == END or self._only_leaves[destination]:
+                self.barriers.returned_early[active[members]] = True

@@ -179,10 +179,8 @@ __global__ void kernel(float* out, const float* x, int n) {
 __global__ void kernel(float* out, const float* x, int n) {
     __shared__ float tile[64];
     tile[threadIdx.x] = x[threadIdx.x];
-    if (threadIdx.x < BAD) {
-        __syncthreads(); // here
-        out[threadIdx.x] = tile[63 - threadIdx.x];
-    }
+    if (threadIdx.x < BAD) __syncthreads(); // here
+    out[threadIdx.x] = x[63 - threadIdx.x];
 }
 """,
         "n - 32",
@@ -368,3 +366,18 @@ def test_wrong_arguments_are_refused():
     source = "__global__ void kernel(float* out, int n) { out[0] = n; }"
     for arguments in ({"out": zeros(1)}, {"out": zeros(1), "n": np.int64(3)}):
         assert [f.kind for f in launch(source, arguments).faults] == ["launch"]
+
+
+def test_threads_that_returned_early_count_as_arrived():
+    source = """
+__global__ void kernel(float* out, const float* x, int n) {
+    __shared__ float tile[64];
+    if (threadIdx.x >= n) return;
+    tile[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = tile[n - 1 - threadIdx.x];
+}
+"""
+    done = launch(source, {"out": zeros(64), "x": np.arange(64, dtype=np.float32), "n": np.int32(40)}, 1, 64)
+    assert done.faults == ()
+    assert done.arrays["out"][0] == 39
