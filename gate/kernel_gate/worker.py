@@ -58,13 +58,16 @@ def run_in_child(
     said: list[str] = []
     deadline = time.monotonic() + timeout
     ended = ""
-    while process.poll() is None and not ended:
-        at = _pass_on(lines, on_progress, said, at, wait=_POLL_SECONDS)
-        if cancelled is not None and cancelled():
-            ended = "cancelled"
-        elif time.monotonic() > deadline:
-            ended = f"ended after {timeout:g} s without a verdict: the kernel or the device hangs"
-    kill_group(process)
+    try:
+        while process.poll() is None and not ended:
+            at = _pass_on(lines, on_progress, said, at, wait=_POLL_SECONDS)
+            if cancelled is not None and cancelled():
+                ended = "cancelled"
+            elif time.monotonic() > deadline:
+                ended = f"ended after {timeout:g} s without a verdict: the kernel or the device hangs"
+    finally:
+        # Also when the caller is interrupted: the process has a group of its own and would go on.
+        kill_group(process)
     for thread in threads:
         thread.join()
     for pipe in (process.stdin, process.stdout, process.stderr):
