@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -111,15 +111,16 @@ class _Begun:
 
 def _conclude(begun: _Begun, made: Materialised, verdict: Verdict | None) -> ApplyDocument:
     """The one place where a file is written to."""
-    request, candidate = begun.request, made.candidate
+    request = begun.request
+    candidate = replace(made.candidate, explanation=made.candidate.explanation + made.note)
     changed = candidate.apply(begun.text)
     if verdict is None:
         reason = (
-            f"{made.note}No workload says how to run {request.kernel}, so nothing could be checked. "
+            f"No workload says how to run {request.kernel}, so nothing could be checked. "
             f"`klineage workload init {request.path}:{request.kernel}` drafts one."
         )
         return _kept(begun, begun.document("inconclusive", reason, candidate), changed)
-    document = begun.document(verdict.outcome.value, made.note + verdict.reason, candidate, verdict)
+    document = begun.document(verdict.outcome.value, verdict.reason, candidate, verdict)
     if verdict.outcome is Outcome.ACCEPTED and made.unknown:
         reason = (
             f"The gate accepts it, but {made.unknown}. Nothing was changed; state it, or use --by assist."

@@ -52,7 +52,7 @@ class Materialised:
     verdict: Verdict | None = None
     """When it was gated on the way."""
     note: str = ""
-    """What to say before the verdict."""
+    """What to say after the explanation."""
     unknown: str = ""
     """A validity condition that is not known to hold and that nothing guards: then it is not applied."""
 
@@ -117,7 +117,7 @@ def _by_assist(skill: Skill, kernel: Kernel, possible: Iterable[Applicable]) -> 
         elif place.verdict is Truth.UNKNOWN and not made.guarded:
             reasons.append(place.reason)
         else:
-            note = f"Guarded, because {place.reason}. " if place.verdict is Truth.UNKNOWN else ""
+            note = f" Guarded, because {place.reason}." if place.verdict is Truth.UNKNOWN else ""
             return Materialised(replace(made, skill=skill.id), note=note)
     return NoCandidate(reasons[0])
 
@@ -164,7 +164,7 @@ def _by_handoff(
         return Materialised(ended.candidate, verdict, unknown=_unknown(place))
     finding = findings(verdict) if verdict is not None else ended.reason
     ask_again(handoff, [*messages, {"role": "assistant", "content": text}, repair_message(finding)])
-    again = f"The request with this finding is in {handoff.request}. "
+    again = f" The request with this finding is in {handoff.request}."
     if ended.candidate is None:
-        return NoCandidate(f"{ended.reason} {again}")
+        return NoCandidate(ended.reason + again)
     return Materialised(ended.candidate, verdict, again, _unknown(place))

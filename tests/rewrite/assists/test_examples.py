@@ -22,6 +22,11 @@ def kernel_of(language: Language, name: str, code: str) -> Kernel:
     return kernel
 
 
+def kernel_data(kernel: Kernel) -> bytes:
+    assert kernel.source is not None
+    return kernel.source.data
+
+
 def results(assist: Assist, kernel: Kernel) -> list[Candidate | Refusal]:
     """At the anchors of the assist's pattern, and at an anchor of an older text, which may name any place."""
     stale = Anchor(assist.pattern, kernel.span, "the whole kernel")
@@ -33,6 +38,15 @@ def test_it_makes_of_a_file_what_the_example_says(assist: Assist, example: Assis
     outcomes = results(assist, kernel_of(example.language, example.kernel, example.before))
     made = [o.apply(example.before.encode()).decode() for o in outcomes if isinstance(o, Candidate)]
     assert example.after in made, [getattr(o, "reason", "") for o in outcomes] + made
+
+
+@pytest.mark.parametrize(("assist", "example"), APPLIES, ids=[f"{a.id}-{e.kernel}" for a, e in APPLIES])
+def test_its_pattern_leads_to_it(assist: Assist, example: AssistExample) -> None:
+    kernel = kernel_of(example.language, example.kernel, example.before)
+    made = [assist.rewrite(kernel, a) for a in anchors_of(kernel) if a.pattern == assist.pattern]
+    assert any(
+        isinstance(m, Candidate) and m.apply(kernel_data(kernel)).decode() == example.after for m in made
+    )
 
 
 @pytest.mark.parametrize(("assist", "example"), REFUSES, ids=[f"{a.id}-{e.reason}" for a, e in REFUSES])

@@ -1,7 +1,8 @@
 """Ask the compiler to unroll an innermost loop.
 
 Before: `for (int k = 0; k < TILE; k++) { sum += a[ty][k] * b[k][tx]; }`.
-After: the same with `#pragma unroll` above it; `#pragma unroll 4` when the number of rounds is not a constant.
+After: the same with `#pragma unroll` above it; `#pragma unroll 4` when it has more than 64 rounds, or nobody knows how
+many.
 
 The result does not depend on it: the compiler keeps the order of the rounds.
 """
@@ -110,8 +111,8 @@ ASSIST = Assist(
         AssistExample(
             Language.CUDA,
             "dot_rows",
-            _DOT.replace("LOOP", "    for (int k = 0; k < width; k++) {\n"),
-            _DOT.replace("LOOP", "    #pragma unroll 4\n    for (int k = 0; k < width; k++) {\n"),
+            _DOT.replace("LOOP", "    for (int k = 0; k < 128; k++) {\n"),
+            _DOT.replace("LOOP", "    #pragma unroll 4\n    for (int k = 0; k < 128; k++) {\n"),
         ),
         AssistExample(
             Language.CUDA,

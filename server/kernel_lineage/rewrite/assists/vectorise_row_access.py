@@ -286,7 +286,7 @@ def _quarter_grids(kernel: Kernel) -> list[Edit] | Refusal:
             grid = configuration(kernel, launch)[0].text
             if "dim3" in launch.definitions.get(grid, grid):
                 return Refusal(f"the grid of the launch in line {line} is a dim3")
-            whole = f"({grid} + 3) / 4" if grid.isidentifier() or grid.isdecimal() else f"(({grid}) + 3) / 4"
+            whole = f"({_term(grid)} + 3) / 4"
             edits += launch_edits(kernel, launch, {"grid": whole})
         except LaunchError as error:
             return Refusal(str(error))

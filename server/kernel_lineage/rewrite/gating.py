@@ -1,0 +1,48 @@
+"""A candidate before the gate: baseline and candidate as programs, judged in a process of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from kernel_gate.options import GateOptions
+from kernel_gate.request import GateRequest
+from kernel_gate.verdict import Verdict
+from kernel_gate.worker import run_in_child
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.apply import Judge
+from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.rewrite.programs import program_from_file
+from kernel_lineage.rewrite.workloads import FoundWorkload
+
+
+def judge_in_child(
+    device: Literal["auto", "cuda", "emulated"],
+    report: Callable[[str, str], None],
+    cancelled: Callable[[], bool] = lambda: False,
+    options: GateOptions | None = None,
+) -> Judge:
+    """A judge that builds both programs from the file's text and runs the gate on a device.
+
+    It raises `ProgramError` when no program can be made, `DeviceError` when the device that was asked for is missing.
+    """
+
+    def judge(kernel: Kernel, path: Path, text: bytes, candidate: Candidate, found: FoundWorkload) -> Verdict:
+        workload = found.workload
+        before = program_from_file(path, kernel.name, workload, data=text, name=f"{path.name} (before)")
+        after = program_from_file(
+            path,
+            kernel.name,
+            workload,
+            data=candidate.apply(text),
+            launch=candidate.launch,
+            name=f"{path.name} (after)",
+        )
+        return run_in_child(
+            GateRequest.of(before, after, workload, device=device, options=options),
+            on_progress=lambda stage, what, _share: report(stage, what),
+            cancelled=cancelled,
+        )
+
+    return judge

@@ -1,0 +1,174 @@
+"""`klineage apply` from what was asked to an exit code: settings, progress, and every error in plain words."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from kernel_gate.devices.base import DeviceError
+from kernel_gate.verdict import ExitCode
+from kernel_lineage.rewrite.apply import ApplyError, ApplyRequest, apply
+from kernel_lineage.rewrite.document import ApplyDocument, Progress
+from kernel_lineage.rewrite.gating import judge_in_child
+from kernel_lineage.rewrite.handoff import HandoffError
+from kernel_lineage.rewrite.materialise import Lane
+from kernel_lineage.rewrite.model.client import ModelError
+from kernel_lineage.rewrite.model.settings import ModelSettings, SettingsError, settings_from
+from kernel_lineage.rewrite.programs import ProgramError
+from kernel_lineage.rewrite.workloads import folder_of
+from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.conditions.stated import StatedFactError, stated_facts
+from kernel_lineage.skills.library import library, nearest
+
+_SECRETS = ("KLINEAGE_API_KEY", "OPENAI_API_KEY", "OPENAI_ADMIN_KEY")
+_ENVIRONMENT = frozenset({"key", "limit", "unavailable", "connection", "timeout"})
+"""Problems of an endpoint that are not about the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The command's arguments."""
+
+    skill: str
+    target: str
+    """`FILE:KERNEL`."""
+    by: Literal["assist", "model", "handoff"] = "assist"
+    device: Literal["auto", "cuda", "emulated"] = "auto"
+    dry_run: bool = False
+    line: int | None = None
+    stated: tuple[str, ...] = ()
+    model: str | None = None
+    base_url: str | None = None
+    token_budget: int | None = None
+    text: bytes | None = None
+
+
+def run(
+    asked: Asked,
+    *,
+    as_json: bool,
+    json_progress: bool,
+    out: Callable[[str], None],
+    err: Callable[[str], None],
+) -> ExitCode:
+    """Apply, print the document or a few lines, and give the exit code."""
+    started = time.monotonic()
+
+    def report(stage: str, message: str) -> None:
+        elapsed = time.monotonic() - started
+        if json_progress:
+            err(Progress(stage=stage, message=message, elapsed=round(elapsed, 3)).model_dump_json())
+        else:
+            err(f"{elapsed:6.1f} s  {stage}: {message}")
+
+    try:
+        request = _request(asked)
+        with _ended_by_signal():
+            document = apply(request, judge_in_child(asked.device, report), report)
+    except (ApplyError, ProgramError, StatedFactError, HandoffError) as error:
+        err(str(error))
+        return ExitCode.WRONG_USE
+    except (SettingsError, DeviceError) as error:
+        err(str(error))
+        return ExitCode.ENVIRONMENT
+    except ModelError as error:
+        err(str(error))
+        return ExitCode.ENVIRONMENT if error.problem in _ENVIRONMENT else ExitCode.INCONCLUSIVE
+    except OSError as error:
+        err(f"{error.filename or asked.target}: {error.strerror}. Nothing was changed.")
+        return ExitCode.ENVIRONMENT
+    except KeyboardInterrupt:
+        err("Cancelled; nothing was changed.")
+        return ExitCode.INCONCLUSIVE
+    out(document.model_dump_json(indent=2) if as_json else summary(document))
+    return exit_code(document)
+
+
+def _request(asked: Asked) -> ApplyRequest:
+    file, separator, kernel = asked.target.rpartition(":")
+    if not separator or not file or not kernel:
+        raise ApplyError(
+            f"{asked.target!r} names no kernel; write FILE:KERNEL, such as rmsnorm.cu:rmsnorm_forward."
+        )
+    path = Path(file)
+    found = library(folder_of(path))
+    skill = found.get(asked.skill)
+    if skill is None:
+        broken = next((f" It could not be read: {p}" for p in found.problems if asked.skill in str(p)), "")
+        raise ApplyError(f"There is no skill {asked.skill!r}{nearest(found, asked.skill)}.{broken}")
+    settings = _settings(asked) if asked.by == "model" else None
+    stated = Facts().merged(*(stated_facts(text, "stated by the caller") for text in asked.stated))
+    return ApplyRequest(
+        skill=skill,
+        path=path,
+        kernel=kernel,
+        lane=Lane(asked.by, settings),
+        text=asked.text,
+        line=asked.line,
+        device=asked.device,
+        dry_run=asked.dry_run,
+        stated=stated,
+    )
+
+
+def _settings(asked: Asked) -> ModelSettings:
+    """The endpoint; its key then leaves the environment, which the gate's processes inherit."""
+    settings = settings_from(
+        os.environ, base_url=asked.base_url, model=asked.model, token_budget=asked.token_budget
+    )
+    for name in _SECRETS:
+        os.environ.pop(name, None)
+    return settings
+
+
+@contextmanager
+def _ended_by_signal() -> Iterator[None]:
+    """A request to end (SIGTERM, from an editor) is treated as Ctrl-C, so that the gate's processes are ended too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def exit_code(document: ApplyDocument) -> ExitCode:
+    """The exit code that says how it ended."""
+    return {
+        "accepted": ExitCode.DONE,
+        "rejected": ExitCode.REJECTED,
+        "refused": ExitCode.REJECTED,
+        "inconclusive": ExitCode.INCONCLUSIVE,
+    }[document.outcome]
+
+
+def summary(document: ApplyDocument) -> str:
+    """The outcome for a person: one line, then what was kept and where."""
+    changed = f"{document.path} was changed." if document.applied else "Nothing was changed."
+    reason = document.reason.rstrip(".")
+    said = (
+        reason
+        if reason.lower().startswith(document.outcome)
+        else f"{document.outcome.capitalize()}: {reason}"
+    )
+    lines = [f"{said}. {changed}" if changed not in said else f"{said}."]
+    if document.explanation:
+        lines.append(document.explanation)
+    if document.verdict is not None:
+        lines += [f"  {s.name:<9}{s.status.value:<12}{s.reason}" for s in document.verdict.stages]
+    if document.patch is not None:
+        lines.append(f"The candidate is kept in {document.patch}")
+    return "\n".join(lines)
