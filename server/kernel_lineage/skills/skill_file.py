@@ -13,6 +13,7 @@ import tempfile
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -183,8 +184,13 @@ def _front_matter(folder: Path) -> tuple[FrontMatter, str]:
 
 
 def _conditions(folder: Path) -> ConditionsFile:
+    return _parsed_conditions(_text(folder, "conditions.toml"))
+
+
+@lru_cache(maxsize=1024)
+def _parsed_conditions(text: str) -> ConditionsFile:
+    """The same text is read once: a library is loaded again whenever one of its files changes."""
     file = "conditions.toml"
-    text = _text(folder, file)
     try:
         tables = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
