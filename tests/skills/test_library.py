@@ -1,5 +1,6 @@
 """Skills on disk: read and written whole, overridden by id; a bad file costs only its own skill."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -126,3 +127,13 @@ def test_the_built_in_library_reads_without_a_problem() -> None:
     skills, problems = load(builtin_folder(), builtin=True)
     assert problems == ()
     assert skills
+
+
+def test_two_hundred_skills_are_read_in_150_ms_of_process_time(tmp_path: Path) -> None:
+    for number in range(200):
+        write(tmp_path, a_skill(f"skill-{number}", title=f"Skill {number}"))
+    started = time.process_time()
+    skills, problems = load(tmp_path, builtin=False)
+    spent = time.process_time() - started
+    assert (len(skills), problems) == (200, ())
+    assert spent <= 0.15

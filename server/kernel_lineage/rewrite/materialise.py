@@ -29,6 +29,7 @@ from kernel_lineage.skills.applicable import Applicable, fits, is_at, judge_at, 
 from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.truth import Truth
+from kernel_lineage.skills.promises import promises_of
 
 Gate = Callable[[Candidate], Verdict | None]
 """A verdict, or None when there is no workload to gate with."""
@@ -85,7 +86,7 @@ def materialise(
             f"{skill.title} does not fit {kernel.name}: a mechanism is there already, or one is missing"
         )
     everything = known_here(kernel, facts, sites)
-    judged = [judge_at(skill, anchor, everything) for anchor in places]
+    judged = [judge_at(skill, anchor, everything, promises_of(kernel)) for anchor in places]
     possible = [j for j in judged if j.verdict is not Truth.FAILS]
     if not possible:
         return NoCandidate(judged[0].reason)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,6 +23,7 @@ from kernel_lineage.skills.conditions.truth import Judgement, Truth
 from kernel_lineage.skills.conditions.unparse import written
 from kernel_lineage.skills.effect import Expected, Match, expected
 from kernel_lineage.skills.kernel_facts import derived_facts, launch_facts, syntax_facts
+from kernel_lineage.skills.promises import Promise, promised, promises_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +83,12 @@ def applicable(kernel: Kernel, skills: Iterable[Skill], facts: Facts) -> tuple[A
     sites = mechanisms_of(kernel)
     present = {site.mechanism for site in sites}
     everything = known_here(kernel, facts, sites)
+    promises = promises_of(kernel)
     anchors: dict[str, list[Anchor]] = {}
     for anchor in anchors_of(kernel):
         anchors.setdefault(anchor.pattern, []).append(anchor)
     found = [
-        judge_at(skill, anchor, everything)
+        judge_at(skill, anchor, everything, promises)
         for skill in skills
         if skill.offered and fits(skill, kernel, present)
         for anchor in anchors.get(skill.anchor.pattern, ())
@@ -117,13 +119,13 @@ def is_at(skill: Skill, anchor: Anchor) -> bool:
     return anchor.pattern == rule.pattern and all(anchor.bindings.get(n) == v for n, v in rule.where.items())
 
 
-def judge_at(skill: Skill, anchor: Anchor, facts: Facts) -> Applicable:
-    """A skill's conditions at one anchor."""
+def judge_at(skill: Skill, anchor: Anchor, facts: Facts, promises: Sequence[Promise] = ()) -> Applicable:
+    """A skill's conditions at one anchor; what the facts leave unknown may be promised by the code itself."""
     bindings = dict(anchor.bindings)
     for name, instead in skill.anchor.otherwise.items():
         if name not in bindings and instead in bindings:
             bindings[name] = bindings[instead]
-    conditions = tuple(_judged(c, tuple(bindings.items()), facts) for c in skill.conditions)
+    conditions = tuple(_judged(c, tuple(bindings.items()), facts, promises) for c in skill.conditions)
 
     def of(kind: ConditionKind) -> Truth:
         return conjunction(j.judgement.truth for j in conditions if j.condition.kind is kind)
@@ -132,9 +134,11 @@ def judge_at(skill: Skill, anchor: Anchor, facts: Facts) -> Applicable:
     return Applicable(skill, anchor, of(ConditionKind.VALIDITY), of(ConditionKind.PROFIT), conditions, effect, match)
 
 
-def _judged(condition: Condition, bindings: tuple[tuple[str, str], ...], facts: Facts) -> Judged:
+def _judged(
+    condition: Condition, bindings: tuple[tuple[str, str], ...], facts: Facts, promises: Sequence[Promise]
+) -> Judged:
     tree, expr, says = _bound(condition.expr, bindings)
-    return Judged(condition, expr, says, judge(tree, facts))
+    return Judged(condition, expr, says, promised(tree, judge(tree, facts), promises))
 
 
 @lru_cache(maxsize=8192)

@@ -15,6 +15,7 @@ from kernel_lineage.skills.conditions.parse import parse
 from kernel_lineage.skills.conditions.tree import facts_in, names_in
 from kernel_lineage.skills.conditions.truth import Truth
 from kernel_lineage.skills.library import library, load, repository_of
+from kernel_lineage.skills.promises import promises_of
 from kernel_lineage.skills.skill_file import SkillProblem, read_skill
 
 
@@ -152,4 +153,5 @@ def at_case(skill: Skill, case: Case) -> list[Applicable] | None:
     if not fits(skill, kernel, {site.mechanism for site in sites}):
         return None
     facts = known_here(kernel, case.facts, sites)
-    return [judge_at(skill, anchor, facts) for anchor in anchors_of(kernel) if is_at(skill, anchor)]
+    promises = promises_of(kernel)
+    return [judge_at(skill, anchor, facts, promises) for anchor in anchors_of(kernel) if is_at(skill, anchor)]

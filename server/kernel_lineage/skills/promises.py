@@ -1,0 +1,85 @@
+"""What the code itself promises of a kernel's dimensions: assertions, and the tests on the way to its launches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernel_lineage.kernels.guards import guards_of, launcher_guards
+from kernel_lineage.kernels.source import Guard, Kernel, Language, Launch
+from kernel_lineage.skills.conditions.binding import bind
+from kernel_lineage.skills.conditions.facts import Fact, FactSource
+from kernel_lineage.skills.conditions.parse import ConditionError, parse
+from kernel_lineage.skills.conditions.prove import implies
+from kernel_lineage.skills.conditions.tree import Expr, facts_in, names_in
+from kernel_lineage.skills.conditions.truth import Judgement, Truth
+
+LIMIT_MS = 200
+"""A hover card does not wait longer for a proof of one condition."""
+_HOLDS_AFTER = frozenset({"assert", "static_assert"})
+_WORDS = (("&&", " and "), ("||", " or "), ("true", "True"), ("false", "False"))
+_NOT = re.compile(r"!(?!=)")
+_DIVISION = re.compile(r"(?<!/)/(?!/)")
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A condition that holds whenever the kernel runs, or runs on, in the kernel's own names."""
+
+    tree: Expr
+    evidence: str
+
+
+def promises_of(kernel: Kernel) -> tuple[Promise, ...]:
+    """The assertions of a kernel, and what holds at every one of its launch sites, as far as the language can say it.
+
+    A launcher's names are the kernel's where it passes them on by themselves.
+    """
+    own = [g for g in guards_of(kernel) if g.where == "kernel" and g.kind in _HOLDS_AFTER]
+    found = [p for g in own if (p := _promise(g, kernel.language)) is not None]
+    sites = [_at_site(kernel, launch) for launch in kernel.launches]
+    for promise in sites[0] if sites else ():
+        if all(any(promise.tree == other.tree for other in site) for site in sites[1:]):
+            found.append(promise)
+    return tuple(found)
+
+
+def promised(tree: Expr, judgement: Judgement, promises: Sequence[Promise]) -> Judgement:
+    """An unknown condition that the promises imply holds; any other judgement stays as it is."""
+    if judgement.truth is not Truth.UNKNOWN or not all(ref.bound for ref in facts_in(tree)):
+        return judgement
+    spoken = names_in(tree)
+    near = [p for p in promises if names_in(p.tree) & spoken]
+    if not near or implies(tuple(p.tree for p in near), tree, LIMIT_MS).truth is not Truth.HOLDS:
+        return judgement
+    facts = tuple(Fact((True,), p.evidence, FactSource.SYNTAX) for p in near)
+    return Judgement(Truth.HOLDS, facts)
+
+
+def _at_site(kernel: Kernel, launch: Launch) -> list[Promise]:
+    passed = {
+        argument.strip(): parameter.name
+        for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False)
+        if argument.strip().isidentifier()
+    }
+    found: list[Promise] = []
+    for guard in launcher_guards(kernel.source, launch):
+        if guard.kind in (*_HOLDS_AFTER, "dispatch") and (promise := _promise(guard, kernel.language)) is not None:
+            tree = bind(promise.tree, passed)
+            if all(ref.bound for ref in facts_in(tree)):
+                found.append(Promise(tree, promise.evidence))
+    return found
+
+
+def _promise(guard: Guard, language: Language) -> Promise | None:
+    text = guard.expr
+    if language is Language.CUDA:
+        for theirs, ours in _WORDS:
+            text = text.replace(theirs, ours)
+        text = _DIVISION.sub("//", _NOT.sub(" not ", text))
+    try:
+        tree = parse(text)
+    except ConditionError:
+        return None
+    return Promise(tree, f"the code asks for `{guard.expr}` (line {guard.span.first_line})")

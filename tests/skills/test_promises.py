@@ -1,0 +1,59 @@
+"""Conditions that the code itself asserts, or tests on the way to a launch, hold; the evidence names the line."""
+
+import pytest
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.skills.applicable import applicable
+from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.conditions.stated import stated_facts
+from kernel_lineage.skills.conditions.truth import Truth
+
+from skills.skill_folders import APPLIES, a_skill
+
+SKILL = a_skill(applies=("a",), refuses=("b",))
+
+
+def judged(launchers: str, kernel: str = APPLIES, stated: str = ""):
+    (only,) = read((kernel + launchers).encode(), Language.CUDA).kernels
+    return applicable(only, [SKILL], stated_facts(stated, "stated") if stated else Facts())[0].conditions[0]
+
+
+LAUNCH = "f<<<n, 128>>>(y, x, n);"
+HEAD = "void go(float* y, const float* x, int n)"
+
+
+@pytest.mark.parametrize(
+    "launchers",
+    [
+        f"{HEAD} {{ assert(n % 4 == 0); {LAUNCH} }}",
+        f"{HEAD} {{ assert(n % 16 == 0 && n > 0); {LAUNCH} }}",
+        f"{HEAD} {{ if (n % 8 == 0) {{ {LAUNCH} }} }}",
+        f"{HEAD} {{ assert(n % 4 == 0); {LAUNCH} }} void two(float* y, const float* x, int m) "
+        "{ assert(m % 4 == 0); f<<<1, 128>>>(y, x, m); }",
+    ],
+)
+def test_what_every_launch_asks_for_holds(launchers: str) -> None:
+    condition = judged(launchers)
+    assert condition.judgement.truth is Truth.HOLDS
+    assert "the code asks for `n % " in condition.evidence and "(line 4)" in condition.evidence
+
+
+@pytest.mark.parametrize(
+    "launchers",
+    [
+        f"{HEAD} {{ {LAUNCH} }}",
+        f"{HEAD} {{ assert(n % 2 == 0); {LAUNCH} }}",
+        f"{HEAD} {{ if (n % 4 == 0) {{ return; }} {LAUNCH} }}",
+        f"{HEAD} {{ if (n % 4 == 0) {{ other(); }} else {{ {LAUNCH} }} }}",
+        f"{HEAD} {{ assert(n % 4 == 0); {LAUNCH} }} void two(float* y, const float* x, int n) {{ {LAUNCH} }}",
+        f"{HEAD} {{ assert(n % 4 == 0); f<<<n, 128>>>(y, x, n + 1); }}",
+    ],
+)
+def test_what_some_launch_does_not_ask_for_stays_unknown(launchers: str) -> None:
+    assert judged(launchers).judgement.truth is Truth.UNKNOWN
+
+
+def test_an_assertion_in_the_kernel_counts_and_a_known_failure_stays() -> None:
+    kernel = APPLIES.replace("{\n", "{\n    assert(C % 4 == 0);\n", 1)
+    assert judged("", kernel).judgement.truth is Truth.HOLDS
+    assert judged("", kernel, "C = 770").judgement.truth is Truth.FAILS
