@@ -14,7 +14,7 @@ from kernel_lineage.history.walk import Edge, Walk
 _AT_MOST = 400
 """How many transitions back it looks."""
 _SHA = re.compile(r"\b[0-9a-f]{7,40}\b")
-_PULL_REQUEST = re.compile(r"#(\d{1,6})\b")
+_PULL_REQUEST = re.compile(r"(?<![\w/])#(\d{1,6})\b")
 _OWN_PULL_REQUEST = re.compile(r"\(#(\d{1,6})\)\s*$|^Merge pull request #(\d{1,6})\b")
 _TELLS_NOTHING = re.compile(r"^[\s{}()\[\];,:]*$|^(?:else|return|pass|break|continue)\b[\s;:{}]*$")
 

@@ -57,7 +57,7 @@ class Cache:
         with self._db:
             self._db.executemany(
                 "INSERT OR REPLACE INTO texts VALUES (?, ?)",
-                ((k, zlib.compress(v.encode("utf-8", "surrogatepass"), 1)) for k, v in texts.items()),
+                ((k, v.encode("utf-8", "surrogatepass")) for k, v in texts.items()),
             )
             self._db.executemany(
                 "INSERT OR REPLACE INTO files VALUES (?, ?)", ((k, _dumps(v)) for k, v in seen.items())
@@ -66,7 +66,7 @@ class Cache:
     def text(self, digest: str) -> str | None:
         """A text by its digest."""
         row = self._db.execute("SELECT text FROM texts WHERE digest = ?", (digest,)).fetchone()
-        return None if row is None else zlib.decompress(row[0]).decode("utf-8", "surrogatepass")
+        return None if row is None else bytes(row[0]).decode("utf-8", "surrogatepass")
 
     def facts(self) -> dict[str, Any]:
         """All facts, by the digest of the version that they are of."""

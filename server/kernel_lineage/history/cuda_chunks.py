@@ -28,6 +28,7 @@ _LAUNCHED = re.compile(rb"\b([A-Za-z_]\w*)\s*(?:<[^;{}]*?>)?\s*<<<")
 _LAUNCH_CALL = re.compile(rb"\b\w*(?:LAUNCH|[lL]aunch)\w*\s*(?:<[^;{}()]*>\s*)?\(([^;]*)")
 _FUNCTION_VALUE = re.compile(rb"\bauto\s*[*&]?\s*\w+\s*=\s*&?\s*([A-Za-z_]\w*)\s*[<;]")
 _WORD = re.compile(rb"[A-Za-z_]\w*")
+_MAY_MATTER = re.compile(rb"__global__|__device__|<<<|[lL]aunch|LAUNCH")
 _TAIL = re.compile(rb"\)\s*(?:const|noexcept|override|final|->[^()]*|\s)*\Z")
 
 
@@ -44,6 +45,8 @@ def _cuts(data: bytes) -> Iterator[int]:
 
 
 def _read(data: bytes) -> Chunk:
+    if not _MAY_MATTER.search(data) and data.count(b"{") == data.count(b"}"):
+        return Chunk()
     pieces: list[Piece] = []
     comments: list[re.Match[bytes]] = []
     conditionals: list[int] = []
@@ -101,9 +104,11 @@ def _piece(data: bytes, start: int, end: int, head: bytes, comments: list[re.Mat
     if role is None:
         return None
     text = data[start:end]
+    if role is Role.HOST and not _MAY_MATTER.search(text):
+        return None  # it launches nothing
     bare = _COMMENT.sub(b" ", text)
     launches: set[bytes] = set()
-    if role is Role.HOST and (b"<<<" in bare or b"aunch" in bare or b"LAUNCH" in bare):
+    if role is Role.HOST:
         launches.update(_LAUNCHED.findall(bare), _FUNCTION_VALUE.findall(bare))
         for arguments in _LAUNCH_CALL.findall(bare):
             launches.update(_WORD.findall(arguments))

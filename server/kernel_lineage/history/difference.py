@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,10 +10,14 @@ from dataclasses import dataclass
 from kernel_lineage.history.facts import Facts
 from kernel_lineage.history.model import GuardSeen
 from kernel_lineage.history.outline import Role
-from kernel_lineage.history.similarity import code_lines, code_tokens
+from kernel_lineage.history.similarity import TOKEN, code_lines
 from kernel_lineage.history.variants import parameter_names
 from kernel_lineage.history.walk import Node
 from kernel_lineage.kernels.source import Language
+
+_QUALIFIERS = frozenset({"const", "constexpr", "static", "inline", "__forceinline__", "volatile"})
+_WIDE = re.compile(r"\b(?:u?int64(?:_t)?|size_t|ptrdiff_t|long long)\b")
+_FEW_LINES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,10 @@ class Difference:
     """Only comments or layout differ, if anything does."""
     same_but_names: bool
     """The code is the same when identifiers are renamed one for one."""
+    same_but_qualifiers: bool
+    """The code is the same without `const` and the like."""
+    widens_integers: bool
+    """Few lines change, and 64-bit integers come into them."""
     device_changed: bool
     launch_changed: bool
     parameters_added: tuple[str, ...]
@@ -46,6 +55,7 @@ class Texts:
     def __init__(self, text_of: Callable[[str], str]):
         self.text_of = text_of
         self._lines: dict[str, list[str]] = {}
+        self._parameters: dict[str, frozenset[str]] = {}
 
     def lines(self, node: Node, *roles: Role) -> list[str]:
         """The lines of code of a version's parts (of some roles)."""
@@ -58,9 +68,12 @@ class Texts:
             found += known
         return found
 
-    def text(self, node: Node) -> str:
-        """The kernel's own text."""
-        return self.text_of(node.body)
+    def parameters(self, node: Node) -> frozenset[str]:
+        """The names of the kernel's parameters."""
+        known = self._parameters.get(node.body)
+        if known is None:
+            known = self._parameters[node.body] = parameter_names(self.text_of(node.body), node.symbol)
+        return known
 
 
 def guards_seen(node: Node, facts: Facts) -> tuple[GuardSeen, ...]:
@@ -81,9 +94,10 @@ def difference(
     old_lines, new_lines = Counter(texts.lines(before)), Counter(texts.lines(after))
     old_device, new_device = (texts.lines(n, Role.KERNEL, Role.DEVICE) for n in (before, after))
     old_host, new_host = (texts.lines(n, Role.HOST) for n in (before, after))
+    changed = max((old_lines - new_lines).total(), (new_lines - old_lines).total())
     same_code = old_device == new_device and old_host == new_host
-    old_parameters = parameter_names(texts.text(before), before.symbol)
-    new_parameters = parameter_names(texts.text(after), after.symbol)
+    old_parameters = texts.parameters(before)
+    new_parameters = texts.parameters(after)
     return Difference(
         added=tuple(sorted(set(facts_after.mechanisms) - set(facts_before.mechanisms))),
         removed=tuple(sorted(set(facts_before.mechanisms) - set(facts_after.mechanisms))),
@@ -93,7 +107,13 @@ def difference(
         renamed=before.symbol != after.symbol,
         same_text={p.digest for _, p in before.all_parts} == {p.digest for _, p in after.all_parts},
         same_code=same_code,
-        same_but_names=not same_code and _same_but_names(old_device + old_host, new_device + new_host),
+        same_but_names=not same_code
+        and len(old_device) + len(old_host) == len(new_device) + len(new_host)
+        and _same_but_names(old_device + old_host, new_device + new_host),
+        same_but_qualifiers=not same_code
+        and changed <= _FEW_LINES
+        and _without_qualifiers(old_device + old_host) == _without_qualifiers(new_device + new_host),
+        widens_integers=_widens(old_lines - new_lines, new_lines - old_lines),
         device_changed=old_device != new_device,
         launch_changed=old_host != new_host,
         parameters_added=tuple(sorted(new_parameters - old_parameters)),
@@ -115,8 +135,21 @@ def _without(guards: Sequence[GuardSeen], known: Sequence[GuardSeen]) -> tuple[G
     return tuple(found)
 
 
+def _without_qualifiers(lines: Sequence[str]) -> list[str]:
+    return [token for token in TOKEN.findall(" ".join(lines)) if token not in _QUALIFIERS]
+
+
+def _widens(removed: Counter[str], added: Counter[str]) -> bool:
+    return (
+        0 < removed.total() <= 6
+        and added.total() <= 6
+        and any(_WIDE.search(line) for line in added)
+        and not any(_WIDE.search(line) for line in removed)
+    )
+
+
 def _same_but_names(old: Sequence[str], new: Sequence[str]) -> bool:
-    one, other = (code_tokens(" ".join(lines), python=False) for lines in (old, new))
+    one, other = (TOKEN.findall(" ".join(lines)) for lines in (old, new))
     if len(one) != len(other):
         return False
     forth: dict[str, str] = {}

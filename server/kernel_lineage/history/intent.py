@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from kernel_lineage.history.difference import Difference
 from kernel_lineage.history.model import Commit, Intent
 
-_ENOUGH = 0.9
+_ENOUGH = 0.8
 
 _FIX = re.compile(
     r"\b(?:fix(?:e[sd]|ing)?|bugs?|bugfix|hot-?fix|crash\w*|incorrect\w*|wrong\w*|broke[n]?|race conditions?|data race|"
     r"out[- ]of[- ]bounds?|oob|overflows?|underflows?|nans?|illegal memory|misaligned|dead-?lock\w*|regression|"
-    r"corrupt\w*|mistake|typo|off[- ]by[- ]one|missing|guard|patch(?:es|ed)?|should(?:n't| not| have)|prevent\w*)\b",
+    r"corrupt\w*|mistake|off[- ]by[- ]one|guards?|prevent\w*)\b",
     re.IGNORECASE,
 )
 _FASTER = re.compile(
@@ -30,7 +30,7 @@ _FASTER = re.compile(
 )
 _REFACTOR = re.compile(
     r"\b(?:refactor\w*|clean[- ]?ups?|clean(?:ed|ing|s)?|renam\w*|mov(?:e[sd]?|ing)|re-?organi[sz]\w*|simplif\w*|"
-    r"comments?|format\w*|style|lint\w*|whitespace|"
+    r"comments?|typos?|const'?ness|format\w*|style|lint\w*|whitespace|"
     r"dead code|unused|remov(?:e[sd]?|ing)|delet\w*|unif(?:y|ied)|consolidat\w*|"
     r"split|extract\w*|dedup\w*|docs?|nits?|todos?|headers?|refator\w*|tidy)\b",
     re.IGNORECASE,
@@ -113,12 +113,13 @@ def _unchanged(diff: Difference) -> str:
 def _from_diff(diff: Difference, variant: bool) -> list[tuple[Intent, float, str]]:
     signs: list[tuple[Intent, float, str]] = []
     changed = len(diff.lines_added) + len(diff.lines_removed)
-    if diff.same_but_names:
+    if diff.same_but_qualifiers:
+        signs.append((Intent.REFACTOR, 2.0, "only qualifiers change"))
+    elif diff.same_but_names:
         signs.append((Intent.REFACTOR, 2.5, "only names change"))
     if diff.added:
-        signs.append(
-            (Intent.OPTIMISATION, 1.2 + 0.3 * min(len(diff.added), 3), f"adds {', '.join(diff.added)}")
-        )
+        weight = (0.7 if diff.moved else 1.2) + 0.3 * min(len(diff.added), 3)
+        signs.append((Intent.OPTIMISATION, weight, f"adds {', '.join(diff.added)}"))
     elif diff.removed:
         weight = 0.5 if variant else 0.3
         signs.append((Intent.OPTIMISATION, weight, f"does without {', '.join(diff.removed)}"))
@@ -134,6 +135,8 @@ def _from_diff(diff: Difference, variant: bool) -> list[tuple[Intent, float, str
         and not diff.same_but_names
     ):
         signs.append((Intent.FIX, 0.4, "a few lines change and no mechanism"))
+    if diff.widens_integers and not diff.added:
+        signs.append((Intent.FIX, 1.0, "computes in 64-bit integers what was computed in 32"))
     if diff.parameters_added and not diff.added:
         signs.append((Intent.FEATURE, 0.8, f"new parameters: {', '.join(diff.parameters_added)}"))
     if not diff.device_changed and diff.launch_changed and not diff.added:
@@ -146,7 +149,7 @@ def _from_diff(diff: Difference, variant: bool) -> list[tuple[Intent, float, str
 def _from_message(commit: Commit | None, kernels_changed: int) -> list[tuple[Intent, float, str]]:
     if commit is None:
         return []
-    share = 1.0 if kernels_changed <= 3 else 0.75 if kernels_changed <= 10 else 0.5
+    share = 1.0 if kernels_changed <= 3 else 0.85 if kernels_changed <= 10 else 0.75
     subject = commit.subject
     typed = _CONVENTIONAL.match(subject)
     if typed:
@@ -159,7 +162,7 @@ def _from_message(commit: Commit | None, kernels_changed: int) -> list[tuple[Int
     signs = []
     for intent, hits in found:
         if hits:
-            weight = {Intent.FIX: 1.3, Intent.OPTIMISATION: 1.2, Intent.REFACTOR: 1.15, Intent.FEATURE: 0.95}[
+            weight = {Intent.FIX: 1.3, Intent.OPTIMISATION: 1.2, Intent.REFACTOR: 1.15, Intent.FEATURE: 1.1}[
                 intent
             ]
             signs.append((intent, share * weight, f'message: "{_short(subject)}"'))

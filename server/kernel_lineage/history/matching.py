@@ -26,11 +26,13 @@ from kernel_lineage.kernels.source import Language
 SAME_NAME_AT_LEAST = 0.35
 """A kernel of the same name elsewhere is taken as the same lineage from this similarity on."""
 LIKE_TEXT_AT_LEAST = 0.6
-"""A kernel whose name has most words in common is taken as renamed, copied or split off from this similarity on."""
+"""A kernel whose name has the same words, or some more, is a rename, copy or split from this on."""
 ANY_NAME_AT_LEAST = 0.85
 """The same whatever the names are: short kernels have much text in common without being related."""
 RENAMED_AT_LEAST = 0.7
 """The same when the commit removed the one and added the other."""
+NEXT_STEP_AT_LEAST = 0.2
+"""Of two kernels in neighbouring steps: a step may rewrite most of a kernel."""
 _OPPOSITES = (
     ({"forward", "fwd"}, {"backward", "bwd", "grad"}),
     ({"permute"}, {"unpermute"}),
@@ -253,15 +255,26 @@ class Matcher:
         after = [place[k] for k in later.kernels if k in place]
         followed: set[int] = set()
         for index in after:
-            best = self._closest(index, before)
+            best = self._closest(index, before) if before else None
+            if best is None or not self._can_follow(best, index):
+                continue
             followed.add(best)
             self._edge(best, index, TransitionKind.VARIANT, f"step {earlier.number} → {later.number}", sha)
         for index in before:
-            if index not in followed and after:
-                best = self._closest(index, after)
+            best = self._closest(index, after) if after else None
+            if index not in followed and best is not None and self._can_follow(index, best):
                 self._edge(
                     index, best, TransitionKind.VARIANT, f"step {earlier.number} → {later.number}", sha
                 )
+
+    def _can_follow(self, before: int, after: int) -> bool:
+        """Kernels of neighbouring steps with hardly anything in common are helpers of different steps."""
+        one, other = self._walk.nodes[before], self._walk.nodes[after]
+        ratio = self._similarity.ratio(one.body, other.body, one.language is Language.TRITON)
+        return ratio >= NEXT_STEP_AT_LEAST or same_task(
+            parameter_names(self._text_of(one.body), one.symbol),
+            parameter_names(self._text_of(other.body), other.symbol),
+        )
 
     def _closest(self, index: int, among: Sequence[int]) -> int:
         nodes = self._walk.nodes
@@ -428,12 +441,12 @@ class Matcher:
 
 
 def _alike(one: str, other: str) -> bool | None:
-    """Whether two names share most of their words; None when they name opposite tasks."""
+    """Whether one name says no more than the other and a word besides; None when they name opposite tasks."""
     a, b = _words(one), _words(other)
     for left, right in _OPPOSITES:
         if (a & left and b & right) or (a & right and b & left):
             return None
-    return bool(a & b) and len(a & b) / len(a | b) >= 0.5
+    return bool(a and b) and (a <= b or b <= a)
 
 
 @lru_cache(maxsize=8192)

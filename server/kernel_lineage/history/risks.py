@@ -68,9 +68,7 @@ def said_in_comments(text: str, python: bool) -> Iterator[tuple[str, str]]:
 def said_in(line: str) -> Iterator[tuple[str, str]]:
     """(kind of risk, the line) when a line says something against a change; at most one kind."""
     line = " ".join(line.strip(" \t*/#-").split())
-    if not line or _DENIED.search(line):
-        return
     for kind, sign in _SIGNS:
-        if sign.search(line):
+        if sign.search(line) and not _DENIED.search(line):
             yield kind, line[:200]
             return

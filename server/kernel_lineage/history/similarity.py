@@ -9,21 +9,21 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import pairwise
 
 _COMMENTS = {
     True: re.compile(r"#[^\n]*|\"\"\".*?\"\"\"", re.DOTALL),
     False: re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL),
 }
-_TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|[^\w\s]")
-_SKETCH = 12
-_SHINGLE = 5
+TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|[^\w\s]")
+_SKETCH = 16
+_TELLING_LINE = 12
 
 
 def code_tokens(text: str, python: bool) -> list[str]:
     """The tokens of a text without comments."""
-    return _TOKEN.findall(_COMMENTS[python].sub(" ", text))
+    return TOKEN.findall(_COMMENTS[python].sub(" ", text))
 
 
 def code_lines(text: str, python: bool) -> list[str]:
@@ -55,14 +55,14 @@ class Similarity:
         return 2 * common / total
 
     def sketch(self, one: str, python: bool) -> frozenset[int]:
-        """The smallest hashes of a text's shingles: texts of which a part is shared share some of them."""
+        """The smallest hashes of a text's lines: texts of which a part is shared share some of them."""
         known = self._sketches.get(one)
         if known is None:
-            tokens = code_tokens(self._text_of(one), python)
-            shingles = {
-                _stable_hash(tokens[i : i + _SHINGLE]) for i in range(max(1, len(tokens) - _SHINGLE + 1))
+            lines = code_lines(self._text_of(one), python)
+            hashes = {
+                zlib.crc32(line.encode("utf-8", "replace")) for line in lines if len(line) >= _TELLING_LINE
             }
-            known = self._sketches[one] = frozenset(sorted(shingles)[:_SKETCH])
+            known = self._sketches[one] = frozenset(sorted(hashes)[:_SKETCH])
         return known
 
     def _profile(self, one: str, python: bool) -> Counter[tuple[str, str]]:
@@ -72,7 +72,3 @@ class Similarity:
             known = self._bigrams[one] = Counter(pairwise(tokens))
             self._sizes[one] = max(0, len(tokens) - 1)
         return known
-
-
-def _stable_hash(tokens: Iterable[str]) -> int:
-    return zlib.crc32(" ".join(tokens).encode("utf-8", "replace"))

@@ -11,7 +11,7 @@ from kernel_lineage.history.facts import Facts
 from kernel_lineage.history.intent import is_compound, judge
 from kernel_lineage.history.model import Commit, Intent, Risk, Transition, TransitionKind
 from kernel_lineage.history.outline import digest
-from kernel_lineage.history.risks import said_in_comments, said_in_message
+from kernel_lineage.history.risks import said_in, said_in_comments, said_in_message
 from kernel_lineage.history.walk import Edge, Node, Walk
 from kernel_lineage.kernels.source import Language
 
@@ -46,6 +46,7 @@ class Judge:
         self._texts = Texts(text_of)
         self._of = facts_of
         self._notes = notes
+        self._said: dict[str, tuple[tuple[str, str], ...]] = {}
         self._incoming: dict[int, list[int]] = {}
         self._kernels_in: dict[str | None, int] = {}
         for index, edge in enumerate(walk.edges):
@@ -88,7 +89,7 @@ class Judge:
             guards_added=diff.guards_added,
             guards_removed=diff.guards_removed,
         )
-        if answers is not None:
+        if answers is not None and intent in (Intent.REVERT, Intent.FIX):
             said = commit.subject if commit else "the work tree"
             kind = "revert" if intent is Intent.REVERT else "bug"
             _add_risk(earlier, answers, Risk(kind, said, edge.commit, made.id))
@@ -102,7 +103,7 @@ class Judge:
     ) -> tuple[int | None, str]:
         if variant:
             return None, ""
-        exact = blame.undone(self._walk, line, edge)
+        exact = blame.undone(self._walk, line, edge) if edge.kind is TransitionKind.EDIT else None
         said = commit is not None and any(w in commit.subject.lower() for w in _REVERTS)
         if exact is not None and self._walk.nodes[edge.before].seen != self._walk.nodes[edge.after].seen:
             sha = self._walk.edges[exact].commit
@@ -124,7 +125,7 @@ class Judge:
         diff: Difference,
         variant: bool,
     ) -> int | None:
-        narrows = bool(diff.guards_added) and not diff.added and intent is not Intent.REFACTOR
+        narrows = not diff.device_changed and any(g.where == "launcher" for g in diff.guards_added)
         if variant or diff.same_code or not (intent is Intent.FIX or narrows):
             return None
         if intent is Intent.FIX:
@@ -146,13 +147,12 @@ class Judge:
 
     def _comments(self, node: Node) -> list[tuple[str, str]]:
         python = node.language is Language.TRITON
-        mark = "#" if python else "//"
-        above = "\n".join(f"{mark} {line}" for line in node.comment.splitlines())
-        return [
-            said
-            for text in (above, *(self._texts.text_of(p.digest) for p in node.parts))
-            for said in said_in_comments(text, python)
-        ]
+        said = [risk for line in node.comment.splitlines() for risk in said_in(line)]
+        for part in node.parts:
+            if part.digest not in self._said:
+                self._said[part.digest] = tuple(said_in_comments(self._texts.text_of(part.digest), python))
+            said += self._said[part.digest]
+        return said
 
     def _because(self, because: str, edge: Edge, after: Node) -> str:
         said = [f"{edge.note}: {because}" if edge.note else because]

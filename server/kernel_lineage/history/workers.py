@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -35,6 +36,7 @@ class Workers:
         self._threads: ThreadPoolExecutor | None = None
         self._local = threading.local()
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._closing = False
         self.crashed = 0
         """How many tasks killed the process that worked on them."""
 
@@ -42,18 +44,18 @@ class Workers:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
-        for future in self._running:
-            future.cancel()
-        for process in self._processes:
-            if process.poll() is None:
-                process.kill() if kind else process.stdin and process.stdin.close()
+        self._closing = True
+        for process in list(self._processes):
+            process.kill()
         if self._threads is not None:
-            self._threads.shutdown()
+            self._threads.shutdown(cancel_futures=True)
         for process in self._processes:
+            process.kill()
             process.wait()
             for pipe in (process.stdin, process.stdout):
-                if pipe is not None and not pipe.closed:
-                    pipe.close()
+                if pipe is not None:
+                    with suppress(BrokenPipeError):
+                        pipe.close()
 
     def submit(self, task: Task) -> None:
         """Takes a task; work begins as soon as there are enough to be worth a process."""
@@ -83,8 +85,8 @@ class Workers:
 
     def _ask(self, tasks: Sequence[Task]) -> list[Facts]:
         answer = self._answer(tasks)
-        if answer is not None:
-            return answer
+        if answer is not None or self._closing:
+            return answer or []
         if len(tasks) == 1:
             self.crashed += 1
             return [Facts()]
