@@ -64,7 +64,7 @@ def attempt(
     """Ask, and repair at most `rounds` times.
 
     `judge` gives None when there is nothing to gate with; then the first candidate is the answer.
-    A `ModelError` of `ask` passes through when there is no candidate yet; else the last candidate is the answer.
+    A `ModelError` of `ask` passes through in the first round; later, what came of the last answer is the result.
     """
     messages = messages_for(request)
     last: Attempt | None = None
@@ -72,7 +72,7 @@ def attempt(
         try:
             text = ask(messages).text
         except ModelError as error:
-            if last is None or last.candidate is None:
+            if last is None:
                 raise
             return replace(last, reason=f"{last.reason} No further repair: {error}")
         try:
