@@ -123,6 +123,20 @@ def _with_specials(values: Array, generator: np.random.Generator) -> Array:
     return rows.reshape(values.shape)
 
 
+def perturbed(workload: Workload, case: Case, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The same inputs, each float element moved by one unit in its last place, up or down at random."""
+    generator = np.random.default_rng([case.seed, 77])
+    moved = dict(inputs)
+    for argument in workload.args:
+        dtype = DTYPES[argument.dtype]
+        if argument.name in inputs and dtype.is_float:
+            wide = dtype.wide(inputs[argument.name])
+            signs = generator.choice(np.array([-1.0, 1.0]), wide.shape)
+            with np.errstate(invalid="ignore", over="ignore"):
+                moved[argument.name] = dtype.narrow(wide * (1.0 + 2.0 * dtype.epsilon * signs))
+    return moved
+
+
 def _from_file(argument: Argument, shape: tuple[int, ...], folder: Path | None, name: str) -> Array:
     path = (folder or Path()) / name.strip("\"'")
     try:

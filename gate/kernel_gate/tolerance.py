@@ -4,7 +4,9 @@ Errors are relative to the expected element plus the scale of its row (root mean
 along the last axis): an absolute tolerance that a constant could slip under does not exist. The floor is what correct
 rounding can cost: a few roundings of the output type, and the random-walk growth √n·u of a sum of n terms in the type
 that it is accumulated in (Higham, Accuracy and Stability of Numerical Algorithms, §4.2). Above the floor, the
-candidate is held to the baseline's own error on the same inputs.
+candidate is held to the baseline's own error on the same inputs. Where inputs cancel, both may err far more than the
+floor: then √n times what one unit in the last place of the inputs does to the baseline's outputs (the condition of
+the problem) is allowed.
 """
 
 from __future__ import annotations
@@ -85,9 +87,17 @@ def reduction_depth(workload: Workload, dims: Mapping[str, int]) -> int:
 
 
 def derive(
-    workload: Workload, argument: Argument, dims: Mapping[str, int], baseline: Errors | None
+    workload: Workload,
+    argument: Argument,
+    dims: Mapping[str, int],
+    baseline: Errors | None,
+    condition: Errors | None = None,
 ) -> Allowed:
-    """The allowed errors of one output. `baseline` is the baseline's own error against the oracle, if there is one."""
+    """The allowed errors of one output.
+
+    `baseline` is the baseline's own error against the oracle, if there is one; `condition` what one unit in the last
+    place of the inputs does to the baseline's output, where that was measured.
+    """
     dtype = DTYPES[argument.dtype]
     if not dtype.is_float:
         return Allowed(0.0, 0.0, f"{dtype.name} is exact")
@@ -96,15 +106,21 @@ def derive(
         return Allowed(told, told, f"relative = {told:g} in the workload")
     depth = reduction_depth(workload, dims)
     walk = math.sqrt(depth) * min(dtype.epsilon, _SINGLE)
-    worst = _WORST_ROUNDINGS * dtype.epsilon + _WORST_WALK * walk
-    rms = _RMS_ROUNDINGS * dtype.epsilon + _RMS_WALK * walk
-    why = f"{dtype.name}, sums of up to {depth} terms: {worst:.1e}"
-    if baseline is None:
-        return Allowed(
-            2 * worst, 2 * rms, f"{why}, twice that because the baseline, itself rounded, is the oracle"
+    slack = 1.0 if baseline is not None else 2.0
+    found = [
+        Allowed(
+            slack * (_WORST_ROUNDINGS * dtype.epsilon + _WORST_WALK * walk),
+            slack * (_RMS_ROUNDINGS * dtype.epsilon + _RMS_WALK * walk),
+            f"{dtype.name}, sums of up to {depth} terms"
+            + ("" if baseline is not None else ", twice because the baseline, itself rounded, is the oracle"),
         )
-    if _BASELINE_FACTOR * baseline.worst > worst:
-        why = f"{_BASELINE_FACTOR:g} × the baseline's own error of {baseline.worst:.1e}"
-    return Allowed(
-        max(worst, _BASELINE_FACTOR * baseline.worst), max(rms, _BASELINE_FACTOR * baseline.rms), why
-    )
+    ]
+    if baseline is not None:
+        worst, rms = _BASELINE_FACTOR * baseline.worst, _BASELINE_FACTOR * baseline.rms
+        found.append(Allowed(worst, rms, f"{_BASELINE_FACTOR:g} × the baseline's own error"))
+    if condition is not None:
+        worst, rms = math.sqrt(depth) * condition.worst, math.sqrt(depth) * condition.rms
+        found.append(Allowed(worst, rms, f"√{depth} × what the last bit of the inputs does to the baseline"))
+    decisive = max(found, key=lambda a: a.worst)
+    why = f"{decisive.worst:.1e}: {decisive.why}"
+    return Allowed(decisive.worst, max(a.rms for a in found), why)
