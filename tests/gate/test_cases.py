@@ -1,0 +1,116 @@
+"""Cases and inputs: hidden shapes, variations, and values as declared."""
+
+import numpy as np
+import pytest
+
+from gate.programs import workload
+from kernel_gate.cases import Case, Variation, hidden_shapes, next_prime, plan
+from kernel_gate.inputs import make_inputs, perturbed
+from kernel_gate.workload import WorkloadError
+
+DIMS = {"N": 3, "C": 70}
+
+
+def with_values(values: str, dtype: str = "float32"):
+    text = 'name = "x"\nkind = "input"\ndtype = "'
+    return workload(**{f'{text}float32"': f'{text}{dtype}"\nvalues = "{values}"'})
+
+
+def drawn(values: str, dtype: str = "float32", **rest) -> np.ndarray:
+    return make_inputs(with_values(values, dtype), Case(DIMS, 91, **rest))["x"]
+
+
+def test_hidden_shapes_are_one_neighbours_and_primes():
+    shapes = hidden_shapes(workload())
+    assert {s["C"] for s in shapes} >= {1, 31, 33, 37}
+    assert not any(s in list(workload().shapes()) for s in shapes)
+
+
+def test_hidden_shapes_keep_promises():
+    promised = workload(**{"[dims]": 'promises = ["C % 32 == 0"]\n[dims]', "C = [32, 70]": "C = [32, 64]"})
+    shapes = hidden_shapes(promised)
+    assert shapes
+    assert all(s["C"] % 32 == 0 for s in shapes)
+
+
+def test_the_plan_starts_with_the_named_shapes_cheapest_first():
+    cases = plan(workload(), 91)
+    assert [dict(c.dims) for c in cases[:4]] == [
+        {"N": n, "C": c} for n, c in ((1, 32), (1, 70), (3, 32), (3, 70))
+    ]
+    assert {c.variation for c in cases} == set(Variation)
+    assert len({(str(c.dims), c.seed) for c in cases}) == len(cases)
+    assert all(c.required == (c.origin == "named" and c.variation is Variation.DECLARED) for c in cases)
+
+
+def test_values_that_promise_a_range_are_not_varied():
+    assert {c.variation for c in plan(with_values("uniform(0, 1)"), 91)} == {Variation.DECLARED}
+
+
+def test_the_same_case_gives_the_same_bytes_and_another_seed_others():
+    first, again = drawn("normal"), drawn("normal")
+    assert first.tobytes() == again.tobytes()
+    assert first.tobytes() != make_inputs(workload(), Case(DIMS, 92))["x"].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("values", "low", "high"),
+    [
+        ("uniform", 0, 1),
+        ("uniform(-2, C)", -2, 70),
+        ("positive", 0, np.inf),
+        ("one_hot", 0, 1),
+        ("boundary", -1e4, 1e4),
+    ],
+)
+def test_declared_values_stay_in_their_range(values, low, high):
+    x = drawn(values)
+    assert x.shape == (3, 70) and x.dtype == np.float32
+    assert low <= x.min() and x.max() <= high
+    assert x.std() > 0
+
+
+def test_integers_are_drawn_below_an_expression_over_dims():
+    x = drawn("integers(0, C)", "int32")
+    assert x.dtype == np.int32 and x.min() >= 0 and 32 < x.max() < 70
+
+
+@pytest.mark.parametrize("variation", list(Variation))
+def test_variations_change_what_they_say(variation):
+    x = drawn("normal", variation=variation).astype(np.float64)
+    checks = {
+        Variation.DECLARED: lambda: 0.5 < x.std() < 1.5,
+        Variation.SMALL: lambda: x.std() < 2e-3,
+        Variation.LARGE: lambda: x.std() > 500,
+        Variation.HEAVY_TAILED: lambda: np.abs(x).max() > 20 * np.median(np.abs(x)),
+        Variation.ONE_HOT: lambda: (np.count_nonzero(x, axis=-1) == 1).all(),
+        Variation.CONSTANT: lambda: (x == x[:, :1]).all(),
+        Variation.CANCELLING: lambda: (np.abs(x.sum(axis=-1)) < 0.01 * np.abs(x).sum(axis=-1)).all(),
+        Variation.BOUNDARY: lambda: np.abs(x).max() > 50 and (x == 0).any(),
+        Variation.NON_FINITE: lambda: (
+            np.isnan(x).sum() == 1 and np.isposinf(x).any() and np.isneginf(x).any()
+        ),
+    }
+    assert checks[variation]()
+
+
+def test_perturbed_inputs_move_by_one_unit_in_the_last_place():
+    case = Case(DIMS, 91)
+    inputs = make_inputs(workload(), case)
+    moved = perturbed(workload(), case, inputs)["x"]
+    steps = np.abs(moved.view(np.int32) - inputs["x"].view(np.int32))
+    assert steps.max() <= 2 and (steps > 0).mean() > 0.9
+
+
+def test_values_from_a_file(tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(210.0).reshape(3, 70))
+    from_file = with_values("file(x.npy)").model_copy(update={"folder": tmp_path})
+    assert make_inputs(from_file, Case(DIMS, 1))["x"][2, 69] == 209
+    with pytest.raises(WorkloadError, match=r"has shape \(3, 70\), the workload says \(1, 70\)"):
+        make_inputs(from_file, Case({"N": 1, "C": 70}, 1))
+    with pytest.raises(WorkloadError, match="cannot be read"):
+        make_inputs(with_values("file(none.npy)"), Case(DIMS, 1))
+
+
+def test_primes():
+    assert [next_prime(n) for n in (0, 2, 7, 768)] == [2, 3, 11, 769]

@@ -1,0 +1,115 @@
+"""Comparison and tolerance: every element, exact masks, errors held to the type and to the baseline."""
+
+import numpy as np
+import pytest
+
+from gate.programs import workload
+from kernel_gate.compare import compare, less_precise, notices_constants, unwritten
+from kernel_gate.dtypes import DTYPES
+from kernel_gate.tolerance import Allowed, Errors, derive, measure
+
+F32, I32, BF16 = DTYPES["float32"], DTYPES["int32"], DTYPES["bfloat16"]
+TIGHT = Allowed(1e-5, 1e-6, "")
+EXPECTED = np.array([[1.0, -2.0, 3.0], [0.5, 0.0, -0.25]])
+
+
+def found(change, dtype=F32, expected=EXPECTED, allowed=TIGHT):
+    got = dtype.narrow(expected)
+    change(got)
+    return compare("y", got, expected, dtype, allowed)
+
+
+def test_equal_outputs_have_no_mismatch():
+    assert found(lambda got: None) is None
+
+
+@pytest.mark.parametrize(
+    ("index", "value", "said"),
+    [
+        ((1, 2), -0.26, "y[1, 2] = -0.26 (relative error"),
+        ((0, 1), np.nan, "y[0, 1] = NaN, expected -2"),
+        ((1, 1), np.inf, "y[1, 1] = inf, expected 0"),
+        ((1, 1), 1e-4, "y[1, 1] = 0.0001 (relative error"),
+    ],
+)
+def test_one_wrong_element_is_named(index, value, said):
+    mismatch = found(lambda got: got.__setitem__(index, value))
+    assert mismatch is not None
+    assert str(mismatch).startswith(said)
+    assert (mismatch.count, mismatch.total) == (1, 6)
+
+
+@pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
+def test_masks_match_exactly(special):
+    expected = EXPECTED.copy()
+    expected[0, 2] = special
+    assert found(lambda got: None, expected=expected) is None
+    for other in {0.0, np.nan, np.inf, -np.inf} - {special}:
+        if not (np.isnan(special) and np.isnan(other)):
+            assert (
+                found(lambda got, other=other: got.__setitem__((0, 2), other), expected=expected) is not None
+            )
+
+
+def test_what_overflows_its_type_is_expected_to_be_infinite():
+    expected = np.array([[1e39, 1.0]])
+    assert compare("y", F32.narrow(expected), expected, F32, TIGHT) is None
+
+
+def test_a_small_row_is_not_hidden_by_a_large_one():
+    expected = np.array([[1e6, 2e6], [1e-3, 2e-3]])
+    assert found(lambda got: got.__setitem__((1, 0), 0.0), expected=expected) is not None
+
+
+def test_integers_are_exact():
+    expected = np.array([1, 2, 3])
+    mismatch = compare("n", np.array([1, 2, 4], np.int32), expected, I32, Allowed(0, 0, ""))
+    assert mismatch is not None and str(mismatch) == "n[2] = 4, expected 3"
+
+
+def test_poison_that_stayed_is_not_written():
+    poison = F32.poison(6, 0)
+    got = F32.narrow(EXPECTED)
+    got[1, 1] = poison[4]
+    mismatch = unwritten("y", got, poison, F32, EXPECTED)
+    assert mismatch is not None and str(mismatch) == "y[1, 1] = NaN (not written), expected 0"
+
+
+def test_a_lower_precision_shows_in_all_errors_together():
+    generator = np.random.default_rng(1)
+    expected = generator.standard_normal((4, 256))
+    rounded = expected.astype(np.float16).astype(np.float32)
+    loose = Allowed(1e-2, 1e-6, "")
+    assert compare("y", rounded, expected, F32, loose) is None
+    assert "less precise than its type" in (less_precise("y", rounded, expected, F32, loose) or "")
+    assert less_precise("y", F32.narrow(expected), expected, F32, loose) is None
+
+
+def test_constants_are_noticed_by_construction():
+    varied = np.random.default_rng(1).standard_normal((3, 8))
+    allowed = derive(workload(), workload().args[0], {"N": 3, "C": 8}, Errors(1e-7, 1e-8))
+    assert notices_constants(varied, F32, allowed)
+    assert not notices_constants(np.zeros((3, 8)), F32, allowed)
+    assert not notices_constants(np.full((3, 8), 2.0), F32, allowed)
+    assert not notices_constants(np.zeros((0, 8)), F32, allowed)
+
+
+def test_the_tolerance_follows_type_depth_baseline_and_condition():
+    w, dims = workload(), {"N": 3, "C": 70}
+    y = w.args[0]
+    floor = derive(w, y, dims, Errors(0.0, 0.0))
+    assert 1e-6 < floor.worst < 1e-5
+    assert "float32, sums of up to 70 terms" in floor.why
+    assert derive(w, y, dims, None).worst == pytest.approx(2 * floor.worst)
+    assert derive(w, y, dims, Errors(1e-4, 1e-5)).worst == pytest.approx(4e-4)
+    assert "last bit" in derive(w, y, dims, Errors(0, 0), Errors(1e-3, 1e-4)).why
+    half = y.model_copy(update={"dtype": "float16"})
+    assert derive(w, half, dims, Errors(0, 0)).worst > 100 * floor.worst
+    assert derive(w, y.model_copy(update={"dtype": "int32"}), dims, None).worst == 0
+    told = workload("[tolerance]\nrelative = 0.25\n")
+    assert derive(told, y, dims, None).worst == 0.25
+
+
+def test_errors_are_relative_to_element_and_row():
+    assert measure(EXPECTED * (1 + 1e-3), EXPECTED).worst < 1e-3
+    assert measure(EXPECTED, EXPECTED) == Errors(0.0, 0.0)
