@@ -29,7 +29,7 @@ MECHANISM = Mechanism(
             "launch.block.x * launch.block.y * launch.block.z <= 1024",
             "validity",
             "hardware",
-            "A larger block than promised does not launch.",
+            "A block larger than the bound, or than 1,024 threads, does not launch.",
         ),
         TypicalCondition("kernel.spills == 0", "profit", "pipeline", "Too tight a bound spills registers."),
     ),

@@ -44,10 +44,10 @@ MECHANISM = Mechanism(
     languages=BOTH,
     conditions=(
         TypicalCondition(
-            "launch.block.x % 32 == 0",
+            "launch.block.x in (64, 128, 256, 512, 1024)",
             "validity",
             "shape",
-            "A block size that is compiled in must be the one that is launched.",
+            "Only the sizes that were compiled can be launched.",
         ),
         TypicalCondition(
             "kernel.spills == 0", "profit", "pipeline", "Fully unrolled variants need registers."
