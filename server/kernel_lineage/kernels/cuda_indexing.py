@@ -11,17 +11,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import Loop, Unit, Variable, bare, integer_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_expressions import all_indices, indices_of, integer_of, is_nested, pointee
+from kernel_lineage.kernels.cuda_syntax import Loop, Unit, bare, operator_of, text_of
+from kernel_lineage.kernels.linear_forms import (
+    UNIFORM,
+    Coefficient,
+    Linear,
+    add,
+    builtin,
+    divided,
+    remainder,
+    scale,
+)
 
-Coefficient: TypeAlias = int | str
-Linear: TypeAlias = Mapping[str, Coefficient]
-
-_UNIFORM: Linear = {}
-_WARP_SIZES = frozenset({"32", "WARP_SIZE", "warpSize", "WARPSIZE", "warp_size", "kWarpSize", "32u"})
 _GROUP_RANKS: Mapping[str, Linear] = {
     "thread_rank": {"lane": 1},
     "meta_group_rank": {"warp": 1},
@@ -32,41 +37,6 @@ _LOADS = frozenset({"__ldg", "__ldcs", "__ldca", "__ldcg", "__ldlu", "__ldcv"})
 _STORES = frozenset({"__stcs", "__stcg", "__stwb", "__stwt"})
 _PACKED_LOADS = frozenset({"load128", "load128cs", "load128cg"})
 _PACKED_STORES = frozenset({"store128", "store128cs", "store128cg"})
-
-
-def add(left: Linear, right: Linear, sign: int = 1) -> Linear:
-    """The sum of two forms."""
-    if not right:
-        return left
-    total = dict(left)
-    for axis, coefficient in right.items():
-        scaled = coefficient * sign if isinstance(coefficient, int) else coefficient
-        known = total.get(axis, 0)
-        if isinstance(known, int) and isinstance(scaled, int):
-            total[axis] = known + scaled
-        elif known == 0 or (isinstance(known, str) and known.startswith("/")):
-            total[axis] = scaled  # beside the remainder, the quotient of one index moves slowly
-        elif not (isinstance(scaled, str) and scaled.startswith("/")):
-            total[axis] = "?"
-    return total
-
-
-def scale(form: Linear, factor: Coefficient) -> Linear:
-    """The form times a number or a symbol."""
-    if isinstance(factor, int):
-        return {
-            a: c * factor if isinstance(c, int) else c if factor == 1 else f"{c}*{factor}"
-            for a, c in form.items()
-        }
-    return {a: factor if c == 1 else f"{c}*{factor}" for a, c in form.items()}
-
-
-def lane_stride(form: Linear) -> Coefficient:
-    """How far apart two neighbouring threads of a warp are: 0 for the same element, 1 for neighbours, else a stride."""
-    x, lane = form.get("x", 0), form.get("lane", 0)
-    if x == 0:
-        return lane
-    return x if lane == 0 else "?"
 
 
 def loop_axis(loop: Loop) -> str:
@@ -117,7 +87,7 @@ class Indexing:
         values: dict[str, list[tuple[int, Node]]] = {}
         for variable in self.unit.variables:
             if variable.value is not None:
-                values.setdefault(variable.name, []).append((variable.start, variable.value))
+                values.setdefault(variable.name, []).append((variable.node.start_byte, variable.value))
         declared = {variable.name for variable in self.unit.variables}
         for node in self.unit.of("assignment_expression"):
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -185,18 +155,17 @@ class Indexing:
         """The linear form of an integer expression."""
         node = bare(node)
         if node is None:
-            return _UNIFORM
-        known = self._forms.get(node.id)
-        if known is None:
-            known = self._forms[node.id] = self._read_form(node)
-        return known
+            return UNIFORM
+        if node.id not in self._forms:
+            self._forms[node.id] = self._read_form(node)
+        return self._forms[node.id]
 
     def _read_form(self, node: Node) -> Linear:
         match node.type:
             case "identifier":
                 return self._name_form(text_of(node), node)
             case "field_expression":
-                return _builtin(text_of(node))
+                return builtin(text_of(node))
             case "binary_expression":
                 return self._binary_form(node)
             case "cast_expression":
@@ -207,11 +176,11 @@ class Indexing:
                 return self._call_form(node)
             case "subscript_expression":
                 return dict.fromkeys(self.place(node).offset, "?")
-        return _UNIFORM
+        return UNIFORM
 
     def _name_form(self, name: str, at: Node) -> Linear:
         if name in self._busy:
-            return _UNIFORM
+            return UNIFORM
         self._busy.add(name)
         try:
             for loop in reversed(self._counters.get(name, ())):
@@ -222,7 +191,7 @@ class Indexing:
                     own = self.form(loop.start)
                     return add(own, {loop_axis(loop): stride})
             value = self.value_of(name, at.start_byte)
-            return self.form(value) if value is not None else _UNIFORM
+            return self.form(value) if value is not None else UNIFORM
         finally:
             self._busy.discard(name)
 
@@ -234,8 +203,7 @@ class Indexing:
         if operator == "-":
             return add(left, right, -1)
         if not left and not right:
-            return _UNIFORM
-        amount: Coefficient
+            return UNIFORM
         if operator == "*":
             if left and right:
                 return dict.fromkeys({*left, *right}, "?")
@@ -246,27 +214,26 @@ class Indexing:
             number = integer_of(right_node)
             return scale(left, 1 << number if number is not None and number < 31 else "?")
         if operator in ("/", ">>"):
-            return _divided(left, text_of(bare(right_node)), operator)
+            return divided(left, text_of(bare(right_node)), operator)
         if operator in ("%", "&"):
-            return _remainder(left or right, text_of(bare(right_node)), operator)
-        amount = "?"
-        return dict.fromkeys({*left, *right}, amount)
+            return remainder(left or right, text_of(bare(right_node)), operator)
+        return dict.fromkeys({*left, *right}, "?")
 
     def _call_form(self, node: Node) -> Linear:
         function = node.child_by_field_name("function")
         arguments = node.child_by_field_name("arguments")
         if function is None or arguments is None:
-            return _UNIFORM
+            return UNIFORM
         if function.type == "field_expression":
             return self._group_form(
                 text_of(function.child_by_field_name("argument")),
                 text_of(function.child_by_field_name("field")),
             )
         forms = [self.form(a) for a in arguments.named_children]
-        return next((f for f in forms if f), _UNIFORM)
+        return next((f for f in forms if f), UNIFORM)
 
     def _group_form(self, receiver: str, method: str) -> Linear:
-        form = _GROUP_RANKS.get(method, _UNIFORM)
+        form = _GROUP_RANKS.get(method, UNIFORM)
         if method == "thread_rank":
             value = self.value_of(receiver, self.unit.node.end_byte)
             kind = next((v.type for v in self.unit.variables if v.name == receiver), "")
@@ -283,16 +250,16 @@ class Indexing:
         """Where an address expression, or the operand of a subscript, points."""
         node = bare(node)
         if node is None:
-            return Place("", _UNIFORM)
+            return Place("", UNIFORM)
         match node.type:
             case "identifier":
                 return self._name_place(text_of(node), node)
             case "subscript_expression":
                 inner = self.place(node.child_by_field_name("argument"))
                 offset = inner.offset
-                for index in _indices(node):
+                for index in indices_of(node):
                     # An outer index of `tile[row][col]` moves by a whole row: keep it apart from the last one.
-                    offset = add(scale(offset, "row") if _is_nested(node) else offset, self.form(index))
+                    offset = add(scale(offset, "row") if is_nested(node) else offset, self.form(index))
                 return Place(inner.root, offset, inner.cast)
             case "pointer_expression":
                 return self.place(node.child_by_field_name("argument"))
@@ -305,22 +272,22 @@ class Indexing:
                 return Place(base.root, add(base.offset, self.form(left)), base.cast)
             case "cast_expression":
                 base = self.place(node.child_by_field_name("value"))
-                return Place(base.root, base.offset, _pointee(node.child_by_field_name("type")) or base.cast)
+                return Place(base.root, base.offset, pointee(node.child_by_field_name("type")) or base.cast)
             case "call_expression":
                 return self._call_place(node)
             case "conditional_expression":
                 return self.place(node.child_by_field_name("consequence"))
-        return Place("", _UNIFORM)
+        return Place("", UNIFORM)
 
     def _name_place(self, name: str, at: Node) -> Place:
         space = self.spaces.get(name)
         if space is None:
-            return Place("", _UNIFORM)
+            return Place("", UNIFORM)
         if name in self._busy:
-            return Place(name, _UNIFORM)
+            return Place(name, UNIFORM)
         self._busy.add(name)
         try:
-            base = Place(name, _UNIFORM)
+            base = Place(name, UNIFORM)
             value = self.value_of(name, at.start_byte)
             if space == "pointer" and value is not None:
                 found = self.place(value)
@@ -336,7 +303,7 @@ class Indexing:
     def _call_place(self, node: Node) -> Place:
         function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         if function is None or arguments is None or not arguments.named_children:
-            return Place("", _UNIFORM)
+            return Place("", UNIFORM)
         if function.type == "template_function" and text_of(function.child_by_field_name("name")) in _CASTS:
             base = self.place(arguments.named_children[0])
             types = function.child_by_field_name("arguments")
@@ -345,8 +312,8 @@ class Indexing:
                 if types
                 else None
             )
-            return Place(base.root, base.offset, _pointee(described) or base.cast)
-        return Place("", _UNIFORM)
+            return Place(base.root, base.offset, pointee(described) or base.cast)
+        return Place("", UNIFORM)
 
     def space_of(self, root: str) -> str:
         """The memory space of a root."""
@@ -398,7 +365,7 @@ class Indexing:
             if place.root:
                 writes = node.id in written
                 reads = not writes or written[node.id]
-                found.append(self._access(node, place, _all_indices(node), reads, writes, ""))
+                found.append(self._access(node, place, all_indices(node), reads, writes, ""))
         return found
 
     def _dereferences(self, written: dict[int, bool]) -> list[Access]:
@@ -425,81 +392,9 @@ class Indexing:
         return found
 
 
-def _indices(node: Node) -> list[Node]:
-    listed = node.child_by_field_name("indices")
-    return [c for c in listed.named_children if c.type != "comment"] if listed is not None else []
-
-
-def _is_nested(node: Node) -> bool:
-    argument = node.child_by_field_name("argument")
-    return argument is not None and argument.type == "subscript_expression"
-
-
-def _all_indices(node: Node) -> tuple[Node, ...]:
-    argument = node.child_by_field_name("argument")
-    before = (
-        _all_indices(argument) if argument is not None and argument.type == "subscript_expression" else ()
-    )
-    return (*before, *_indices(node))
-
-
-def _pointee(described: Node | None) -> str:
-    if described is None or described.child_by_field_name("declarator") is None:
-        return ""
-    return text_of(described.child_by_field_name("type"))
-
-
-def _builtin(text: str) -> Linear:
-    match text:
-        case "threadIdx.x":
-            return {"x": 1}
-        case "threadIdx.y" | "threadIdx.z":
-            return {"y": 1}
-        case "blockIdx.x" | "blockIdx.y" | "blockIdx.z":
-            return {"block": 1}
-    return _UNIFORM
-
-
-def _divided(form: Linear, by: str, operator: str) -> Linear:
-    warps = by in _WARP_SIZES if operator == "/" else by == "5"
-    result: dict[str, Coefficient] = {}
-    for axis, coefficient in form.items():
-        if isinstance(coefficient, str) and (coefficient == by or coefficient.endswith("*" + by)):
-            result[axis] = coefficient[: -len(by) - 1] or 1  # (k * size) / size
-        elif axis == "x" and warps:
-            result["warp"] = coefficient
-        elif axis == "x" and (not by.isdigit() or int(by) >= 32):
-            result["slow"] = "?"  # changes less than once per warp
-        elif axis == "lane" and warps:
-            continue
-        else:
-            result[axis] = "/" + by
-    return result
-
-
-def _remainder(form: Linear, by: str, operator: str) -> Linear:
-    lanes = (
-        by in _WARP_SIZES
-        if operator == "%"
-        else by in ("31", "0x1f", "0x1F", "WARP_SIZE - 1", "(WARP_SIZE - 1)")
-    )
-    result: dict[str, Coefficient] = {}
-    for axis, coefficient in form.items():
-        if axis == "x":
-            result["lane" if lanes else "x"] = coefficient
-        elif not lanes:
-            result[axis] = coefficient
-    return result
-
-
 def indexing(unit: Unit) -> Indexing:
     """The indexing of a unit, kept with it."""
     kept = unit.derived.get("indexing")
     if not isinstance(kept, Indexing):
         kept = unit.derived["indexing"] = Indexing(unit)
     return kept
-
-
-def shared_variables(unit: Unit) -> tuple[Variable, ...]:
-    """The arrays and scalars that a unit declares `__shared__`."""
-    return tuple(variable for variable in unit.variables if variable.shared)

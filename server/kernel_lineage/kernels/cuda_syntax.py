@@ -77,45 +77,6 @@ def bare(node: Node | None) -> Node | None:
     return node
 
 
-def identifiers_in(node: Node) -> set[str]:
-    """The plain names within an expression; members and types aside."""
-    names, waiting = set(), [node]
-    while waiting:
-        here = waiting.pop()
-        if here.type == "identifier":
-            names.add(text_of(here))
-        waiting += here.named_children
-    return names
-
-
-def integer_of(node: Node | None) -> int | None:
-    """The value of an integer literal, or of a product, quotient, sum or difference of them; None for anything else."""
-    node = bare(node)
-    if node is None:
-        return None
-    if node.type == "number_literal":
-        digits = text_of(node).rstrip("uUlL").replace("'", "")
-        try:
-            return int(digits, 0)
-        except ValueError:
-            return None
-    if node.type == "binary_expression":
-        left = integer_of(node.child_by_field_name("left"))
-        right = integer_of(node.child_by_field_name("right"))
-        if left is None or right is None:
-            return None
-        match operator_of(node):
-            case "*":
-                return left * right
-            case "+":
-                return left + right
-            case "-":
-                return left - right
-            case "/":
-                return left // right if right else None
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Call:
     """A call: `cg::reduce(warp, x)` has name `reduce`, `warp.shfl(x, 0)` name `shfl` and receiver `warp`."""
@@ -165,11 +126,6 @@ class Variable:
     sizes: tuple[Node, ...]
     pointer: bool
     shared: bool
-
-    @property
-    def start(self) -> int:
-        """Where the declaration starts, in bytes."""
-        return self.node.start_byte
 
 
 def _declarators(declaration: Node) -> Iterator[tuple[str, Node | None, tuple[Node, ...], bool]]:
@@ -316,6 +272,11 @@ class Unit:
             ]
         return tuple(found)
 
+    @property
+    def shared_variables(self) -> tuple[Variable, ...]:
+        """The arrays and scalars that are declared `__shared__`."""
+        return tuple(variable for variable in self.variables if variable.shared)
+
     @cached_property
     def loops(self) -> tuple[Loop, ...]:
         """Every loop, outer before inner."""
@@ -392,21 +353,30 @@ def _aliases(root: Node) -> dict[str, str]:
     return aliases
 
 
-def _unit(name: str, node: Node, entry: bool, kernel: Kernel) -> Unit:
-    return Unit(name, node, entry, kernel, QueryCursor(_query()).captures(node))
+def _unit(name: str, node: Node, entry: bool, kernel: Kernel, within: Span) -> Unit:
+    """A unit of a node. Around broken code a node can be larger than the function: what lies outside is left out."""
+    cursor = QueryCursor(_query())
+    cursor.set_byte_range(within.start, within.end)
+    nodes = cursor.captures(node)
+    if node.start_byte < within.start or node.end_byte > within.end:
+        nodes = {
+            kind: [n for n in found if within.start <= n.start_byte and n.end_byte <= within.end]
+            for kind, found in nodes.items()
+        }
+    return Unit(name, node, entry, kernel, nodes)
 
 
 def _read(kernel: Kernel) -> CudaSyntax | None:
     if kernel.node is None or kernel.language is not Language.CUDA:
         return None
-    units = [_unit(kernel.name, kernel.node, True, kernel)]
+    units = [_unit(kernel.name, kernel.node, True, kernel, kernel.span)]
     source = kernel.source
     if source is not None and source.root is not None:
         for function in source.device_functions:
             if function.name in kernel.device_functions:
                 node = source.root.descendant_for_byte_range(function.span.start, function.span.end)
-                if node is not None and node.type != "translation_unit":
-                    units.append(_unit(function.name, node, False, kernel))
+                if node is not None:
+                    units.append(_unit(function.name, node, False, kernel, function.span))
     return CudaSyntax(kernel, tuple(units))
 
 

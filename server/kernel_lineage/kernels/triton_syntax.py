@@ -11,17 +11,13 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TypeAlias
 
+from kernel_lineage.kernels.linear_forms import UNIFORM, Coefficient, Linear, add
 from kernel_lineage.kernels.source import Kernel, Language, Span
 
-Coefficient: TypeAlias = int | str
-Linear: TypeAlias = Mapping[str, Coefficient]
-
-_UNIFORM: Linear = {}
 _MARKS = (ast.expr_context, ast.operator, ast.cmpop, ast.unaryop, ast.boolop)
 _LOADS = frozenset({"load"})
 
@@ -189,12 +185,12 @@ class TritonUnit:
 
     def _read_form(self, node: ast.expr, depth: int) -> Linear:
         if depth > 24:
-            return _UNIFORM
+            return UNIFORM
         match node:
             case ast.Name():
                 return self._name_form(node, depth)
             case ast.BinOp(left, ast.Add() | ast.Sub(), right):
-                return _sum(self.form(left, depth + 1), self.form(right, depth + 1))
+                return add(self.form(left, depth + 1), self.form(right, depth + 1))
             case ast.BinOp(left, ast.Mult(), right):
                 return self._product(left, right, depth)
             case ast.BinOp(left, _, right):
@@ -203,17 +199,15 @@ class TritonUnit:
                 return _spread(self.form(value, depth + 1), index)
             case ast.Call():
                 return self._call_form(node, depth)
-        return _UNIFORM
+        return UNIFORM
 
     def _name_form(self, node: ast.Name, depth: int) -> Linear:
-        form: Linear = (
-            {"pointer:" + node.id: 1} if node.id in (self.pointers or self.parameters) else _UNIFORM
-        )
+        form: Linear = {"pointer:" + node.id: 1} if node.id in (self.pointers or self.parameters) else UNIFORM
         for loop in self.loops_around(node):
             if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) and loop.target.id == node.id:
                 start = loop.iter.args[0] if isinstance(loop.iter, ast.Call) and loop.iter.args else None
-                own = self.form(start, depth + 1) if start is not None else _UNIFORM
-                return _sum(
+                own = self.form(start, depth + 1) if start is not None else UNIFORM
+                return add(
                     {a: c for a, c in own.items() if not a.startswith("pointer:")}, {f"loop@{loop.lineno}": 1}
                 )
         value = self.value_of(node.id, node.lineno)
@@ -221,7 +215,7 @@ class TritonUnit:
             form = self.form(value[1], depth + 1)
         for line, amount in self.advances.get(node.id, ()):
             if line < node.lineno and (value is None or value[0] < line):
-                form = _sum(form, self.form(amount, depth + 1))
+                form = add(form, self.form(amount, depth + 1))
         return form
 
     def _product(self, left: ast.expr, right: ast.expr, depth: int) -> Linear:
@@ -242,13 +236,13 @@ class TritonUnit:
         if name == "arange":
             return {"arange": 1}
         if name in _LOADS:
-            return dict.fromkeys(_moving(self.form(node.args[0], depth + 1)), "?") if node.args else _UNIFORM
+            return dict.fromkeys(_moving(self.form(node.args[0], depth + 1)), "?") if node.args else UNIFORM
         if isinstance(node.func, ast.Attribute) and name in ("to", "cast"):
             return self.form(node.func.value, depth + 1)
         if name in ("max_contiguous", "multiple_of", "cast", "minimum", "where", "maximum"):
             forms = [self.form(a, depth + 1) for a in node.args]
-            return next((f for f in forms if _moving(f)), _UNIFORM)
-        return _UNIFORM
+            return next((f for f in forms if _moving(f)), UNIFORM)
+        return UNIFORM
 
     def loads(self) -> Iterator[TritonCall]:
         """Every `tl.load`."""
@@ -273,17 +267,6 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
 
 def _moving(form: Linear) -> Linear:
     return {axis: c for axis, c in form.items() if not axis.startswith("pointer:")}
-
-
-def _sum(left: Linear, right: Linear) -> Linear:
-    total = dict(left)
-    for axis, coefficient in right.items():
-        known = total.get(axis, 0)
-        if isinstance(known, int) and isinstance(coefficient, int):
-            total[axis] = known + coefficient
-        else:
-            total[axis] = coefficient if known == 0 else "?"
-    return total
 
 
 def _spread(form: Linear, index: ast.expr) -> Linear:
@@ -384,38 +367,3 @@ def triton_syntax(kernel: Kernel) -> TritonSyntax | None:
     syntax = _read(kernel)
     _latest = (kernel, syntax)
     return syntax
-
-
-def range_arguments(loop: ast.For) -> tuple[ast.expr | None, ast.expr | None, ast.expr | None]:
-    """Start, stop and step of a loop over `range`, `tl.range` or `tl.static_range`; None for what is not given."""
-    if not isinstance(loop.iter, ast.Call) or dotted(loop.iter.func).rpartition(".")[2] not in (
-        "range",
-        "static_range",
-    ):
-        return None, None, None
-    match loop.iter.args:
-        case [stop]:
-            return None, stop, None
-        case [start, stop]:
-            return start, stop, None
-        case [start, stop, step, *_]:
-            return start, stop, step
-    return None, None, None
-
-
-def program_step(unit: TritonUnit, loop: ast.For) -> str:
-    """`programs` for a loop that steps by the number of programs, `elements` for that times a block, else ``."""
-    start, _, step = range_arguments(loop)
-    if start is None or step is None or "program" not in unit.form(start):
-        return ""
-    named = [n for n in ast.walk(step) if isinstance(n, ast.Name | ast.Call)]
-    counts = False
-    for node in named:
-        value = unit.value_of(node.id, loop.lineno) if isinstance(node, ast.Name) else None
-        counts = counts or any(
-            isinstance(n, ast.Call) and dotted(n.func).endswith("num_programs")
-            for n in ast.walk(value[1] if value is not None else node)
-        )
-    if isinstance(step, ast.Name | ast.Call):
-        return "programs" if counts or unit.form(start).get("program") == 1 else ""
-    return "elements" if counts else ""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.cuda_syntax import Unit, contains, cuda_syntax, integer_of, text_of
+from kernel_lineage.kernels.cuda_expressions import integer_of
+from kernel_lineage.kernels.cuda_syntax import Unit, contains, cuda_syntax, text_of
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
 from kernel_lineage.kernels.source import Kernel
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.cuda_indexing import indexing, lane_stride, shared_variables
+from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import bare, cuda_syntax, operator_of, text_of
+from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.bank_conflict_padding import is_padded
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
 from kernel_lineage.kernels.source import Kernel
@@ -18,7 +19,7 @@ ID = "shared_tile"
 def _find(kernel: Kernel) -> Iterator[Anchor]:
     syntax = cuda_syntax(kernel)
     for unit in syntax.units if syntax is not None else ():
-        tiles = {v.name: v for v in shared_variables(unit) if len(v.sizes) == 2 and not is_padded(v.sizes[1])}
+        tiles = {v.name: v for v in unit.shared_variables if len(v.sizes) == 2 and not is_padded(v.sizes[1])}
         if not tiles:
             continue
         reach = indexing(unit)

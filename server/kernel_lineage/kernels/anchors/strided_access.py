@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched, matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.cuda_indexing import indexing, lane_stride
+from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import is_strided
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
+from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.coalesced_access import is_strided_block
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, triton
 from kernel_lineage.kernels.source import Kernel

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_indexing import indexing, shared_variables
-from kernel_lineage.kernels.cuda_syntax import bare, contains, cuda_syntax, integer_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_expressions import integer_of
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_syntax import bare, contains, cuda_syntax, operator_of, text_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
 from kernel_lineage.kernels.source import Kernel
@@ -36,7 +37,7 @@ def is_padded(size: Node) -> bool:
 def _detect(kernel: Kernel) -> Iterator[Site]:
     syntax = cuda_syntax(kernel)
     for unit in syntax.units if syntax is not None else ():
-        for variable in shared_variables(unit):
+        for variable in unit.shared_variables:
             if len(variable.sizes) >= 2 and is_padded(variable.sizes[-1]):
                 yield seen(
                     ID, variable.node, f"rows of {variable.name} are padded to {text_of(variable.sizes[-1])}"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.cuda_indexing import indexing, lane_stride
+from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import is_contiguous, is_strided
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
+from kernel_lineage.kernels.linear_forms import Linear, lane_stride
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import Linear, TritonUnit, pointer_of, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
 
 ID = "coalesced_access"
 

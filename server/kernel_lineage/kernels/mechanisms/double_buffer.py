@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_indexing import indexing, shared_variables
-from kernel_lineage.kernels.cuda_syntax import Unit, bare, cuda_syntax, integer_of, operator_of, text_of
+from kernel_lineage.kernels.cuda_expressions import integer_of
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_syntax import Unit, bare, cuda_syntax, operator_of, text_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
 from kernel_lineage.kernels.source import Kernel
@@ -60,7 +61,7 @@ def _takes_turns(index: Node, unit: Unit, toggled: set[str]) -> bool:
 
 
 def _detect_cuda(unit: Unit) -> Iterator[Site]:
-    buffers = {v.name for v in shared_variables(unit) if len(v.sizes) >= 2}
+    buffers = {v.name for v in unit.shared_variables if len(v.sizes) >= 2}
     if not buffers:
         return
     toggled = _toggled(unit)

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_indexing import indexing, lane_stride
+from kernel_lineage.kernels.cuda_expressions import integer_of
+from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import is_row_pitch
-from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, cuda_syntax, integer_of, operator_of
+from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, cuda_syntax, operator_of
+from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.global_atomics import atomic_calls, triton_atomics
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton

@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.cuda_indexing import indexing, lane_stride
+from kernel_lineage.kernels.cuda_expressions import integer_of
+from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import Stride, moves_along_loop, stride_of
-from kernel_lineage.kernels.cuda_syntax import Loop, Unit, bare, contains, cuda_syntax, integer_of, text_of
+from kernel_lineage.kernels.cuda_syntax import Loop, Unit, bare, contains, cuda_syntax, text_of
+from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import range_arguments, triton_syntax
+from kernel_lineage.kernels.triton_loops import range_arguments
+from kernel_lineage.kernels.triton_syntax import triton_syntax
 
 ID = "thread_coarsening"
 

@@ -1,0 +1,100 @@
+"""Linear forms of index expressions: what `cuda_indexing.py` and `triton_syntax.py` calculate with.
+
+A form maps an axis (`x`, `lane`, `block`, `program`, `loop@120`, …) to a coefficient: a number, the text of a symbol
+(`C`), `/n` for what moves once in n steps, or `?` when the expression is not linear. Constants are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+Coefficient: TypeAlias = int | str
+Linear: TypeAlias = Mapping[str, Coefficient]
+
+UNIFORM: Linear = {}
+"""The same for all threads and in every round."""
+_WARP_SIZES = frozenset(
+    {"32", "WARP_SIZE", "warpSize", "WARPSIZE", "warp_size", "kWarpSize", "WarpSize", "32u"}
+)
+
+
+def add(left: Linear, right: Linear, sign: int = 1) -> Linear:
+    """The sum of two forms."""
+    if not right:
+        return left
+    total = dict(left)
+    for axis, coefficient in right.items():
+        scaled = coefficient * sign if isinstance(coefficient, int) else coefficient
+        known = total.get(axis, 0)
+        if isinstance(known, int) and isinstance(scaled, int):
+            total[axis] = known + scaled
+        elif known == 0 or (isinstance(known, str) and known.startswith("/")):
+            total[axis] = scaled  # beside the remainder, the quotient of one index moves slowly
+        elif not (isinstance(scaled, str) and scaled.startswith("/")):
+            total[axis] = "?"
+    return total
+
+
+def scale(form: Linear, factor: Coefficient) -> Linear:
+    """The form times a number or a symbol."""
+    if isinstance(factor, int):
+        return {
+            a: c * factor if isinstance(c, int) else c if factor == 1 else f"{c}*{factor}"
+            for a, c in form.items()
+        }
+    return {a: factor if c == 1 else f"{c}*{factor}" for a, c in form.items()}
+
+
+def lane_stride(form: Linear) -> Coefficient:
+    """How far apart two neighbouring threads of a warp are: 0 for the same element, 1 for neighbours, else a stride."""
+    x, lane = form.get("x", 0), form.get("lane", 0)
+    if x == 0:
+        return lane
+    return x if lane == 0 else "?"
+
+
+def builtin(text: str) -> Linear:
+    """The form of `threadIdx.x`, `blockIdx.y` and the like; of any other member, uniform."""
+    match text:
+        case "threadIdx.x":
+            return {"x": 1}
+        case "threadIdx.y" | "threadIdx.z":
+            return {"y": 1}
+        case "blockIdx.x" | "blockIdx.y" | "blockIdx.z":
+            return {"block": 1}
+    return UNIFORM
+
+
+def divided(form: Linear, by: str, operator: str) -> Linear:
+    """The form of `form / by` or `form >> by`: of a thread's index divided by the warp size, the warp."""
+    warps = by in _WARP_SIZES if operator == "/" else by == "5"
+    result: dict[str, Coefficient] = {}
+    for axis, coefficient in form.items():
+        if isinstance(coefficient, str) and (coefficient == by or coefficient.endswith("*" + by)):
+            result[axis] = coefficient[: -len(by) - 1] or 1  # (k * size) / size
+        elif axis == "x" and warps:
+            result["warp"] = coefficient
+        elif axis == "x" and (not by.isdigit() or int(by) >= 32):
+            result["slow"] = "?"  # changes less than once per warp
+        elif axis == "lane" and warps:
+            continue
+        else:
+            result[axis] = "/" + by
+    return result
+
+
+def remainder(form: Linear, by: str, operator: str) -> Linear:
+    """The form of `form % by` or `form & by`: of a thread's index by the warp size, the lane."""
+    lanes = (
+        by in _WARP_SIZES
+        if operator == "%"
+        else by in ("31", "0x1f", "0x1F", "WARP_SIZE - 1", "(WARP_SIZE - 1)")
+    )
+    result: dict[str, Coefficient] = {}
+    for axis, coefficient in form.items():
+        if axis == "x":
+            result["lane" if lanes else "x"] = coefficient
+        elif not lanes:
+            result[axis] = coefficient
+    return result

@@ -1,0 +1,42 @@
+"""What the loops of a Triton kernel step over."""
+
+from __future__ import annotations
+
+import ast
+
+from kernel_lineage.kernels.triton_syntax import TritonUnit, dotted
+
+
+def range_arguments(loop: ast.For) -> tuple[ast.expr | None, ast.expr | None, ast.expr | None]:
+    """Start, stop and step of a loop over `range`, `tl.range` or `tl.static_range`; None for what is not given."""
+    if not isinstance(loop.iter, ast.Call) or dotted(loop.iter.func).rpartition(".")[2] not in (
+        "range",
+        "static_range",
+    ):
+        return None, None, None
+    match loop.iter.args:
+        case [stop]:
+            return None, stop, None
+        case [start, stop]:
+            return start, stop, None
+        case [start, stop, step, *_]:
+            return start, stop, step
+    return None, None, None
+
+
+def program_step(unit: TritonUnit, loop: ast.For) -> str:
+    """`programs` for a loop that steps by the number of programs, `elements` for that times a block, else ``."""
+    start, _, step = range_arguments(loop)
+    if start is None or step is None or "program" not in unit.form(start):
+        return ""
+    named = [n for n in ast.walk(step) if isinstance(n, ast.Name | ast.Call)]
+    counts = False
+    for node in named:
+        value = unit.value_of(node.id, loop.lineno) if isinstance(node, ast.Name) else None
+        counts = counts or any(
+            isinstance(n, ast.Call) and dotted(n.func).endswith("num_programs")
+            for n in ast.walk(value[1] if value is not None else node)
+        )
+    if isinstance(step, ast.Name | ast.Call):
+        return "programs" if counts or unit.form(start).get("program") == 1 else ""
+    return "elements" if counts else ""
