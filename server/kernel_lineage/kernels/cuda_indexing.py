@@ -87,7 +87,7 @@ class Indexing:
         values: dict[str, list[tuple[int, Node]]] = {}
         for variable in self.unit.variables:
             if variable.value is not None:
-                values.setdefault(variable.name, []).append((variable.node.start_byte, variable.value))
+                values.setdefault(variable.name, []).append((variable.start, variable.value))
         declared = {variable.name for variable in self.unit.variables}
         for node in self.unit.of("assignment_expression"):
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")

@@ -127,6 +127,11 @@ class Variable:
     pointer: bool
     shared: bool
 
+    @property
+    def start(self) -> int:
+        """Where the declaration starts, in bytes."""
+        return self.node.start_byte
+
 
 def _declarators(declaration: Node) -> Iterator[tuple[str, Node | None, tuple[Node, ...], bool]]:
     for declarator in declaration.children_by_field_name("declarator"):
@@ -328,29 +333,11 @@ class CudaSyntax:
         """The kernel itself."""
         return self.units[0]
 
-    @cached_property
-    def file_types(self) -> dict[str, str]:
-        """`typedef` and `using` names of the file → the type that they stand for."""
-        source = self.kernel.source
-        return _aliases(source.root) if source is not None and source.root is not None else {}
-
     def calls(self, *names: str) -> Iterator[Call]:
         """The calls of these names in all units."""
         for unit in self.units:
             for name in names:
                 yield from unit.calls_by_name.get(name, ())
-
-
-def _aliases(root: Node) -> dict[str, str]:
-    aliases: dict[str, str] = {}
-    for node in root.named_children:
-        if node.type == "type_definition":
-            aliases[text_of(node.child_by_field_name("declarator"))] = text_of(
-                node.child_by_field_name("type")
-            )
-        elif node.type == "alias_declaration":
-            aliases[text_of(node.child_by_field_name("name"))] = text_of(node.child_by_field_name("type"))
-    return aliases
 
 
 def _unit(name: str, node: Node, entry: bool, kernel: Kernel, within: Span) -> Unit:

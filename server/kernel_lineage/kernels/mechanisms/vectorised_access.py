@@ -31,8 +31,26 @@ def is_vector_type(name: str, syntax: CudaSyntax) -> bool:
         bare_name = name.removeprefix("const ").split("<")[0].strip().rpartition("::")[2]
         if _VECTOR.fullmatch(bare_name) or _PACK.fullmatch(bare_name):
             return True
-        name = syntax.file_types.get(bare_name, name)
+        name = _aliases(syntax).get(bare_name, name)
     return False
+
+
+def _aliases(syntax: CudaSyntax) -> dict[str, str]:
+    """`typedef` and `using` names of the file → the type that they stand for."""
+    kept = syntax.entry.derived.get(ID)
+    if isinstance(kept, dict):
+        return kept
+    aliases: dict[str, str] = {}
+    source = syntax.kernel.source
+    for node in source.root.named_children if source is not None and source.root is not None else ():
+        if node.type == "type_definition":
+            aliases[text_of(node.child_by_field_name("declarator"))] = text_of(
+                node.child_by_field_name("type")
+            )
+        elif node.type == "alias_declaration":
+            aliases[text_of(node.child_by_field_name("name"))] = text_of(node.child_by_field_name("type"))
+    syntax.entry.derived[ID] = aliases
+    return aliases
 
 
 def _pointer_types(unit: Unit) -> Iterator[tuple[str, Node]]:
