@@ -1,7 +1,12 @@
 """Every built-in skill is a whole card, and its cases are tests: they apply and refuse as they say."""
 
 import pytest
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.skills.applicable import applicable
 from kernel_lineage.skills.check import check
+from kernel_lineage.skills.conditions.stated import stated_facts
+from kernel_lineage.skills.conditions.truth import Truth
 from kernel_lineage.skills.library import builtin_folder, load
 
 SKILLS, PROBLEMS = load(builtin_folder(), builtin=True)
@@ -22,3 +27,37 @@ def test_a_built_in_skill_passes_the_validator(skill) -> None:
 def test_a_built_in_skill_claims_no_number_without_evidence(skill) -> None:
     assert skill.evidence or "×" not in skill.effect
     assert all(e.command.startswith("klineage") for e in skill.evidence)
+
+
+BASE = "C = 1024, align(x) = 16, dtype(x) = float32, launch.block.x = 256"
+ROWS = """
+__global__ void scale_rows(float* out, const float* x, int C) {
+    const float* row = x + blockIdx.x * C;
+    for (int i = threadIdx.x; i < C; i += blockDim.x) { out[blockIdx.x * C + i] = 2.0f * row[i]; }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("changed", "flipped"),
+    [
+        ("C = 1022", ["C % 4 == 0", "C >= 4 * launch.block.x"]),
+        ("C = 1024 | 1026", ["C % 4 == 0"]),
+        ("align(x) = 8", ["align(x) >= 16"]),
+        ("dtype(x) = float16", ["dtype(x) == float32"]),
+        ("launch.block.x = 512", ["C >= 4 * launch.block.x"]),
+    ],
+)
+def test_changing_a_fact_flips_the_conditions_that_name_it_and_no_other(changed: str, flipped: list[str]) -> None:
+    (kernel,) = read(ROWS.encode(), Language.CUDA).kernels
+    skill = next(s for s in SKILLS if s.id == "vectorised-row-access")
+
+    def failing(facts: str) -> list[str]:
+        found = applicable(kernel, [skill], stated_facts(facts, "stated"))
+        loads = next(a for a in found if a.anchor.bindings["x"] == "x")
+        return [j.expr for j in loads.conditions if j.judgement.truth is Truth.FAILS]
+
+    assert failing(BASE) == []
+    name = changed.partition(" = ")[0]
+    kept = [fact for fact in BASE.split(", ") if not fact.startswith(name)]
+    assert failing(", ".join([*kept, changed])) == flipped

@@ -1,13 +1,9 @@
+// facts: N = 4096, C = 16
+// because: C >= 128
 __global__ void row_sums(float* out, const float* x, int N, int C) {
-    __shared__ float part[256];
-    int row = blockIdx.x;
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
     float sum = 0.0f;
-    for (int i = threadIdx.x; i < C; i += blockDim.x) { sum += x[row * C + i]; }
-    part[threadIdx.x] = sum;
-    __syncthreads();
-    for (int s = blockDim.x / 2; s > 0; s >>= 1) {
-        if (threadIdx.x < s) { part[threadIdx.x] += part[threadIdx.x + s]; }
-        __syncthreads();
-    }
-    if (threadIdx.x == 0) { out[row] = part[0]; }
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
 }

@@ -1,9 +1,6 @@
-// facts: N = 4096, C = 16
-// because: C >= 128
-__global__ void row_sums(float* out, const float* x, int N, int C) {
-    int row = blockIdx.x * blockDim.x + threadIdx.x;
-    if (row >= N) { return; }
-    float sum = 0.0f;
-    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
-    out[row] = sum;
+// because: no anchor
+// One element per thread: no thread walks a row.
+__global__ void scale(float* out, const float* x, float factor, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) { out[i] = factor * x[i]; }
 }

@@ -1,6 +1,8 @@
-// because: no anchor
-__global__ void scale(float* out, const float* x, float factor, int rows, int columns) {
-    int column = blockIdx.x * blockDim.x + threadIdx.x;
-    int row = blockIdx.y * blockDim.y + threadIdx.y;
-    if (row < rows && column < columns) { out[row * columns + column] = factor * x[row * columns + column]; }
+// because: not kernel.has("warp_shuffle")
+__global__ void row_sums(float* out, const float* x, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0.0f;
+    for (int k = 0; k < columns; k++) { sum += x[row * columns + k]; }
+    for (int offset = 16; offset > 0; offset >>= 1) { sum += __shfl_down_sync(0xffffffffu, sum, offset); }
+    if (threadIdx.x % 32 == 0) { out[row / 32] = sum; }
 }

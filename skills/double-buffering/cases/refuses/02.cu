@@ -1,9 +1,8 @@
-__global__ void matmul(float* c, const float* a, const float* b, int M, int N, int K) {
-    int column = blockIdx.x * blockDim.x + threadIdx.x;
-    int row = blockIdx.y * blockDim.y + threadIdx.y;
-    if (row < M && column < N) {
-        float sum = 0.0f;
-        for (int k = 0; k < K; k++) { sum += a[row * K + k] * b[k * N + column]; }
-        c[row * N + column] = sum;
-    }
+// because: no anchor
+// The tile is filled once, before the loop: there is no next one to load meanwhile.
+__global__ void correlate(float* out, const float* x, int n) {
+    __shared__ float part[128];
+    part[threadIdx.x] = x[blockIdx.x * 128 + threadIdx.x];
+    __syncthreads();
+    for (int t = 0; t < n; t++) { out[t * 128 + threadIdx.x] = part[(threadIdx.x + t) % 128]; }
 }

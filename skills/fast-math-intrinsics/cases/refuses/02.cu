@@ -1,6 +1,5 @@
-// facts: range(x) = (-200, 200)
-// because: -80 <= range(x) <= 80
-__global__ void squash(float* out, const float* x, int n) {
+// because: dtype(x) == float32
+__global__ void grow(double* out, const double* x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) { out[i] = expf(x[i]); }
+    if (i < n) { out[i] = exp(x[i]); }
 }

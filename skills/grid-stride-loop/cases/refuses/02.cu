@@ -1,9 +1,8 @@
-// facts: launch.grid.x = 100, device.sms = 132
-// because: launch.grid.x > 16 * device.sms
-__global__ void scale(float* out, const float* x, float factor, int n) {
+// because: not kernel.has("warp_shuffle")
+__global__ void warp_sums(float* out, const float* x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) { out[i] = factor * x[i]; }
+    float v = i < n ? x[i] : 0.0f;
+    for (int offset = 16; offset > 0; offset >>= 1) { v += __shfl_down_sync(0xffffffffu, v, offset); }
+    if (threadIdx.x % 32 == 0) { out[i / 32] = v; }
 }
-void scale_all(float* out, const float* x, float factor, int n) {
-    scale<<<(n + 255) / 256, 256>>>(out, x, factor, n);
-}
+void run(float* out, const float* x, int n) { warp_sums<<<(n + 255) / 256, 256>>>(out, x, n); }

@@ -1,9 +1,9 @@
-// facts: kernel.registers = 240
-// because: kernel.registers <= 200
-__global__ void row_sums(float* out, const float* x, int N, int C) {
-    int row = blockIdx.x * blockDim.x + threadIdx.x;
-    if (row >= N) { return; }
+// because: no anchor
+// The row changes in every round, and the product with it.
+__global__ void column_sum(float* out, const float* x, int N, int C) {
+    int column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (column >= C) { return; }
     float sum = 0.0f;
-    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
-    out[row] = sum;
+    for (int row = 0; row < N; row++) { sum += x[row * C + column]; }
+    out[column] = sum;
 }

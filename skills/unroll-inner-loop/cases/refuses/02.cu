@@ -1,10 +1,7 @@
-// facts: kernel.spills = 64
-// because: kernel.spills == 0
-__global__ void row_products(float* out, const float* x, const float* y, int n) {
-    int row = blockIdx.x * blockDim.x + threadIdx.x;
+// because: no anchor
+// The bound is a size of the data and the loop stands alone: the compiler unrolls such loops as it sees fit.
+__global__ void total(float* out, const float* x, int n) {
     float sum = 0.0f;
-    for (int k = 0; k < 16; k++) {
-        sum += x[row * 16 + k] * y[k];
-    }
-    if (row < n) { out[row] = sum; }
+    for (int i = threadIdx.x; i < n; i += blockDim.x) { sum += x[i]; }
+    out[threadIdx.x] = sum;
 }

@@ -1,9 +1,9 @@
+// facts: N = 4096, C = 256, launch.block.x = 100
+// because: launch.block.x % 32 == 0
 __global__ void row_sums(float* out, const float* x, int N, int C) {
-    int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
-    int lane = threadIdx.x % 32;
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= N) { return; }
     float sum = 0.0f;
-    for (int i = lane; i < C; i += 32) { sum += x[row * C + i]; }
-    for (int offset = 16; offset > 0; offset >>= 1) { sum += __shfl_xor_sync(0xffffffffu, sum, offset); }
-    if (lane == 0) { out[row] = sum; }
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
 }
