@@ -76,6 +76,11 @@ class Access:
         """Bytes of one thread's access."""
         return self.element.size * self.vector
 
+    @property
+    def alignment(self) -> int:
+        """What addresses must be a multiple of: the width, or for a part of a row the largest power of two in it."""
+        return 1 << (self.nbytes.bit_length() - 1)
+
     def perform(self, wave: Wave, do: Do) -> None:
         """Check the access and hand over the memory; once for each buffer when threads reach several."""
         if self.space == "shared":
@@ -114,9 +119,9 @@ class Access:
         assert segment is not None
         if segment.constant and self.purpose != "read":
             raise wave.stop("out_of_bounds", f"write to constant `{segment.name}`", self.instruction)
-        if self.nbytes > 1:
+        if self.alignment > 1:
             bits = address if address.ndim == 0 else np.bitwise_or.reduce(address)
-            if int(bits) & (self.nbytes - 1):
+            if int(bits) & (self.alignment - 1):
                 self._misaligned(wave, address)
         offsets = address - np.uint64(segment.base)
         if wave.launch.checks.counts:
@@ -139,11 +144,11 @@ class Access:
 
     def _misaligned(self, wave: Wave, address: Array) -> None:
         addresses = wave.spread(address)
-        position = int(np.argmax(addresses & np.uint64(self.nbytes - 1) != 0))
+        position = int(np.argmax(addresses & np.uint64(self.alignment - 1) != 0))
         words, where = wave.launch.space.describe(int(addresses[position]))
         message = (
             f"misaligned: {self.purpose} of {self.nbytes} bytes at {words}, "
-            f"{int(addresses[position]) % self.nbytes} bytes past a multiple of {self.nbytes}"
+            f"{int(addresses[position]) % self.alignment} bytes past a multiple of {self.alignment}"
         )
         raise wave.stop("misaligned", message, self.instruction, position, **where)
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernel_gate.devices.base import Fault
+from kernel_gate.emulated.async_copies import AsyncCopies
 from kernel_gate.emulated.faults import LaunchFault
 from kernel_gate.emulated.types import Array
 
@@ -47,6 +48,7 @@ class Wave:
     warp: Index = field(init=False)
     """Warp within the wave of each thread."""
     special: dict[str, Array] = field(init=False)
+    copies: AsyncCopies = field(init=False)
     carry: npt.NDArray[np.bool_] = field(init=False)
     """The condition-code register of each thread."""
 
@@ -71,6 +73,7 @@ class Wave:
             "%laneid": self.lane,
             "%warpid": inner // 32,
         }
+        self.copies = AsyncCopies(self)
         self.carry = np.zeros(self.threads, np.bool_)
         self.special = {name: values.astype(np.uint32) for name, values in positions.items()}
         for axis, name in enumerate("xyz"):

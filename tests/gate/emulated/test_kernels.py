@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gate.emulated.cuda_source import image, launch
+from gate.emulated.cuda_source import image, launch, line_of
 from kernel_gate.emulated.launch import Checks, Limits
 
 RNG = np.random.default_rng(7)
@@ -222,3 +222,57 @@ def test_the_order_of_blocks_and_the_size_of_waves_change_nothing_for_a_sound_ke
     for checks, limits in ((Checks(order_seed=3), Limits()), (Checks(), Limits(wave_threads=64))):
         again = launch(image(LAYERNORM), arguments, 40, 64, checks=checks, limits=limits)
         np.testing.assert_array_equal(again.arrays["out"], reference)
+
+
+PIPELINE = """
+#include <cuda_pipeline.h>
+__global__ void kernel(float* out, const float* x, int n) {
+    __shared__ float tile[2][64];
+    __pipeline_memcpy_async(&tile[0][threadIdx.x], &x[threadIdx.x], 4);
+    __pipeline_commit();
+    float sum = 0.0f;
+    for (int k = 0; k < n; k++) {
+        if (k + 1 < n) __pipeline_memcpy_async(&tile[(k + 1) % 2][threadIdx.x], &x[(k + 1) * 64 + threadIdx.x], 4);
+        __pipeline_commit();
+        __pipeline_wait_prior(WAIT);
+        __syncthreads();
+        sum += tile[k % 2][63 - threadIdx.x]; // read
+        __syncthreads();
+    }
+    out[threadIdx.x] = sum;
+}
+"""
+
+
+def test_asynchronous_copies_in_two_stages():
+    x = floats(5, 64)
+    arguments = {"out": np.zeros(64, np.float32), "x": x, "n": np.int32(5)}
+    done = launch(PIPELINE.replace("WAIT", "1"), arguments, 1, 64)
+    assert done.faults == ()
+    np.testing.assert_allclose(done.arrays["out"], x.astype(np.float64).sum(0)[::-1], rtol=1e-5, atol=1e-6)
+
+
+def test_reading_a_tile_before_its_copy_was_waited_for_is_found():
+    source = PIPELINE.replace("WAIT", "2")
+    arguments = {"out": np.zeros(64, np.float32), "x": floats(5, 64), "n": np.int32(5)}
+    faults = launch(source, arguments, 1, 64).faults
+    assert {(f.kind, f.line) for f in faults} >= {("uninitialised", line_of(source, "read"))}
+
+
+def test_a_copy_fills_what_its_source_lacks_with_zeros():
+    source = """
+#include <cuda_pipeline.h>
+__global__ void kernel(float4* out, const float4* x) {
+    __shared__ float4 tile[32];
+    __pipeline_memcpy_async(&tile[threadIdx.x], &x[threadIdx.x], 16, threadIdx.x % 2 ? 12 : 0);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    out[threadIdx.x] = tile[threadIdx.x];
+}
+"""
+    x = floats(32, 4)
+    done = launch(source, {"out": np.full((32, 4), np.nan, np.float32), "x": x})
+    expected = x.copy()
+    expected[1::2, 1:] = 0
+    assert done.faults == ()
+    np.testing.assert_array_equal(done.arrays["out"], expected)

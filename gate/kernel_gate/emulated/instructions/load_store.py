@@ -45,7 +45,7 @@ def load(site: Site) -> Step:
     def do(wave: Wave, at: Located) -> None:
         checks = wave.launch.checks
         if at.written is not None and checks.uninitialised:
-            _check_initialised(wave, where, at)
+            check_initialised(wave, where, at)
         if checks.races:
             record_read(wave, where, at, ordered)
         if count == 1:
@@ -97,7 +97,7 @@ def _load_parameter(site: Site, source: Operand, element: PtxType, writes: list[
     return step
 
 
-def _check_initialised(wave: Wave, where: Access, at: Located) -> None:
+def check_initialised(wave: Wave, where: Access, at: Located) -> None:
     """Report reads of memory that nothing has written yet."""
     assert at.written is not None
     full = np.iinfo(at.written.dtype).max

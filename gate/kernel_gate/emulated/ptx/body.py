@@ -18,7 +18,7 @@ from kernel_gate.emulated.ptx.model import (
     Register,
     Symbol,
 )
-from kernel_gate.emulated.ptx.tokens import Tokens
+from kernel_gate.emulated.ptx.tokens import ASM_BEGIN, ASM_END, Tokens
 
 _CLOSING = {"{": "}", "(": ")"}
 
@@ -33,6 +33,8 @@ class BodyReader:
     line: int | None = None
     scopes: list[dict[str, str]] = field(default_factory=lambda: [{}])
     scope_count: int = 0
+    asm_start: int | None = None
+    """Inside inline PTX: how many instructions came before it."""
 
     def read(self) -> None:
         """Fill the function's registers, variables, body and labels."""
@@ -48,6 +50,9 @@ class BodyReader:
                 self.scopes.pop()
                 if not self.scopes:
                     return
+            elif word in (ASM_BEGIN, ASM_END):
+                tokens.next()
+                self.asm_start = len(self.function.body) if word == ASM_BEGIN else None
             elif tokens.peek(1) == ":":
                 self._label()
             elif word.startswith("."):
@@ -104,6 +109,9 @@ class BodyReader:
                 tokens.next()
                 if tokens.take("+"):
                     tokens.integer()
+        if self.asm_start is not None and len(self.function.body) > self.asm_start:
+            # LLVM counts the lines of multi-line inline PTX as lines of the source.
+            return
         if self.user_file is None:
             self.user_file = places[0][0]
         # Code inlined from a header belongs to the user's line that called it; line 0 belongs to none.

@@ -7,7 +7,7 @@ import re
 from kernel_gate.emulated.ptx.body import BodyReader
 from kernel_gate.emulated.ptx.declarations import SPACES, read_variable
 from kernel_gate.emulated.ptx.model import Function, Module, PtxError, Variable
-from kernel_gate.emulated.ptx.tokens import Tokens, tokenise
+from kernel_gate.emulated.ptx.tokens import ASM_BEGIN, ASM_END, Tokens, tokenise
 
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)
 _PLACE = re.compile(r"^\s*\.loc\s+(\d+)\s+[1-9]", re.MULTILINE)
@@ -31,6 +31,8 @@ def parse(text: str, entry: str | None = None) -> Module:
                 tokens.next()
         elif word in (".version", ".address_size"):
             tokens.next()
+        elif word in (ASM_BEGIN, ASM_END):
+            continue
         elif word == ".file":
             tokens.integer()
             tokens.next()

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 
 from kernel_gate.emulated.ptx.model import PtxError
 
+ASM_BEGIN, ASM_END = "//begin", "//end"
+"""Compilers mark inline PTX by comments; between them source lines are not to be trusted."""
 _TOKEN = re.compile(
     r"""
-    (?P<skip>[ \t\r\f]+|//[^\n]*|/\*.*?\*/)
+    (?P<asm>//\ (?:begin|end)\ inline\ asm)
+  | (?P<skip>[ \t\r\f]+|//[^\n]*|/\*.*?\*/)
   | (?P<newline>\n)
   | (?P<word>\.[A-Za-z_]\w*|[%$A-Za-z_](?:[\w$.%]|::)*)
   | (?P<number>0[fF][0-9A-Fa-f]{8}|0[dD][0-9A-Fa-f]{16}|0[xX][0-9A-Fa-f]+U?|\d+(?:\.\d+)?U?)
@@ -86,6 +89,9 @@ def tokenise(text: str) -> Tokens:
         kind = match.lastgroup
         if kind == "newline":
             line += 1
+        elif kind == "asm":
+            texts.append(ASM_BEGIN if "begin" in match[0] else ASM_END)
+            lines.append(line)
         elif kind == "skip":
             line += match[0].count("\n")
         else:

@@ -1,0 +1,78 @@
+"""Copies to shared memory that are under way, by thread and group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from kernel_gate.emulated.access import Access
+    from kernel_gate.emulated.wave import Index, Wave
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One instruction's copies."""
+
+    threads: Index
+    offsets: Index
+    """First byte of each thread's destination in the wave's shared memory."""
+    rows: npt.NDArray[np.uint8]
+    """The bytes, one row per thread."""
+    access: Access
+
+
+@dataclass(slots=True)
+class AsyncCopies:
+    """What was issued and has not been waited for."""
+
+    wave: Wave
+    committed: Index = field(init=False)
+    """Groups that each thread has closed."""
+    pending: list[tuple[Copy, npt.NDArray[Any]]] = field(default_factory=list)
+    """Copies with the group of each of their threads."""
+
+    def __post_init__(self) -> None:
+        self.committed = np.zeros(self.wave.threads, np.int64)
+
+    def issue(self, copy: Copy) -> None:
+        """A copy starts, in the group that the thread closes next."""
+        self.pending.append((copy, self.committed[copy.threads]))
+
+    def commit(self) -> None:
+        """The active threads close their group."""
+        self.committed[self.wave.index] += 1
+
+    def wait(self, allowed: int, everything: bool = False) -> None:
+        """The active threads wait until at most `allowed` of their groups are under way, or for everything."""
+        waiting = np.zeros(self.wave.threads, np.bool_)
+        waiting[self.wave.index] = True
+        still: list[tuple[Copy, npt.NDArray[Any]]] = []
+        for copy, groups in self.pending:
+            done = waiting[copy.threads]
+            if not everything:
+                done = done & (groups < self.committed[copy.threads] - allowed)
+            if done.any():
+                self._land(copy, done)
+            if not done.all():
+                left = ~done
+                rest = Copy(copy.threads[left], copy.offsets[left], copy.rows[left], copy.access)
+                still.append((rest, groups[left]))
+        self.pending = still
+
+    def _land(self, copy: Copy, done: npt.NDArray[np.bool_]) -> None:
+        from kernel_gate.emulated.access import Change
+
+        wave, shared = self.wave, self.wave.shared
+        cells = copy.offsets[done][:, None] + np.arange(copy.rows.shape[1])
+        shared.data[cells] = copy.rows[done]
+        shared.written[cells] = 0xFF
+        if shared.races is not None:
+            outer, wave.active = wave.active, copy.threads[done]
+            count = len(wave.active)
+            change = Change(np.ones(count, np.bool_), np.zeros(count, np.bool_))
+            shared.races.write(copy.offsets[done], copy.rows.shape[1], change, copy.access.instruction)
+            wave.active = outer

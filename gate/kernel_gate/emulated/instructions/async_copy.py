@@ -1,0 +1,103 @@
+"""`cp.async` and its groups (PTX ISA 9.0, 9.7.9.25): global to shared memory behind the thread's back.
+
+The copy may land at any time between its issue and the wait for its group. So its destination counts as not written
+until the wait, and as being written at both moments where races are concerned; the bytes appear at the wait.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernel_gate.emulated.access import Access, Change, Located, access
+from kernel_gate.emulated.async_copies import Copy
+from kernel_gate.emulated.instructions.load_store import record_read
+from kernel_gate.emulated.ptx.model import Integer
+from kernel_gate.emulated.registry import Step, opcode
+from kernel_gate.emulated.site import Site
+from kernel_gate.emulated.types import TYPES, Array
+from kernel_gate.emulated.wave import Wave
+
+
+@opcode("cp")
+def asynchronous_copy(site: Site) -> Step:
+    """`cp.async`, `cp.async.commit_group`, `cp.async.wait_group`, `cp.async.wait_all`."""
+    if site.has("bulk", "mbarrier", "reduce") or not site.has("async"):
+        raise site.unsupported()
+    if site.has("commit_group"):
+        return lambda wave: wave.copies.commit()
+    if site.has("wait_all"):
+        return lambda wave: wave.copies.wait(0, everything=True)
+    if site.has("wait_group"):
+        pending = site.operand(0)
+        if not isinstance(pending, Integer):
+            raise site.unsupported()
+        return lambda wave: wave.copies.wait(pending.value)
+    return _issue(site)
+
+
+def _issue(site: Site) -> Step:
+    size = site.operand(2)
+    if not isinstance(size, Integer) or size.value not in (4, 8, 16):
+        raise site.unsupported()
+    element = TYPES["b8"]
+    to = replace(access(site, 0, "write", element, size.value), space="shared")
+    source = replace(access(site, 1, "read", element, size.value), space="global")
+    has_size = site.operand_count > 3 and not (site.has("L2::cache_hint") and site.operand_count == 4)
+    given = site.read(3, TYPES["u32"]) if has_size else None
+
+    def step(wave: Wave) -> None:
+        count = wave.active_count
+        rows = np.zeros((count, size.value), np.uint8)
+        lengths = None if given is None else wave.spread(given(wave))
+        if lengths is None or (lengths == size.value).all():
+            _read_rows(wave, source, rows, np.arange(count))
+        else:
+            _read_partly(wave, source, rows, np.minimum(lengths, size.value))
+
+        def land(inner: Wave, at: Located) -> None:
+            assert at.written is not None
+            cells = at.index[:, None] + np.arange(size.value)
+            at.written[cells] = 0
+            _record(inner, to, at.index, size.value)
+            inner.copies.issue(Copy(inner.index, at.index, rows, to))
+
+        to.perform(wave, land)
+
+    return step
+
+
+def _read_rows(wave: Wave, source: Access, rows: Array, positions: Array) -> None:
+    """Read the active threads' bytes into their rows."""
+    threads = wave.index
+
+    def do(inner: Wave, at: Located) -> None:
+        if inner.launch.checks.races:
+            record_read(inner, source, at, ordered=False)
+        where: Any = positions if inner.index is threads else positions[np.searchsorted(threads, inner.index)]
+        index = inner.spread(at.index)
+        rows[where, : source.nbytes] = at.cells[index[:, None] + np.arange(source.nbytes)]
+
+    source.perform(wave, do)
+
+
+def _read_partly(wave: Wave, source: Access, rows: Array, lengths: Array) -> None:
+    """Threads read different lengths; the rest of each row stays zero, and a length of 0 reads nothing."""
+    outer, everyone = wave.active, wave.index
+    for length in np.unique(lengths):
+        if length:
+            positions = np.flatnonzero(lengths == length)
+            wave.active = everyone[positions]
+            _read_rows(wave, replace(source, vector=int(length)), rows, positions)
+    wave.active = outer
+
+
+def _record(wave: Wave, to: Access, index: Array, nbytes: int) -> None:
+    races = wave.shared.races
+    if races is not None:
+        count = len(index)
+        races.write(
+            index, nbytes, Change(np.ones(count, np.bool_), np.zeros(count, np.bool_)), to.instruction
+        )
