@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kernel_lineage.kernels.guards import guards_of
 from kernel_lineage.kernels.reading import LARGEST_FILE, language_of, read
+from kernel_lineage.kernels.slicing import device_slice
 from kernel_lineage.kernels.source import Language
 
 CUDA = b"""\
@@ -141,9 +143,50 @@ def test_mutated_source_is_read_with_spans_in_range(which, cuts):
     for kernel in source.kernels:
         assert kernel.span.contains(kernel.name_span)
         assert kernel.text == source.text(kernel.span)
+        for guard in guards_of(kernel):
+            assert 0 <= guard.span.start <= guard.span.end <= len(data)
+        if language is Language.CUDA:
+            part = device_slice(source, kernel.name, {}.get)
+            assert len(part.line_map) == part.text.count("\n")
 
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.binary(max_size=300), language=st.sampled_from(Language))
 def test_any_bytes_are_read(data, language):
     assert read(data, language).data == data
+
+
+LONG = 3000
+DEEP = {
+    "a chain of &&": b"__global__ void k(int* x) { if ("
+    + b" && ".join([b"x[0] < 1"] * LONG)
+    + b") { x[0] = 1; } }",
+    "nested blocks": b"__global__ void k(int* x) {" + b"{" * LONG + b"}" * LONG + b"}",
+    "nested parentheses": b"__global__ void k(int* x) { x[0] = " + b"(" * LONG + b"1" + b")" * LONG + b"; }",
+    "else after else": b"__global__ void k(int* x) { " + b"if (x[0] < 1) { } else " * LONG + b"{ } }",
+    "open blocks": b"__global__ void k(int* x) { } void f() " + b"{" * LONG,
+    "open launches": b"__global__ void k(int* x) { } void f() { " + b"k<<<" * LONG,
+}
+
+
+@pytest.mark.parametrize("data", DEEP.values(), ids=DEEP)
+def test_deep_code_is_read_and_its_guards_found(data):
+    start = time.process_time()
+    (kernel,) = read(data, Language.CUDA).kernels
+    assert all(g.expr == "x[0] < 1" for g in guards_of(kernel))
+    assert time.process_time() - start < 5
+
+
+HEAD = b"import triton\nimport triton.language as tl\n@triton.jit\ndef k(x, n):\n    "
+DEEP_PYTHON = {
+    "a long sum": HEAD + b"tl.load(x + " + b" + ".join([b"n"] * 900) + b")\n",
+    "a long mask": HEAD + b"tl.load(x, mask=" + b" & ".join([b"(n < 1)"] * 900) + b")\n",
+    "nested brackets": HEAD + b"y = " + b"(" * LONG + b"\n",
+    "unary signs": HEAD + b"y = " + b"-" * 50_000 + b"1\n",
+}
+
+
+@pytest.mark.parametrize("data", DEEP_PYTHON.values(), ids=DEEP_PYTHON)
+def test_deep_python_is_read_and_its_guards_found(data):
+    (kernel,) = read(data, Language.TRITON).kernels
+    assert {g.expr for g in guards_of(kernel)} <= {"n < 1"}

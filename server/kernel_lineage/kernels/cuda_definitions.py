@@ -12,7 +12,7 @@ from kernel_lineage.kernels.cuda_text import Text, closing, closing_angle, one_l
 _IDENTIFIER = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _ASSIGNED = re.compile(rb"(?<![\w.>])([A-Za-z_]\w*)\s*=(?!=)\s*")
 _CONSTRUCTED = re.compile(rb"\b(dim3|uint3)\s+([A-Za-z_]\w*)\s*([({])")
-_CONSTANT = re.compile(rb"\b(?:const|constexpr)\s[^;=(){}]*?\b([A-Za-z_]\w*)\s*=\s*([^;{}]+);")
+_CONSTANT = re.compile(rb"\b(?:const|constexpr)\s[^;=(){}]{0,120}?\b([A-Za-z_]\w*)\s*=\s*([^;{}]+);")
 _STATEMENT_END = re.compile(rb"[;,()\[\]{}]|(?<=\w)<(?![<=])")
 _WORDS_OF_CPP = frozenset(
     [

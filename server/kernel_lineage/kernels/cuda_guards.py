@@ -162,18 +162,17 @@ def _of_check(node: Node, where: str) -> Iterator[Guard]:
 
 def _each(condition: Node, kind: str, where: str, separator: str = "&&") -> Iterator[Guard]:
     """One guard per operand of a chain of `&&`, or of `||` where either one leads out."""
-    while (
-        condition.type in ("condition_clause", "parenthesized_expression")
-        and condition.named_child_count == 1
-    ):
-        condition = condition.named_children[0]
-    operator = condition.child_by_field_name("operator") if condition.type == "binary_expression" else None
-    left, right = condition.child_by_field_name("left"), condition.child_by_field_name("right")
-    if operator is not None and operator.type == separator and left is not None and right is not None:
-        yield from _each(left, kind, where, separator)
-        yield from _each(right, kind, where, separator)
-    else:
-        yield Guard(_text(condition), kind, _span(condition), where)
+    waiting = [condition]
+    while waiting:
+        part = waiting.pop()
+        while part.type in ("condition_clause", "parenthesized_expression") and part.named_child_count == 1:
+            part = part.named_children[0]
+        operator = part.child_by_field_name("operator") if part.type == "binary_expression" else None
+        left, right = part.child_by_field_name("left"), part.child_by_field_name("right")
+        if operator is not None and operator.type == separator and left is not None and right is not None:
+            waiting += (right, left)
+        else:
+            yield Guard(_text(part), kind, _span(part), where)
 
 
 def _condition(branch: Node) -> Node | None:

@@ -5,6 +5,7 @@ that are given the kernel as an argument.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,6 +26,8 @@ _POINTER = re.compile(
 )
 _NAMED = re.compile(r"((?:\w+\s*::\s*)*)([A-Za-z_]\w*)\s*(?:<(.*)>)?\Z", re.DOTALL)
 _ADDRESS = re.compile(r"&\s*(?:\w+\s*::\s*)*([A-Za-z_]\w*)\s*(?:<([^;?]*)>)?")
+_LONGEST_LAUNCH = 20_000
+"""Bytes in which a launch must end; without a bound, half-typed launches make a file slow to read."""
 _MACRO_DEPTH = 4
 
 
@@ -135,7 +138,7 @@ def _chevron_sites(raw: bytes, code: bytes, base: int) -> Iterator[Site]:
             continue
         name, templates = callee
         opening = code.index(b"(", end)
-        close = closing(code, opening)
+        close = closing(code, opening, opening + _LONGEST_LAUNCH)
         if close is None:
             continue
         config = [one_line(raw[a:b]) for a, b in split(code, match.end(), end)]
@@ -180,12 +183,13 @@ def _callee(before: bytes) -> tuple[str, str] | None:
 
 
 def _end_of_chevrons(code: bytes, position: int) -> int | None:
-    while match := _END_OF_CHEVRONS.search(code, position):
+    limit = position + _LONGEST_LAUNCH // 10
+    while match := _END_OF_CHEVRONS.search(code, position, limit):
         token = match.group()
         if token.startswith(b">>>"):
             return match.start()
         if token in (b"(", b"[", b"{"):
-            close = closing(code, match.start())
+            close = closing(code, match.start(), limit)
             if close is None:
                 return None
             position = close + 1
@@ -196,7 +200,7 @@ def _end_of_chevrons(code: bytes, position: int) -> int | None:
 
 def _api_sites(text: Text) -> Iterator[Site]:
     for match in _API.finditer(text.code) if b"cudaLaunch" in text.code else ():
-        close = closing(text.code, match.end() - 1)
+        close = closing(text.code, match.end() - 1, match.end() + _LONGEST_LAUNCH)
         if close is None:
             continue
         given = arguments(text.read(match.end(), close))
@@ -243,7 +247,8 @@ def _pointed_at(text: Text, written: str, before: int) -> tuple[str, ...]:
 
 
 def _holder(functions: Sequence[Declaration], position: int) -> Declaration | None:
-    return next((f for f in functions if f.head_end <= position < f.end), None)
+    index = bisect_right(functions, position, key=lambda f: f.head_end) - 1
+    return functions[index] if index >= 0 and position < functions[index].end else None
 
 
 def _parameter_names(text: Text, function: Declaration) -> tuple[str, ...]:
@@ -326,6 +331,7 @@ def _through_launchers(
 ) -> Iterator[Launch]:
     """Launches in a function that takes the kernel as a parameter, seen from where it is called."""
     for name, held in passed_on.items():
+        names = {launcher.start: _parameter_names(text, launcher) for launcher, _ in held}
         for call in re.finditer(rb"\b%s\s*(?:<[^;(){}]*>)?\s*\(" % re.escape(name.encode()), text.code):
             close = closing(text.code, call.end() - 1)
             caller = _holder(functions, call.start())
@@ -333,7 +339,7 @@ def _through_launchers(
                 continue
             given = arguments(text.read(call.end(), close))
             for launcher, site in held:
-                bound = bind(_parameter_names(text, launcher), given)
+                bound = bind(names[launcher.start], given)
                 kernel = _NAMED.match(bound.get(site.callee, "").lstrip("& "))
                 if kernel is None or kernel.group(2) not in kernels:
                     continue

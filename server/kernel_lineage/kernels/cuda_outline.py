@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from kernel_lineage.kernels.cuda_brackets import SCOPE, block_ends
 from kernel_lineage.kernels.cuda_text import Text, closing, closing_angle, trim
 
 _TOKEN = re.compile(rb"[{};#]|\b__global__\b")
@@ -26,7 +27,8 @@ _AFTER_PARAMETERS = re.compile(
 )
 _TYPE_HEAD = re.compile(rb"\b(struct|class|union|enum)\b")
 _TEMPLATE = re.compile(rb"\btemplate\s*<")
-_SCOPE = re.compile(rb"(?:inline\s+)?namespace\b\s*((?:\w|::|\s)*)(?:\[\[.*?\]\]\s*)?\Z|extern\s*\Z")
+_LONGEST_DECLARATOR = 1000
+"""Bytes behind the body of a type in which its `;` is looked for."""
 _HEAD_OF_KERNEL = re.compile(
     rb"(?:template\s*<[^;{}]*>\s*(?:requires[^;{}]*)?)?(?:\b(?:static|inline|extern|constexpr|__forceinline__|friend)\b\s*"
     rb"|\b[A-Z_][A-Z0-9_]*\b(?:\s*\([^;{}]*\))?\s*)*\Z"
@@ -73,6 +75,7 @@ class Declaration:
 def outline(text: Text) -> tuple[Declaration, ...]:
     """The declarations of a file in order, those in namespaces and `extern "C"` blocks too."""
     code = text.code
+    ends = block_ends(text)
     found: list[Declaration] = []
     scopes: list[str] = []
     start, position, kernel_seen = 0, 0, False
@@ -95,20 +98,22 @@ def outline(text: Text) -> tuple[Declaration, ...]:
             start, kernel_seen = position, False
         else:
             head = _without_marks(code[start:at]).strip()
-            scope = _SCOPE.fullmatch(head)
+            scope = SCOPE.fullmatch(head)
             if scope:
                 scopes.append(
                     _C if scope.group(1) is None else scope.group(1).strip().decode("utf-8", "replace")
                 )
                 start, kernel_seen = position, False
                 continue
-            end, closed = block_end(text, at)
+            end, closed = ends.get(at, (position, False))
             declaration = _with_body(text, start, at, end, closed, scopes)
             position = end
             if declaration is None:
+                if not closed:
+                    start = position
                 continue  # an initialiser or a lambda: the declaration goes on behind it
             if declaration.what is What.TYPE:
-                semicolon = code.find(b";", end)
+                semicolon = code.find(b";", end, end + _LONGEST_DECLARATOR)
                 line = code[end:semicolon] if semicolon >= 0 else b"{"
                 if b"{" not in line and b"}" not in line and b"#" not in line and b"__global__" not in line:
                     position = semicolon + 1
@@ -116,57 +121,6 @@ def outline(text: Text) -> tuple[Declaration, ...]:
             found.append(replace(declaration, extern_c=_C in scopes) if scopes else declaration)
             start, kernel_seen = position, False
     return tuple(found)
-
-
-def block_end(text: Text, opening: int) -> tuple[int, bool]:
-    """The offset behind the `}` that closes the `{` at `opening`, and whether there is one.
-
-    Alternatives of `#if` count once: each branch starts at the depth at which the first one did.
-    """
-    depth, branches = 0, list[int]()
-    position = opening
-    code, last = text.code, opening + 1
-    while match := _TOKEN.search(code, position):
-        token, at = match.group(), match.start()
-        position = match.end()
-        if token == b"{":
-            depth += 1
-        elif token == b"}":
-            depth, last = depth - 1, position
-            if depth == 0:
-                return position, True
-        elif token == b"#":
-            kind = text.conditionals.get(at, b"")
-            if kind == b"if":
-                branches.append(depth)
-            elif kind == b"else":
-                if branches:
-                    depth = branches[-1]
-                else:  # the block began in a branch: the other branches are other beginnings of it
-                    position = _behind_endif(text, position)
-            elif kind == b"endif" and branches:
-                branches.pop()
-        elif token == b"__global__" and not _is_friend(code, at):
-            return max(last, opening + 1), False
-    return (last if depth else len(code)), False
-
-
-def _behind_endif(text: Text, position: int) -> int:
-    depth = 0
-    for at, kind in text.conditionals.items():
-        if at < position:
-            continue
-        if kind == b"if":
-            depth += 1
-        elif kind == b"endif":
-            if depth == 0:
-                return at + 1
-            depth -= 1
-    return len(text.code)
-
-
-def _is_friend(code: bytes, at: int) -> bool:
-    return code[max(0, at - 200) : at].rsplit(b";", 1)[-1].rsplit(b"}", 1)[-1].find(b"friend") >= 0
 
 
 def _kernel_start(code: bytes, start: int, at: int) -> int:

@@ -16,7 +16,7 @@ from kernel_lineage.kernels.source import Span
 _COMMENT_OR_LITERAL = re.compile(
     rb"//(?:[^\\\n]|\\.)*"
     rb"|/\*.*?(?:\*/|\Z)"
-    rb'|R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"'
+    rb'|R"(?P<mark>[^()\\\s]{0,16})\(.*?(?:\)(?P=mark)"|\Z)'
     rb'|"(?:[^"\\\n]|\\.)*"'
     rb"|(?<![0-9a-fA-F])'(?:[^'\\\n]|\\.)+'",
     re.DOTALL,

@@ -10,7 +10,7 @@ from functools import cache
 
 import tree_sitter_python
 from tree_sitter import Language as Grammar
-from tree_sitter import Node, Parser
+from tree_sitter import Node, Parser, Point, Range
 
 from kernel_lineage.kernels.python_text import BrokenPiece, Module, module_of
 from kernel_lineage.kernels.source import (
@@ -220,9 +220,14 @@ def _broken_kernels(module: Module, piece: BrokenPiece) -> Iterator[Kernel]:
     """Kernels in a piece that does not parse: the name, the parameters and the tree-sitter node of each."""
     if not _JIT_LINE.search(module.data, piece.start, piece.end):
         return
-    # The piece at its own place: what stands before it is blank.
-    before = re.sub(rb"[^\r\n]", b" ", module.data[: piece.start])
-    root = Parser(grammar()).parse(before + module.data[piece.start : piece.end]).root_node
+    first, last = (module.span(at, at).first_line for at in (piece.start, piece.end))
+    place = Range(
+        Point(first - 1, piece.start - module.line_starts[first - 1]),
+        Point(last - 1, piece.end - module.line_starts[last - 1]),
+        piece.start,
+        piece.end,
+    )
+    root = Parser(grammar(), included_ranges=[place]).parse(module.data).root_node
     decorator = _JIT_LINE.search(module.data, piece.start, piece.end)
     definition = re.compile(rb"^[ \t]*def\s+(\w+)\s*\(?", re.MULTILINE).search(
         module.data, decorator.end() if decorator else piece.start, piece.end

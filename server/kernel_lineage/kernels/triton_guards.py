@@ -154,27 +154,24 @@ def _each(
 
 
 def _operands(test: ast.expr, *operators: type[ast.boolop] | type[ast.operator]) -> Iterator[ast.expr]:
-    if isinstance(test, ast.BoolOp) and type(test.op) in operators:
-        for value in test.values:
-            yield from _operands(value, *operators)
-    elif isinstance(test, ast.BinOp) and type(test.op) in operators:
-        yield from _operands(test.left, *operators)
-        yield from _operands(test.right, *operators)
-    else:
-        yield test
+    waiting = [test]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ast.BoolOp) and type(part.op) in operators:
+            waiting.extend(reversed(part.values))
+        elif isinstance(part, ast.BinOp) and type(part.op) in operators:
+            waiting += (part.right, part.left)
+        else:
+            yield part
 
 
 def _in_order(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    for statement in body:
-        yield statement
-        for child in ast.iter_child_nodes(statement):
-            yield from _below(child)
-
-
-def _below(node: ast.AST) -> Iterator[ast.AST]:
-    yield node
-    for child in ast.iter_child_nodes(node):
-        yield from _below(child)
+    """All nodes of a body, in source order. Not recursive: an expression can be deeper than Python's stack."""
+    waiting: list[ast.AST] = list(reversed(body))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(list(ast.iter_child_nodes(node))))
 
 
 def _functions(tree: ast.AST) -> Iterator[_Function]:

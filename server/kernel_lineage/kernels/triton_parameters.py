@@ -127,7 +127,12 @@ def _base(
                 return base
         return expression.id if expression.id in own else None
     if isinstance(expression, ast.BinOp) and isinstance(expression.op, (ast.Add, ast.Sub)):
-        return _base(expression.left, own, values, seen) or _base(expression.right, own, values, seen)
+        terms: list[ast.expr] = []  # left to right; a loop, because a sum can be deeper than Python's stack
+        while isinstance(expression, ast.BinOp) and isinstance(expression.op, (ast.Add, ast.Sub)):
+            terms.insert(0, expression.right)
+            expression = expression.left
+        bases = (_base(term, own, values, seen) for term in (expression, *terms))
+        return next((base for base in bases if base), None)
     if isinstance(expression, ast.IfExp):
         return _base(expression.body, own, values, seen)
     if isinstance(expression, ast.Call):
