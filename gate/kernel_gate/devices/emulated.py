@@ -14,8 +14,9 @@ from kernel_gate.emulated.addresses import AddressSpace, Segment
 from kernel_gate.emulated.launch import Checks, Launch, Limits
 from kernel_gate.emulated.layout import Layout
 from kernel_gate.emulated.program import DecodedKernel, decode
-from kernel_gate.emulated.ptx.model import Module, PtxError
+from kernel_gate.emulated.ptx.model import PtxError
 from kernel_gate.emulated.ptx.parser import parse
+from kernel_gate.emulated.variables import place_variables
 
 
 class EmulatedBuffer:
@@ -56,7 +57,7 @@ class EmulatedKernel:
     def __init__(self, space: AddressSpace, image: Image, arch: str, checks: Checks, limits: Limits) -> None:
         try:
             module = parse(image.ptx, image.entry)
-            variables = _place_variables(space, module)
+            variables = place_variables(module, space)
             self.kernel: DecodedKernel = decode(module, image.entry, variables)
         except PtxError as error:
             raise DeviceError(f"the emulated device cannot read this image: {error}") from error
@@ -128,25 +129,6 @@ class EmulatedDevice:
     def close(self) -> None:
         """Give everything back."""
         self._space = AddressSpace()
-
-
-def _place_variables(space: AddressSpace, module: Module) -> dict[str, Segment]:
-    """Allocate and initialise the module's global and constant variables."""
-    placed: dict[str, Segment] = {}
-    for variable in module.variables.values():
-        if variable.space in ("global", "const"):
-            segment = space.allocate(variable.nbytes, variable.name, 1, variable.space == "const")
-            data = np.zeros(variable.nbytes, np.uint8)
-            if variable.data is not None:
-                data[: len(variable.data)] = np.frombuffer(variable.data, np.uint8)
-            segment.fill(data)
-            placed[variable.name] = segment
-    for variable in module.variables.values():
-        for offset, symbol in variable.addresses:
-            if symbol.name in placed:
-                address = np.uint64(placed[symbol.name].base + symbol.offset)
-                placed[variable.name].data[offset : offset + 8] = np.frombuffer(address.tobytes(), np.uint8)
-    return placed
 
 
 def _marshal(

@@ -86,8 +86,15 @@ class _Decoder:
         blocks = []
         for start, stop in zip(self.starts, [*self.starts[1:], len(self.flat.body)], strict=True):
             body = list(enumerate(self.flat.body[start:stop], start))
-            end = self._end(*body.pop()) if _ends_block(body[-1][1]) else None
-            blocks.append(Block([self._step(n, ins) for n, ins in body], stop - start, end))
+            last = body.pop() if _ends_block(body[-1][1]) else None
+            steps = [self._step(n, ins) for n, ins in body]
+            end = None
+            if last is not None:
+                try:
+                    end = self._end(*last)
+                except Unsupported as error:
+                    steps.append(self._unknown(str(error), last[1]))
+            blocks.append(Block(steps, stop - start, end))
         return DecodedKernel(
             self.flat,
             self.layout,
@@ -111,12 +118,22 @@ class _Decoder:
             builder = builders().get(site.parts[0])
             if builder is None:
                 raise site.unsupported()
-            step = builder(site)
+            step, guard = builder(site), self._guard(site)
         except Unsupported as error:
-            self.unsupported[str(error)] += 1
-            step = _unsupported_step(str(error), instruction)
-        guard = self._guard(site)
+            return self._unknown(str(error), instruction)
+        except (KeyError, IndexError):
+            # A type or a modifier that none of the builder's tables has.
+            return self._unknown(instruction.opcode, instruction)
         return step if guard is None else _guarded(step, guard)
+
+    def _unknown(self, opcode: str, instruction: Instruction) -> Step:
+        """A step that stops the launch when a thread reaches it."""
+        self.unsupported[opcode] += 1
+        step = _unsupported_step(opcode, instruction)
+        guard = instruction.guard
+        if guard is None or guard.name not in self.layout.registers:
+            return step
+        return _guarded(step, self._site(0, instruction).reader(guard, TYPES["pred"]))
 
     def _end(self, number: int, instruction: Instruction) -> Terminator:
         site = self._site(number, instruction)
@@ -124,14 +141,12 @@ class _Decoder:
         if site.parts[0] in ("ret", "exit"):
             return Branch(instruction, guard, None)
         if site.parts[0] == "bra":
-            target = site.operand(0)
-            assert isinstance(target, Symbol)
-            return Branch(instruction, guard, self._block(target.name))
+            return Branch(instruction, guard, self._block(_label(site, 0)))
         if site.parts[0] == "brx":
-            table = site.operand(1)
-            assert isinstance(table, Symbol)
-            targets = [self._block(name) for name in self.flat.branch_targets[table.name]]
-            return indexed_branch(site, guard, targets)
+            table = _label(site, 1)
+            if table not in self.flat.branch_targets:
+                raise PtxError(f"line {instruction.ptx_line} of the PTX: no branch targets `{table}`")
+            return indexed_branch(site, guard, [self._block(n) for n in self.flat.branch_targets[table]])
         return barrier(site, guard)
 
     def _block(self, label: str) -> int | None:
@@ -151,6 +166,13 @@ class _Decoder:
             and not others & {part.split("::")[0] for part in ins.parts}
         ]
         return min([4, *sizes])
+
+
+def _label(site: Site, position: int) -> str:
+    target = site.operand(position)
+    if not isinstance(target, Symbol):
+        raise PtxError(f"line {site.instruction.ptx_line} of the PTX: a label expected")
+    return target.name
 
 
 def _ends_block(instruction: Instruction) -> bool:

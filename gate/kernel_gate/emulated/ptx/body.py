@@ -122,8 +122,8 @@ class BodyReader:
         guard = None
         if tokens.take("@"):
             negated = tokens.take("!")
-            guard = Register(self._unique(tokens.next()), negated)
-        opcode = tokens.next()
+            guard = Register(self._unique(self._word()), negated)
+        opcode = self._word()
         operands: list[Operand] = []
         while not tokens.take(";"):
             operands.append(self._operand())
@@ -131,6 +131,12 @@ class BodyReader:
             if not tokens.take(",") and tokens.peek() != ";":
                 raise PtxError(f"line {tokens.line} of the PTX: `;` expected, found `{tokens.peek()}`")
         self.function.body.append(Instruction(opcode, tuple(operands), guard, self.line, ptx_line))
+
+    def _word(self) -> str:
+        word = self.tokens.next()
+        if not (word[0].isalpha() or word[0] in "%_$"):
+            raise PtxError(f"line {self.tokens.line} of the PTX: a name expected, found `{word}`")
+        return word
 
     def _unique(self, name: str) -> str:
         return next((scope[name] for scope in reversed(self.scopes) if name in scope), name)
