@@ -22,6 +22,7 @@ KERNEL_PATHSPECS = ("*.cu", "*.cuh", "*.py", "*.h", "*.hpp", "*.inl")
 _REGULAR_FILES = (b"100644", b"100755", b"100664")
 _READ_AHEAD = 128
 _BLOCK = 1 << 20
+_MISSING = "missing blob (partial clone or damaged repository)"
 
 _ENVIRONMENT = {
     "GIT_NO_LAZY_FETCH": "1",
@@ -236,6 +237,17 @@ def work_tree_files(repository: Repository, specs: Sequence[str]) -> tuple[str, 
     return tuple(sorted({_text(p) for p in out.split(b"\0") if p}))
 
 
+def missing_objects(repository: Repository) -> frozenset[str]:
+    """Ids of objects that the history needs and a partial clone lacks, found without asking for any of them."""
+    try:
+        out: bytes = repository.git.rev_list(
+            "--objects", "--no-object-names", "--missing=print", "HEAD", stdout_as_string=False
+        )
+    except GitCommandError:
+        return frozenset()
+    return frozenset(line[1:].decode() for line in out.splitlines() if line.startswith(b"?"))
+
+
 class BlobReader:
     """A persistent `git cat-file --batch`. Close it, or use it as a context manager."""
 
@@ -243,6 +255,7 @@ class BlobReader:
         self._git = repository.git
         self._skipped = skipped
         self._process: Any = None
+        self._missing = missing_objects(repository) if repository.partial else frozenset()
 
     def __enter__(self) -> BlobReader:
         return self
@@ -262,6 +275,9 @@ class BlobReader:
         """(id, contents) in the order given, without those that are missing, corrupt, too large or no blob."""
         window: list[str] = []
         for blob in ids:
+            if blob in self._missing:
+                self._count(_MISSING)
+                continue
             window.append(blob)
             if len(window) == _READ_AHEAD:
                 yield from self._read_window(window)
@@ -280,30 +296,39 @@ class BlobReader:
                 pass
             while pending:
                 header = stdout.readline()
-                if not header:
+                blob = pending.pop(
+                    0
+                )  # git answers one by one: the one that it died of is the first unanswered
+                try:
+                    data = self._contents(header, stdout)
+                except EOFError:
                     self._count("corrupt object")
-                    pending.pop(0)
                     self.close()
                     break
-                blob = pending.pop(0)
-                data = self._contents(header, stdout)
                 if data is not None:
                     yield blob, data
 
     def _contents(self, header: bytes, stdout: IO[bytes]) -> bytes | None:
+        """The blob that a header announces, None when it is passed over. Raises `EOFError` when git died of it."""
+        if not header:
+            raise EOFError
         words = header.split()
         if len(words) != 3 or not words[2].isdigit():
-            self._count("missing blob (partial clone or damaged repository)")
+            self._count(_MISSING)
             return None
         size = int(words[2])
         if words[1] == b"blob" and size <= MAX_BLOB_BYTES:
-            data = stdout.read(size)
-            stdout.read(1)
-            return data
+            data = stdout.read(size + 1)
+            if len(data) <= size:
+                raise EOFError
+            return data[:size]
         self._count(f"over {MAX_BLOB_BYTES >> 20} MiB" if words[1] == b"blob" else "not a file")
         left = size + 1
         while left > 0:
-            left -= len(stdout.read(min(left, _BLOCK))) or left
+            block = stdout.read(min(left, _BLOCK))
+            if not block:
+                raise EOFError
+            left -= len(block)
         return None
 
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:

@@ -1,0 +1,72 @@
+"""`klineage mine`: the document, the tables, wrong use."""
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from history.repositories import Step, make_repository
+from history.test_lineages import KERNEL, WARP
+from kernel_lineage.cli.main import main
+from kernel_lineage.history.document import MineDocument
+
+STEPS = [
+    Step("naive", {"sum.cu": KERNEL}),
+    Step("a warp per row, slower on my card", {"sum.cu": WARP.format(name="row_sum")}),
+    Step("Revert", {"sum.cu": KERNEL}),
+]
+
+
+def run(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(main, ["mine", *map(str, arguments)])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_json_is_one_document_with_the_fields_that_others_rely_on(tmp_path: Path):
+    ids = make_repository(tmp_path, STEPS)
+    code, out, _ = run(tmp_path, "--json")
+    document = json.loads(out)
+    assert code == 0
+    assert MineDocument.model_validate(document)
+    assert {"version", "repository", "commits", "kernels", "lineages"} <= document.keys()
+    assert (document["commits"], document["kernels"]) == (3, 1)
+    (lineage,) = document["lineages"]
+    assert {"id", "kernel", "language", "versions", "transitions"} <= lineage.keys()
+    assert [v["commit"] for v in lineage["versions"]] == ids
+    assert {"id", "path", "symbol", "commit", "lines"} <= lineage["versions"][0].keys()
+    assert lineage["versions"][0]["lines"] == [1, 10]
+    there, back = lineage["transitions"]
+    assert {"id", "from", "to", "kind", "intent", "mechanisms", "commit", "compound", "risk"} <= there.keys()
+    assert there["from"] == lineage["versions"][0]["id"]
+    assert "warp_shuffle" in there["mechanisms"]["added"]
+    assert [r["kind"] for r in there["risk"]] == ["slower", "revert"]
+    assert (back["kind"], back["answers"]) == ("revert", there["id"])
+
+
+def test_the_table_names_each_lineage_and_what_to_type_next(tmp_path: Path):
+    make_repository(tmp_path, STEPS)
+    code, out, _ = run(tmp_path)
+    assert code == 0
+    assert "row_sum" in out and "warp_shuffle" in out
+    assert f"klineage mine {tmp_path} --kernel row_sum" in out
+
+
+def test_one_lineage_in_full(tmp_path: Path):
+    make_repository(tmp_path, STEPS)
+    code, out, _ = run(tmp_path, "--kernel", "row_sum")
+    assert code == 0
+    assert "a warp per row, slower on my card" in out
+    assert "! slower" in out and "because" in out
+
+
+def test_a_kernel_that_is_not_there(tmp_path: Path):
+    make_repository(tmp_path, STEPS)
+    code, _, err = run(tmp_path, "--kernel", "nothing")
+    assert code == 1
+    assert "No lineage holds a kernel named nothing" in err
+
+
+def test_not_a_repository_is_wrong_use(tmp_path: Path):
+    code, _, err = run(tmp_path)
+    assert code == 2
+    assert "not in a git repository" in err

@@ -1,0 +1,127 @@
+"""What transitions mean: intent, compound, what they answer, what history says against them."""
+
+from pathlib import Path
+
+import pytest
+
+from history.repositories import Step, add_commit, make_repository
+from history.test_lineages import KERNEL, WARP
+from kernel_lineage.history.mine import mine
+from kernel_lineage.history.model import Intent, Transition, TransitionKind
+
+NAIVE = KERNEL.replace("row_sum", "sum")
+FAST = WARP.format(name="sum")
+BIAS = NAIVE.replace("int C)", "int C, float bias)").replace("= total;", "= total + bias;")
+WRONG = FAST.replace("c < C", "c < C - 1")
+
+
+def transitions(folder: Path, *steps: tuple[str, str]) -> list[Transition]:
+    make_repository(folder, [Step(message, {"sum.cu": text}) for message, text in steps])
+    (lineage,) = mine(folder, use_cache=False).lineages
+    return list(lineage.transitions)
+
+
+@pytest.mark.parametrize(
+    ("message", "before", "after", "intent"),
+    [
+        ("wip", NAIVE, FAST, Intent.OPTIMISATION),
+        ("cleanup", NAIVE, FAST, Intent.OPTIMISATION),
+        ("3% faster", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.OPTIMISATION),
+        ("faster!", NAIVE, "// one thread per row\n" + NAIVE.replace("    ", "\t"), Intent.REFACTOR),
+        ("faster!", NAIVE, NAIVE.replace("total", "acc"), Intent.REFACTOR),
+        ("fix the const-ness", NAIVE, NAIVE.replace("float total", "const float total"), Intent.REFACTOR),
+        ("wip", NAIVE, NAIVE.replace("row * C + c", "(size_t)row * C + c"), Intent.FIX),
+        ("fix wrong result for odd C", WRONG, FAST, Intent.FIX),
+        ("perf: less work", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.OPTIMISATION),
+        (
+            "bias",
+            NAIVE,
+            NAIVE.replace("int C)", "int C, float bias)").replace("= total;", "= total + bias;"),
+            Intent.FEATURE,
+        ),
+        ("wip", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.UNKNOWN),
+    ],
+)
+def test_intent_is_read_from_the_diff_first_and_the_message_second(
+    tmp_path: Path, message: str, before: str, after: str, intent: Intent
+):
+    (transition,) = transitions(tmp_path, ("begin", before), (message, after))
+    assert transition.intent is intent, transition.because
+    assert transition.because
+
+
+def test_mechanisms_come_and_go(tmp_path: Path):
+    there, back = transitions(tmp_path, ("begin", NAIVE), ("warps", FAST), ("simpler again", NAIVE))
+    assert "warp_shuffle" in there.added
+    assert "warp_shuffle" in back.removed
+
+
+def test_mechanisms_of_several_directions_are_a_compound_change(tmp_path: Path):
+    both = FAST.replace("const float*", "const float* __restrict__").replace(
+        "float* out", "float* __restrict__ out"
+    )
+    (compound,) = transitions(tmp_path, ("begin", NAIVE), ("both", both))
+    assert compound.compound
+
+
+def test_a_fix_answers_the_transition_that_brought_its_lines(tmp_path: Path):
+    warps, comment, fix = transitions(
+        tmp_path,
+        ("begin", NAIVE),
+        ("a warp per row", WRONG),
+        ("comment", WRONG.replace("{\n", "{ // sums rows\n", 1)),
+        ("fix: the last column was left out", FAST.replace("{\n", "{ // sums rows\n", 1)),
+    )
+    assert fix.answers == warps.id
+    assert [(r.kind, r.transition) for r in warps.risk] == [("bug", fix.id)]
+    assert comment.risk == ()
+
+
+def test_a_fix_of_lines_that_a_variant_took_over_answers_the_variant(tmp_path: Path):
+    first, second = (WARP.format(name=f"sum_kernel{n}") for n in (1, 2))
+    blocks = second.replace("blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32", "blockIdx.x")
+    fixed = blocks.replace("c += 32", "c += blockDim.x")
+    variant, fix = transitions(
+        tmp_path, ("begin", first), ("a block per row", first + blocks), ("fix loop bounds", first + fixed)
+    )
+    assert variant.kind is TransitionKind.VARIANT
+    assert fix.answers == variant.id
+
+
+def test_going_back_exactly_is_a_revert_whatever_the_message_says(tmp_path: Path):
+    there, back = transitions(tmp_path, ("begin", NAIVE), ("warps", FAST), ("hm", NAIVE))
+    assert (back.kind, back.intent, back.answers) == (TransitionKind.REVERT, Intent.REVERT, there.id)
+    assert [r.kind for r in there.risk] == ["revert"]
+
+
+def test_a_revert_that_names_its_commit_answers_that_one(tmp_path: Path):
+    ids = make_repository(tmp_path, [Step("begin", {"sum.cu": NAIVE}), Step("warps", {"sum.cu": FAST})])
+    message = f'Revert "warps"\n\nThis reverts commit {ids[1]}. It was slower on small inputs.'
+    add_commit(tmp_path, message, {"sum.cu": NAIVE.replace("c++", "++c")})
+    (lineage,) = mine(tmp_path, use_cache=False).lineages
+    there, back = lineage.transitions
+    assert back.answers == there.id
+    assert [r.kind for r in there.risk] == ["revert", "slower"]
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("a warp per row, slower on my card", "slower"),
+        ("a warp per row. makes no difference", "no_difference"),
+        ("a warp per row. bad idea if C is small", "warning"),
+        ("a warp per row, 2x faster", None),
+        ("a warp per row, no regression seen", None),
+        ("a warp per row, the old kernel was slower", None),
+    ],
+)
+def test_what_a_message_says_against_its_own_change_is_a_risk_of_it(
+    tmp_path: Path, message: str, kind: str | None
+):
+    (transition,) = transitions(tmp_path, ("begin", NAIVE), (message, FAST))
+    assert [r.kind for r in transition.risk] == ([kind] if kind else [])
+
+
+def test_what_a_new_comment_says_is_a_risk(tmp_path: Path):
+    (transition,) = transitions(tmp_path, ("begin", NAIVE), ("warps", "// bad idea if C is small\n" + FAST))
+    assert [(r.kind, r.message) for r in transition.risk] == [("warning", "bad idea if C is small")]
