@@ -3,7 +3,7 @@
 An index is read as a linear form over *axes*: `x` and `y` (the thread's index), `lane` and `warp` (its place within
 and among warps), `block`, and `loop@N` (the loop whose text starts at byte N). A coefficient is a number, or the
 text of a symbol (`C`), or `?` when the form is not linear. This is a reading of the text as it is usually written:
-a variable is taken at its first value, and a name of unknown value as the same for all threads.
+a variable has the value that it was last given above, and a name of unknown value is the same for all threads.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import cached_property
 
 from tree_sitter import Node
 
+from kernel_lineage.kernels.cuda_access import Access, Place
 from kernel_lineage.kernels.cuda_expressions import all_indices, indices_of, integer_of, is_nested, pointee
 from kernel_lineage.kernels.cuda_syntax import Loop, Unit, bare, operator_of, text_of
 from kernel_lineage.kernels.linear_forms import (
@@ -44,36 +45,6 @@ def loop_axis(loop: Loop) -> str:
     return f"loop@{loop.node.start_byte}"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a pointer expression points: the array it comes from, and how far into it."""
-
-    root: str
-    offset: Linear
-    cast: str = ""
-    """The element type of a pointer cast on the way (`float4`)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """One load or store of an array element."""
-
-    node: Node
-    root: str
-    """The array or pointer it comes from: a parameter, a shared array, a local one."""
-    space: str
-    """`global`, `shared`, `local` (registers or stack) or `unknown`."""
-    index: Linear
-    """The whole element index, with the pointer's own offset."""
-    indices: tuple[Node, ...]
-    """The index expressions as written, one per dimension; empty for `*p` and for `load128(p)`."""
-    reads: bool
-    writes: bool
-    via: str = ""
-    """The function that does it (`__ldcs`, `load128`), "" for a plain expression."""
-    cast: str = ""
-
-
 @dataclass
 class Indexing:
     """The accesses of one unit. Forms are worked out once per node."""
@@ -83,20 +54,28 @@ class Indexing:
     _busy: set[str] = field(default_factory=set, repr=False)
 
     @cached_property
-    def _values(self) -> dict[str, list[tuple[int, Node]]]:
-        values: dict[str, list[tuple[int, Node]]] = {}
-        for variable in self.unit.variables:
-            if variable.value is not None:
-                values.setdefault(variable.name, []).append((variable.start, variable.value))
-        declared = {variable.name for variable in self.unit.variables}
+    def _values(self) -> dict[str, list[tuple[int, int, Node]]]:
+        """Name → where a value holds from and to, and the value: declarations, and assignments outside loops."""
+        values: dict[str, list[tuple[int, int, Node]]] = {}
+        given = [(v.name, v.start, v.value) for v in self.unit.variables if v.value is not None]
+        declared = {name for name, _, _ in given}
         for node in self.unit.of("assignment_expression"):
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
             if left is None or right is None or left.type != "identifier" or operator_of(node) != "=":
                 continue
-            name = text_of(left)
-            if name not in values and (name not in declared or not self.unit.loops_around(node)):
-                values.setdefault(name, []).append((node.start_byte, right))
+            if text_of(left) not in declared or not self.unit.loops_around(node):
+                given.append((text_of(left), node.start_byte, right))
+        for name, start, value in sorted(given, key=lambda g: g[1]):
+            values.setdefault(name, []).append((start, self._scope_end(start), value))
         return values
+
+    def _scope_end(self, start: int) -> int:
+        """Where the innermost braces around a byte end."""
+        blocks = self.unit.of("compound_statement")
+        return min(
+            (b.end_byte for b in blocks if b.start_byte <= start < b.end_byte),
+            default=self.unit.node.end_byte,
+        )
 
     @cached_property
     def _counters(self) -> dict[str, list[Loop]]:
@@ -126,9 +105,10 @@ class Indexing:
     @cached_property
     def spaces(self) -> dict[str, str]:
         """Each array or pointer that is known by name → its memory space."""
-        spaces: dict[str, str] = {}
         if self.unit.entry:
             spaces = {p.name: "global" for p in self.unit.kernel.parameters if p.pointer}
+        else:
+            spaces = dict.fromkeys(self.unit.pointer_parameters, "unknown")
         for variable in self.unit.variables:
             if variable.shared:
                 spaces[variable.name] = "shared"
@@ -148,8 +128,8 @@ class Indexing:
         values = self._values.get(name)
         if not values:
             return None
-        earlier = [node for start, node in values if start <= before]
-        return earlier[-1] if earlier else values[0][1]
+        holding = [value for start, end, value in values if start <= before < end]
+        return holding[-1] if holding else values[0][2]
 
     def form(self, node: Node | None) -> Linear:
         """The linear form of an integer expression."""
@@ -240,9 +220,7 @@ class Indexing:
             written = text_of(value) + kind
             if "grid" in written:
                 return {"x": 1, "block": "blockDim"}
-            if "thread_block" in written and "tile" not in written:
-                return {"x": 1}
-            if "this_thread_block" in written and "partition" not in written:
+            if "thread_block" in written and "tile" not in written and "partition" not in written:
                 return {"x": 1}
         return form
 

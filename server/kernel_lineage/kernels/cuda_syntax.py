@@ -24,6 +24,7 @@ _TYPES_OF_INTEREST = (
     "binary_expression",
     "call_expression",
     "cast_expression",
+    "compound_statement",
     "compound_literal_expression",
     "conditional_expression",
     "declaration",
@@ -32,6 +33,7 @@ _TYPES_OF_INTEREST = (
     "gnu_asm_expression",
     "if_statement",
     "init_declarator",
+    "parameter_declaration",
     "pointer_expression",
     "preproc_call",
     "return_statement",
@@ -276,6 +278,16 @@ class Unit:
                 for name, value, sizes, pointer in _declarators(node)
             ]
         return tuple(found)
+
+    @property
+    def pointer_parameters(self) -> tuple[str, ...]:
+        """The names of the function's parameters that are pointers or arrays."""
+        return tuple(
+            name
+            for node in self.of("parameter_declaration")
+            for name, _, sizes, pointer in _declarators(node)
+            if pointer or sizes
+        )
 
     @property
     def shared_variables(self) -> tuple[Variable, ...]:

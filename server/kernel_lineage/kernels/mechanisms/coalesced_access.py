@@ -91,6 +91,17 @@ MECHANISM = Mechanism(
                 out[row * n + col] = s;
             }
             """),
+        cuda("""
+            __global__ void transpose(float* out, const float* inp, int n) {
+                __shared__ float tile[32][32];
+                int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+                tile[threadIdx.y][threadIdx.x] = inp[y * n + x];
+                __syncthreads();
+                x = blockIdx.x * 32 + threadIdx.y;
+                y = blockIdx.y * 32 + threadIdx.x;
+                out[x * n + y] = tile[threadIdx.x][threadIdx.y];
+            }
+            """),
         triton("""
             @triton.jit
             def scale(X, Y, stride, n, BLOCK: tl.constexpr):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from kernel_lineage.kernels.cuda_access import Access
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_indexing import Access, indexing
+from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, cuda_syntax, operator_of, text_of
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_indexing import Access, Indexing, indexing
+from kernel_lineage.kernels.cuda_access import Access
+from kernel_lineage.kernels.cuda_indexing import Indexing, indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, cuda_syntax, text_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
@@ -51,8 +52,10 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
     syntax = cuda_syntax(kernel)
     for unit in syntax.units if syntax is not None else ():
         found: set[str] = set()
+        # An array that is added to in place gathers results: its first elements come from memory, but it is no tile.
+        gathered = {a.root for a in indexing(unit).accesses if a.space == "shared" and a.reads and a.writes}
         for store, load in staged(unit):
-            if store.root not in found:
+            if store.root not in found | gathered:
                 found.add(store.root)
                 yield seen(ID, store.node, f"{store.root} holds a tile of {load.root}")
         planes = {v.name: v for v in unit.variables if v.shared and len(v.sizes) >= 2 and v.name not in found}
@@ -119,6 +122,17 @@ MECHANISM = Mechanism(
                 part[threadIdx.x] = sum;
                 __syncthreads();
                 if (threadIdx.x == 0) { out[0] = part[0] + part[1]; }
+            }
+            """),
+        cuda("""
+            __global__ void total(float* out, const float* inp) {
+                __shared__ float part[256];
+                part[threadIdx.x] = inp[blockIdx.x * 256 + threadIdx.x];
+                for (int s = 128; s > 0; s /= 2) {
+                    __syncthreads();
+                    if (threadIdx.x < s) { part[threadIdx.x] += part[threadIdx.x + s]; }
+                }
+                if (threadIdx.x == 0) { out[blockIdx.x] = part[0]; }
             }
             """),
         cuda("""

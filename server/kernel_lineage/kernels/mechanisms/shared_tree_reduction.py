@@ -23,7 +23,8 @@ _HELPERS = (
 
 
 def _detect_in(unit: Unit) -> Iterator[Site]:
-    accesses = [a for a in indexing(unit).accesses if a.space == "shared"]
+    # A helper is handed its array as a pointer: threads that wait for each other over it share it.
+    accesses = [a for a in indexing(unit).accesses if a.space in ("shared", "unknown")]
     for loop in unit.loops:
         if loop.halves and any(
             contains(loop.node, c.node) for c in unit.calls_by_name.get("__syncthreads", ())
@@ -32,7 +33,8 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
             if root is not None:
                 yield seen(ID, loop.node, f"{root} is folded in halves")
     # Each warp leaves its partial result; then the partial results are read side by side, or one by one.
-    partial = {a.root for a in accesses if a.writes and a.index.get("warp") == 1 and len(a.indices) == 1}
+    own = [a for a in accesses if a.space == "shared" and a.writes and len(a.indices) == 1]
+    partial = {a.root for a in own if a.index.get("warp") == 1}
     for access in accesses:
         gathers = access.reads and not access.writes and access.root in partial
         if gathers and (
@@ -93,6 +95,22 @@ MECHANISM = Mechanism(
                 v = lane < blockDim.x / 32 ? part[lane] : 0.0f;
                 for (int o = 16; o > 0; o /= 2) { v += __shfl_down_sync(~0u, v, o); }
                 if (threadIdx.x == 0) { out[blockIdx.x] = v; }
+            }
+            """),
+        cuda("""
+            __device__ float block_sum(float* part, float v) {
+                part[threadIdx.x] = v;
+                __syncthreads();
+                for (int s = blockDim.x / 2; s > 0; s /= 2) {
+                    if (threadIdx.x < s) { part[threadIdx.x] += part[threadIdx.x + s]; }
+                    __syncthreads();
+                }
+                return part[0];
+            }
+            __global__ void total(float* out, const float* inp) {
+                __shared__ float part[256];
+                float s = block_sum(part, inp[threadIdx.x]);
+                if (threadIdx.x == 0) { out[0] = s; }
             }
             """),
     ),
