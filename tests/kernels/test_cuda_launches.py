@@ -111,6 +111,14 @@ def test_a_pointer_to_a_kernel_of_another_file():
     assert (launch.kernel, launch.template_arguments) == ("far", ("float",))
 
 
+def test_a_configuration_of_another_function_is_not_taken():
+    (launch,) = launches(
+        "void other() { cudaLaunchConfig_t c; c.gridDim = 7; }\n"
+        "void f(cudaLaunchConfig_t c) { cudaLaunchKernelEx(&c, k, x, n); }"
+    )
+    assert launch.grid == ()
+
+
 def test_launches_join_their_kernel():
     source = cuda.parse((KERNELS + "void f() { k<<<1, 2>>>(x, n); k<<<3, 4>>>(x, n); }").encode())
     assert [s.grid for s in source.kernel("k").launches] == [("1",), ("3",)]

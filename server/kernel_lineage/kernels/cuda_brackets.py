@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from kernel_lineage.kernels.cuda_text import Text
 
-_TOKEN = re.compile(rb"[{};#]|\b__global__\b")
+TOKEN = re.compile(rb"[{};#]|\b__global__\b")
+"""What structures a file; in `Text.code` a `#` is a conditional."""
 SCOPE = re.compile(rb"(?:inline\s+)?namespace\b\s*((?:\w|::|\s)*)(?:\[\[.*?\]\]\s*)?\Z|extern\s*\Z")
 """What stands before the `{` of a namespace or of an `extern "C"` block, blanks at its ends left off."""
 
@@ -35,7 +36,7 @@ def block_ends(text: Text) -> dict[int, tuple[int, bool]]:
     passing: int | None = None
     last = previous = 0
     code = text.code
-    for match in _TOKEN.finditer(code):
+    for match in TOKEN.finditer(code):
         token, at = match.group(), match.start()
         if token == b"#":
             kind = text.conditionals.get(at, b"")

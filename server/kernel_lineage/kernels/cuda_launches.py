@@ -52,7 +52,7 @@ def launches(text: Text, functions: Sequence[Declaration], kernels: frozenset[st
     passed_on: dict[str, list[tuple[Declaration, Site]]] = {}
     definitions = Definitions(text)
     names: dict[int, tuple[str, ...]] = {}
-    for site in _sites(text):
+    for site in _sites(text, functions):
         launcher = _holder(functions, site.start)
         if launcher and launcher.start not in names:
             names[launcher.start] = _parameter_names(text, launcher)
@@ -64,9 +64,9 @@ def launches(text: Text, functions: Sequence[Declaration], kernels: frozenset[st
     return tuple(sorted(found, key=lambda launch: (launch.span.start, launch.span.end)))
 
 
-def _sites(text: Text) -> Iterator[Site]:
+def _sites(text: Text, functions: Sequence[Declaration]) -> Iterator[Site]:
     yield from _chevron_sites(text.data, text.code, 0)
-    yield from _api_sites(text)
+    yield from _api_sites(text, functions)
     launching = {m.name: m for m in text.macros if "<<<" in m.body}
     for macro in text.macros:  # a macro that uses a launching macro launches too
         if macro.name not in launching and any(re.search(rf"\b{name}\b", macro.body) for name in launching):
@@ -174,9 +174,8 @@ def _callee(before: bytes) -> tuple[str, str] | None:
                 break
         else:
             return None
-    if not stripped.endswith(
-        b")"
-    ):  # a search that is anchored at the end is slow on what stands before the name
+    if not stripped.endswith(b")"):
+        # A search that is anchored at the end is slow on what stands before the name.
         stripped = stripped[max(map(stripped.rfind, b";{}(,=!")) + 1 :]
     match = _CALLEE.search(stripped)
     return (match.group(1).decode(), templates.decode("utf-8", "replace")) if match else None
@@ -198,7 +197,7 @@ def _end_of_chevrons(code: bytes, position: int) -> int | None:
     return None
 
 
-def _api_sites(text: Text) -> Iterator[Site]:
+def _api_sites(text: Text, functions: Sequence[Declaration]) -> Iterator[Site]:
     for match in _API.finditer(text.code) if b"cudaLaunch" in text.code else ():
         close = closing(text.code, match.end() - 1, match.end() + _LONGEST_LAUNCH)
         if close is None:
@@ -207,12 +206,15 @@ def _api_sites(text: Text) -> Iterator[Site]:
         extended = match.group(1).startswith(b"cudaLaunchKernelEx")
         if len(given) < (2 if extended else 4):
             continue
-        config = _configuration(text, given[0], match.start()) if extended else None
+        holder = _holder(functions, match.start())
+        before = (holder.head_end if holder else 0, match.start())
+        config = _configuration(text, given[0], before) if extended else None
         pointer = given[1] if extended else given[0]
-        named = _NAMED.match(_POINTER.fullmatch(pointer).group(1)) if _POINTER.fullmatch(pointer) else None  # type: ignore[union-attr]
+        cast = _POINTER.fullmatch(pointer)
+        named = _NAMED.match(cast.group(1)) if cast else None
         if named is None:
             continue
-        passed = given[2:] if extended else _pointed_at(text, given[3], match.start())
+        passed = given[2:] if extended else _pointed_at(text, given[3], before)
         grid, block, shared, stream = config or (given[1], given[2], *[*given[4:6], "", ""][:2])
         yield Site(
             named.group(2),
@@ -227,21 +229,21 @@ def _api_sites(text: Text) -> Iterator[Site]:
         )
 
 
-def _configuration(text: Text, written: str, before: int) -> tuple[str, str, str, str]:
+def _configuration(text: Text, written: str, before: tuple[int, int]) -> tuple[str, str, str, str]:
     """The members of a `cudaLaunchConfig_t` that is filled before a launch."""
     name = written.lstrip("&* ")
     members = []
     for member in (b"gridDim", b"blockDim", b"dynamicSmemBytes", b"stream"):
         pattern = rb"\b%s\s*\.\s*%s\s*=\s*([^;]*);" % (re.escape(name.encode()), member)
-        assigned = list(re.finditer(pattern, text.code[:before]))
+        assigned = list(re.compile(pattern).finditer(text.code, *before))
         members.append(text.read(*assigned[-1].span(1)).strip() if assigned else "")
     return members[0], members[1], members[2], members[3]
 
 
-def _pointed_at(text: Text, written: str, before: int) -> tuple[str, ...]:
+def _pointed_at(text: Text, written: str, before: tuple[int, int]) -> tuple[str, ...]:
     """The variables whose addresses an argument array holds."""
     pattern = rb"\b%s\s*(?:\[[^\]]*\])\s*=?\s*\{([^{}]*)\}" % re.escape(written.encode())
-    held = list(re.finditer(pattern, text.code[:before]))
+    held = list(re.compile(pattern).finditer(text.code, *before))
     listed = text.read(*held[-1].span(1)) if held else written[written.find("{") + 1 : written.rfind("}")]
     return tuple(re.sub(r"^\(\s*void\s*\*\s*\)\s*", "", a).lstrip("& ") for a in arguments(listed))
 

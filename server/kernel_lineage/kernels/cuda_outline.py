@@ -10,10 +10,9 @@ import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from kernel_lineage.kernels.cuda_brackets import SCOPE, block_ends
+from kernel_lineage.kernels.cuda_brackets import SCOPE, TOKEN, block_ends
 from kernel_lineage.kernels.cuda_text import Text, closing, closing_angle, trim
 
-_TOKEN = re.compile(rb"[{};#]|\b__global__\b")
 _NOT_A_NAME = frozenset(
     b"__launch_bounds__ __cluster_dims__ __block_size__ __maxnreg__ __attribute__ __align__ __declspec alignas decltype"
     b" noexcept requires explicit if while for switch return sizeof".split()
@@ -79,7 +78,7 @@ def outline(text: Text) -> tuple[Declaration, ...]:
     found: list[Declaration] = []
     scopes: list[str] = []
     start, position, kernel_seen = 0, 0, False
-    while match := _TOKEN.search(code, position):
+    while match := TOKEN.search(code, position):
         token, at = match.group(), match.start()
         position = match.end()
         if token == b"__global__":
@@ -89,8 +88,7 @@ def outline(text: Text) -> tuple[Declaration, ...]:
         elif token == b"#":
             continue
         elif token == b";":
-            if not _inside_parentheses(code, start, at):
-                _add(found, _bodiless(text, start, at, scopes), scopes)
+            _add(found, _bodiless(text, start, at, scopes), scopes)
             start, kernel_seen = position, False
         elif token == b"}":
             if scopes:
@@ -138,11 +136,6 @@ def _kernel_start(code: bytes, start: int, at: int) -> int:
 
 def _without_marks(code: bytes) -> bytes:
     return code.replace(b"#", b" ")
-
-
-def _inside_parentheses(code: bytes, start: int, at: int) -> bool:
-    head = code[start:at]
-    return head.count(b"(") > head.count(b")") and b"\n\n" not in head and b"for" in head
 
 
 def _add(found: list[Declaration], declaration: Declaration | None, scopes: list[str]) -> None:
