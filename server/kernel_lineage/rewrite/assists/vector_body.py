@@ -212,7 +212,7 @@ def _accesses(
             continue
         if not follows and written:
             return Refusal(f"`{text_of(node)}` is written for every element")
-        if offset is None or type_ is None or not follows or _address_taken(node):
+        if offset is None or type_ is None or not follows or pointer in moving or _address_taken(node):
             scalar.add(pointer)
             if written:
                 found.setdefault((pointer, "#"), Access(pointer, "#", "", "", [], stored=True))

@@ -187,6 +187,11 @@ REFUSES = (
     _refused("row_sum", _ROW_SUM.replace("i = lane_id;", "i = 2 * lane_id;"), "each element is taken once"),
     _refused("row_sum", _ROW_SUM.replace("sum += row[i];", "sum = row[i];"), "not a sum or a choice"),
     _refused(
+        "row_sum",
+        _ROW_SUM.replace("sum += row[i];", "const float* own = row + 1;\n        sum += own[i];"),
+        "no 4-byte elements",
+    ),
+    _refused(
         "normalise",
         _NORMALISE.replace("weight[i];\n}", "weight[i];\n  out[row * C + threadIdx.x] += 1.0f;\n}"),
         "touched elsewhere in the kernel",
