@@ -162,3 +162,29 @@ def test_the_document_has_the_published_fields() -> None:
     assert (first["expr"], first["kind"], first["category"], first["truth"]) == ("C % 4 == 0", "validity", "shape", "fails")
     assert first["evidence"] == "C = 770: C is 770 (stated here)"
     assert skill["anchor"]["lines"] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("facts", "exprs", "guardable"),
+    [
+        ("C = 768", ["C % 4 == 0"], False),
+        ("C = 768 | 770", ["C % 4 == 0"], True),
+        ("C = 770", ["C % 4 == 0"], False),
+        ("", ["C % 4 == 0", "align(x) >= 16"], True),
+        ("C = 768 | 770", ["C % 4 == 0", "align(x) >= 16 and launch.block.x >= 32"], True),
+        ("", ["exclusive(x)"], False),
+        ("C = 768 | 770", ["C % 4 == 0 and dtype(x) == float16"], False),
+        ("C = 768 | 770", ["C % 4 == 0 or kernel.registers > 4"], False),
+    ],
+)
+def test_what_the_kernel_can_test_may_be_guarded_unless_it_always_fails(facts: str, exprs, guardable: bool) -> None:
+    found = at_loads(offered(conditions=tuple(map(condition, exprs))), known(facts))
+    assert found.guardable is guardable
+    assert ("Can be applied guarded" in card_text(found)) is guardable
+
+
+def test_only_an_assist_is_tried_where_a_condition_fails_for_some_sizes() -> None:
+    assert at_loads(offered(assist="vectorise_row_access"), known("C = 768 | 770")).possible
+    assert not at_loads(offered(assist="vectorise_row_access"), known("C = 770")).possible
+    assert not at_loads(offered(), known("C = 768 | 770")).possible
+    assert at_loads(offered(), known("")).possible

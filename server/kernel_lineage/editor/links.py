@@ -13,7 +13,6 @@ from urllib.parse import quote
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.skills.applicable import Applicable
-from kernel_lineage.skills.conditions.truth import Truth
 
 
 def apply_arguments(
@@ -29,7 +28,7 @@ def links(
 ) -> str:
     """`Apply through the gate · Lineage`, as far as each can be done here."""
     shown: list[str] = []
-    if apply is not None and apply[2].skill.assist is not None and apply[2].verdict is not Truth.FAILS:
+    if apply is not None and apply[2].skill.assist is not None and apply[2].possible:
         shown.append(_link("Apply through the gate", "klineage.apply", apply_arguments(*apply)))
     if lineage is not None:
         snapshot, kernel = lineage

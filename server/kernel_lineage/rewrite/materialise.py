@@ -87,7 +87,7 @@ def materialise(
         )
     everything = known_here(kernel, facts, sites)
     judged = [judge_at(skill, anchor, everything, promises_of(kernel)) for anchor in places]
-    possible = [j for j in judged if j.verdict is not Truth.FAILS]
+    possible = [j for j in judged if j.verdict is not Truth.FAILS or (lane.name == "assist" and j.possible)]
     if not possible:
         return NoCandidate(judged[0].reason)
     if lane.name == "assist":
@@ -115,10 +115,10 @@ def _by_assist(skill: Skill, kernel: Kernel, possible: Iterable[Applicable]) -> 
         made = _at(assist.rewrite, kernel, place.anchor)
         if isinstance(made, Refusal):
             reasons.append(made.reason)
-        elif place.verdict is Truth.UNKNOWN and not made.guarded:
+        elif place.verdict is not Truth.HOLDS and not made.guarded:
             reasons.append(place.reason)
         else:
-            note = f" Guarded, because {place.reason}." if place.verdict is Truth.UNKNOWN else ""
+            note = "" if place.verdict is Truth.HOLDS else f" Guarded, because {place.reason}."
             return Materialised(replace(made, skill=skill.id), note=note)
     return NoCandidate(reasons[0])
 

@@ -18,7 +18,7 @@ from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.names import declared, hint
 from kernel_lineage.skills.conditions.parse import parse
 from kernel_lineage.skills.conditions.render import sentence
-from kernel_lineage.skills.conditions.tree import Expr
+from kernel_lineage.skills.conditions.tree import Expr, facts_in
 from kernel_lineage.skills.conditions.truth import Judgement, Truth
 from kernel_lineage.skills.conditions.unparse import written
 from kernel_lineage.skills.effect import Expected, Match, expected
@@ -31,6 +31,7 @@ class Judged:
     """A skill's condition in the kernel's own names, and its truth here."""
 
     condition: Condition
+    tree: Expr
     expr: str
     sentence: str
     judgement: Judgement
@@ -44,6 +45,24 @@ class Judged:
         if self.judgement.counterexample is not None:
             return f"{self.judgement.counterexample}: {said}" if said else self.judgement.counterexample
         return said
+
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is known to hold."""
+        return self.judgement.truth is Truth.HOLDS
+
+    @property
+    def unknown(self) -> bool:
+        """Whether a fact is missing to decide it."""
+        return self.judgement.truth is Truth.UNKNOWN
+
+    @property
+    def testable(self) -> bool:
+        """Whether the running kernel can test it: it speaks only of sizes, alignment and the launch."""
+        return all(
+            ref.bound and ((known := declared(ref.name)) is None or known.at_run_time) for ref in facts_in(self.tree)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +80,26 @@ class Applicable:
     match: Match
 
     @property
+    def guardable(self) -> bool:
+        """Whether a fast path behind a test, with the old code beside it, would be right.
+
+        So it is when the kernel itself can test every validity condition that does not hold (sizes, alignment), and none
+        of them fails for all the values that are known.
+        """
+        open_ = [j for j in self.conditions if j.condition.kind is ConditionKind.VALIDITY and not j.holds]
+        return bool(open_) and all(j.testable and (j.unknown or j.judgement.partly) for j in open_)
+
+    @property
+    def possible(self) -> bool:
+        """Whether applying it may be tried: nothing known speaks against it, or an assist can guard it."""
+        return self.verdict is not Truth.FAILS or (self.skill.assist is not None and self.guardable)
+
+    @property
     def reason(self) -> str:
         """Why it cannot be applied as it is, in one line; "" when it can."""
         for judged in self.conditions:
-            if judged.condition.kind is ConditionKind.VALIDITY and judged.judgement.truth is self.verdict is not Truth.HOLDS:
+            truth = judged.judgement.truth
+            if judged.condition.kind is ConditionKind.VALIDITY and truth is self.verdict is not Truth.HOLDS:
                 verb = "does not hold" if self.verdict is Truth.FAILS else "is not known to hold"
                 return f"{judged.sentence} {verb}: {judged.evidence}"
         return ""
@@ -138,7 +173,7 @@ def _judged(
     condition: Condition, bindings: tuple[tuple[str, str], ...], facts: Facts, promises: Sequence[Promise]
 ) -> Judged:
     tree, expr, says = _bound(condition.expr, bindings)
-    return Judged(condition, expr, says, promised(tree, judge(tree, facts), promises))
+    return Judged(condition, tree, expr, says, promised(tree, judge(tree, facts), promises))
 
 
 @lru_cache(maxsize=8192)

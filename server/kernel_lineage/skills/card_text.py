@@ -25,6 +25,8 @@ def card_text(found: Applicable) -> str:
         lines = [_line(j) for j in found.conditions if j.condition.kind is kind]
         if lines:
             parts.append("\n".join([f"**{heading}**", "", *lines]))
+    if found.guardable:
+        parts.append("Can be applied guarded: the fast path where these hold, the old code elsewhere.")
     parts.append(f"**Expected here:** {effect_text(found)}")
     if wrong := _goes_wrong(found):
         parts.append(f"**Goes wrong otherwise:** {wrong}")

@@ -67,6 +67,8 @@ class SkillDocument(_Document):
     """Of the validity conditions together."""
     pays: Truth
     """Of the profit conditions together."""
+    guardable: bool
+    """Whether a fast path behind a test would be right where the verdict is not `holds`."""
     reason: str
     """Why it cannot be applied as it is; empty when it can."""
     conditions: list[ConditionDocument]
@@ -120,6 +122,7 @@ def _skill(kernel: Kernel, found: Applicable) -> SkillDocument:
         kernel=kernel.name,
         verdict=found.verdict.value,
         pays=found.pays.value,
+        guardable=found.guardable,
         reason=found.reason,
         conditions=[condition_document(j) for j in found.conditions],
         expected=ExpectedDocument(

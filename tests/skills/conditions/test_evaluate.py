@@ -141,3 +141,17 @@ def test_several_values_hold_only_if_every_choice_does(formula: str, values: dic
         for choice in itertools.product(*(values[n] for n in "ABD"))
     ]
     assert judge(formula, known_of(values)).truth is (FAILS if FAILS in each else HOLDS)
+
+
+@pytest.mark.parametrize(
+    ("expr", "known", "partly"),
+    [
+        ("C % 4 == 0", facts(C=[770, 768]), True),
+        ("C % 4 == 0", facts(C=[770, 771]), False),
+        ("C % 4 == 0 and N > 1", facts(C=[770, 768], N=1), False),
+        ("C % 4 == 0 or N > 1", facts(C=[770, 768]), False),
+        ("C % 4 == 0 and N > 1", facts(C=[770, 768]), True),
+    ],
+)
+def test_a_failure_says_whether_it_is_only_for_some_values(expr: str, known: Facts, partly: bool) -> None:
+    assert judge(expr, known).partly is partly

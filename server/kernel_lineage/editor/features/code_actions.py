@@ -57,7 +57,7 @@ def why_not(server: EditorServer, found: Applicable) -> str | None:
     """Why a skill cannot be applied here, in one line; None when the gate can be asked."""
     if not server.settings.trusted:
         return "this workspace is not trusted, so nothing in it is compiled or run"
-    if found.verdict is Truth.FAILS:
+    if not found.possible:
         return found.reason
     if found.skill.assist is None and not server.settings.model_name:
         return "no assist carries this skill over, and no model is set up (klineage.model.name)"
@@ -91,6 +91,8 @@ def _title(server: EditorServer, found: Applicable) -> str:
         title += f", written by {server.settings.model_name}"
     if found.verdict is Truth.UNKNOWN:
         title += " (guarded: not all conditions are known)"
+    if found.verdict is Truth.FAILS:
+        title += " (guarded: not for all sizes)"
     return title
 
 

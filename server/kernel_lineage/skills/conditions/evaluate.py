@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from kernel_lineage.skills.conditions.facts import Fact, Facts, Scalar
@@ -57,6 +57,8 @@ def judge(expr: str | Expr, facts: Facts) -> Judgement:
     names = sorted(known)
     used: set[str] = set()
     missing: set[str] = set()
+    failed: Judgement | None = None
+    others = False
     combinations = itertools.product(*(known[n].values for n in names))
     for tried, values in enumerate(combinations):
         if tried == MAX_COMBINATIONS:
@@ -64,15 +66,20 @@ def judge(expr: str | Expr, facts: Facts) -> Judgement:
             break
         chosen = dict(zip(names, values, strict=True))
         part = _value(tree, chosen)
-        if part.value is None:
-            missing |= part.missing
-        elif not part.value:
-            return Judgement(
+        if part.value is not None and not part.value:
+            failed = failed or Judgement(
                 Truth.FAILS,
                 tuple(known[n] for n in names if n in part.used),
                 counterexample=", ".join(f"{n} = {show(chosen[n])}" for n in names if n in part.used) or None,
             )
-        used |= part.used
+        else:
+            others = True
+            missing |= part.missing
+            used |= part.used
+        if failed is not None and others:
+            return replace(failed, partly=True)
+    if failed is not None:
+        return failed
     evidence = tuple(known[n] for n in names if n in used)
     if missing:
         return Judgement(Truth.UNKNOWN, evidence, tuple(sorted(missing)))
@@ -93,9 +100,9 @@ def show(value: Scalar) -> str:
 def _all(judgements: Iterable[Judgement]) -> Judgement:
     """The conjunction: sound part by part, because "for every value" distributes over `and`."""
     parts = list(judgements)
-    for part in parts:
-        if part.truth is Truth.FAILS:
-            return part
+    failed = [p for p in parts if p.truth is Truth.FAILS]
+    if failed:
+        return next((p for p in failed if not p.partly), failed[0])
     unknown = [p for p in parts if p.truth is Truth.UNKNOWN]
     evidence = tuple(dict.fromkeys(f for p in parts for f in p.evidence))
     missing = tuple(dict.fromkeys(m for p in unknown for m in p.missing))

@@ -54,6 +54,8 @@ class FactName:
     """The only texts that it takes; empty: any."""
     symmetric: bool = False
     """Whether the arguments may be swapped."""
+    at_run_time: bool = False
+    """Whether the running kernel can test it, so that a fast path may stand behind it."""
 
     @property
     def form(self) -> str:
@@ -89,6 +91,7 @@ FACT_NAMES: Mapping[str, FactName] = {
             "when the row's length in bytes is a multiple of it too.",
             "the alignment of {0}",
             _TENSOR,
+            at_run_time=True,
         ),
         FactName(
             "stride",
@@ -153,6 +156,7 @@ FACT_NAMES: Mapping[str, FactName] = {
                 _L,
                 f"The launch's {what} size along {axis}.",
                 f"the {what}'s size along {axis}",
+                at_run_time=True,
             )
             for what, unit in (("block", "threads"), ("grid", "blocks"))
             for axis in "xyz"

@@ -27,3 +27,5 @@ class Judgement:
     """The facts that would be needed; not empty when the truth is unknown."""
     counterexample: str | None = None
     """When it fails: the values that make it fail, `C = 770`."""
+    partly: bool = False
+    """It fails, but only for some of the values: for others it holds or may hold."""
