@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tree_sitter import Node
+
 from kernel_lineage.kernels.cuda_access import Access
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_indexing import indexing
@@ -35,50 +37,40 @@ def _stored_tensors(unit: Unit) -> dict[str, Access]:
     }
 
 
+def _stored_value(unit: Unit, access: Access) -> Node | None:
+    """What an access stores: the right side of its assignment, or the second argument of its call."""
+    for node in unit.of("assignment_expression"):
+        left = node.child_by_field_name("left")
+        if left is not None and operator_of(node) == "=" and contains(left, access.node):
+            return bare(node.child_by_field_name("right"))
+    arguments = access.node.child_by_field_name("arguments")
+    return (
+        arguments.named_children[1] if arguments is not None and len(arguments.named_children) > 1 else None
+    )
+
+
 def _detect_cuda(unit: Unit) -> Iterator[Site]:
     """Two tensors are stored, and the value stored in one goes on into the other."""
     tensors = _stored_tensors(unit)
-    if len(tensors) < 2:
-        return
-    given: dict[str, set[str]] = {}
-    for node in unit.of("assignment_expression"):
-        left, right = bare(node.child_by_field_name("left")), node.child_by_field_name("right")
-        if left is None or right is None or operator_of(node) != "=":
-            continue
-        for root, access in tensors.items():
-            if contains(left, access.node):
-                given[root] = {text_of(right)} | identifiers_in(right)
-    for call in unit.calls:
-        for root, access in tensors.items():
-            if call.node.id == access.node.id and len(call.arguments) > 1:
-                given[root] = {text_of(call.arguments[1])} | identifiers_in(call.arguments[1])
-    for root, access in tensors.items():
-        local = {n for n in given.get(root, set()) if any(v.name == n for v in unit.variables)}
-        others = {r for r in given if r != root}
+    values = (
+        {root: _stored_value(unit, access) for root, access in tensors.items()} if len(tensors) > 1 else {}
+    )
+    variables = {v.name for v in unit.variables}
+    for root, value in values.items():
         # A value that is stored whole and also used again is a result of its own.
-        whole = {n for n in local if n in {v.name for v in unit.variables} and _stored_whole(unit, access, n)}
-        if whole and any(n in given[r] or _flows(unit, n, given[r]) for n in whole for r in others):
-            yield seen(ID, access.node, f"{root} is stored on the way to {min(others)}")
-            return
+        if value is None or value.type != "identifier" or text_of(value) not in variables:
+            continue
+        for other, next_value in values.items():
+            if other != root and next_value is not None and _reaches(unit, text_of(value), next_value):
+                yield seen(ID, tensors[root].node, f"{root} is stored on the way to {other}")
+                return
 
 
-def _stored_whole(unit: Unit, access: Access, name: str) -> bool:
-    for node in unit.of("assignment_expression"):
-        if contains(node, access.node):
-            return text_of(bare(node.child_by_field_name("right"))) == name
-    arguments = access.node.child_by_field_name("arguments")
-    return (
-        arguments is not None
-        and len(arguments.named_children) > 1
-        and text_of(arguments.named_children[1]) == name
-    )
-
-
-def _flows(unit: Unit, name: str, names: set[str]) -> bool:
-    """Whether a value reaches one of the names through one more variable."""
-    return any(
-        v.name in names and v.value is not None and name in identifiers_in(v.value) for v in unit.variables
-    )
+def _reaches(unit: Unit, name: str, value: Node) -> bool:
+    """Whether a value is made of a variable, directly or through one more variable."""
+    names = identifiers_in(value)
+    through = [v.value for v in unit.variables if v.name in names and v.value is not None]
+    return name in names or any(name in identifiers_in(given) for given in through)
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
@@ -97,19 +89,15 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
         if any(axis.startswith("arange") for axis in form) and isinstance(value, ast.Name):
             stored.setdefault(pointer_of(form), (call.node, value.id))
     for name, (node, stored_name) in stored.items():
-        used = [
-            n
-            for n in unit.nodes.get(ast.Name, ())
-            if isinstance(n, ast.Name)
+        later = any(other.lineno > node.lineno for key, (other, _) in stored.items() if key != name)
+        used = any(
+            isinstance(n, ast.Name)
             and n.id == stored_name
             and isinstance(n.ctx, ast.Load)
             and n.lineno > node.lineno
-        ]
-        if (
-            name
-            and used
-            and any(other[0].lineno > node.lineno for key, other in stored.items() if key != name)
-        ):
+            for n in unit.nodes.get(ast.Name, ())
+        )
+        if name and used and later:
             yield seen_in(ID, unit, node, f"{name} is stored on the way")
             return
 
