@@ -95,10 +95,17 @@ def _launch(run: CheckState, execution: Execution, inputs: Mapping[str, Array], 
     return execution.run(inputs, pattern)
 
 
+def _promise_hint(case: Case) -> str:
+    """What to do when no caller comes with a hidden shape."""
+    if case.origin != "hidden":
+        return ""
+    return "; if no caller comes with such a shape, say so with promises in the workload"
+
+
 def _say(fault: Fault, label: str, case: Case) -> str:
     """A fault as one line for people."""
     line = f"; {label}:{fault.line}" if fault.line is not None else ""
-    return f"{fault.message}; {case}{line}"
+    return f"{fault.message}; {case}{line}{_promise_hint(case)}"
 
 
 def _hard(run: Run) -> Fault | None:
@@ -189,10 +196,7 @@ def _wrong(run: CheckState, case: Case, mismatch: Mismatch) -> Stop:
         "wrong": mismatch.count,
         "elements": mismatch.total,
     }
-    hint = ""
-    if case.origin == "hidden":
-        hint = "; if no caller comes with such a shape, say so with promises in the workload"
-    return Stop("candidate", f"{mismatch}; {case}; {run.candidate.label}{hint}", details)
+    return Stop("candidate", f"{mismatch}; {case}; {run.candidate.label}{_promise_hint(case)}", details)
 
 
 def _condition(run: CheckState, case: Case, reference: _Reference) -> Mapping[str, Errors]:

@@ -16,6 +16,10 @@ from kernel_lineage.rewrite.constants import constants_of
 
 _DEPTH = 12
 _CEIL_DIV = frozenset({"ceil_div", "ceildiv", "cdiv", "divup", "div_up", "div_ceil", "divceil", "iceildiv"})
+_BLOCK_SIZES = frozenset(
+    {"block_size", "blocksize", "block_dim", "num_threads", "threads", "threads_per_block"}
+)
+"""Parameters of launchers by which a caller chooses the block; the workload's block says what it chooses."""
 _SIZES = {
     "char": 1,
     "int8_t": 1,
@@ -44,6 +48,7 @@ _CAST = re.compile(
     r"\(\s*(?:const\s+)?(?:unsigned\s+int|unsigned|int|size_t|long long|long|int64_t|uint32_t|int32_t|dim3)\s*\)|"
     r"\bstatic_cast\s*<[^<>]*>"
 )
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _TERNARY = re.compile(r"^(.*?)\?(.*):(.*)$", re.DOTALL)
 
 
@@ -132,7 +137,15 @@ def _names(kernel: Kernel, launch: Launch, workload: Workload, order: Sequence[s
     for dim in workload.dims:
         if dim not in direct and dim not in defined:
             direct[dim] = dim
+    block = " * ".join(f"({extent})" for extent in workload.launch.block)
+    chosen = {n for text in _texts(launch) for n in _WORD.findall(text) if n.lower() in _BLOCK_SIZES}
+    for name in chosen - set(defined) - set(direct):
+        direct[name] = block
     return _Names(direct, tensors, defined, kernel.language)
+
+
+def _texts(launch: Launch) -> tuple[str, ...]:
+    return (*launch.grid, *launch.block, launch.shared_bytes or "", *launch.definitions.values())
 
 
 def _constexpr(name: str, written: str, names: _Names, spec: LaunchSpec) -> str:

@@ -50,21 +50,19 @@ def program_from_file(
         known = ", ".join(k.name for k in source.kernels) or "none"
         raise ProgramError(f"{path} has no kernel `{kernel_name}`; its kernels: {known}")
     order = _order(kernel, workload, path)
-    spec = _overridden(read_launch(kernel, workload, order), workload, launch or {})
     arguments = order if order != tuple(a.name for a in workload.args) else None
     label = name or path.name
     if language is Language.TRITON:
         text = _triton_text(data, kernel_name, path)
+        spec = _overridden(read_launch(kernel, workload, order), workload, launch or {})
         return Program("triton", text, kernel_name, spec, name=label, arguments=arguments)
     template = tuple(template_arguments) or _template_arguments(kernel, path)
+    text = _cuda_text(source, kernel_name, path, root or _repository(path), template)
+    # The slice holds the macros of the headers too, which launch expressions may name.
+    with_headers = replace(kernel, source=None, text=text)
+    spec = _overridden(read_launch(with_headers, workload, order), workload, launch or {})
     return Program(
-        "cuda",
-        _cuda_text(source, kernel_name, path, root or _repository(path), template),
-        kernel_name,
-        spec,
-        template_arguments=template,
-        name=label,
-        arguments=arguments,
+        "cuda", text, kernel_name, spec, template_arguments=template, name=label, arguments=arguments
     )
 
 
