@@ -10,11 +10,12 @@ import time
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchSpec, Program
+from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, StageStatus, Verdict
 from kernel_gate.workload import load_workload
 
@@ -44,12 +45,17 @@ class Entry:
         entry = load_workload(self.folder / "workload.toml").kernel
         return Program(language, path.read_text(), entry, spec, name=path.name)
 
-    def judge(self, which: str) -> Verdict:
+    def request(self, which: str, device: Literal["cuda", "emulated"] = "emulated") -> GateRequest:
         workload = load_workload(self.folder / self.case.get(f"{which}_workload", "workload.toml"))
         options = GateOptions(**self.case.get("options", {})) if which == "cheat" else GateOptions()
-        return judge(
-            self.program("baseline"), self.program(which), workload, device="emulated", options=options
-        )
+        programs = self.program("baseline"), self.program(which)
+        return GateRequest.of(*programs, workload, device=device, options=options)
+
+    def judge(self, which: str) -> Verdict:
+        asked = self.request(which)
+        workload = asked.workload.model_copy(update={"folder": asked.folder})
+        programs = asked.baseline.program(), asked.candidate.program()
+        return judge(*programs, workload, device=asked.device, options=asked.options)
 
     def caught(self, verdict: Verdict) -> str:
         """ "" when the verdict says what the corpus expects of the cheat; else what it says instead."""

@@ -41,6 +41,8 @@ class LaunchResult:
     faults: tuple[Fault, ...] = ()
     counts: dict[str, Any] = field(default_factory=dict)
     """Emulated device: facts of the executed addresses (sectors per request, shared wavefronts, instructions)."""
+    device_lost: bool = False
+    """The failure made the device's context unusable; nothing more can run on it in this process."""
 
 
 class Buffer(Protocol):

@@ -107,6 +107,8 @@ class CudaKernel:
                 values.append(np.uint64(argument.address))
             elif isinstance(argument, np.bool_):
                 values.append(np.uint8(argument))
+            elif isinstance(argument, np.float16):
+                values.append(argument.view(np.uint16))
             elif isinstance(argument, np.generic):
                 values.append(argument)
             else:
@@ -160,7 +162,8 @@ class CudaKernel:
             driver.Context.synchronize()
         except driver.Error as error:
             self._device.lost = True
-            return LaunchResult((Fault(_kind_of(str(error)), f"the kernel failed: {error}"),))
+            fault = Fault(_kind_of(str(error)), f"the kernel failed: {error}")
+            return LaunchResult((fault,), device_lost=True)
         return LaunchResult()
 
 

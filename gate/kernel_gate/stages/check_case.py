@@ -113,26 +113,34 @@ def _hard(run: Run) -> Fault | None:
 
 
 def check_case(run: CheckState, case: Case, *, again: bool) -> None:
-    """One case. Raises `Stop` or `Dropped`."""
+    """One case. Raises `Stop` or `Dropped`.
+
+    On named shapes the candidate goes first, so that nothing of the baseline's is left to be found; on the others the
+    baseline does, because a shape that it does not take is not the candidate's to take.
+    """
     inputs = make_inputs(run.workload, case)
     label = run.candidate.label
+    reference = None if case.required else _run_baseline(run, case, inputs)
     try:
         execution = _execution(run, "candidate", case)
     except (LaunchError, DeviceError) as error:
-        _run_baseline(run, case, inputs)
-        raise Stop("candidate", f"{error}; {case}") from error
+        if reference is None:
+            _run_baseline(run, case, inputs)
+        raise Stop("candidate", f"{error}; {case}{_promise_hint(case)}") from error
     with execution:
         first = _launch(run, execution, inputs, 0)
         fault = _hard(first)
         if fault is not None and fault.kind == "unsupported":
-            raise Stop(
-                "environment",
-                f"the {run.device.kind} device cannot run this kernel: {_say(fault, label, case)}",
-            )
+            said = _say(fault, label, case)
+            raise Stop("environment", f"the {run.device.kind} device cannot run this kernel: {said}")
         run.findings += [(f, str(case)) for f in first.faults if f.kind in SANITIZER_KINDS]
-        reference = _run_baseline(run, case, inputs)
-        if fault is not None:
-            raise Stop("candidate", _say(fault, label, case), {"fault": fault.kind, "line": fault.line})
+        if reference is None and not first.result.device_lost:
+            reference = _run_baseline(run, case, inputs)
+        if fault is not None or reference is None:
+            kind, line, said = "launch", None, "the device was lost"
+            if fault is not None:
+                kind, line, said = fault.kind, fault.line, _say(fault, label, case)
+            raise Stop("candidate", said, {"fault": kind, "line": line})
         _compare_outputs(run, case, first, reference)
         second = _launch(run, execution, inputs, 1)
         _repeats(run, case, first, second, reference)

@@ -1,0 +1,123 @@
+"""The gate on a GPU: verdicts, faults that cost one verdict, times that hold. Run by `make test-gpu`."""
+
+import numpy as np
+import pytest
+
+from gate.corpus import entries
+from gate.programs import affine, workload
+from kernel_gate.options import GateOptions
+from kernel_gate.program import LaunchSpec, Program
+from kernel_gate.request import GateRequest
+from kernel_gate.verdict import Outcome, SpeedState, StageStatus, Verdict
+from kernel_gate.worker import run_in_child
+from kernel_gate.workload import Workload
+
+pytestmark = pytest.mark.gpu
+
+TIMED = "[[profile_dims]]\nN = 4096\nC = 4096\n"
+
+
+def timed_workload() -> Workload:
+    return workload(**{"C = [32, 70]\n": "C = [32, 70]\n" + TIMED})
+
+
+def verdict(
+    candidate: Program, baseline: Program | None = None, timeout: float = 120.0, **options: object
+) -> Verdict:
+    asked = GateOptions.model_validate(options)
+    request = GateRequest.of(baseline or affine(), candidate, timed_workload(), device="cuda", options=asked)
+    return run_in_child(request, timeout=timeout)
+
+
+def slow() -> Program:
+    """Recomputes and rewrites every element many times, through memory."""
+    return affine(
+        "if (i < n) y[i] = 2.0f * x[i] + 1.0f;",
+        "volatile float *out = y;\n    if (i < n)\n        for (int k = 0; k < 16; k++) out[i] = 2.0f * x[i] + 1.0f;",
+    )
+
+
+def test_a_faster_candidate_is_accepted_with_its_figures():
+    v = verdict(affine(), baseline=slow())
+    assert v.outcome is Outcome.ACCEPTED, v.reason
+    assert v.speedup is not None and v.speedup.state is SpeedState.FAST
+    shape = v.speedup.by_shape[0]
+    assert shape.low > 1 + shape.noise
+    assert [s.status for s in v.stages] == [StageStatus.PASS] * 4
+    assert v.environment["device"]["name"]
+
+
+def test_a_slower_candidate_is_rejected_with_its_figures():
+    v = verdict(slow())
+    assert v.outcome is Outcome.REJECTED
+    assert v.reason.startswith("Rejected by profile: slower: 0.")
+
+
+def test_identical_programs_are_not_called_fast_or_slow():
+    v = verdict(affine("1.0f", "1.00f"), need="not_slower")
+    assert v.speedup is not None
+    assert v.speedup.state in {SpeedState.SAME, SpeedState.AMBIGUOUS}
+
+
+def test_a_launch_over_the_limits_is_rejected_and_nothing_stands():
+    v = verdict(affine(launch=LaunchSpec(("ceil_div(N * C, 64)",), ("64",), "400000")))
+    assert v.outcome is Outcome.REJECTED
+    assert "the launch is refused" in v.reason
+
+
+def test_large_dynamic_shared_memory_is_allowed():
+    staged = affine(
+        "if (i < n) y[i] = 2.0f * x[i] + 1.0f;",
+        "extern __shared__ float s[];\n    s[threadIdx.x] = i < n ? x[i] : 0.0f;\n"
+        "    if (i < n) y[i] = 2.0f * s[threadIdx.x] + 1.0f;",
+        launch=LaunchSpec(("ceil_div(N * C, 64)",), ("64",), "100000"),
+    )
+    assert [s.status for s in verdict(staged).stages][:3] == [StageStatus.PASS] * 3
+
+
+def test_an_illegal_address_costs_one_verdict():
+    wild = affine("y[i] = ", "y[i + (1ll << 40)] = ")
+    v = verdict(wild)
+    assert v.outcome is Outcome.REJECTED
+    assert "illegal" in v.reason.lower()
+    assert verdict(affine(), baseline=slow()).outcome is Outcome.ACCEPTED
+
+
+def test_a_write_beside_a_buffer_is_noticed_by_its_guard():
+    v = verdict(affine("i < n", "i <= n"))
+    assert v.outcome is Outcome.REJECTED
+    assert "wrote outside its buffer" in v.reason
+
+
+def test_a_hang_is_ended():
+    v = verdict(affine("if (i < n)", "volatile int on = 1; while (on) {} if (i < n)"), timeout=20.0)
+    assert v.outcome is Outcome.INCONCLUSIVE
+    assert "hangs" in v.reason
+    assert verdict(affine(), baseline=slow()).outcome is Outcome.ACCEPTED
+
+
+@pytest.mark.parametrize("entry", [e for e in entries() if e.case["row"] != 30], ids=lambda e: e.name)
+def test_the_corpus_on_a_gpu(entry):
+    cheat, honest = (
+        run_in_child(entry.request(which, device="cuda"), timeout=120.0) for which in ("cheat", "honest")
+    )
+    assert cheat.outcome is not Outcome.ACCEPTED
+    assert all(s.status is StageStatus.PASS for s in honest.stages[:3]), honest.reason
+    assert honest.outcome is not Outcome.REJECTED
+
+
+def test_buffers_are_guarded_and_keep_what_is_written():
+    from kernel_gate.devices.cuda import CudaDevice
+
+    device = CudaDevice()
+    try:
+        buffer = device.allocate(1000, "x", 4)
+        buffer.write(np.arange(250, dtype=np.float32))
+        assert buffer.address % 256 == 0
+        assert buffer.read().view(np.float32)[249] == 249
+        assert buffer.damaged() is None
+        device.driver.memset_d8(buffer.address + 1000, 7, 2)
+        assert buffer.damaged() == 1000
+        buffer.free()
+    finally:
+        device.close()
