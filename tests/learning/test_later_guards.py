@@ -11,7 +11,7 @@ from kernel_lineage.history.model import (
 )
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.later_guards import conditions_from_guards
-from kernel_lineage.skills.card import Origin
+from kernel_lineage.skills.card import ConditionKind, Origin
 
 GUARD = GuardSeen("C % 4 == 0", "branch", "kernel", 23)
 
@@ -63,6 +63,7 @@ def test_a_guard_added_by_a_fix_conditions_the_step_that_the_fix_answers():
     assert learned.mechanisms == ("vectorised_access",)
     assert learned.condition.expr == "C % 4 == 0"
     assert learned.condition.origin is Origin.LATER_FIX
+    assert learned.condition.kind is ConditionKind.VALIDITY
     assert learned.condition.reason == "body 3"
     assert "rmsnorm.cu:23" in learned.condition.evidence
 
@@ -82,6 +83,13 @@ def test_a_guard_that_comes_with_an_optimisation_is_its_own():
     )
     assert (learned.transition, learned.taught_by) == ("t1", "t1")
     assert learned.condition.origin is Origin.GUARD
+
+
+def test_a_guard_on_launch_parameters_says_when_it_pays():
+    (learned,) = _learn(
+        _transition(1, Intent.OPTIMISATION, added=("warps_and_stages",), guards=(GUARD,)),
+    )
+    assert learned.condition.kind is ConditionKind.PROFIT
 
 
 def test_a_guard_before_any_optimisation_conditions_nothing():

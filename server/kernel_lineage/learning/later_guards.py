@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from kernel_lineage.history.model import Commit, GuardSeen, Intent, Lineage, Transition, Version
+from kernel_lineage.kernels.mechanisms.model import Direction
+from kernel_lineage.kernels.mechanisms.registry import mechanisms
 from kernel_lineage.learning.guard_conditions import category_of, condition_of
 from kernel_lineage.skills.card import Condition, ConditionKind, Origin
 
@@ -54,7 +56,7 @@ def conditions_from_guards(
                 transition=subject.id,
                 mechanisms=subject.added,
                 condition=Condition(
-                    kind=ConditionKind.VALIDITY,
+                    kind=_kind(subject),
                     category=category_of(expr),
                     expr=expr,
                     reason=_reason(teacher, subject, commits),
@@ -67,12 +69,19 @@ def conditions_from_guards(
 
 
 def _conditioned_by(teacher: Transition, earlier: tuple[Transition, ...]) -> Transition | None:
-    """The transition that a guard belongs to: the answered one, the teacher itself, or the last optimisation."""
-    if teacher.answers is not None:
-        return next((t for t in earlier if t.id == teacher.answers), None)
+    """The transition that a guard belongs to: the teacher itself, the answered one, or the last optimisation."""
     if teacher.intent is Intent.OPTIMISATION and teacher.added:
         return teacher
+    if teacher.answers is not None:
+        return next((t for t in earlier if t.id == teacher.answers), None)
     return next((t for t in reversed(earlier) if t.intent is Intent.OPTIMISATION and t.added), None)
+
+
+def _kind(subject: Transition) -> ConditionKind:
+    """A guard on launch parameters chooses what is fast; on anything else, what is right."""
+    known = mechanisms()
+    only_launch = all(m in known and known[m].direction is Direction.LAUNCH for m in subject.added)
+    return ConditionKind.PROFIT if subject.added and only_launch else ConditionKind.VALIDITY
 
 
 def _reason(teacher: Transition, subject: Transition, commits: dict[str, Commit]) -> str:
