@@ -1,0 +1,39 @@
+"""`klineage demo`: the main job on a sample repository."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from kernel_gate.verdict import ExitCode
+
+
+@click.command()
+@click.argument("folder", default="demo-output", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--device", type=click.Choice(["auto", "cuda", "emulated"]), default="auto", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (klineage schema demo).")
+def command(folder: Path, device: str, as_json: bool) -> None:
+    """Make a sample repository in FOLDER, mine it, run every version, apply a skill, write a report.
+
+    Needs no GPU, key or editor. FOLDER must be new, empty, or an earlier sample.
+    """
+    from rich.console import Console
+
+    from kernel_gate.devices.base import DeviceError
+    from kernel_lineage.demo.document import demo_document
+    from kernel_lineage.demo.sample import SampleExistsError
+    from kernel_lineage.demo.tour import take_tour
+
+    console = Console(stderr=as_json)
+    try:
+        tour = take_tour(folder, device=device, console=console)  # type: ignore[arg-type]
+    except SampleExistsError as error:
+        click.echo(str(error), err=True)
+        sys.exit(ExitCode.WRONG_USE)
+    except DeviceError as error:
+        click.echo(str(error), err=True)
+        sys.exit(ExitCode.ENVIRONMENT)
+    if as_json:
+        click.echo(demo_document(tour).model_dump_json())
