@@ -15,6 +15,9 @@ from kernel_gate.stages.check_case import AtFault, CheckState, Dropped, Stop, ch
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_gate.workload import Workload
 
+_FIXED_COST_SECONDS = 1.0
+"""What a case may cost whatever its size (a launch, the oracle's start): less says nothing of larger cases."""
+
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
@@ -42,11 +45,11 @@ def check(
     run = CheckState(device, baseline, candidate, workload, oracle)
     started = time.monotonic()
     unreached: list[Case] = []
-    last = (0.0, 0)
+    last = (0.0, 1)
     for number, case in enumerate(cases):
         size = elements(workload, case.dims)
         spent = time.monotonic() - started
-        expected = last[0] * size / last[1] if last[1] else 0.0
+        expected = last[0] * size / last[1] if last[0] > _FIXED_COST_SECONDS else 0.0
         if spent + expected > seconds:
             unreached.append(case)
             continue
