@@ -1,33 +1,11 @@
-"""The values of constant expressions, where the file tells them."""
+"""Constants of a file, and the block sizes that its launches come to."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
-from kernel_gate.expressions import ExpressionError, evaluate
 from kernel_lineage.kernels.source import Kernel, Launch
-
-
-def constant(expression: str, definitions: Mapping[str, str]) -> int | None:
-    """The integer that an expression comes to, its names replaced by their definitions; None when they do not tell."""
-    text = expression
-    for _ in range(8):
-        names = {n for n in re.findall(r"[A-Za-z_]\w*", text) if n in definitions}
-        if not names:
-            break
-        text = re.sub(
-            r"[A-Za-z_]\w*", lambda m: f"({definitions[m[0]]})" if m[0] in definitions else m[0], text
-        )
-        if len(text) > 400:
-            return None
-    plain = re.sub(r"(?<=\d)[uUlL]+\b", "", text)
-    plain = re.sub(r"(?<!/)/(?!/)", "//", plain)
-    try:
-        value = evaluate(plain, {})
-    except (ExpressionError, ArithmeticError, TypeError, ValueError):
-        return None
-    return int(value) if isinstance(value, int) and not isinstance(value, bool) else None
+from kernel_lineage.skills.kernel_facts import constant
 
 
 def block_threads(launch: Launch) -> int | None:

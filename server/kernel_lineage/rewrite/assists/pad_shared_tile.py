@@ -17,7 +17,8 @@ from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, replace_node, syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
 from kernel_lineage.rewrite.candidate import Candidate
-from kernel_lineage.rewrite.constants import constant, constants_of
+from kernel_lineage.rewrite.constants import constants_of
+from kernel_lineage.skills.kernel_facts import constant
 
 _BYTES = {"float": 4, "int": 4, "unsigned int": 4, "unsigned": 4, "int32_t": 4, "uint32_t": 4}
 _BANK_ROW = 128

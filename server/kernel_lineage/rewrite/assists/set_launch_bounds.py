@@ -77,10 +77,10 @@ ASSIST = Assist(
             "scale_in_place",
             "#define THREADS (2 * 64)\n__global__ void\n"
             + _KERNEL
-            + _LAUNCHER.replace("BLOCK", "dim3(THREADS, 4)"),
+            + _LAUNCHER.replace("BLOCK", "dim3(4 * THREADS, 1)"),
             "#define THREADS (2 * 64)\n__global__ void\n__launch_bounds__(512) "
             + _KERNEL
-            + _LAUNCHER.replace("BLOCK", "dim3(THREADS, 4)"),
+            + _LAUNCHER.replace("BLOCK", "dim3(4 * THREADS, 1)"),
         ),
     ),
     refuses=(

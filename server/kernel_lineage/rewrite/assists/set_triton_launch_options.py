@@ -17,8 +17,8 @@ from kernel_lineage.kernels.source import Kernel, Language, Launch
 from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
 from kernel_lineage.rewrite.assists.triton_places import calls_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
-from kernel_lineage.rewrite.constants import constant
 from kernel_lineage.rewrite.launch_site import LaunchError, launch_edits
+from kernel_lineage.skills.kernel_facts import constant
 
 _ELEMENTS_A_WARP = 512
 """16 elements in each of 32 threads."""

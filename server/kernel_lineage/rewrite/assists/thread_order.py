@@ -11,7 +11,8 @@ import re
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, operator_of, text_of
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import descendants
-from kernel_lineage.rewrite.constants import block_threads, constant, constants_of
+from kernel_lineage.rewrite.constants import block_threads, constants_of
+from kernel_lineage.skills.kernel_facts import constant
 
 Polynomial = dict[tuple[str, ...], int]
 
