@@ -291,5 +291,10 @@ def evidence_name(evidence: Evidence) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-") + ".json"
 
 
+def evidence_text(evidence: Evidence) -> str:
+    """The contents of its file."""
+    return _dumped(evidence)
+
+
 def _dumped(model: BaseModel) -> str:
     return json.dumps(model.model_dump(mode="json"), indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -82,3 +83,38 @@ def check(context: click.Context, folders: tuple[Path, ...], repo: Path, as_json
             click.echo(problem)
         click.echo(f"{checked} skills checked, {len(problems)} problems", err=True)
     context.exit(ExitCode.REJECTED if problems else ExitCode.DONE)
+
+
+@command.command()
+@click.argument("skill_id", metavar="SKILL")
+@click.argument("target", metavar="FILE:KERNEL")
+@click.option("--device", type=click.Choice(["auto", "cuda", "emulated"]), default="auto", show_default=True)
+@click.option(
+    "--into",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the evidence into this folder (a skill's evidence/) instead of printing it.",
+)
+@click.pass_context
+def measure(
+    context: click.Context,
+    skill_id: str,
+    target: str,
+    device: Literal["auto", "cuda", "emulated"],
+    into: Path | None,
+) -> None:
+    """Carry SKILL over to a kernel, gate the result, change nothing, and keep the verdict as evidence."""
+    from kernel_gate.devices.base import DeviceError
+    from kernel_lineage.learning.measured_use import NoVerdictError, keep, measured_use
+    from kernel_lineage.rewrite.apply import ApplyError
+
+    try:
+        evidence = measured_use(skill_id, target, device)
+    except (ApplyError, NoVerdictError) as error:
+        click.echo(str(error), err=True)
+        context.exit(ExitCode.WRONG_USE)
+    except DeviceError as error:
+        click.echo(str(error), err=True)
+        context.exit(ExitCode.ENVIRONMENT)
+    click.echo(f"{evidence.outcome}: {evidence.reason}" if into else evidence.model_dump_json(indent=2))
+    if into is not None:
+        click.echo(f"kept in {keep(evidence, into)}", err=True)
