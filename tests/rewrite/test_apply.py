@@ -153,7 +153,7 @@ def test_without_a_workload_nothing_can_be_checked(repository: Path) -> None:
     judge = Judges(ACCEPTED)
     document = ask(repository, judge)
     assert document.outcome == "inconclusive"
-    assert "klineage workload init" in document.reason
+    assert str(repository / ".klineage" / "workloads" / "scale.toml") in document.reason
     assert document.patch is not None
     assert judge.seen == []
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from kernel_gate.verdict import ExitCode
 from kernel_lineage.cli.commands.apply import command
 from kernel_lineage.rewrite.document import ApplyDocument, Progress
 from rewrite.conftest import SCALE
+from rewrite.protocol_server import ProtocolServer, Reply
 
 SKILL = "vectorised-row-access"
 
@@ -115,3 +118,33 @@ def test_the_kept_document_is_what_was_printed(repository: Path) -> None:
     result = CliRunner().invoke(command, [SKILL, f"{repository / 'src' / 'scale.cu'}:scale", "--json"])
     printed = json.loads(result.stdout)
     assert json.loads(Path(printed["patch"]).with_suffix(".json").read_text()) == printed
+
+
+def test_a_request_to_end_stops_the_work_and_changes_nothing(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(*_arguments: object, **_options: object) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr("kernel_lineage.rewrite.gating.run_in_child", ended)
+    before = signal.getsignal(signal.SIGTERM)
+    result = CliRunner().invoke(command, [SKILL, f"{repository / 'src' / 'scale.cu'}:scale"])
+    assert result.exit_code == ExitCode.INCONCLUSIVE
+    assert "Cancelled; nothing was changed." in result.stderr
+    assert (repository / "src" / "scale.cu").read_text() == SCALE
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_the_key_is_not_left_to_the_gates_processes(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ProtocolServer(Reply(status=401)).running() as server:
+        monkeypatch.setenv("KLINEAGE_BASE_URL", server.url)
+        monkeypatch.setenv("KLINEAGE_MODEL", "m")
+        monkeypatch.setenv("KLINEAGE_API_KEY", "secret")
+        target = f"{repository / 'src' / 'scale.cu'}:scale"
+        result = CliRunner().invoke(command, [SKILL, target, "--by", "model"])
+    assert server.authorisations == ["Bearer secret"]
+    assert result.exit_code == ExitCode.ENVIRONMENT
+    assert "secret" not in result.output
+    assert "KLINEAGE_API_KEY" not in os.environ

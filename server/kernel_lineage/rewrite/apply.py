@@ -20,6 +20,7 @@ from kernel_lineage.rewrite.document import ApplyDocument, EditDocument
 from kernel_lineage.rewrite.materialise import Lane, Materialised, NoCandidate, materialise
 from kernel_lineage.rewrite.patches import keep_candidate, write_atomically
 from kernel_lineage.rewrite.situation import situation_of
+from kernel_lineage.rewrite.workloads import FOLDER as WORKLOADS
 from kernel_lineage.rewrite.workloads import FoundWorkload, folder_of
 from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
@@ -117,7 +118,7 @@ def _conclude(begun: _Begun, made: Materialised, verdict: Verdict | None) -> App
     if verdict is None:
         reason = (
             f"No workload says how to run {request.kernel}, so nothing could be checked. "
-            f"`klineage workload init {request.path}:{request.kernel}` drafts one."
+            f"Describe its arguments, sizes and launch in {begun.root / WORKLOADS / request.kernel}.toml."
         )
         return _kept(begun, begun.document("inconclusive", reason, candidate), changed)
     document = begun.document(verdict.outcome.value, verdict.reason, candidate, verdict)

@@ -11,6 +11,11 @@ def row_sums(x: Any) -> Any:
     return np.asarray(x, dtype=np.float64).sum(axis=-1)
 
 
+def centred(x: Any) -> Any:
+    x = np.asarray(x, dtype=np.float64)
+    return x - x.mean(axis=-1, keepdims=True)
+
+
 def dots(a: Any, b: Any) -> Any:
     return np.asarray(a, dtype=np.float64) @ np.asarray(b, dtype=np.float64)
 

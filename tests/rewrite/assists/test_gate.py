@@ -61,6 +61,10 @@ WORKLOADS = {
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "weight: input float32 [C]",
                  "scale: input float32 [N]", "C: int32 = C"),
     ),
+    "centre": (
+        workload("centre", "N = [1, 5]\nC = [3, 128, 770]", 'grid = ["N"]\nblock = [32]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "C: int32 = C", oracle="centred"),
+    ),
     "block_sum": (
         workload("block_sum", "R = [1, 5]\nN = [1, 300, 1024]", 'grid = ["R"]\nblock = [256]\nshared_bytes = 1024',
                  "out: output float32 [R]", "x: input float32 [R, N]", "n: int32 = N", oracle="row_sums"),

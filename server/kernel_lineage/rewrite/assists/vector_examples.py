@@ -158,6 +158,69 @@ reinterpret_cast<size_t>(weight)) % 16 == 0 ? C / 4 : 0;
 """
 
 
+_CENTRE = """\
+__global__ void centre(float* out, const float* x, int C) {
+    const float* row = x + blockIdx.x * C;
+    float sum = 0.0f;
+    for (int i = threadIdx.x; i < C; i += 32) {
+        sum += row[i];
+    }
+    for (int offset = 16; offset > 0; offset /= 2) {
+        sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+    }
+    for (int i = threadIdx.x; i < C; i += 32) {
+        out[blockIdx.x * C + i] = row[i] - sum / C;
+    }
+}
+
+void launch_centre(float* out, const float* x, int N, int C) {
+    centre<<<N, 32>>>(out, x, C);
+}
+"""
+
+_CENTRE_AFTER = """\
+__global__ void centre(float* out, const float* x, int C) {
+    const float* row = x + blockIdx.x * C;
+    float sum = 0.0f;
+    // Whole groups of four that 16-byte accesses may take; the loop after them does what is left.
+    int quads = reinterpret_cast<size_t>(row) % 16 == 0 ? C / 4 : 0;
+    for (int quad = threadIdx.x; quad < quads; quad += 32) {
+        alignas(16) float row_quad[4];
+        *reinterpret_cast<float4*>(row_quad) = reinterpret_cast<const float4*>(row)[quad];
+        #pragma unroll
+        for (int lane = 0; lane < 4; lane++) {
+            sum += row_quad[lane];
+        }
+    }
+    for (int i = 4 * quads + threadIdx.x; i < C; i += 32) {
+        sum += row[i];
+    }
+    for (int offset = 16; offset > 0; offset /= 2) {
+        sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+    }
+    // Whole groups of four that 16-byte accesses may take; the loop after them does what is left.
+    int quads2 = (reinterpret_cast<size_t>(&out[blockIdx.x * C]) | reinterpret_cast<size_t>(row)) % 16 == 0 ? C / 4 : 0;
+    for (int quad = threadIdx.x; quad < quads2; quad += 32) {
+        alignas(16) float out_quad[4];
+        alignas(16) float row_quad[4];
+        *reinterpret_cast<float4*>(row_quad) = reinterpret_cast<const float4*>(row)[quad];
+        #pragma unroll
+        for (int lane = 0; lane < 4; lane++) {
+            out_quad[lane] = row_quad[lane] - sum / C;
+        }
+        reinterpret_cast<float4*>(&out[blockIdx.x * C])[quad] = *reinterpret_cast<float4*>(out_quad);
+    }
+    for (int i = 4 * quads2 + threadIdx.x; i < C; i += 32) {
+        out[blockIdx.x * C + i] = row[i] - sum / C;
+    }
+}
+
+void launch_centre(float* out, const float* x, int N, int C) {
+    centre<<<N, 32>>>(out, x, C);
+}
+"""
+
+
 def _refused(kernel: str, code: str, reason: str) -> RefusalExample:
     return RefusalExample(Language.CUDA, kernel, code, reason)
 
@@ -167,6 +230,7 @@ APPLIES = (
     AssistExample(Language.CUDA, "gelu", _GELU, _GELU_AFTER),
     AssistExample(Language.CUDA, "row_sum", _ROW_SUM, _ROW_SUM_AFTER),
     AssistExample(Language.CUDA, "normalise", _NORMALISE, _NORMALISE_AFTER),
+    AssistExample(Language.CUDA, "centre", _CENTRE, _CENTRE_AFTER),
 )
 
 REFUSES = (

@@ -76,7 +76,7 @@ class _Place:
 
 
 def _rewrite_rows(kernel: Kernel, syntax: CudaSyntax, loops: list[Loop]) -> Candidate | Refusal:
-    """Vectorise the loops over a row that the anchor names."""
+    """Vectorise the loops that the anchor names, and with them the kernel's other passes over the same row."""
     edits: list[Edit] = []
     refusal: Refusal | None = None
     for loop in loops:
@@ -87,9 +87,21 @@ def _rewrite_rows(kernel: Kernel, syntax: CudaSyntax, loops: list[Loop]) -> Cand
             edits.append(edit)
     if not edits:
         return refusal or Refusal(f"{kernel.name} has no loop over elements here")
+    passes = {_pass(loop) for loop in loops}
+    for loop in syntax.entry.loops:
+        apart = not any(_within(loop.node, other.node) or _within(other.node, loop.node) for other in loops)
+        if apart and _pass(loop) in passes:
+            edit = _row_loop(kernel, syntax, loop, len(edits))
+            if isinstance(edit, Edit):
+                edits.append(edit)
     return _candidate(
-        kernel, edits, "Rows that begin at an address aligned to 16 bytes are read four elements at a time."
+        kernel, edits, "Rows at an address that is aligned to 16 bytes are read four elements at a time."
     )
+
+
+def _pass(loop: Loop) -> tuple[str, str, str]:
+    """What a loop runs over: start, bound and step as written."""
+    return text_of(loop.start), text_of(loop.bound), loop.step
 
 
 def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Edit | Refusal:
