@@ -21,7 +21,7 @@ _TABLES = {
     "files": "blob TEXT PRIMARY KEY, seen TEXT NOT NULL",
     "texts": "digest TEXT PRIMARY KEY, text BLOB NOT NULL",
     "facts": "digest TEXT PRIMARY KEY, facts TEXT NOT NULL",
-    "walks": "key TEXT PRIMARY KEY, state BLOB NOT NULL",
+    "walks": "key TEXT PRIMARY KEY, state TEXT NOT NULL",
 }
 
 
@@ -82,14 +82,12 @@ class Cache:
     def walk(self, key: str) -> Any | None:
         """The state of an earlier walk over the history."""
         row = self._db.execute("SELECT state FROM walks WHERE key = ?", (key,)).fetchone()
-        return None if row is None else json.loads(zlib.decompress(row[0]))
+        return None if row is None else json.loads(row[0])
 
     def put_walk(self, key: str, state: object) -> None:
         """Keeps the state of a walk."""
         with self._db:
-            self._db.execute(
-                "INSERT OR REPLACE INTO walks VALUES (?, ?)", (key, zlib.compress(_dumps(state).encode(), 1))
-            )
+            self._db.execute("INSERT OR REPLACE INTO walks VALUES (?, ?)", (key, _dumps(state)))
 
 
 def open_cache(folder: Path | None, fingerprint: str) -> Cache:

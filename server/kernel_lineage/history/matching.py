@@ -7,15 +7,14 @@ same name or a like text elsewhere in the tree (a copy, a split); a numbered nei
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
 
 from kernel_lineage.history.git import Change, CommitChanges
 from kernel_lineage.history.model import TransitionKind
+from kernel_lineage.history.naming import alike
 from kernel_lineage.history.outline import language_of
 from kernel_lineage.history.seen import FileSeen, ForeignLaunch, KernelSeen
 from kernel_lineage.history.similarity import Similarity
@@ -33,19 +32,6 @@ RENAMED_AT_LEAST = 0.7
 """The same when the commit removed the one and added the other."""
 NEXT_STEP_AT_LEAST = 0.2
 """Of two kernels in neighbouring steps: a step may rewrite most of a kernel."""
-_OPPOSITES = (
-    ({"forward", "fwd"}, {"backward", "bwd", "grad"}),
-    ({"permute"}, {"unpermute"}),
-    ({"encode"}, {"decode"}),
-    ({"pack"}, {"unpack"}),
-    ({"quantize"}, {"dequantize"}),
-    ({"load"}, {"store"}),
-    ({"max"}, {"min"}),
-)
-_SAYS_LITTLE = frozenset(
-    {"kernel", "kernels", "cuda", "gpu", "triton", "impl", "launch", "global", "v", "the"}
-)
-_NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _TESTS = frozenset({"test", "tests", "benchmark", "benchmarks", "bench", "examples"})
 
 Reader = Callable[[str, str], FileSeen | None]
@@ -227,8 +213,12 @@ class Matcher:
         ratio = self._similarity.ratio(node.body, arrival.kernel.body, arrival.language is Language.TRITON)
         if node.symbol == arrival.kernel.symbol:
             return ratio + 1 if ratio >= SAME_NAME_AT_LEAST else 0.0
-        alike = _alike(node.symbol, arrival.kernel.symbol)
-        return ratio if alike is not None and ratio >= (LIKE_TEXT_AT_LEAST if alike else any_name) else 0.0
+        like_names = alike(node.symbol, arrival.kernel.symbol)
+        return (
+            ratio
+            if like_names is not None and ratio >= (LIKE_TEXT_AT_LEAST if like_names else any_name)
+            else 0.0
+        )
 
     def _in_one_group(self, arrival: _Arrival, key: str) -> bool:
         seen = self._read(arrival.path, arrival.blob)
@@ -438,17 +428,3 @@ class Matcher:
         edge = Edge(before, after, kind, note, sha)
         self._walk.edges.append(edge)
         self._following.setdefault(before, []).append(edge)
-
-
-def _alike(one: str, other: str) -> bool | None:
-    """Whether one name says no more than the other and a word besides; None when they name opposite tasks."""
-    a, b = _words(one), _words(other)
-    for left, right in _OPPOSITES:
-        if (a & left and b & right) or (a & right and b & left):
-            return None
-    return bool(a and b) and (a <= b or b <= a)
-
-
-@lru_cache(maxsize=8192)
-def _words(name: str) -> frozenset[str]:
-    return frozenset(w.lower() for w in _NAME_WORD.findall(name)) - _SAYS_LITTLE

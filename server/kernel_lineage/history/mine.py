@@ -12,10 +12,11 @@ from kernel_lineage.history import git
 from kernel_lineage.history.cache import Cache, analyser_fingerprint, open_cache
 from kernel_lineage.history.cuda_chunks import CUDA
 from kernel_lineage.history.facts import Facts, Task
-from kernel_lineage.history.git import BlobReader, Change, CommitChanges, Repository
+from kernel_lineage.history.git import Change, CommitChanges, Repository
 from kernel_lineage.history.lineages import lineages_of
 from kernel_lineage.history.matching import Matcher
 from kernel_lineage.history.model import Commit, Mined, Transition
+from kernel_lineage.history.objects import MAX_BLOB_BYTES, BlobReader
 from kernel_lineage.history.outline import Outliner, digest, language_of
 from kernel_lineage.history.rows import (
     commit_of_row,
@@ -314,7 +315,7 @@ def _directions() -> dict[str, str]:
 
 def _contents(path: Path) -> bytes | None:
     try:
-        if path.is_symlink() or not path.is_file() or path.stat().st_size > git.MAX_BLOB_BYTES:
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BLOB_BYTES:
             return None
         return path.read_bytes()
     except OSError:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from kernel_lineage.history.git import BlobReader, open_repository
+from kernel_lineage.history.git import open_repository
 from kernel_lineage.history.model import Version
+from kernel_lineage.history.objects import BlobReader
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, SourceFile
 

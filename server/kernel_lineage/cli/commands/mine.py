@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -37,6 +38,7 @@ def command(
     from kernel_lineage.history.git import RepositoryError
     from kernel_lineage.history.mine import mine
 
+    gc.set_threshold(100_000)  # the graph that is built is all kept; looking for garbage in it finds none
     try:
         with progress_bar() as progress:
             mined = mine(

@@ -1,0 +1,39 @@
+"""`python -m tests.benchmarks NAME …` runs one benchmark; without a name it lists them.
+
+A benchmark is a module here with `SUMMARY`, one line, and `main(arguments)`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import sys
+from pathlib import Path
+
+
+def benchmarks() -> dict[str, str]:
+    """Names and summaries, read without importing what may need a device."""
+    found = {}
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        text = (Path(__file__).parent / f"{module.name}.py").read_text()
+        summary = re.search(r'^SUMMARY = "(.+)"$', text, re.MULTILINE)
+        if summary:
+            found[module.name] = summary[1]
+    return found
+
+
+def run(arguments: list[str]) -> int:
+    """Runs the named benchmark."""
+    known = benchmarks()
+    if not arguments or arguments[0] not in known:
+        print("usage: python -m tests.benchmarks NAME [options]\n", file=sys.stderr)  # noqa: T201
+        for name, summary in sorted(known.items()):
+            print(f"  {name:12} {summary}", file=sys.stderr)  # noqa: T201
+        return 2 if arguments else 0
+    importlib.import_module(f"tests.benchmarks.{arguments[0]}").main(arguments[1:])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))
