@@ -12,7 +12,7 @@ from typing import Any
 from lsprotocol import types
 from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
 
-COMMAND = [sys.executable, "-m", "kernel_lineage", "serve"]
+COMMAND = [sys.executable, "-m", "kernel_lineage", "serve", "--stdio"]
 LANGUAGES = {".cu": "cuda-cpp", ".py": "python"}
 
 
@@ -60,6 +60,10 @@ class Session:
         identifier = types.VersionedTextDocumentIdentifier(version=self._versions[uri], uri=uri)
         change = types.TextDocumentContentChangePartial(range=span, text=new)
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, [change]))
+
+    def save(self, uri: str) -> None:
+        """Say that a document was saved."""
+        self.client.text_document_did_save(types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(uri)))
 
     def close(self, uri: str) -> None:
         """Close a document."""

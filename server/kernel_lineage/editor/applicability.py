@@ -10,8 +10,8 @@ from pathlib import Path
 
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.situation import facts_for
 from kernel_lineage.skills.applicable import Applicable, applicable
-from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.library import Library, library, repository_of
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,8 @@ class Applicability:
         root = repository_of(snapshot.path.parent)
         if root not in self._libraries:
             self._libraries[root] = _load(root)
-        return applicable(kernel, self._libraries[root], Facts())
+        facts = facts_for(kernel, snapshot.path, root, device=self.device)
+        return applicable(kernel, self._libraries[root], facts)
 
 
 def _load(root: Path | None) -> Library:

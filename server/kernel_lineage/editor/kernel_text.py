@@ -48,11 +48,12 @@ def lineage_page(lineage: LineageDocument) -> str:
 
 
 def place(lineage: LineageDocument, version_id: str) -> str:
-    """`rmsnorm.cu 1a2b3c4`: where a version is."""
+    """`rmsnorm.cu 1a2b3c4`, or `softmax_forward2 1a2b3c4` in a lineage of variants: where a version is."""
     version = next((v for v in lineage.versions if v.id == version_id), None)
     if version is None:
         return "an unknown version"
-    name = version.symbol if version.symbol != lineage.kernel else PurePosixPath(version.path).name
+    several = len({v.symbol for v in lineage.versions}) > 1
+    name = version.symbol if several else PurePosixPath(version.path).name
     return f"{name} {'working tree' if version.commit is None else version.commit[:7]}"
 
 

@@ -20,7 +20,14 @@ def apply_arguments(
 ) -> dict[str, Any]:
     """The argument of `klineage.apply`."""
     title = f"{found.skill.title} in {kernel.name}"
-    return {"uri": snapshot.uri, "kernel": kernel.name, "skill": found.skill.id, "title": title, "by": by}
+    return {
+        "uri": snapshot.uri,
+        "kernel": kernel.name,
+        "skill": found.skill.id,
+        "line": found.anchor.span.first_line,
+        "title": title,
+        "by": by,
+    }
 
 
 def links(

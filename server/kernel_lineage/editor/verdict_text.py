@@ -15,6 +15,9 @@ def summary_of(document: ApplyDocument) -> str:
         return f"Accepted: {reason}."
     failed = _failed(document)
     head = f"Rejected by {failed}" if failed is not None else document.outcome.capitalize()
+    passed = _passed(document)
+    if document.outcome == "inconclusive" and passed:
+        head += f" ({passed} passed)"
     reason = reason.removeprefix(f"{failed}: ") if failed is not None else reason
     return f"{head}: {reason}. Nothing was changed."
 
@@ -51,6 +54,11 @@ def _failed(document: ApplyDocument) -> str | None:
     if document.outcome != "rejected" or document.verdict is None:
         return None
     return next((stage.name for stage in document.verdict.stages if stage.status is StageStatus.FAIL), None)
+
+
+def _passed(document: ApplyDocument) -> str:
+    stages = [] if document.verdict is None else document.verdict.stages
+    return ", ".join(stage.name for stage in stages if stage.status is StageStatus.PASS)
 
 
 def _row(stage: Stage) -> str:

@@ -6,17 +6,20 @@ import click
 
 
 @click.command()
+@click.option("--stdio", is_flag=True, help="Speak on stdin and stdout: the default; editors add it.")
 @click.option(
     "--tcp", metavar="[HOST:]PORT", help="Wait for one editor on a socket instead of on stdin and stdout."
 )
 @click.option("-v", "--verbose", is_flag=True, help="Log more, to stderr.")
-def command(tcp: str | None, verbose: bool) -> None:
+def command(stdio: bool, tcp: str | None, verbose: bool) -> None:
     """Answer an editor by the Language Server Protocol: hover cards, code actions, edits through the gate.
 
     Editors start this themselves and speak to it on stdin and stdout.
     """
     from kernel_lineage.editor.serve import Address, serve
 
+    if stdio and tcp is not None:
+        raise click.UsageError("--stdio and --tcp exclude each other.")
     try:
         address = None if tcp is None else Address.parse(tcp)
     except ValueError as error:

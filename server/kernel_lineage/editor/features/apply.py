@@ -44,6 +44,8 @@ class ApplyRequest(_Message):
     uri: str
     kernel: str
     skill: str
+    line: int | None = None
+    """Where in the kernel, 1-based; None: at the first place that takes it."""
     title: str
     by: Literal["assist", "model"] = "assist"
 
@@ -136,6 +138,8 @@ async def _gate(
 ) -> Finished:
     """Run `klineage apply` on the text as it is in the editor. Two at once would spoil each other's timing."""
     arguments = ["apply", request.skill, f"{path}:{request.kernel}", "--text", "-", "--by", request.by]
+    if request.line is not None:
+        arguments += ["--line", str(request.line)]
     arguments += ["--device", server.settings.device, "--json", "--progress", "json"]
     environment: dict[str, str] = {}
     if request.by == "model":

@@ -1,0 +1,70 @@
+"""Lineages in hovers: mined in the background, renewed when history moves, missing without harm."""
+
+from __future__ import annotations
+
+import asyncio
+
+from git import Actor, Repo
+
+from editor.conftest import SCALE
+from editor.session import session
+
+AUTHOR = Actor("Test", "test@test.invalid")
+
+
+def commit(repository, path, text, message):
+    path.write_text(text, "utf-8")
+    repository.index.add([path.name])
+    repository.index.commit(message, author=AUTHOR, committer=AUTHOR, skip_hooks=True)
+
+
+async def card_with(editor, uri, words):
+    """The card of the kernel once mining has got so far that it holds some words."""
+    while words not in (card := await editor.card(uri, "scale(")):
+        await editor.status_changed.wait()
+        editor.status_changed.clear()
+    return card
+
+
+async def test_a_lineage_is_shown_and_follows_a_new_commit(scale):
+    with Repo.init(scale.parent) as repository:
+        commit(repository, scale, SCALE, "Add scale")
+        async with session(scale.parent) as editor:
+            uri = editor.open(scale)
+            card = await card_with(editor, uri, "1 version, 0 transitions")
+            faster = SCALE.replace("    for (", "    #pragma unroll 4\n    for (")
+            commit(repository, scale, faster, "scale: unroll")
+            editor.replace(uri, "    for (", "    #pragma unroll 4\n    for (")
+            editor.save(uri)
+            card = await card_with(editor, uri, "2 versions, 1 transition")
+            assert f"scale.cu {repository.head.commit.hexsha[:7]}" in card
+            page = await editor.command("klineage.lineage", {"uri": uri, "line": 1, "character": 20})
+            assert page["title"] == "Lineage of scale"
+            assert "> scale: unroll" in page["markdown"]
+
+
+async def test_a_place_that_is_in_no_kernel_has_no_lineage(scale):
+    async with session(scale.parent) as editor:
+        uri = editor.open(scale)
+        assert await editor.command("klineage.lineage", {"uri": uri, "line": 0, "character": 0}) is None
+
+
+async def test_mining_that_fails_is_told_and_does_no_harm(scale):
+    (scale.parent / ".git").mkdir()
+    (scale.parent / ".git" / "HEAD").write_text("nonsense")
+    async with session(scale.parent) as editor:
+        uri = editor.open(scale)
+        card = await editor.card(uri, "scale(")
+        assert card.startswith("**scale**")
+        assert "**Lineage** " in card
+
+
+async def test_in_a_workspace_that_is_not_trusted_no_git_is_run(scale):
+    with Repo.init(scale.parent) as repository:
+        commit(repository, scale, SCALE, "Add scale")
+    async with session(scale.parent, {"trusted": False}) as editor:
+        uri = editor.open(scale)
+        assert "**Lineage** not mined: this workspace is not trusted" in await editor.card(uri, "scale(")
+        await asyncio.sleep(0)
+        assert editor.statuses == []
+        assert not (scale.parent / ".klineage").exists()

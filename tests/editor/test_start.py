@@ -1,0 +1,74 @@
+"""How the server starts: over a socket too, and without what only other commands need."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import sys
+
+from lsprotocol import types
+from pytest_lsp import client_capabilities, make_test_lsp_client
+
+HEAVY = ("openai", "z3", "triton", "torch", "pycuda", "pynvml", "git", "rich", "jinja2")
+LOADED = """
+import asyncio, json, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from lsprotocol import types
+from kernel_lineage.editor.server import EditorServer
+
+async def main():
+    server = EditorServer()
+    uri = Path(sys.argv[1]).as_uri()
+    server.documents.open(types.TextDocumentItem(uri, "cuda-cpp", 1, Path(sys.argv[1]).read_text()))
+    for line in range(6):
+        at = types.TextDocumentPositionParams(types.TextDocumentIdentifier(uri), types.Position(line, 56))
+        await server.protocol.fm.features["textDocument/hover"](types.HoverParams(at.text_document, at.position))
+    snapshot = await server.documents.snapshot(uri)
+    assert await server.applicability.at(snapshot, snapshot.source.kernels[0])
+    server.documents.shutdown()
+
+asyncio.run(main())
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def test_after_a_hover_nothing_heavy_is_loaded(scale, tmp_path):
+    command = [sys.executable, "-c", LOADED, str(scale), str(tmp_path)]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert [name for name in HEAVY if f'"{name}"' in loaded] == []
+
+
+async def test_over_a_socket(scale):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "kernel_lineage", "serve", "--tcp", str(port)), stderr=subprocess.PIPE
+    )
+    try:
+        assert b"waiting for an editor" in await server.stderr.readline()
+        client = make_test_lsp_client()
+        while True:
+            try:
+                await client.start_tcp("127.0.0.1", port)
+            except ConnectionRefusedError:
+                await asyncio.sleep(0.01)
+            else:
+                break
+        params = types.InitializeParams(capabilities=client_capabilities("visual-studio-code"))
+        answer = await client.initialize_session(params)
+        assert answer.server_info.name == "klineage"
+        await client.shutdown_session()
+    finally:
+        if server.returncode is None:
+            server.terminate()
+        await server.wait()
+
+
+def test_an_editor_that_vanishes_takes_the_server_with_it():
+    command = [sys.executable, "-m", "kernel_lineage", "serve"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        server.stdin.close()
+        assert server.wait(timeout=60) == 0
