@@ -1,0 +1,94 @@
+// The scenario that a person lives through: open a kernel of the sample repository, read the card, ask for the change,
+// get the verdict. Without a GPU nothing is changed and the reason is shown.
+//   usage: node scenario.mjs [--shots FOLDER]
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+
+import { openEditor, until } from './editor.mjs';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+const python = path.join(root, '.venv/bin/python');
+const { values } = parseArgs({ options: { shots: { type: 'string', default: path.join(root, 'build/editor') } } });
+
+const base = fs.mkdtempSync(path.join(os.tmpdir(), 'klineage-sample-'));
+const workspace = path.join(base, 'sample');
+execFileSync(python, [
+  '-c',
+  'import sys, pathlib; from kernel_lineage.demo.sample import build_sample_repository as build; build(pathlib.Path(sys.argv[1]))',
+  workspace,
+]);
+
+const started = Date.now();
+const step = (name) => console.log(`${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${name}`);
+const editor = await openEditor({
+  cache: path.join(root, '.cache/editor'),
+  vsix: path.join(root, 'dist/kernel-lineage.vsix'),
+  workspace,
+  // The device without a GPU, also where there is one: the scenario is about what happens then.
+  settings: { 'klineage.interpreter': python, 'klineage.device': 'emulated' },
+  shots: values.shots,
+});
+try {
+  await scenario();
+} catch (error) {
+  await editor.screenshot('failed');
+  await editor.runCommand('Kernel Lineage: Show Debug Information').catch(() => {});
+  await editor.screenshot('failed-debug-information');
+  console.error(`screenshots are in ${values.shots}`);
+  throw error;
+} finally {
+  await editor.close();
+  fs.rmSync(base, { recursive: true, force: true });
+}
+
+async function scenario() {
+  step('the editor is open');
+  await editor.openFile('softmax.cu');
+  await editor.page.keyboard.press('Control+b'); // only the code in the pictures
+  const lineage = await editor.hover('softmax_forward1(', 'versions');
+  step('a hover says what a kernel is and where it comes from');
+  assert.match(lineage, /softmax_forward1 · CUDA C\+\+ kernel/);
+  assert.match(lineage, /Lineage 4 versions, 3 transitions/);
+  await editor.screenshot('kernel');
+  await editor.runCommand('View: Close All Editors');
+
+  const file = path.join(workspace, 'kernels/activation.cu');
+  const before = fs.readFileSync(file, 'utf8');
+  await editor.openFile('activation.cu');
+  const card = await editor.hover('a[i]', 'Valid when');
+  step('a hover on an anchor shows the conditions with truth and evidence');
+  assert.match(card, /✓ dtype\(a\) == float32/);
+  assert.match(card, /✗ n % 4 == 0 .*n = 1003/);
+  assert.match(card, /\? align\(a\) >= 16/);
+  await editor.screenshot('hover');
+
+  const workload = path.join(workspace, '.klineage/workloads/residual_forward.toml');
+  fs.writeFileSync(workload, fs.readFileSync(workload, 'utf8').replace('4096, 1003', '4096'));
+  await editor.hover('a[i]', '✓ n % 4 == 0');
+  step('a workload that promises more makes the condition hold');
+
+  await editor.clickOn('a[i]');
+  await editor.chooseAction('Vectorised row access');
+  await editor.notification('Vectorised row access in residual_forward').waitFor();
+  step('the code action started the gate');
+  const verdict = editor.notification('Nothing was changed.');
+  await verdict.waitFor({ timeout: 120_000 });
+  const said = await verdict.innerText();
+  step(`the verdict: ${said.replaceAll('\n', ' ')}`);
+  assert.match(said, /Inconclusive \(build, check.* passed\): not profiled/);
+  await verdict.locator('.monaco-button', { hasText: 'Show Difference' }).click();
+  await editor.page.locator('.tab', { hasText: '(inconclusive)' }).waitFor();
+  await editor.page.locator('.line-insert').first().waitFor();
+  await editor.page.mouse.move(5, 5);
+  await editor.screenshot('verdict');
+  step('the difference is shown');
+
+  await editor.page.keyboard.press('Control+s');
+  assert.equal(fs.readFileSync(file, 'utf8'), before, 'the file on disk is as it was');
+  assert.equal(await editor.page.locator('.tab.dirty').count(), 0, 'no document was changed');
+  step('nothing was changed');
+}
