@@ -118,9 +118,10 @@ def _check_balanced(name: str, expression: str, *, python: bool) -> None:
             raise LaunchError(f"The launch's {name} {expression!r} is no expression.") from error
         return
     depth = 0
+    comment = "//" in expression or "/*" in expression
     for character in expression:
         depth += (character == "(") - (character == ")")
-        if depth < 0 or (character == "," and depth == 0) or character in "[]\"':":
+        if depth < 0 or (character == "," and depth == 0) or character in "[]\"':" or comment:
             raise LaunchError(f"The launch's {name} {expression!r} is not one expression.")
     if depth:
         raise LaunchError(f"The launch's {name} {expression!r} is not one expression.")

@@ -170,6 +170,15 @@ MALICIOUS = {
         answer(KERNEL.replace("int i", '#embed "/etc/passwd"\n    int i')),
         "preprocessor line",
     ),
+    "an include behind a comment": (
+        answer(KERNEL.replace("int i", "/**/ #include </etc/passwd>\n    int i")),
+        "preprocessor line",
+    ),
+    "a comment that stays open": (answer(KERNEL + "\n/* "), "does not parse|ends with a comment"),
+    "a comment at the end": (answer(KERNEL + " // and"), "ends with a comment"),
+    "a splice at the end": (answer(KERNEL + "\\"), "does not parse|something besides"),
+    "a launch that opens a comment": (answer(launch={"grid": "n /* 2"}), "not one expression"),
+    "a launch that comments out the rest": (answer(launch={"grid": "n // 2"}), "not one expression"),
     "a macro": (answer("#define n 0\n" + KERNEL), "preprocessor line"),
     "a pragma operator": (
         answer(KERNEL.replace("int i", '_Pragma("once") int i')),

@@ -47,7 +47,7 @@ def _check_cuda(kernel: Kernel, text: str) -> None:
             "The replacement spells `#` or a line's end in a roundabout way (digraph, trigraph, splice)."
         )
     for line in text.splitlines():
-        if line.lstrip().startswith("#") and not _ALLOWED_PRAGMA.fullmatch(line.strip()):
+        if "#" in line and not _ALLOWED_PRAGMA.fullmatch(line.strip()):
             raise AnswerError(
                 f"The replacement holds a preprocessor line outside its reach: {line.strip()[:80]!r}."
             )
@@ -59,6 +59,11 @@ def _check_cuda(kernel: Kernel, text: str) -> None:
     root = _parser().parse(text.encode()).root_node
     if root.has_error:
         raise AnswerError(f"The replacement does not parse as CUDA C++ near line {_error_line(root)}.")
+    last = root.children[-1] if root.children else None
+    if last is not None and last.type == "comment":
+        raise AnswerError(
+            "The replacement ends with a comment, which could swallow what follows it in the file."
+        )
     entries: list[str] = []
     for node in root.named_children:
         if node.type == "comment":
