@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from kernel_gate.cases import plan
-from kernel_gate.devices.base import Device, DeviceError
+from kernel_gate.devices.base import Device
 from kernel_gate.devices.opening import DeviceKind, open_device
 from kernel_gate.evidence import companion_files, environment, hash_inputs
 from kernel_gate.options import GateOptions
@@ -155,6 +155,3 @@ def conclude(
         environment=about,
         inputs_hash=inputs_hash,
     )
-
-
-__all__ = ["DeviceError", "Progress", "judge"]

@@ -96,8 +96,6 @@ class CudaKernel:
             self._function = self._module.get_function(image.entry)
         except driver.Error as error:
             raise DeviceError(f"the GPU refuses this image ({image.arch}): {error}") from error
-        self.registers = int(self._function.num_regs)
-        self.local_bytes = int(self._function.local_size_bytes)
         self.static_shared_bytes = int(self._function.shared_size_bytes)
 
     def _marshalled(self, arguments: Sequence[Buffer | np.generic]) -> list[np.generic]:
