@@ -62,9 +62,7 @@ def main(arguments: list[str]) -> None:
         result = measure(options.repo, Path(folder), options.pydriller)
         if options.synthetic:
             result["synthetic"] = memory(Path(folder) / "synthetic", options.synthetic)
-    result["command"] = "python -m tests.benchmarks mining " + " ".join(arguments).replace(
-        str(options.repo), "llm.c"
-    )
+    result["command"] = f"python -m tests.benchmarks mining {_said(options)}"
     _RESULTS.mkdir(exist_ok=True)
     (_RESULTS / "mining.json").write_text(json.dumps(result, indent=2) + "\n")
     (_RESULTS / "mining.md").write_text(as_table(result))
