@@ -12,6 +12,7 @@ from pathlib import Path
 
 from kernel_gate.build.errors import CompilerMissing
 
+_CCCL_HEADER = Path("cuda/std/type_traits")
 HOW_TO_GET = (
     "install the compiler wheels (pip install 'kernel-lineage[cuda]') or a CUDA toolkit (set CUDA_HOME to it)"
 )
@@ -47,7 +48,11 @@ def _first_library(folder: Path, stem: str) -> Path | None:
 
 
 def _with_cccl(include: Path) -> tuple[Path, ...]:
-    return (include, include / "cccl") if (include / "cccl").is_dir() else (include,)
+    """A header folder and the CCCL headers that cooperative groups need, which some wheels leave out."""
+    places = (root / "include" for root in (include.parent, *_wheel_roots(), *_system_roots()))
+    folders = (folder for place in places for folder in (place / "cccl", place))
+    found = next((folder.resolve() for folder in folders if (folder / _CCCL_HEADER).is_file()), None)
+    return (include, found) if found not in (None, include) else (include,)
 
 
 def include_dirs(beside: Path | None = None) -> tuple[Path, ...]:
