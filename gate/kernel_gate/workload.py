@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from kernel_gate import expressions
-from kernel_gate.dtypes import DTYPES
+from kernel_gate.dtype_names import FLOAT_NAMES, NAMES
 from kernel_gate.expressions import ExpressionError, Number
 from kernel_gate.program import LaunchSpec
 
@@ -83,8 +83,8 @@ class Argument(_Model):
     @field_validator("dtype")
     @classmethod
     def _known_dtype(cls, value: str) -> str:
-        if value not in DTYPES:
-            raise ValueError(f"{value!r} is not one of {', '.join(DTYPES)}")
+        if value not in NAMES:
+            raise ValueError(f"{value!r} is not one of {', '.join(NAMES)}")
         return value
 
     @model_validator(mode="after")
@@ -105,7 +105,7 @@ class Argument(_Model):
         if (
             kind in {"normal", "positive", "boundary"}
             and self.kind == "input"
-            and not DTYPES[self.dtype].is_float
+            and self.dtype not in FLOAT_NAMES
         ):
             raise ValueError(
                 f'{self.dtype} inputs need values = "integers(lo, hi)", "one_hot" or "file(path)"'

@@ -10,7 +10,7 @@ import sys
 from lsprotocol import types
 from pytest_lsp import client_capabilities, make_test_lsp_client
 
-HEAVY = ("openai", "z3", "triton", "torch", "pycuda", "pynvml", "git", "rich", "jinja2")
+HEAVY = ("openai", "z3", "triton", "torch", "pycuda", "pynvml", "numpy", "git", "rich", "jinja2")
 LOADED = """
 import asyncio, json, sys
 from pathlib import Path

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from kernel_gate.dtype_names import FLOAT_NAMES, NAMES
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expressions import ExpressionError, evaluate, evaluate_int, names
 from kernel_gate.workload import WorkloadError, load_workload, parse_workload
@@ -163,3 +164,8 @@ def test_bfloat16_rounds_to_nearest_even_and_keeps_specials():
     wide = DTYPES["bfloat16"].wide(DTYPES["bfloat16"].narrow(values))
     assert wide[:4].tolist() == [1.0, 1.0, 1.015625, -np.inf]
     assert np.isnan(wide[4]) and np.isinf(wide[5]) and np.isinf(wide[6])
+
+
+def test_the_names_that_workloads_may_use_are_those_of_the_types():
+    assert tuple(DTYPES) == NAMES
+    assert tuple(name for name, dtype in DTYPES.items() if dtype.is_float) == FLOAT_NAMES
