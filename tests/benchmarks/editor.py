@@ -1,0 +1,208 @@
+"""How fast the language server answers: a generated 5,000-line .cu file, 200 skills, the real process over stdio."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import math
+import os
+import platform
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from lsprotocol import types
+
+from kernel_lineage.editor.documents import Documents
+from kernel_lineage.editor.text import Text
+from kernel_lineage.kernels.document import OpenDocument
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.skills.library import builtin_folder
+
+SUMMARY = "hover, code actions, keystroke to fresh parse and start of the language server"
+RESULTS = Path(__file__).parent / "results"
+LINES, SKILLS = 5000, 200
+GOALS_MS = {
+    "start to first answer": 1000.0,
+    "hover on a kernel": 50.0,
+    "hover on an anchor": 50.0,
+    "code actions": 50.0,
+    "keystroke to fresh syntax tree": 10.0,
+    "keystroke to kernels read anew": None,
+}
+T = TypeVar("T")
+
+KERNEL = """\
+// Kernel {n}: scales the rows of x.
+__global__ void scale_rows_{n}(float* out, const float* x, const float* weight, int N, int C) {{
+    __shared__ float partial[128];
+    const float* row = x + blockIdx.x * C;
+    float sum = 0.0f;
+    for (int i = threadIdx.x; i < C; i += blockDim.x) {{
+        sum += row[i] * row[i]; // {n}.
+    }}
+    partial[threadIdx.x] = sum;
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 0; s /= 2) {{
+        if (threadIdx.x < s) {{
+            partial[threadIdx.x] += partial[threadIdx.x + s];
+        }}
+        __syncthreads();
+    }}
+    float scale = rsqrtf(partial[0] / C + 1e-5f);
+    for (int i = threadIdx.x; i < C; i += blockDim.x) {{
+        out[blockIdx.x * C + i] = row[i] * scale * weight[i];
+    }}
+}}
+
+void launch_scale_rows_{n}(float* out, const float* x, const float* weight, int N, int C) {{
+    scale_rows_{n}<<<N, 128>>>(out, x, weight, N, C);
+}}
+
+"""
+
+KERNELS = LINES // KERNEL.count("\n") + 1
+
+
+def main(arguments: list[str]) -> None:
+    """Measure, print the table and write it to `results/`."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks editor", description=__doc__)
+    parser.add_argument("--repeat", type=int, default=100, help="requests of each kind (default 100)")
+    parser.add_argument("--starts", type=int, default=10, help="starts of the server (default 10)")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="klineage-bench-") as folder:
+        path = _workspace(Path(folder))
+        figures = asyncio.run(_measure(path, options.repeat, options.starts))
+    _report(figures, ["editor", *arguments])
+
+
+def _workspace(folder: Path) -> Path:
+    """A file of 5,000 lines and as many copies of the built-in skills, under other names, as make 200."""
+    skills = sorted(p for p in builtin_folder().iterdir() if (p / "conditions.toml").is_file())
+    for n in range(SKILLS - len(skills)):
+        skill = skills[n % len(skills)]
+        name = f"{skill.name}-{n // len(skills) + 2}"
+        copy = folder / ".klineage" / "skills" / name
+        shutil.copytree(skill, copy)
+        card = (copy / "SKILL.md").read_text("utf-8")
+        (copy / "SKILL.md").write_text(card.replace(f"name: {skill.name}", f"name: {name}", 1), "utf-8")
+    path = folder / "rows.cu"
+    path.write_text("".join(KERNEL.format(n=n) for n in range(KERNELS)), "utf-8")
+    return path
+
+
+async def _measure(path: Path, repeat: int, starts: int) -> dict[str, list[float]]:
+    """Milliseconds of every request, by kind."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from editor.session import session
+
+    figures: dict[str, list[float]] = {}
+    started = []
+    for _ in range(starts):
+        began = time.perf_counter()
+        async with session(path.parent) as editor:
+            uri = editor.open(path, KERNEL.format(n=0))
+            assert await editor.hover(uri, "scale_rows_0(")
+            started.append((time.perf_counter() - began) * 1000)
+    figures["start to first answer"] = started
+    async with session(path.parent) as editor:
+        uri = editor.open(path)
+        await editor.hover(uri, "scale_rows_0(")
+        # Each request is about another kernel while there are any, so that few answers are ones that were kept.
+        names = [f"scale_rows_{(37 * n) % KERNELS}(" for n in range(repeat)]
+        anchors = [f"row[i]; // {(53 * n) % KERNELS}." for n in range(repeat)]
+        figures["hover on a kernel"] = await _times(names, lambda name: editor.hover(uri, name))
+        figures["hover on an anchor"] = await _times(anchors, lambda anchor: editor.hover(uri, anchor))
+        figures["code actions"] = await _times(anchors, lambda anchor: editor.actions(uri, anchor))
+    figures["keystroke to fresh syntax tree"] = await _trees(path, repeat)
+    figures["keystroke to kernels read anew"] = await _keystrokes(path, repeat)
+    return figures
+
+
+async def _trees(path: Path, repeat: int) -> list[float]:
+    """From an editor's edit of one character to the tree that follows it."""
+    text = Text(path.read_bytes())
+    parsed = OpenDocument(text.data, Language.CUDA)
+
+    async def type_one(n: int) -> None:
+        nonlocal text
+        start = text.offset(types.Position((n * 41) % LINES, 0))
+        text = text.replaced(start, start, b" ")
+        parsed.edit(start, start, b" ")
+
+    return await _times(range(repeat), type_one)
+
+
+async def _keystrokes(path: Path, repeat: int) -> list[float]:
+    """From an edit of one character to all kernels of the document, as an answer right after the key would need."""
+    documents = Documents()
+    uri = path.as_uri()
+    documents.open(types.TextDocumentItem(uri, "cuda-cpp", 0, path.read_text("utf-8")))
+    await documents.snapshot(uri)
+
+    async def type_one(n: int) -> None:
+        line = (n * 41) % LINES
+        at = types.Position(line, 0)
+        change = types.TextDocumentContentChangePartial(range=types.Range(at, at), text=" ")
+        documents.change(types.VersionedTextDocumentIdentifier(version=n + 1, uri=uri), [change])
+        await documents.snapshot(uri)
+
+    times = await _times(range(repeat), type_one)
+    documents.shutdown()
+    return times
+
+
+async def _times(arguments: Iterable[T], request: Callable[[T], Awaitable[Any]]) -> list[float]:
+    times = []
+    for argument in arguments:
+        began = time.perf_counter()
+        await request(argument)
+        times.append((time.perf_counter() - began) * 1000)
+    return times
+
+
+def _goal(goal: float | None) -> str:
+    return "–" if goal is None else f"{goal:.0f} ms"
+
+
+def _report(figures: dict[str, list[float]], arguments: list[str]) -> None:
+    rows = {
+        name: {
+            "median_ms": round(statistics.median(times), 1),
+            "p95_ms": round(sorted(times)[max(0, math.ceil(0.95 * len(times)) - 1)], 1),
+            "goal_ms": GOALS_MS[name],
+            "requests": len(times),
+        }
+        for name, times in figures.items()
+    }
+    result = {
+        "command": f"python -m tests.benchmarks {' '.join(arguments)}",
+        "device": f"{os.cpu_count()} cores, Python {platform.python_version()}",
+        "load": round(os.getloadavg()[0], 1),
+        "date": datetime.now(UTC).date().isoformat(),
+        "lines": LINES,
+        "skills": SKILLS,
+        "rows": rows,
+    }
+    (RESULTS / "editor.json").write_text(json.dumps(result, indent=2) + "\n", "utf-8")
+    lines = [
+        f"{LINES} lines, {SKILLS} skills; {result['device']}, load {result['load']}; {result['date']}.",
+        f"`{result['command']}`",
+        "",
+        "| | median | p95 | goal |",
+        "|---|---|---|---|",
+        *(
+            f"| {name} | {row['median_ms']:.1f} ms | {row['p95_ms']:.1f} ms | {_goal(row['goal_ms'])} |"
+            for name, row in rows.items()
+        ),
+    ]
+    text = "\n".join(lines) + "\n"
+    (RESULTS / "editor.md").write_text(text, "utf-8")
+    print(text)  # noqa: T201
