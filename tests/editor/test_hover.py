@@ -14,7 +14,6 @@ async def test_a_kernels_name_says_what_it_is_and_what_applies(scale):
         uri = editor.open(scale)
         card = await editor.card(uri, "scale(float")
         assert card.startswith("**scale** · CUDA C++ kernel · launched on line 10 by `launch_scale`")
-        assert "**Lineage** not in a git repository" in card
         assert "? Vectorise" in card
 
 

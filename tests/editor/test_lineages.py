@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from git import Actor, Repo
 
 from editor.conftest import SCALE
@@ -49,6 +47,13 @@ async def test_a_place_that_is_in_no_kernel_has_no_lineage(scale):
         assert await editor.command("klineage.lineage", {"uri": uri, "line": 0, "character": 0}) is None
 
 
+async def test_outside_of_a_repository_there_is_none_and_it_is_said(scale):
+    async with session(scale.parent) as editor:
+        uri = editor.open(scale)
+        while "**Lineage** not in a git repository" not in await editor.card(uri, "scale("):
+            pass
+
+
 async def test_mining_that_fails_is_told_and_does_no_harm(scale):
     (scale.parent / ".git").mkdir()
     (scale.parent / ".git" / "HEAD").write_text("nonsense")
@@ -65,6 +70,5 @@ async def test_in_a_workspace_that_is_not_trusted_no_git_is_run(scale):
     async with session(scale.parent, {"trusted": False}) as editor:
         uri = editor.open(scale)
         assert "**Lineage** not mined: this workspace is not trusted" in await editor.card(uri, "scale(")
-        await asyncio.sleep(0)
         assert editor.statuses == []
         assert not (scale.parent / ".klineage").exists()

@@ -48,10 +48,12 @@ class Applicability:
 
     def _judge(self, snapshot: Snapshot, kernel: Kernel) -> tuple[Applicable, ...]:
         root = repository_of(snapshot.path.parent)
-        if root not in self._libraries:
-            self._libraries[root] = _load(root)
+        # `forget` may empty the dictionary meanwhile: what was read stays good for this answer.
+        known = self._libraries.get(root)
+        if known is None:
+            known = self._libraries[root] = _load(root)
         facts = facts_for(kernel, snapshot.path, root, device=self.device)
-        return applicable(kernel, self._libraries[root], facts)
+        return applicable(kernel, known, facts)
 
 
 def _load(root: Path | None) -> Library:

@@ -129,10 +129,8 @@ class Documents:
         if document is None:
             return None
         while document.snapshot is None or document.snapshot.text is not document.text:
-            if document.parsing is None or document.parsing.done():
-                document.parsing = asyncio.ensure_future(self._parse(document))
             # Shielded: a request that is cancelled must not take the parse of the others with it.
-            await asyncio.shield(document.parsing)
+            await asyncio.shield(self._start_parsing(document))
         return document.snapshot
 
     def shutdown(self) -> None:
@@ -143,10 +141,13 @@ class Documents:
         if document.pause is not None:
             document.pause.cancel()
         loop = asyncio.get_running_loop()
-        document.pause = loop.call_later(PAUSE, lambda: loop.create_task(self._parse_unasked(document.uri)))
+        document.pause = loop.call_later(PAUSE, self._start_parsing, document)
 
-    async def _parse_unasked(self, uri: str) -> None:
-        await self.snapshot(uri)
+    def _start_parsing(self, document: _Open) -> asyncio.Task[Snapshot]:
+        """The parse that is under way, or a new one."""
+        if document.parsing is None or document.parsing.done():
+            document.parsing = asyncio.get_running_loop().create_task(self._parse(document))
+        return document.parsing
 
     async def _parse(self, document: _Open) -> Snapshot:
         version, text = document.version, document.text

@@ -48,6 +48,8 @@ class Lineages:
     enabled: bool = True
     _repositories: dict[Path, _Repository] = field(default_factory=dict)
     _roots: dict[Path, Path | None] = field(default_factory=dict)
+    _looking: set[Path] = field(default_factory=set)
+    """Folders whose repository is being looked for."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def of(self, path: Path, symbol: str) -> LineageDocument | None:
@@ -77,8 +79,10 @@ class Lineages:
             task.add_done_callback(self._tasks.discard)
 
     async def _touch(self, folder: Path, saved: bool) -> None:
-        if folder not in self._roots:
+        if folder not in self._roots and folder not in self._looking:
+            self._looking.add(folder)
             await self._find(folder)
+            self._looking.discard(folder)
         root = self._roots.get(folder)
         repository = None if root is None else self._repositories.get(root)
         if repository is None:
@@ -97,10 +101,10 @@ class Lineages:
         repository.mining = asyncio.get_running_loop().create_task(self._mine(repository))
 
     async def _find(self, folder: Path) -> None:
-        self._roots[folder] = None
         arguments = ["rev-parse", "--path-format=absolute", "--show-toplevel"]
         lines = await _git(folder, *arguments, "--git-path", "HEAD", "--git-path", "logs/HEAD")
         if len(lines) != 3:
+            self._roots[folder] = None
             return
         root = Path(lines[0]).resolve()
         self._roots[folder] = root
