@@ -29,50 +29,51 @@ class Copy:
 class AsyncCopies:
     """What was issued and has not been waited for."""
 
-    wave: Wave
+    threads: int
     committed: Index = field(init=False)
     """Groups that each thread has closed."""
     pending: list[tuple[Copy, npt.NDArray[Any]]] = field(default_factory=list)
     """Copies with the group of each of their threads."""
 
     def __post_init__(self) -> None:
-        self.committed = np.zeros(self.wave.threads, np.int64)
+        self.committed = np.zeros(self.threads, np.int64)
 
     def issue(self, copy: Copy) -> None:
         """A copy starts, in the group that the thread closes next."""
         self.pending.append((copy, self.committed[copy.threads]))
 
-    def commit(self) -> None:
+    def commit(self, wave: Wave) -> None:
         """The active threads close their group."""
-        self.committed[self.wave.index] += 1
+        self.committed[wave.index] += 1
 
-    def wait(self, allowed: int, everything: bool = False) -> None:
+    def wait(self, wave: Wave, allowed: int, everything: bool = False) -> None:
         """The active threads wait until at most `allowed` of their groups are under way, or for everything."""
-        waiting = np.zeros(self.wave.threads, np.bool_)
-        waiting[self.wave.index] = True
+        waiting = np.zeros(self.threads, np.bool_)
+        waiting[wave.index] = True
         still: list[tuple[Copy, npt.NDArray[Any]]] = []
         for copy, groups in self.pending:
             done = waiting[copy.threads]
             if not everything:
                 done = done & (groups < self.committed[copy.threads] - allowed)
             if done.any():
-                self._land(copy, done)
+                _land(wave, copy, done)
             if not done.all():
                 left = ~done
                 rest = Copy(copy.threads[left], copy.offsets[left], copy.rows[left], copy.access)
                 still.append((rest, groups[left]))
         self.pending = still
 
-    def _land(self, copy: Copy, done: npt.NDArray[np.bool_]) -> None:
-        from kernel_gate.emulated.access import Change
 
-        wave, shared = self.wave, self.wave.shared
-        cells = copy.offsets[done][:, None] + np.arange(copy.rows.shape[1])
-        shared.data[cells] = copy.rows[done]
-        shared.written[cells] = 0xFF
-        if shared.races is not None:
-            outer, wave.active = wave.active, copy.threads[done]
-            count = len(wave.active)
-            change = Change(np.ones(count, np.bool_), np.zeros(count, np.bool_))
-            shared.races.write(copy.offsets[done], copy.rows.shape[1], change, copy.access.instruction)
-            wave.active = outer
+def _land(wave: Wave, copy: Copy, done: npt.NDArray[np.bool_]) -> None:
+    from kernel_gate.emulated.access import Change
+
+    shared = wave.shared
+    cells = copy.offsets[done][:, None] + np.arange(copy.rows.shape[1])
+    shared.data[cells] = copy.rows[done]
+    shared.written[cells] = 0xFF
+    if shared.races is not None:
+        outer, wave.active = wave.active, copy.threads[done]
+        count = len(wave.active)
+        change = Change(np.ones(count, np.bool_), np.zeros(count, np.bool_))
+        shared.races.write(wave, copy.offsets[done], copy.rows.shape[1], change, copy.access.instruction)
+        wave.active = outer

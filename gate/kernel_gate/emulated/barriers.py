@@ -56,7 +56,7 @@ class Barriers:
         expected = None if barrier.expected is None else barrier.expected(wave)
         if expected is not None and (expected.ndim or int(expected) != wave.launch.block_threads):
             return False
-        wave.shared.synchronise(None)
+        wave.shared.synchronise(wave, None)
         wave.launch.synchronise(None)
         if barrier.reduction is not None:
             predicate = wave.spread(barrier.reduction.predicate(wave))
@@ -101,7 +101,7 @@ class Barriers:
         wave.active = released
         blocks = np.zeros(len(wave.blocks), np.bool_)
         blocks[wave.block_of[released]] = True
-        wave.shared.synchronise(None if blocks.all() else blocks)
+        wave.shared.synchronise(wave, None if blocks.all() else blocks)
         wave.launch.synchronise(blocks)
         for number in np.unique(self._place[released]):
             barrier = self._seen[int(number)]

@@ -39,26 +39,34 @@ class Counts:
     def global_access(self, wave: Wave, number: int, offsets: Array, nbytes: int) -> None:
         """The active threads access `nbytes` at these offsets of one buffer."""
         warps = wave.warp[wave.index]
-        sectors = wave.spread(offsets).astype(np.int64) // _SECTOR
+        lanes = np.bincount(warps)
+        lanes = lanes[lanes > 0]
         access = self.global_accesses.setdefault(number, _Access())
-        access.requests += _distinct(warps)
-        access.transactions += _distinct((warps << 44) | sectors)
-        access.ideal += int(np.sum(-(-np.bincount(warps)[np.unique(warps)] * nbytes // _SECTOR)))
+        access.requests += len(lanes)
+        access.ideal += int((-(-lanes * nbytes // _SECTOR)).sum())
+        if offsets.ndim == 0:
+            access.transactions += len(lanes)
+        else:
+            access.transactions += _distinct((warps << 44) | (offsets.astype(np.int64) // _SECTOR))
 
     def shared_access(self, wave: Wave, number: int, offsets: Index, nbytes: int) -> None:
         """The active threads access `nbytes` at these bytes of shared memory."""
-        warps = wave.warp[wave.index]
         parts = max(nbytes // _WORD, 1)
-        group = warps * parts + wave.lane[wave.index] * parts // 32
-        words = np.concatenate([(group << 40) | (offsets // _WORD + k) for k in range(parts)])
-        words = np.unique(words)
-        owner, bank = words >> 40, (words & ((1 << 40) - 1)) % _BANKS
-        _, rank = np.unique(owner, return_inverse=True)
-        busy = np.bincount(rank * _BANKS + bank, minlength=(int(rank.max()) + 1) * _BANKS)
+        lanes = wave.lane[wave.index]
         access = self.shared_accesses.setdefault(number, _Access())
+        if len(lanes) % 32 == 0 and bool((lanes.reshape(-1, 32) == np.arange(32)).all()):
+            words = (offsets[:, None] // _WORD + np.arange(parts)).reshape(-1, _BANKS)
+            access.requests += len(lanes) // 32
+            access.ideal += len(words)
+            access.transactions += _wavefronts_of_rows(words)
+            return
+        warps = wave.warp[wave.index]
+        group = warps * parts + lanes * parts // 32
+        pairs = np.unique(np.concatenate([(group << 40) | (offsets // _WORD + k) for k in range(parts)]))
+        _, row = np.unique(pairs >> 40, return_inverse=True)
         access.requests += _distinct(warps)
-        access.transactions += int(busy.reshape(-1, _BANKS).max(axis=1).sum())
-        access.ideal += int(rank.max()) + 1
+        access.ideal += int(row.max()) + 1
+        access.transactions += _busiest(row, (pairs & ((1 << 40) - 1)) % _BANKS)
 
     def document(self, body: Sequence[Instruction]) -> dict[str, Any]:
         """The counts in total and per source line."""
@@ -74,6 +82,26 @@ def _distinct(keys: Index) -> int:
     if (steps < 0).any():
         steps = np.diff(np.sort(keys))
     return int(np.count_nonzero(steps)) + 1
+
+
+def _busiest(row: Index, bank: Index) -> int:
+    """Summed over rows: how many of their distinct words fall into one bank at most."""
+    rows = int(row.max()) + 1
+    counts = np.bincount(row * _BANKS + bank, minlength=rows * _BANKS)
+    return int(counts.reshape(rows, _BANKS).max(axis=1).sum())
+
+
+def _wavefronts_of_rows(words: Index) -> int:
+    """Wavefronts of requests of 32 words each."""
+    # Words within 32 neighbours are in different banks or the same: one wavefront, and the usual case.
+    spread = words.max(axis=1) - words.min(axis=1) >= _BANKS
+    apart = np.sort(words[spread], axis=1)
+    if not len(apart):
+        return len(words)
+    fresh = np.ones(apart.shape, np.bool_)
+    fresh[:, 1:] = apart[:, 1:] != apart[:, :-1]
+    row, _ = np.nonzero(fresh)
+    return len(words) - len(apart) + _busiest(row, apart[fresh] % _BANKS)
 
 
 def _summary(accesses: dict[int, _Access], body: Sequence[Instruction], unit: str) -> dict[str, Any]:

@@ -47,7 +47,6 @@ class GlobalRaces:
     shadows: dict[int, _Shadow] = field(default_factory=dict)
     events: list[Instruction | None] = field(default_factory=lambda: [None])
     """Instruction of each event; events count from 1."""
-    wave: Wave | None = None
     threads: Index = field(default_factory=lambda: np.zeros(0, np.int64))
     """Grid-wide number of each thread of the wave."""
     barrier: Index = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -58,7 +57,6 @@ class GlobalRaces:
 
     def enter(self, wave: Wave) -> None:
         """A new wave starts."""
-        self.wave = wave
         self.threads = wave.blocks[wave.block_of] * wave.launch.block_threads + wave.thread_in_block
         self.barrier = np.zeros(len(wave.blocks), np.int64)
         self.acquired = np.zeros(len(wave.blocks), np.int64)

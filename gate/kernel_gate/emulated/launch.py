@@ -146,7 +146,7 @@ class Launch:
                 for blocks in self._waves():
                     wave = self._wave(blocks)
                     Flow(self.kernel, wave).run()
-                    wave.shared.synchronise(None)
+                    wave.shared.synchronise(wave, None)
         except LaunchFault as stopped:
             faults.append(stopped.fault)
         faults += self.findings.found.values()
@@ -205,7 +205,9 @@ class Launch:
         if self.races is not None:
             self.races.enter(wave)
         if self.checks.races and shared.nbytes:
-            shared.races = SharedRaces(wave, shared.stride, self.kernel.shared_granule)
+            shared.races = SharedRaces(
+                len(blocks), int(wave.warp[-1]) + 1, shared.stride, self.kernel.shared_granule
+            )
         return wave
 
 

@@ -44,10 +44,10 @@ class SharedMemory:
         self.written = np.zeros_like(self.data)
         self._by_number = {v.address >> SHARED_BITS: v for v in self.layout.shared.values()}
 
-    def synchronise(self, blocks: npt.NDArray[np.bool_] | None) -> None:
+    def synchronise(self, wave: Wave, blocks: npt.NDArray[np.bool_] | None) -> None:
         """A barrier of the given blocks (None: all) has opened."""
         if self.races is not None:
-            self.races.synchronise(blocks)
+            self.races.synchronise(wave, blocks)
 
     def _extent(self, variable: SharedVariable) -> int:
         return self.dynamic_bytes if variable.external else variable.nbytes

@@ -41,7 +41,8 @@ class _Reads:
 class SharedRaces:
     """Who wrote each granule last, and what was read since the last barrier."""
 
-    wave: Wave
+    blocks: int
+    warps: int
     stride: int
     granule: int
     """Bytes that are told apart."""
@@ -57,24 +58,24 @@ class SharedRaces:
     _kept: int = 0
 
     def __post_init__(self) -> None:
-        blocks = len(self.wave.blocks)
-        self.writer = np.full(blocks * self.stride // self.granule, -1, np.int64)
-        self.interval = np.zeros(blocks, np.int64)
-        self.warp_interval = np.zeros(int(self.wave.warp[-1]) + 1, np.int64)
+        self.writer = np.full(self.blocks * self.stride // self.granule, -1, np.int64)
+        self.interval = np.zeros(self.blocks, np.int64)
+        self.warp_interval = np.zeros(self.warps, np.int64)
 
-    def read(self, offsets: Index, nbytes: int, instruction: Instruction) -> None:
+    def read(self, wave: Wave, offsets: Index, nbytes: int, instruction: Instruction) -> None:
         """The active threads read `nbytes` at these byte offsets."""
         count = max(nbytes // self.granule, 1)
         self.events.append(instruction)
         granules = (offsets // self.granule).astype(np.int32)
-        self.pending.append(_Reads(len(self.events) - 1, instruction, granules, self.wave.index, count))
+        self.pending.append(_Reads(len(self.events) - 1, instruction, granules, wave.index, count))
         self._kept += len(granules)
         if self._kept > _PENDING_MOST:
-            self._check_reads()
+            self._check_reads(wave)
             self.pending, self._kept = [], 0
 
     def write(
         self,
+        wave: Wave,
         offsets: Index,
         nbytes: int,
         change: Change,
@@ -82,7 +83,7 @@ class SharedRaces:
         atomic: bool = False,
     ) -> None:
         """The active threads write."""
-        wave, threads = self.wave, self.wave.index
+        threads = wave.index
         self.events.append(instruction)
         self.wrote = True
         inner = wave.thread_in_block[threads]
@@ -92,7 +93,7 @@ class SharedRaces:
             granule = offsets // self.granule + part
             before = self.writer[granule]
             self.writer[granule] = key
-            conflict = self._conflict(before, inner, threads, start) & change.replaced
+            conflict = self._conflict(wave, before, inner, threads, start) & change.replaced
             if atomic:
                 conflict &= before & _ATOMIC == 0
             if change.lost.any():
@@ -100,22 +101,26 @@ class SharedRaces:
                 before = np.where(change.lost, self.writer[granule], before)
                 conflict |= change.lost & (before != key)
             if conflict.any():
-                self._report("two threads write different values", conflict, before, offsets, instruction)
+                self._report(
+                    wave, "two threads write different values", conflict, before, offsets, instruction
+                )
 
-    def _conflict(self, before: Index, inner: Index, threads: Index, start: Index) -> npt.NDArray[np.bool_]:
+    def _conflict(
+        self, wave: Wave, before: Index, inner: Index, threads: Index, start: Index
+    ) -> npt.NDArray[np.bool_]:
         """Whether the last writes stand in the same interval and come from other threads, not ordered by the warp."""
         other = before & _THREAD_MASK
         event = before >> _THREAD_BITS
         conflict: npt.NDArray[np.bool_] = (before >= 0) & (event >= start) & (other != inner)
         if conflict.any() and self.warp_interval.any():
-            ordered = (other // 32 == inner // 32) & (event < self.warp_interval[self.wave.warp[threads]])
+            ordered = (other // 32 == inner // 32) & (event < self.warp_interval[wave.warp[threads]])
             conflict &= ~ordered
         return conflict
 
-    def synchronise(self, blocks: npt.NDArray[np.bool_] | None) -> None:
+    def synchronise(self, wave: Wave, blocks: npt.NDArray[np.bool_] | None) -> None:
         """A barrier of these blocks opens (None: all): their interval ends."""
         if self.wrote and self.pending:
-            self._check_reads(blocks)
+            self._check_reads(wave, blocks)
         if blocks is None:
             self.pending, self._kept, self.wrote = [], 0, False
             self.interval[:] = len(self.events)
@@ -123,7 +128,7 @@ class SharedRaces:
         self.interval[blocks] = len(self.events)
         kept = []
         for reads in self.pending:
-            stays = ~blocks[self.wave.block_of[reads.threads]]
+            stays = ~blocks[wave.block_of[reads.threads]]
             if stays.any():
                 kept.append(
                     _Reads(
@@ -136,14 +141,14 @@ class SharedRaces:
                 )
         self.pending, self._kept = kept, sum(len(r.granules) for r in kept)
 
-    def synchronise_warps(self) -> None:
+    def synchronise_warps(self, wave: Wave) -> None:
         """The active threads pass a warp barrier: what their warps did before is ordered."""
         if self.wrote and self.pending:
-            self._check_reads()
-        self.warp_interval[self.wave.warp[self.wave.index]] = len(self.events)
+            self._check_reads(wave)
+        self.warp_interval[wave.warp[wave.index]] = len(self.events)
 
-    def _check_reads(self, blocks: npt.NDArray[np.bool_] | None = None) -> None:
-        wave, outer = self.wave, self.wave.active
+    def _check_reads(self, wave: Wave, blocks: npt.NDArray[np.bool_] | None = None) -> None:
+        outer = wave.active
         for reads in self.pending:
             wave.active = reads.threads
             inner = wave.thread_in_block[reads.threads]
@@ -162,18 +167,21 @@ class SharedRaces:
                     conflict &= blocks[wave.block_of[reads.threads]]
                 if conflict.any():
                     what = "one thread reads what another writes"
-                    self._report(what, conflict, before, reads.granules * self.granule, reads.instruction)
+                    self._report(
+                        wave, what, conflict, before, reads.granules * self.granule, reads.instruction
+                    )
         wave.active = outer
 
     def _report(
         self,
+        wave: Wave,
         what: str,
         conflict: npt.NDArray[np.bool_],
         before: Index,
         offsets: npt.NDArray[np.integer],
         instruction: Instruction,
     ) -> None:
-        wave, position = self.wave, int(np.argmax(conflict))
+        position = int(np.argmax(conflict))
         other = int(before[position])
         place = self.events[other >> _THREAD_BITS].line
         block = int(wave.block_of[wave.index[position]])

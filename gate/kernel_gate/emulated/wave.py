@@ -73,7 +73,7 @@ class Wave:
             "%laneid": self.lane,
             "%warpid": inner // 32,
         }
-        self.copies = AsyncCopies(self)
+        self.copies = AsyncCopies(self.threads)
         self.carry = np.zeros(self.threads, np.bool_)
         self.special = {name: values.astype(np.uint32) for name, values in positions.items()}
         for axis, name in enumerate("xyz"):

@@ -27,14 +27,14 @@ def asynchronous_copy(site: Site) -> Step:
     if site.has("bulk", "mbarrier", "reduce") or not site.has("async"):
         raise site.unsupported()
     if site.has("commit_group"):
-        return lambda wave: wave.copies.commit()
+        return lambda wave: wave.copies.commit(wave)
     if site.has("wait_all"):
-        return lambda wave: wave.copies.wait(0, everything=True)
+        return lambda wave: wave.copies.wait(wave, 0, everything=True)
     if site.has("wait_group"):
         pending = site.operand(0)
         if not isinstance(pending, Integer):
             raise site.unsupported()
-        return lambda wave: wave.copies.wait(pending.value)
+        return lambda wave: wave.copies.wait(wave, pending.value)
     return _issue(site)
 
 
@@ -99,5 +99,5 @@ def _record(wave: Wave, to: Access, index: Array, nbytes: int) -> None:
     if races is not None:
         count = len(index)
         races.write(
-            index, nbytes, Change(np.ones(count, np.bool_), np.zeros(count, np.bool_)), to.instruction
+            wave, index, nbytes, Change(np.ones(count, np.bool_), np.zeros(count, np.bool_)), to.instruction
         )

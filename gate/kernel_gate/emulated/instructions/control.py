@@ -56,7 +56,7 @@ def warp_barrier(site: Site) -> Step:
 
     def step(wave: Wave) -> None:
         if wave.shared.races is not None:
-            wave.shared.races.synchronise_warps()
+            wave.shared.races.synchronise_warps(wave)
         if wave.launch.races is not None:
             wave.launch.races.synchronise_warps(wave)
 

@@ -67,7 +67,7 @@ def record_read(wave: Wave, where: Access, at: Located, ordered: bool) -> None:
     if at.space == "shared":
         races = wave.shared.races
         if races is not None and not ordered:
-            races.read(at.index * where.element.size, where.nbytes, where.instruction)
+            races.read(wave, at.index * where.element.size, where.nbytes, where.instruction)
     elif at.segment is not None:
         wave.launch.global_read(wave, at, where, ordered)
 
@@ -163,6 +163,6 @@ def record_write(wave: Wave, where: Access, at: Located, change: Change, atomic:
     if at.space == "shared":
         races = wave.shared.races
         if races is not None:
-            races.write(at.index * where.element.size, where.nbytes, change, where.instruction, atomic)
+            races.write(wave, at.index * where.element.size, where.nbytes, change, where.instruction, atomic)
     elif at.segment is not None:
         wave.launch.global_write(wave, at, where, change, atomic)
