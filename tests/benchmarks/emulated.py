@@ -1,6 +1,6 @@
 """How fast the emulated device executes kernels, and what its detectors cost.
 
-    python -m tests.benchmarks.emulated [--write]
+    python -m tests.benchmarks emulated [--write]
 
 Each row is the best of five launches. The ratio compares a thread's instruction with one element of a NumPy float32
 addition on the same machine: that is what an interpreter on NumPy could reach if it added nothing of its own.
@@ -9,11 +9,12 @@ addition on the same machine: that is what an interpreter on NumPy could reach i
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import resource
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.emulated.launch import Checks
 from kernel_gate.program import Program
 
+SUMMARY = "thread instructions per second of the emulated device, and what its detectors cost"
 RESULTS = Path(__file__).parent / "results" / "emulated.md"
 REPEATS = 5
 PLAIN = Checks(races=False, uninitialised=False)
@@ -152,8 +154,9 @@ def table(rows: list[Row]) -> str:
         "# The emulated device",
         "",
         (
-            f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}, NumPy {np.__version__}, "
-            f"{date.today().isoformat()}; `python -m tests.benchmarks.emulated --write`. Best of {REPEATS}."
+            f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}, "
+            f"NumPy {np.__version__}, {date.today().isoformat()}; "
+            f"`python -m tests.benchmarks emulated --write`. Best of {REPEATS}."
         ),
         "",
         "| kernel | checks | ms | thread instructions | million/s | × a NumPy addition | × bounds only |",
@@ -170,17 +173,17 @@ def table(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
+def main(arguments: list[str]) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="keep the table in results/")
-    options = parser.parse_args()
-    page = table(measure())
+    options = parser.parse_args(arguments)
+    rows = measure()
+    page = table(rows)
     if options.write:
         RESULTS.parent.mkdir(exist_ok=True)
         RESULTS.write_text(page, "utf-8")
+        RESULTS.with_suffix(".json").write_text(
+            json.dumps([asdict(row) for row in rows], indent=1) + "\n", "utf-8"
+        )
     print(page)  # noqa: T201
-
-
-if __name__ == "__main__":
-    main()

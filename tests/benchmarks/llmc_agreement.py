@@ -1,8 +1,8 @@
 """Runs kernels of llm.c on a device against float64 references, and compares the tables of two devices.
 
-python -m tests.benchmarks.llmc_agreement run PATH/TO/llm.c --device emulated > emulated.json
-python -m tests.benchmarks.llmc_agreement run PATH/TO/llm.c --device cuda > h200.json
-python -m tests.benchmarks.llmc_agreement compare emulated.json h200.json
+python -m tests.benchmarks llmc_agreement run PATH/TO/llm.c --device emulated > emulated.json
+python -m tests.benchmarks llmc_agreement run PATH/TO/llm.c --device cuda > h200.json
+python -m tests.benchmarks llmc_agreement compare emulated.json h200.json
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from kernel_lineage.kernels.slicing import device_slice
 from .llmc_case import KernelCase
 from .llmc_kernels import cases
 
+SUMMARY = "kernels of llm.c against float64 references on a device; compares the tables of two devices"
 FLOAT_TOLERANCE = 2e-5
 BF16_TOLERANCE = 2**-6
 """Relative to the largest expected value of the output, as sums of both signs cancel."""
@@ -144,7 +145,7 @@ def compare(tables: list[dict[str, Any]]) -> str:
     return "\n".join([*lines, "", f"{same} of {len(by_key[0])} kernels have the same result."])
 
 
-def main() -> None:
+def main(arguments: list[str]) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(required=True, dest="command")
@@ -153,12 +154,8 @@ def main() -> None:
     runner.add_argument("--device", default="emulated")
     comparer = commands.add_parser("compare")
     comparer.add_argument("tables", type=Path, nargs="+")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if options.command == "run":
         print(json.dumps(run(options.root, options.device), indent=1))  # noqa: T201
     else:
         print(compare([json.loads(p.read_text()) for p in options.tables]))  # noqa: T201
-
-
-if __name__ == "__main__":
-    main()
