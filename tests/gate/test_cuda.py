@@ -90,7 +90,7 @@ def test_a_write_beside_a_buffer_is_noticed_by_its_guard():
 
 
 def test_a_hang_is_ended():
-    v = verdict(affine("if (i < n)", "volatile int on = 1; while (on) {} if (i < n)"), timeout=20.0)
+    v = verdict(affine("if (i < n)", "while (clock64() >= 0) {} if (i < n)"), timeout=20.0)
     assert v.outcome is Outcome.INCONCLUSIVE
     assert "hangs" in v.reason
     assert verdict(affine(), baseline=slow()).outcome is Outcome.ACCEPTED
