@@ -13,11 +13,13 @@ from kernel_lineage.history.difference import Difference
 from kernel_lineage.history.model import Commit, Intent
 
 _ENOUGH = 0.8
+_BACKGROUND = frozenset({"masked_tail", "hoisted_index", "thread_coarsening"})
+"""Mechanisms that come and go with almost any change: they say little of why it was made."""
 
 _FIX = re.compile(
     r"\b(?:fix(?:e[sd]|ing)?|bugs?|bugfix|hot-?fix|crash\w*|incorrect\w*|wrong\w*|broke[n]?|race conditions?|data race|"
     r"out[- ]of[- ]bounds?|oob|overflows?|underflows?|nans?|illegal memory|misaligned|dead-?lock\w*|regression|"
-    r"corrupt\w*|mistake|off[- ]by[- ]one|guards?|prevent\w*)\b",
+    r"corrupt\w*|mistake|off[- ]by[- ]one|guards?|prevent\w*|only (?:when|if)|never written)\b",
     re.IGNORECASE,
 )
 _FASTER = re.compile(
@@ -40,6 +42,10 @@ _FEATURE = re.compile(
     r"initial|first (?:version|draft)|port(?:ed|ing|s)?|optional)\b",
     re.IGNORECASE,
 )
+_OF_THE_WHOLE_LAUNCH = re.compile(
+    r"\b[A-Za-z_]\w*\s*%\s*\d+\s*[=!]=|capability|is_contiguous|\.dtype\b|align"
+)
+"""Guards that test a size, a type, a layout or a device, not a thread's own index."""
 _CONVENTIONAL = re.compile(
     r"^\s*\[?(?P<type>fix|bug|bugfix|perf|feat|refactor|style|docs?|chore|test|revert)\]?\s*(?:\([^)]*\))?!?\s*[:\]]",
     re.IGNORECASE,
@@ -92,7 +98,7 @@ def judge(
 
 def is_compound(diff: Difference, directions: Mapping[str, str]) -> bool:
     """Whether several independent mechanisms change: two of different directions, or three of any."""
-    changed = diff.added or diff.removed
+    changed = [m for m in diff.added or diff.removed if m not in _BACKGROUND]
     return len({directions.get(m, m) for m in changed}) > 1 or len(changed) > 2
 
 
@@ -117,16 +123,23 @@ def _from_diff(diff: Difference, variant: bool) -> list[tuple[Intent, float, str
         signs.append((Intent.REFACTOR, 2.0, "only qualifiers change"))
     elif diff.same_but_names:
         signs.append((Intent.REFACTOR, 2.5, "only names change"))
-    if diff.added:
-        weight = (0.7 if diff.moved else 1.2) + 0.3 * min(len(diff.added), 3)
-        signs.append((Intent.OPTIMISATION, weight, f"adds {', '.join(diff.added)}"))
+    telling = [m for m in diff.added if m not in _BACKGROUND]
+    if telling:
+        weight = (0.7 if diff.moved else 1.2) + 0.3 * min(len(telling), 3)
+        signs.append((Intent.OPTIMISATION, weight, f"adds {', '.join(telling)}"))
+    elif "masked_tail" in diff.added and not variant:
+        signs.append((Intent.FIX, 0.8, "adds a mask against what lies past the end"))
+    elif diff.added:
+        signs.append((Intent.OPTIMISATION, 0.4, f"adds {', '.join(diff.added)}"))
     elif diff.removed:
         weight = 0.5 if variant else 0.3
         signs.append((Intent.OPTIMISATION, weight, f"does without {', '.join(diff.removed)}"))
     if variant:
         signs.append((Intent.OPTIMISATION, 0.7, "a further variant of the same task"))
-    if diff.guards_added and not diff.added and changed <= 12:
-        signs.append((Intent.FIX, 0.8, f"adds a guard: {_short(diff.guards_added[0].expr)}"))
+    whole = [g for g in diff.guards_added if _OF_THE_WHOLE_LAUNCH.search(g.expr)]
+    if diff.guards_added and not telling and (changed <= 12 or whole):
+        guard = (whole or diff.guards_added)[0]
+        signs.append((Intent.FIX, 0.8, f"adds a guard: {_short(guard.expr)}"))
     if (
         diff.device_changed
         and not diff.added

@@ -25,6 +25,7 @@ _FILE_STEP = (
     re.compile(r"^(?P<n>\d{1,2})[_\-.](?P<stem>)"),
     re.compile(r"^(?P<stem>.*?[A-Za-z])[_\-]?[vV]?(?P<n>\d{1,2})$"),
     re.compile(r"^(?P<stem>\w*?(?:kernel|_v|step))_?(?P<n>\d{1,2})[_\-]"),
+    re.compile(r"^(?P<stem>[A-Za-z]\w*?)[_\-](?P<n>[01]\d)[_\-][A-Za-z]"),
 )
 _STEP = r"^[ \t*/#]*(?:ver\w*|kernel|step|v)[ \t]*"
 _NOTE = re.compile(
