@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
+from pathlib import PurePath
 
 from kernel_lineage.history.model import Commit, Lineage, Mined, Transition, Version
 from kernel_lineage.learning.later_guards import LearnedCondition
@@ -48,7 +49,7 @@ def build(
     ordered = sorted(mined.lineages, key=lambda lineage: -len(lineage.transitions))
     transitions = [t for lineage in mined.lineages for t in lineage.transitions]
     return ReportView(
-        repository=mined.repository,
+        repository=PurePath(mined.repository).name or mined.repository,
         head=(mined.head or "no commit")[:12],
         device=device,
         made=date.today().isoformat(),
