@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernel_lineage.history.facts import Facts
 from kernel_lineage.history.model import GuardSeen
@@ -24,11 +24,6 @@ _FEW_LINES = 12
 class Difference:
     """What changed from one version to the next."""
 
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    """Ids of mechanisms, sorted."""
-    guards_added: tuple[GuardSeen, ...]
-    guards_removed: tuple[GuardSeen, ...]
     moved: bool
     renamed: bool
     same_text: bool
@@ -47,6 +42,11 @@ class Difference:
     lines_added: tuple[str, ...]
     lines_removed: tuple[str, ...]
     """Lines of code, without comments and layout."""
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    """Ids of mechanisms, sorted."""
+    guards_added: tuple[GuardSeen, ...] = ()
+    guards_removed: tuple[GuardSeen, ...] = ()
 
 
 class Texts:
@@ -56,6 +56,7 @@ class Texts:
         self.text_of = text_of
         self._lines: dict[str, list[str]] = {}
         self._parameters: dict[str, frozenset[str]] = {}
+        self._tokens: dict[str, list[str]] = {}
 
     def lines(self, node: Node, *roles: Role) -> list[str]:
         """The lines of code of a version's parts (of some roles)."""
@@ -67,6 +68,14 @@ class Texts:
                 known = self._lines[digest] = code_lines(self.text_of(digest), python)
             found += known
         return found
+
+    def tokens(self, lines: Sequence[str]) -> list[str]:
+        """The tokens of lines of code."""
+        known = self._tokens
+        for line in lines:
+            if line not in known:
+                known[line] = TOKEN.findall(line)
+        return [token for line in lines for token in known[line]]
 
     def parameters(self, node: Node) -> frozenset[str]:
         """The names of the kernel's parameters."""
@@ -86,40 +95,48 @@ def guards_seen(node: Node, facts: Facts) -> tuple[GuardSeen, ...]:
     )
 
 
-def difference(
-    before: Node, after: Node, facts_before: Facts, facts_after: Facts, texts: Texts
-) -> Difference:
-    """What changed from `before` to `after`."""
-    old_guards, new_guards = guards_seen(before, facts_before), guards_seen(after, facts_after)
+def text_difference(before: Node, after: Node, texts: Texts) -> Difference:
+    """What the texts say of what changed from `before` to `after`: all but mechanisms and guards."""
     old_lines, new_lines = Counter(texts.lines(before)), Counter(texts.lines(after))
     old_device, new_device = (texts.lines(n, Role.KERNEL, Role.DEVICE) for n in (before, after))
     old_host, new_host = (texts.lines(n, Role.HOST) for n in (before, after))
-    changed = max((old_lines - new_lines).total(), (new_lines - old_lines).total())
+    less, more = old_lines - new_lines, new_lines - old_lines
     same_code = old_device == new_device and old_host == new_host
+    old_code, new_code = old_device + old_host, new_device + new_host
     old_parameters = texts.parameters(before)
     new_parameters = texts.parameters(after)
     return Difference(
-        added=tuple(sorted(set(facts_after.mechanisms) - set(facts_before.mechanisms))),
-        removed=tuple(sorted(set(facts_before.mechanisms) - set(facts_after.mechanisms))),
-        guards_added=_without(new_guards, old_guards),
-        guards_removed=_without(old_guards, new_guards),
         moved=before.path != after.path,
         renamed=before.symbol != after.symbol,
         same_text={p.digest for _, p in before.all_parts} == {p.digest for _, p in after.all_parts},
         same_code=same_code,
         same_but_names=not same_code
-        and len(old_device) + len(old_host) == len(new_device) + len(new_host)
-        and _same_but_names(old_device + old_host, new_device + new_host),
+        and len(old_code) == len(new_code)
+        and _same_but_names(texts.tokens(old_code), texts.tokens(new_code)),
         same_but_qualifiers=not same_code
-        and changed <= _FEW_LINES
-        and _without_qualifiers(old_device + old_host) == _without_qualifiers(new_device + new_host),
-        widens_integers=_widens(old_lines - new_lines, new_lines - old_lines),
+        and max(less.total(), more.total()) <= _FEW_LINES
+        and _same_but_qualifiers(old_code, new_code, texts),
+        widens_integers=_widens(less, more),
         device_changed=old_device != new_device,
         launch_changed=old_host != new_host,
         parameters_added=tuple(sorted(new_parameters - old_parameters)),
         parameters_removed=tuple(sorted(old_parameters - new_parameters)),
-        lines_added=tuple((new_lines - old_lines).elements()),
-        lines_removed=tuple((old_lines - new_lines).elements()),
+        lines_added=tuple(more.elements()),
+        lines_removed=tuple(less.elements()),
+    )
+
+
+def with_facts(
+    texts: Difference, before: Node, after: Node, facts_before: Facts, facts_after: Facts
+) -> Difference:
+    """A difference of texts, completed by what was seen in both versions."""
+    old_guards, new_guards = guards_seen(before, facts_before), guards_seen(after, facts_after)
+    return replace(
+        texts,
+        added=tuple(sorted(set(facts_after.mechanisms) - set(facts_before.mechanisms))),
+        removed=tuple(sorted(set(facts_before.mechanisms) - set(facts_after.mechanisms))),
+        guards_added=_without(new_guards, old_guards),
+        guards_removed=_without(old_guards, new_guards),
     )
 
 
@@ -135,8 +152,19 @@ def _without(guards: Sequence[GuardSeen], known: Sequence[GuardSeen]) -> tuple[G
     return tuple(found)
 
 
-def _without_qualifiers(lines: Sequence[str]) -> list[str]:
-    return [token for token in TOKEN.findall(" ".join(lines)) if token not in _QUALIFIERS]
+def _same_but_qualifiers(old: Sequence[str], new: Sequence[str], texts: Texts) -> bool:
+    start = 0
+    shorter = min(len(old), len(new))
+    while start < shorter and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < shorter - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    one, other = (
+        [t for t in texts.tokens(lines[start : len(lines) - end]) if t not in _QUALIFIERS]
+        for lines in (old, new)
+    )
+    return one == other
 
 
 def _widens(removed: Counter[str], added: Counter[str]) -> bool:
@@ -149,12 +177,12 @@ def _widens(removed: Counter[str], added: Counter[str]) -> bool:
 
 
 def _same_but_names(old: Sequence[str], new: Sequence[str]) -> bool:
-    one, other = (TOKEN.findall(" ".join(lines)) for lines in (old, new))
-    if len(one) != len(other):
+    """Whether one list of tokens becomes the other when identifiers are renamed one for one."""
+    if len(old) != len(new):
         return False
     forth: dict[str, str] = {}
     back: dict[str, str] = {}
-    for a, b in zip(one, other, strict=True):
+    for a, b in zip(old, new, strict=True):
         if forth.setdefault(a, b) != b or back.setdefault(b, a) != a:
             return False
         if a != b and not ((a[0].isalpha() or a[0] == "_") and (b[0].isalpha() or b[0] == "_")):

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from kernel_lineage.history import git
 from kernel_lineage.history.cache import Cache, analyser_fingerprint, open_cache
 from kernel_lineage.history.cuda_chunks import CUDA
-from kernel_lineage.history.facts import Facts, Task
+from kernel_lineage.history.fact_store import FactStore
 from kernel_lineage.history.git import Change, CommitChanges, Repository
 from kernel_lineage.history.lineages import lineages_of
 from kernel_lineage.history.matching import Matcher
@@ -21,14 +21,12 @@ from kernel_lineage.history.outline import Outliner, digest, language_of
 from kernel_lineage.history.rows import (
     commit_of_row,
     commit_row,
-    facts_of_row,
-    facts_row,
     file_row,
     file_seen,
     transition_of_row,
     transition_row,
 )
-from kernel_lineage.history.seen import FileSeen, Part, see
+from kernel_lineage.history.seen import FileSeen, see
 from kernel_lineage.history.transitions import Judge
 from kernel_lineage.history.triton_chunks import TRITON
 from kernel_lineage.history.variants import step_notes
@@ -100,9 +98,7 @@ class _Run:
         self._progress = progress
         self._files: dict[str, FileSeen] = {}
         self._texts: dict[str, str] = {}
-        self._workers = workers
-        self._asked: set[str] = set()
-        self._facts = {key: facts_of_row(row) for key, row in cache.facts().items()}
+        self._facts = FactStore(cache, workers, self._text)
         self._outliner = Outliner({Language.CUDA: CUDA, Language.TRITON: TRITON})
 
     def mined(self) -> Mined:
@@ -166,9 +162,11 @@ class _Run:
         state.commits.update((c.commit.sha, c.commit) for c in commits if c.commit.sha in used)
         if len(walk.boundary) > boundary:
             state.commits.update(git.commits_named(self._repository, walk.boundary - state.commits.keys()))
-        self._find_facts(walk.nodes[first:])
-        directions = _directions()
-        judge = Judge(walk, state.commits, directions, self._text, self._facts_of, self._notes)
+        for node in walk.nodes[first:]:
+            self._facts.ask(node.symbol, [p for _, p in node.all_parts], node.language)
+        judge = Judge(walk, state.commits, _directions(), self._text, self._facts.of, self._notes)
+        judge.compare(len(state.transitions))  # while the facts are being worked out
+        self._facts.wait(lambda done, total: self._progress("kernels", done, total))
         judge.continue_with(state.transitions)
 
     def _read_files(self, places: Iterable[tuple[str, str]], skipped: dict[str, int]) -> None:
@@ -198,7 +196,7 @@ class _Run:
         self._files[key] = seen
         unsaved[key] = file_row(seen)
         for kernel in seen.kernels:  # its facts are worked out while the rest is read
-            self._ask_for_facts(kernel.parts, kernel.symbol, language)
+            self._facts.ask(kernel.symbol, kernel.parts, language)
 
     def _keep(self, unsaved: dict[str, Any]) -> None:
         if unsaved:
@@ -222,35 +220,9 @@ class _Run:
             text = self._texts[key] = self._cache.text(key) or ""
         return text
 
-    def _facts_of(self, node: Node) -> Facts:
-        return self._facts.get(_facts_key(node.symbol, (p for _, p in node.all_parts)), Facts())
-
     def _notes(self, node: Node) -> Mapping[int, str]:
         seen = self._file(node.path, node.blob)
         return step_notes(seen.header) if seen else {}
-
-    def _ask_for_facts(self, parts: Sequence[Part], symbol: str, language: Language) -> None:
-        """Has a version analysed, unless it is known or under way."""
-        key = _facts_key(symbol, parts)
-        if key not in self._facts and key not in self._asked:
-            self._asked.add(key)
-            self._workers.submit(Task(key, language, symbol, tuple(self._text(p.digest) for p in parts)))
-
-    def _find_facts(self, nodes: Iterable[Node]) -> None:
-        """Waits until the facts of all versions are known."""
-        for node in nodes:
-            self._ask_for_facts([p for _, p in node.all_parts], node.symbol, node.language)
-        total, done = len(self._asked), 0
-
-        def keep(batch: Sequence[tuple[str, Facts]]) -> None:
-            nonlocal done
-            self._facts.update(batch)
-            self._cache.put_facts({key: facts_row(facts) for key, facts in batch})
-            done += len(batch)
-            self._progress("kernels", done, total)
-
-        self._workers.finish(keep)
-        self._asked.clear()
 
     def _work_tree(self) -> list[Change]:
         """Files that differ from HEAD. Read and hashed here: git would run the repository's filters to compare them."""
@@ -289,7 +261,7 @@ class _Run:
             head=repository.head,
             commits=state.commits,
             commits_read=state.commits_read,
-            lineages=lineages_of(state.walk, state.transitions, self._facts_of),
+            lineages=lineages_of(state.walk, state.transitions, self._facts.of),
             skipped=dict(sorted(state.skipped.items())),
             messages=tuple(messages),
         )
@@ -301,10 +273,6 @@ def _places(change: Change) -> list[tuple[str, str]]:
 
 def _file_key(path: str, blob: str) -> str:
     return f"{blob}:{language_of(path)}"
-
-
-def _facts_key(symbol: str, parts: Iterable[Part]) -> str:
-    return digest(symbol.encode(), *(p.digest.encode() for p in parts))
 
 
 def _directions() -> dict[str, str]:

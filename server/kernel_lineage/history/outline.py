@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from kernel_lineage.kernels.source import Language
@@ -138,7 +138,8 @@ class Outliner:
         return chunk
 
 
-def _shift(piece: Piece, lines: int) -> Piece:
+def _shift(p: Piece, lines: int) -> Piece:
     if not lines:
-        return piece
-    return replace(piece, first_line=piece.first_line + lines, last_line=piece.last_line + lines)
+        return p
+    first, last = p.first_line + lines, p.last_line + lines
+    return Piece(p.role, p.name, first, last, p.text, p.digest, p.names, p.launches, p.comment, p.entry)

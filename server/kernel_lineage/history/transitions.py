@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from kernel_lineage.history import blame
-from kernel_lineage.history.difference import Difference, Texts, difference
+from kernel_lineage.history.difference import Difference, Texts, text_difference, with_facts
 from kernel_lineage.history.facts import Facts
 from kernel_lineage.history.intent import is_compound, judge
 from kernel_lineage.history.model import Commit, Intent, Risk, Transition, TransitionKind
@@ -47,11 +47,20 @@ class Judge:
         self._of = facts_of
         self._notes = notes
         self._said: dict[str, tuple[tuple[str, str], ...]] = {}
+        self._compared: dict[int, Difference] = {}
         self._incoming: dict[int, list[int]] = {}
         self._kernels_in: dict[str | None, int] = {}
         for index, edge in enumerate(walk.edges):
             self._incoming.setdefault(edge.after, []).append(index)
             self._kernels_in[edge.commit] = self._kernels_in.get(edge.commit, 0) + 1
+
+    def compare(self, first: int) -> None:
+        """Compares the texts of the transitions from `first` on, which needs no facts."""
+        nodes = self._walk.nodes
+        for index in range(first, len(self._walk.edges)):
+            edge = self._walk.edges[index]
+            self._compared[index] = text_difference(nodes[edge.before], nodes[edge.after], self._texts)
+            self._comments(nodes[edge.after])
 
     def continue_with(self, transitions: list[Transition]) -> None:
         """Appends the transitions that are missing; adds risks to the earlier ones that they answer."""
@@ -63,7 +72,8 @@ class Judge:
     def _transition(self, index: int, edge: Edge, earlier: list[Transition]) -> Transition:
         walk = self._walk
         before, after = walk.nodes[edge.before], walk.nodes[edge.after]
-        diff = difference(before, after, self._of(before), self._of(after), self._texts)
+        texts = self._compared.pop(index, None) or text_difference(before, after, self._texts)
+        diff = with_facts(texts, before, after, self._of(before), self._of(after))
         commit = self._commits.get(edge.commit or "")
         line = [i for i in blame.ancestors(walk, self._incoming, edge.before) if i < index]
         variant = edge.kind is TransitionKind.VARIANT
