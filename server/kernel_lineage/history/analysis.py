@@ -39,15 +39,16 @@ def analyse(task: Task) -> Facts:
         guards.append(
             GuardFact(guard.expr, guard.kind, guard.where, part_index, max(0, line - starts[part_index]))
         )
-    return Facts(tuple(sorted({site.mechanism for site in mechanisms_of(kernel)})), tuple(guards))
+    sites = mechanisms_of(kernel) if task.device_code else ()
+    return Facts(tuple(sorted({site.mechanism for site in sites})), tuple(guards))
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """Answers one batch of tasks per line with one line of facts, until there are no more."""
     for line in requests:
         tasks = [
-            Task(d, Language(language), symbol, tuple(parts))
-            for d, language, symbol, parts in json.loads(line)
+            Task(d, Language(language), symbol, tuple(parts), device_code)
+            for d, language, symbol, parts, device_code in json.loads(line)
         ]
         answers.write(json.dumps([facts_row(analyse(task)) for task in tasks]).encode() + b"\n")
         answers.flush()

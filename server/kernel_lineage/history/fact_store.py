@@ -56,7 +56,7 @@ class FactStore:
             texts = tuple(self._text_of(parts[i].digest) for i in share.parts if i >= 0)
             if position:
                 texts = (f"__global__ void {symbol}() {{}}\n", *texts)
-            self._workers.submit(Task(share.key, language, symbol, texts))
+            self._workers.submit(Task(share.key, language, symbol, texts, device_code=not position))
 
     def wait(self, progress: Callable[[int, int], None]) -> None:
         """Waits until everything that was asked for is known; `progress` is told how much of it is."""

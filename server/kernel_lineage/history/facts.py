@@ -15,6 +15,8 @@ class Task:
     language: Language
     symbol: str
     parts: tuple[str, ...]
+    device_code: bool = True
+    """Whether mechanisms are looked for; where only launchers matter, their guards are all there is to see."""
 
 
 @dataclass(frozen=True, slots=True)

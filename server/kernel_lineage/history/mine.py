@@ -36,6 +36,8 @@ from kernel_lineage.kernels.source import Language
 
 _KEEP_EVERY = 400
 """Files between two transactions: what an interrupted run keeps."""
+_MANY_COMMITS = 100
+"""From so many on, processes for the analysis are started before there is something for them to do."""
 _FILES_IN_MEMORY = 3000
 _TEXT_IN_MEMORY = 64 << 20
 
@@ -98,6 +100,7 @@ class _Run:
         self._progress = progress
         self._files: dict[str, FileSeen] = {}
         self._texts: dict[str, str] = {}
+        self._workers = workers
         self._facts = FactStore(cache, workers, self._text)
         self._outliner = Outliner({Language.CUDA: CUDA, Language.TRITON: TRITON})
 
@@ -137,6 +140,8 @@ class _Run:
         revisions = [head, f"^{state.head}"] if state.head else [head, *self._limits()]
         skipped = state.skipped
         commits = git.read_log(repository, revisions, self._specs, skipped)
+        if len(commits) > _MANY_COMMITS:
+            self._workers.start()
         self._read_files(
             {(path, blob) for c in commits for change in c.changes for path, blob in _places(change)}, skipped
         )

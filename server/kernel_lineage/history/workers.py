@@ -36,6 +36,7 @@ class Workers:
         self._threads: ThreadPoolExecutor | None = None
         self._local = threading.local()
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._spare: list[subprocess.Popen[bytes]] = []
         self._closing = False
         self.crashed = 0
         """How many tasks killed the process that worked on them."""
@@ -57,6 +58,12 @@ class Workers:
                     with suppress(BrokenPipeError):
                         pipe.close()
 
+    def start(self) -> None:
+        """Starts the processes now: there will be many tasks."""
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self._jobs, thread_name_prefix="analysis")
+            self._spare = [self._start() for _ in range(self._jobs)]
+
     def submit(self, task: Task) -> None:
         """Takes a task; work begins as soon as there are enough to be worth a process."""
         self._waiting.append(task)
@@ -77,11 +84,11 @@ class Workers:
             keep([(task.digest, facts) for task, facts in zip(tasks, future.result(), strict=True)])
 
     def _start_waiting(self) -> None:
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(self._jobs, thread_name_prefix="analysis")
-        while self._waiting:
+        self.start()
+        threads = self._threads
+        while threads and self._waiting:
             batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
-            self._running[self._threads.submit(self._ask, batch)] = batch
+            self._running[threads.submit(self._ask, batch)] = batch
 
     def _ask(self, tasks: Sequence[Task]) -> list[Facts]:
         answer = self._answer(tasks)
@@ -96,11 +103,11 @@ class Workers:
         """What this thread's process says; None when it died of it."""
         process = getattr(self._local, "process", None)
         if process is None or process.poll() is not None:
-            process = self._local.process = self._start()
+            process = self._local.process = self._spare.pop() if self._spare else self._start()
         stdin, stdout = process.stdin, process.stdout
         if stdin is None or stdout is None:
             return None
-        request = json.dumps([[t.digest, t.language, t.symbol, t.parts] for t in tasks])
+        request = json.dumps([[t.digest, t.language, t.symbol, t.parts, t.device_code] for t in tasks])
         try:
             stdin.write(request.encode() + b"\n")
             stdin.flush()

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
-from tree_sitter import Node
+from tree_sitter import Node, Query, QueryCursor
 
+from kernel_lineage.kernels.cuda_nodes import grammar
 from kernel_lineage.kernels.cuda_text import arguments, one_line
 from kernel_lineage.kernels.source import Guard, Kernel, Launch, SourceFile, Span
 
-_BRANCHES = frozenset({"if_statement", "conditional_expression"})
+_GUARDING = (
+    "if_statement",
+    "conditional_expression",
+    "for_statement",
+    "call_expression",
+    "static_assert_declaration",
+)
 _LEAVES = frozenset({"return_statement", "throw_statement", "continue_statement"})
 _CHECK = re.compile(r"(?i)\w*(?:check|assert|require|expects|enforce)\w*\Z")
 _COMPARING = re.compile(r"_(EQ|NE|LT|LE|GT|GE)\Z")
@@ -181,18 +189,15 @@ def _condition(branch: Node) -> Node | None:
     return value or clause
 
 
-def _nodes(root: Node) -> Iterator[Node]:
+def _nodes(root: Node) -> list[Node]:
     """All nodes below one that can be a guard, in order."""
-    cursor = root.walk()
-    while True:
-        node = cursor.node
-        if node is not None and node.is_named and node is not root:
-            yield node
-        if cursor.goto_first_child():
-            continue
-        while not cursor.goto_next_sibling():
-            if not cursor.goto_parent():
-                return
+    found = QueryCursor(_guarding()).captures(root).get("guard", [])
+    return sorted(found, key=lambda node: (node.start_byte, -node.end_byte))
+
+
+@cache
+def _guarding() -> Query:
+    return Query(grammar(), f"[{' '.join(f'({kind})' for kind in _GUARDING)}] @guard")
 
 
 def _ancestor(node: Node, kind: str) -> Node | None:
