@@ -75,6 +75,7 @@ def measure(origin: Path, folder: Path, pydriller: str | None) -> dict[str, Any]
     _run(["git", "clone", "-q", "--no-checkout", str(origin), str(repository)])
     commits = int(_run(["git", "-C", str(repository), "rev-list", "--count", "HEAD"]))
     klineage = [sys.executable, "-c", "from kernel_lineage.cli.main import main; main()", "mine"]
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     rows: dict[str, dict[str, float]] = {}
     floor: list[tuple[float, float]] = []
     cold: list[tuple[float, float]] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from kernel_lineage.history.model import Commit
 
@@ -65,10 +66,11 @@ def said_in_comments(text: str, python: bool) -> Iterator[tuple[str, str]]:
             yield from said_in(line)
 
 
-def said_in(line: str) -> Iterator[tuple[str, str]]:
+@lru_cache(maxsize=8192)
+def said_in(line: str) -> tuple[tuple[str, str], ...]:
     """(kind of risk, the line) when a line says something against a change; at most one kind."""
     line = " ".join(line.strip(" \t*/#-").split())
     for kind, sign in _SIGNS:
         if sign.search(line) and not _DENIED.search(line):
-            yield kind, line[:200]
-            return
+            return ((kind, line[:200]),)
+    return ()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
-from tree_sitter import Node, Query, QueryCursor
+from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_nodes import grammar
+from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.cuda_text import arguments, one_line
 from kernel_lineage.kernels.source import Guard, Kernel, Launch, SourceFile, Span
 
@@ -32,9 +31,11 @@ _CALLERS = 2
 
 def in_kernel(kernel: Kernel) -> Iterator[Guard]:
     """The guards of a kernel's own code."""
-    if kernel.node is None:
+    syntax = cuda_syntax(kernel)
+    if syntax is None:
         return
-    for node in _nodes(kernel.node):
+    found = [node for kind in _GUARDING for node in syntax.entry.of(kind)]
+    for node in sorted(found, key=lambda node: (node.start_byte, -node.end_byte)):
         if node.type == "if_statement":
             yield from _of_branch(node, "kernel")
         elif node.type == "conditional_expression":
@@ -187,17 +188,6 @@ def _condition(branch: Node) -> Node | None:
     clause = branch.child_by_field_name("condition")
     value = clause.child_by_field_name("value") if clause is not None else None
     return value or clause
-
-
-def _nodes(root: Node) -> list[Node]:
-    """All nodes below one that can be a guard, in order."""
-    found = QueryCursor(_guarding()).captures(root).get("guard", [])
-    return sorted(found, key=lambda node: (node.start_byte, -node.end_byte))
-
-
-@cache
-def _guarding() -> Query:
-    return Query(grammar(), f"[{' '.join(f'({kind})' for kind in _GUARDING)}] @guard")
 
 
 def _ancestor(node: Node, kind: str) -> Node | None:

@@ -37,6 +37,7 @@ _TYPES_OF_INTEREST = (
     "pointer_expression",
     "preproc_call",
     "return_statement",
+    "static_assert_declaration",
     "subscript_expression",
     "template_type",
     "type_identifier",
