@@ -14,7 +14,7 @@ setup: $(STAMP) ## make .venv with everything (compiler wheels and Triton includ
 
 $(STAMP): requirements/lock.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=/path/to/python3.11"; exit 4; }
-	@echo "Setting up $(VENV) (about 600 MB of compilers, once)"
+	@echo "Setting up $(VENV) (compilers and Triton: about 2 GB on disk, once)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/lock.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
