@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kernel_lineage.report.view import ReportView
+from kernel_lineage.skills.writing import write_atomically
 
 _TEMPLATE = "lineages.html.j2"
 
@@ -21,7 +22,4 @@ def render(report: ReportView) -> str:
 
 def write(report: ReportView, path: Path) -> None:
     """Write the page; an earlier file stays whole until the new one is complete."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    unfinished.write_text(render(report), encoding="utf-8")
-    unfinished.replace(path)
+    write_atomically(path, render(report).encode())

@@ -18,12 +18,13 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.document import ApplyDocument, EditDocument
 from kernel_lineage.rewrite.materialise import Lane, Materialised, NoCandidate, materialise
-from kernel_lineage.rewrite.patches import keep_candidate, write_atomically
+from kernel_lineage.rewrite.patches import keep_candidate
 from kernel_lineage.rewrite.situation import situation_of
 from kernel_lineage.rewrite.workloads import FOLDER as WORKLOADS
 from kernel_lineage.rewrite.workloads import FoundWorkload, folder_of
 from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.writing import write_atomically
 
 Judge = Callable[[Kernel, Path, bytes, Candidate, FoundWorkload], Verdict]
 """Kernel, its path, the file's text, the candidate, the workload → the gate's verdict."""

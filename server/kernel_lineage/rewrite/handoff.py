@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from kernel_lineage.rewrite.model.answer import LONGEST_REPLACEMENT
 from kernel_lineage.rewrite.model.client import Message
-from kernel_lineage.rewrite.patches import write_atomically
+from kernel_lineage.skills.writing import write_atomically
 
 FOLDER = Path(".klineage") / "handoff"
 _MESSAGES: TypeAdapter[list[Message]] = TypeAdapter(list[dict[str, str]])

@@ -4,30 +4,12 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import os
-import tempfile
 from pathlib import Path
 
 from kernel_lineage.rewrite.document import ApplyDocument
+from kernel_lineage.skills.writing import write_atomically
 
 FOLDER = Path(".klineage") / "candidates"
-
-
-def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
-    """The whole data or nothing: a temporary file beside it takes its place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o644 if mode is None else mode)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def unified_diff(before: bytes, after: bytes, path: str) -> str:

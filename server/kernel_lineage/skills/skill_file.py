@@ -22,6 +22,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.skills.writing import write_atomically
 from kernel_lineage.skills.card import AnchorRule, Condition, Evidence, NothingToSay, Risk, Skill, SkillLineage
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
 
@@ -235,27 +236,14 @@ def write_skill(library: Path, skill: Skill, cases: Mapping[str, str]) -> Path:
     folder = library / skill.id
     if folder.is_dir():
         for path, text in contents.items():
-            _write(folder / path, text)
+            write_atomically(folder / path, text.encode())
         return folder
     with tempfile.TemporaryDirectory(prefix=f".{skill.id}.", dir=library) as temporary:
         made = Path(temporary) / skill.id
         for path, text in contents.items():
-            _write(made / path, text)
+            write_atomically(made / path, text.encode())
         made.rename(folder)
     return folder
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as stream:
-        try:
-            stream.write(text.encode())
-            stream.close()
-            Path(stream.name).chmod(0o644)
-            Path(stream.name).replace(path)
-        except BaseException:
-            Path(stream.name).unlink(missing_ok=True)
-            raise
 
 
 def _contents(skill: Skill) -> dict[str, str]:
