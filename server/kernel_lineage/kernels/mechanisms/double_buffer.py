@@ -9,11 +9,10 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, bare, cuda_syntax, operator_of, text_of
+from kernel_lineage.kernels.cuda_syntax import Unit, bare, operator_of, text_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import TritonUnit, triton_syntax
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, in_units, seen, seen_in, triton
+from kernel_lineage.kernels.triton_syntax import TritonUnit
 
 ID = "double_buffer"
 
@@ -100,22 +99,13 @@ def _read_before(unit: TritonUnit, loop: ast.For | ast.While, name: str, end: as
     )
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        yield from _detect_cuda(unit)
-    python = triton_syntax(kernel)
-    for triton_unit in python.units if python is not None else ():
-        yield from _detect_triton(triton_unit)
-
-
 MECHANISM = Mechanism(
     id=ID,
     title="Double buffer",
     direction=Direction.LATENCY_HIDING,
     summary="Fills one buffer while the other is used, so that loading and computing overlap.",
     looks_for="Shared arrays whose first index switches each round, and Triton loads made one round ahead.",
-    detect=_detect,
+    detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
         TypicalCondition(

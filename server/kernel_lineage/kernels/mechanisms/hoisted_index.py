@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, cuda_syntax, operator_of, text_of
+from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, operator_of, text_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import TritonUnit, triton_syntax
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, in_units, seen, seen_in, triton
+from kernel_lineage.kernels.triton_syntax import TritonUnit
 
 ID = "hoisted_index"
 
@@ -90,22 +89,13 @@ def _has_product(unit: TritonUnit, value: ast.expr) -> bool:
     return any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult) for n in unit.inside(value))
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        yield from _detect_cuda(unit)
-    python = triton_syntax(kernel)
-    for triton_unit in python.units if python is not None else ():
-        yield from _detect_triton(triton_unit)
-
-
 MECHANISM = Mechanism(
     id=ID,
     title="Hoisted index arithmetic",
     direction=Direction.INSTRUCTION_THROUGHPUT,
     summary="Works out the start of a row once, so that the loop only adds its counter.",
     looks_for="Pointers and offsets with a product in them, made before a loop and used within it.",
-    detect=_detect,
+    detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
         TypicalCondition(

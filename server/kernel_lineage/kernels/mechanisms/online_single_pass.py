@@ -7,11 +7,10 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, cuda_syntax, operator_of, text_of
+from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, operator_of, text_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import TritonUnit, dotted, triton_syntax
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, in_units, seen, seen_in, triton
+from kernel_lineage.kernels.triton_syntax import TritonUnit, dotted
 
 ID = "online_single_pass"
 
@@ -155,22 +154,13 @@ def _exponential_of_difference(value: ast.expr) -> bool:
     return any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Sub) for n in ast.walk(value.args[0]))
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        yield from _detect_cuda(unit)
-    python = triton_syntax(kernel)
-    for triton_unit in python.units if python is not None else ():
-        yield from _detect_triton(triton_unit)
-
-
 MECHANISM = Mechanism(
     id=ID,
     title="Online single pass",
     direction=Direction.ALGORITHM,
     summary="Computes a row's statistics in one pass over it, where the textbook takes two or three.",
     looks_for="Sums rescaled by `exp(old - new)` in a loop, and sums of values and of their squares in one loop.",
-    detect=_detect,
+    detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
         TypicalCondition(

@@ -10,13 +10,12 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import is_row_pitch
-from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, cuda_syntax, operator_of
+from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, operator_of
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.global_atomics import atomic_calls, triton_atomics
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import TritonUnit, dotted, triton_syntax
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, in_units, seen, seen_in, triton
+from kernel_lineage.kernels.triton_syntax import TritonUnit, dotted
 
 ID = "privatised_accumulation"
 
@@ -123,22 +122,13 @@ def _value(unit: TritonUnit, node: ast.expr) -> ast.expr:
     return node
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        yield from _detect_cuda(unit)
-    python = triton_syntax(kernel)
-    for triton_unit in python.units if python is not None else ():
-        yield from _detect_triton(triton_unit)
-
-
 MECHANISM = Mechanism(
     id=ID,
     title="Privatised accumulation",
     direction=Direction.ALGORITHM,
     summary="Gathers on chip first, so that global memory sees one update per block instead of one per thread.",
     looks_for="Atomics on shared memory, one global update per block or program, one partial result per block.",
-    detect=_detect,
+    detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
         TypicalCondition("launch.block.x >= 64", "profit", "shape", "A small block gathers little."),

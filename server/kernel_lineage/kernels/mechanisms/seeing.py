@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterator
 from textwrap import dedent
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import span_of
+from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax, span_of
 from kernel_lineage.kernels.mechanisms.model import Example, Site
 from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.triton_syntax import TritonUnit, triton_syntax
 
 BOTH = frozenset({Language.CUDA, Language.TRITON})
 CUDA_ONLY = frozenset({Language.CUDA})
@@ -27,6 +28,22 @@ def cuda(code: str) -> Example:
 def triton(code: str) -> Example:
     """An example in Triton; the two imports are added."""
     return Example(Language.TRITON, _TRITON_HEAD + dedent(code).lstrip("\n"))
+
+
+def in_units(
+    in_cuda: Callable[[Unit], Iterator[Site]], in_triton: Callable[[TritonUnit], Iterator[Site]]
+) -> Callable[[Kernel], Iterator[Site]]:
+    """A detector that looks at a kernel and each function that it reaches, one after the other."""
+
+    def detect(kernel: Kernel) -> Iterator[Site]:
+        syntax = cuda_syntax(kernel)
+        for unit in syntax.units if syntax is not None else ():
+            yield from in_cuda(unit)
+        python = triton_syntax(kernel)
+        for triton_unit in python.units if python is not None else ():
+            yield from in_triton(triton_unit)
+
+    return detect
 
 
 def seen(mechanism: str, node: Node, detail: str) -> Site:
