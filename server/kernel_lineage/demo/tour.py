@@ -13,7 +13,6 @@ from rich.markup import escape
 
 from kernel_gate.devices.opening import open_device
 from kernel_gate.verdict import Speedup
-from kernel_gate.workload import load_workload
 from kernel_lineage.demo.sample import build_sample_repository
 from kernel_lineage.history.mine import mine
 from kernel_lineage.history.model import Mined
@@ -24,17 +23,17 @@ from kernel_lineage.learning.check_lineages import (
     checkable,
     profile_steps,
 )
-from kernel_lineage.learning.later_guards import LearnedCondition
+from kernel_lineage.learning.later_guards import LearnedCondition, learned_conditions
 from kernel_lineage.learning.version_checks import VersionCheck, VersionState
 from kernel_lineage.learning.version_sources import VersionSources
 from kernel_lineage.report.build import build, difference
 from kernel_lineage.report.page import write
-from kernel_lineage.report.repository import learned_conditions
 from kernel_lineage.report.view import AppliedView
 from kernel_lineage.rewrite.apply import ApplyRequest, apply
 from kernel_lineage.rewrite.document import ApplyDocument
 from kernel_lineage.rewrite.gating import judge_in_child
 from kernel_lineage.rewrite.materialise import Lane
+from kernel_lineage.rewrite.workloads import workloads_in
 from kernel_lineage.skills.card import ConditionKind
 from kernel_lineage.skills.conditions.render import sentence
 from kernel_lineage.skills.library import library
@@ -95,8 +94,7 @@ def take_tour(folder: Path, *, device: DeviceChoice, console: Console) -> Tour:
     _tell_learned(say, mined, learned)
 
     _chapter(console, "4", f"Running every version ({'GPU' if kind == 'cuda' else 'emulated device'})")
-    workloads = [load_workload(path) for path in sorted((folder / ".klineage/workloads").glob("*.toml"))]
-    items = checkable(mined.lineages, workloads)
+    items = checkable(mined.lineages, [found.workload for found in workloads_in(folder).found])
     checks = check_versions(items, sources, device=device, jobs=1 if kind == "cuda" else _JOBS_EMULATED)
     speedups = dict(profile_steps(items, sources, checks)) if kind == "cuda" else {}
     _tell_checks(say, mined, items, checks, speedups)
@@ -197,9 +195,6 @@ def _effect(speedup: Speedup, device: str) -> str:
 
 
 def _applied_view(applied: ApplyDocument, before: bytes) -> AppliedView:
-    after = before
-    for edit in sorted(applied.edits, key=lambda e: e.start, reverse=True):
-        after = after[: edit.start] + edit.text.encode() + after[edit.end :]
     stages = applied.verdict.stages if applied.verdict else []
     return AppliedView(
         skill=applied.skill,
@@ -208,7 +203,7 @@ def _applied_view(applied: ApplyDocument, before: bytes) -> AppliedView:
         reason=applied.reason,
         explanation=applied.explanation,
         stages=tuple((s.name, s.status.value, s.reason) for s in stages),
-        diff=difference(before.decode(), after.decode()),
+        diff=difference(before.decode(), applied.changed(before).decode()),
     )
 
 

@@ -56,11 +56,13 @@ def check_versions(
     """Version id → its check. With `jobs` > 1 several gate processes run side by side (for the emulated device)."""
     checks: dict[str, VersionCheck] = {}
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        waiting = [
-            (version, pool.submit(_check, item, version, sources, device))
-            for item in items
-            for version in item.lineage.versions
-        ]
+        waiting = []
+        for item in items:
+            first = _program_or_why(item, item.lineage.versions[0], sources)
+            waiting += [
+                (version, pool.submit(_check, item, first, version, sources, device))
+                for version in item.lineage.versions
+            ]
         for version, future in waiting:
             checks[version.id] = future.result()
             if on_check is not None:
@@ -92,14 +94,25 @@ def _program(item: CheckableLineage, version: Version, sources: VersionSources) 
     )
 
 
-def _check(
-    item: CheckableLineage, version: Version, sources: VersionSources, device: DeviceChoice
-) -> VersionCheck:
+def _program_or_why(item: CheckableLineage, version: Version, sources: VersionSources) -> Program | str:
     try:
-        first = _program(item, item.lineage.versions[0], sources)
-        program = _program(item, version, sources)
+        return _program(item, version, sources)
     except ProgramError as error:
-        return VersionCheck(version.id, VersionState.UNKNOWN, str(error))
+        return str(error)
+
+
+def _check(
+    item: CheckableLineage,
+    first: Program | str,
+    version: Version,
+    sources: VersionSources,
+    device: DeviceChoice,
+) -> VersionCheck:
+    program = _program_or_why(item, version, sources)
+    if isinstance(first, str):
+        return VersionCheck(version.id, VersionState.UNKNOWN, first)
+    if isinstance(program, str):
+        return VersionCheck(version.id, VersionState.UNKNOWN, program)
     verdict = run_in_child(GateRequest.of(first, program, item.workload, device=device))
     return VersionCheck(version.id, *state_of(verdict), verdict)
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from kernel_lineage.history.model import Commit, GuardSeen, Intent, Lineage, Transition, Version
+from kernel_lineage.history.model import Commit, GuardSeen, Intent, Lineage, Mined, Transition, Version
 from kernel_lineage.kernels.mechanisms.model import Direction
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
 from kernel_lineage.learning.guard_conditions import category_of, condition_of
+from kernel_lineage.learning.version_sources import VersionSources
 from kernel_lineage.skills.card import Condition, ConditionKind, Origin
 
 
@@ -29,6 +30,15 @@ class LearnedCondition:
     guard: GuardSeen
     taught_by: str
     """The transition that added the guard; the same one when the guard came with the optimisation."""
+
+
+def learned_conditions(mined: Mined, sources: VersionSources) -> list[LearnedCondition]:
+    """What the guards of every lineage teach."""
+    return [
+        learned
+        for lineage in mined.lineages
+        for learned in conditions_from_guards(lineage, mined.commits, sources.parameters)
+    ]
 
 
 def conditions_from_guards(

@@ -5,20 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from kernel_lineage.history.mine import Progress, mine
-from kernel_lineage.history.model import Mined
-from kernel_lineage.learning.later_guards import LearnedCondition, conditions_from_guards
+from kernel_lineage.learning.later_guards import learned_conditions
 from kernel_lineage.learning.version_sources import VersionSources
 from kernel_lineage.report.build import build
 from kernel_lineage.report.view import ReportView
-
-
-def learned_conditions(mined: Mined, sources: VersionSources) -> list[LearnedCondition]:
-    """What the guards of every lineage teach."""
-    return [
-        learned
-        for lineage in mined.lineages
-        for learned in conditions_from_guards(lineage, mined.commits, sources.parameters)
-    ]
 
 
 def report_on(

@@ -45,6 +45,12 @@ class ApplyDocument(BaseModel):
     patch: str | None = None
     """Where the candidate was kept as a patch when it was not applied."""
 
+    def changed(self, data: bytes) -> bytes:
+        """The text that was gated, with the edits made."""
+        for edit in sorted(self.edits, key=lambda e: e.start, reverse=True):
+            data = data[: edit.start] + edit.text.encode() + data[edit.end :]
+        return data
+
 
 class Progress(BaseModel):
     """One line on stderr under `--progress json`."""

@@ -167,10 +167,7 @@ def _read(finished: Finished) -> ApplyDocument | str:
 def _answer(request: ApplyRequest, text: Text, document: ApplyDocument) -> ApplyAnswer:
     candidate = None
     if document.edits and document.source_sha256 == hashlib.sha256(text.data).hexdigest():
-        data = text.data
-        for edit in sorted(document.edits, key=lambda e: e.start, reverse=True):
-            data = data[: edit.start] + edit.text.encode() + data[edit.end :]
-        candidate = data.decode("utf-8", "replace")
+        candidate = document.changed(text.data).decode("utf-8", "replace")
     return ApplyAnswer(
         job=uuid.uuid4().hex,
         uri=request.uri,
