@@ -9,14 +9,16 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kernel_gate.devices.base import Place
 from kernel_gate.emulated.addresses import (
     LOCAL_WINDOW,
     SEGMENT_BITS,
     SHARED_WINDOW,
     Segment,
+    Watched,
     window_base,
 )
-from kernel_gate.emulated.ptx.model import Address, Instruction, Register, Symbol
+from kernel_gate.emulated.ptx.model import Address, Group, Instruction, Register, Symbol
 from kernel_gate.emulated.site import Read, Site
 from kernel_gate.emulated.types import TYPES, Array, PtxType
 from kernel_gate.emulated.wave import Wave
@@ -38,6 +40,8 @@ class Located:
     """Which bytes were written, seen in the same way; None: all."""
     segment: Segment | None
     """Of global memory."""
+    remote: bool = False
+    """Shared memory of another block of the cluster is among it: not looked at for races."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,10 @@ class Access:
     vector: int
     purpose: Purpose
     address: Read
+    counted: bool = True
+    """Whether it is a request of a warp, as counts know them."""
+    aligned: bool = True
+    """Whether its address must be a multiple of its width."""
 
     @property
     def nbytes(self) -> int:
@@ -79,7 +87,7 @@ class Access:
     @property
     def alignment(self) -> int:
         """What addresses must be a multiple of: the width, or for a part of a row the largest power of two in it."""
-        return 1 << (self.nbytes.bit_length() - 1)
+        return 1 << (self.nbytes.bit_length() - 1) if self.aligned else 1
 
     def perform(self, wave: Wave, do: Do) -> None:
         """Check the access and hand over the memory; once for each buffer when threads reach several."""
@@ -113,7 +121,7 @@ class Access:
         if self.space == "generic" and number == LOCAL_WINDOW:
             self._local(wave, (address - np.uint64(window_base(number))).astype(np.int64), do)
             return
-        segment = wave.launch.space.find(number)
+        segment = wave.launch.find(number)
         if segment is None or low < segment.base or high + self.nbytes > segment.base + segment.nbytes:
             self._outside(wave, address, segment)
         assert segment is not None
@@ -123,12 +131,41 @@ class Access:
             bits = address if address.ndim == 0 else np.bitwise_or.reduce(address)
             if int(bits) & (self.alignment - 1):
                 self._misaligned(wave, address)
-        offsets = address - np.uint64(segment.base)
-        if wave.launch.checks.counts:
+        offsets = address - np.uint64(segment.origin)
+        if wave.launch.checks.counts and self.counted:
             wave.launch.counts.global_access(wave, self.number, offsets, self.nbytes)
         index = (offsets >> np.uint64(self.element.size.bit_length() - 1)).view(np.int64)
         written = None if segment.written is None else segment.written.view(self.element.raw)
-        do(wave, Located("global", segment.data.view(self.element.raw), index, written, segment))
+        at = Located("global", segment.data.view(self.element.raw), index, written, segment)
+        if segment.input and self.purpose != "read":
+            self._change_nothing(wave, at, do)
+        else:
+            do(wave, at)
+        if segment.watched is not None and self.purpose != "read":
+            self._remember_writer(wave, segment.watched, index)
+
+    def _change_nothing(self, wave: Wave, at: Located, do: Do) -> None:
+        """Write to an input: the values that stand there already are let through, as a GPU's check of it does."""
+        assert at.segment is not None
+        index = wave.spread(at.index)[:, None] + np.arange(self.vector)
+        before = at.cells[index]
+        do(wave, at)
+        changed = at.cells[index] != before
+        if not changed.any():
+            return
+        position, part = (int(i) for i in np.argwhere(changed)[0])
+        offset = int(index[position, part]) * self.element.size - at.segment.offset
+        name, element = at.segment.name, offset // at.segment.itemsize
+        message = f"changed its input {name}[{element}]; only output and inout arguments may be written"
+        raise wave.stop("input_changed", message, self.instruction, position, buffer=name, element=element)
+
+    def _remember_writer(self, wave: Wave, watched: Watched, index: Array) -> None:
+        """The last of the active threads that stored to the watched bytes: of one store's threads the last wins."""
+        first = wave.spread(index) * self.element.size
+        reached = np.flatnonzero((first < watched.stop) & (first + self.nbytes > watched.start))
+        if len(reached):
+            block, thread = wave.place(int(wave.index[reached[-1]]))
+            watched.writer = Place("the last write", self.instruction.line, block, thread)
 
     def _outside(self, wave: Wave, address: Array, segment: Segment | None) -> None:
         addresses = wave.spread(address)
@@ -155,11 +192,12 @@ class Access:
     def _shared(self, wave: Wave, address: Array, do: Do) -> None:
         shared = wave.shared
         offsets = shared.locate(wave, address, self.nbytes, self.instruction)
-        if wave.launch.checks.counts:
+        if wave.launch.checks.counts and self.counted:
             wave.launch.counts.shared_access(wave, self.number, offsets, self.nbytes)
         index = offsets >> (self.element.size.bit_length() - 1)
         raw = self.element.raw
-        do(wave, Located("shared", shared.data.view(raw), index, shared.written.view(raw), None))
+        remote = shared.is_remote(address)
+        do(wave, Located("shared", shared.data.view(raw), index, shared.written.view(raw), None, remote))
 
     def _local(self, wave: Wave, offset: Array, do: Do) -> None:
         frame = wave.local.shape[1]
@@ -173,12 +211,18 @@ class Access:
         do(wave, Located("local", wave.local.reshape(-1).view(self.element.raw), index, None, None))
 
 
-def access(site: Site, position: int, purpose: Purpose, element: PtxType, vector: int = 1) -> Access:
-    """The access that operand `position` describes."""
+def access(
+    site: Site, position: int, purpose: Purpose, element: PtxType, vector: int = 1, space: str | None = None
+) -> Access:
+    """The access that operand `position` describes; `space`: when the opcode names several."""
     operand = site.operand(position)
+    if isinstance(operand, Group) and operand.items:
+        # A tensor: its coordinates stand behind its map's address.
+        operand = operand.items[0]
     if not isinstance(operand, Address):
         raise site.unsupported()
-    space = next((p for p in (part.split("::")[0] for part in site.parts) if p in _SPACES), "generic")
+    if space is None:
+        space = next((p for p in (part.split("::")[0] for part in site.parts) if p in _SPACES), "generic")
     base = operand.base
     if space == "param" and isinstance(base, Symbol) and base.name in site.layout.local:
         space = "local"

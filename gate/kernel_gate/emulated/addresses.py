@@ -2,7 +2,8 @@
 
 Allocation number N starts at N · 2⁴⁰ + 2³⁹, so every address within half a terabyte of it says which buffer it was
 based on, and an index that runs away is told from one that belongs to the next buffer. Windows stand for shared
-and local memory in generic addresses. Shared variables lie 2²⁰ apart in their 32-bit space for the same reason.
+and local memory and for parameters in generic addresses. Shared variables lie 2²⁰ apart in their 32-bit space for the
+same reason.
 """
 
 from __future__ import annotations
@@ -13,18 +14,39 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kernel_gate.devices.base import Place
+
 SEGMENT_BITS = 40
 CENTRE = 1 << (SEGMENT_BITS - 1)
 SHARED_WINDOW = 1
 LOCAL_WINDOW = 2
-_FIRST = 3
+PARAMETERS = 3
+"""Number of the segment that stands for a kernel's parameters in generic addresses."""
+FUNCTION_WINDOW = 4
+_FIRST = 5
 SHARED_BITS = 20
 SHARED_CENTRE = 1 << (SHARED_BITS - 1)
+RANK_SHIFT = 27
+"""From here on an address of shared memory holds the rank of a block of the cluster plus one; 0: the own block."""
 
 
 def window_base(number: int) -> int:
     """The generic address where a window starts."""
     return number << SEGMENT_BITS
+
+
+def function_address(number: int) -> int:
+    """What a pointer to a device function holds; nothing is stored there."""
+    return window_base(FUNCTION_WINDOW) + 16 * number
+
+
+@dataclass(slots=True)
+class Watched:
+    """Some bytes of a segment's `data`, and who stored to them last."""
+
+    start: int
+    stop: int
+    writer: Place | None = None
 
 
 @dataclass(slots=True)
@@ -36,24 +58,39 @@ class Segment:
     nbytes: int
     itemsize: int
     constant: bool = False
+    input: bool = False
+    """What a launch may read but not change."""
+    offset: int = 0
+    """Bytes of `data` before the segment's own, so that it can start at an address of any alignment."""
     data: npt.NDArray[np.uint8] = field(init=False)
     """Padded to a multiple of 64 bytes, so that it can be viewed as any vector type."""
+    watched: Watched | None = None
     written: npt.NDArray[np.uint8] | None = field(init=False)
     """0xFF where something was written; None when everything was."""
 
     def __post_init__(self) -> None:
-        padded = -(-max(self.nbytes, 1) // 64) * 64
+        padded = -(-max(self.offset + self.nbytes, 1) // 64) * 64
         self.data = np.zeros(padded, np.uint8)
         self.written = np.zeros(padded, np.uint8)
 
     @property
     def base(self) -> int:
         """Address of its first byte."""
+        return self.origin + self.offset
+
+    @property
+    def origin(self) -> int:
+        """Address of the first byte of `data`; a multiple of any alignment."""
         return (self.number << SEGMENT_BITS) + CENTRE
+
+    @property
+    def contents(self) -> npt.NDArray[np.uint8]:
+        """Its bytes: a view."""
+        return self.data[self.offset : self.offset + self.nbytes]
 
     def fill(self, data: npt.NDArray[np.uint8]) -> None:
         """Write the whole of it from the host."""
-        self.data[: self.nbytes] = data
+        self.contents[:] = data
         self.written = None
 
 
@@ -64,9 +101,11 @@ class AddressSpace:
         self._segments: dict[int, Segment] = {}
         self._next = _FIRST
 
-    def allocate(self, nbytes: int, name: str, itemsize: int, constant: bool = False) -> Segment:
+    def allocate(
+        self, nbytes: int, name: str, itemsize: int, constant: bool = False, offset: int = 0
+    ) -> Segment:
         """A new segment; numbers are never used twice, so a stale pointer is always found."""
-        segment = Segment(self._next, name, nbytes, itemsize, constant)
+        segment = Segment(self._next, name, nbytes, itemsize, constant, offset=offset)
         self._segments[self._next] = segment
         self._next += 1
         return segment

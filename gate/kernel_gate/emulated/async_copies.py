@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from kernel_gate.emulated.access import Access
+    from kernel_gate.emulated.ptx.model import Instruction
     from kernel_gate.emulated.wave import Index, Wave
 
 
@@ -38,9 +40,35 @@ class AsyncCopies:
     def __post_init__(self) -> None:
         self.committed = np.zeros(self.threads, np.int64)
 
+    def covering(self, offset: int, nbytes: int) -> Instruction | None:
+        """The instruction of a copy under way that writes one of these bytes of shared memory."""
+        for copy, _ in self.pending:
+            first = copy.offsets
+            if ((first < offset + nbytes) & (first + copy.rows.shape[1] > offset)).any():
+                return copy.access.instruction
+        return None
+
     def issue(self, copy: Copy) -> None:
         """A copy starts, in the group that the thread closes next."""
         self.pending.append((copy, self.committed[copy.threads]))
+
+    def hand_over(self, threads: Index, rows: Index) -> Iterator[tuple[Copy, int]]:
+        """Take the copies of these threads out, by the row of the mbarrier that each thread names."""
+        row_of = np.full(self.threads, -1, np.int64)
+        row_of[threads] = rows
+        still: list[tuple[Copy, npt.NDArray[Any]]] = []
+        taken: list[tuple[Copy, int]] = []
+        for copy, groups in self.pending:
+            row = row_of[copy.threads]
+            for number in np.unique(row).tolist():
+                mine = row == number
+                part = Copy(copy.threads[mine], copy.offsets[mine], copy.rows[mine], copy.access)
+                if number < 0:
+                    still.append((part, groups[mine]))
+                else:
+                    taken.append((part, number))
+        self.pending = still
+        yield from taken
 
     def commit(self, wave: Wave) -> None:
         """The active threads close their group."""

@@ -82,18 +82,28 @@ class Barriers:
             self._predicate[active] = barrier.reduction.predicate(wave)
         return True
 
+    def may_open(self, waiting: npt.NDArray[np.bool_], left: npt.NDArray[np.bool_]) -> bool:
+        """Whether some waiting thread's barrier opens now."""
+        return bool(self._enough(np.flatnonzero(waiting), left)[0].any())
+
+    def _enough(
+        self, threads: Index, left: npt.NDArray[np.bool_]
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+        """Of each waiting thread: whether its barrier has all it expects; and arrivals by key."""
+        wave, key = self.wave, self._key[threads]
+        arrived = np.bincount(key, minlength=len(self._arrived)) + self._arrived
+        gone = np.bincount(wave.block_of[left], minlength=len(wave.blocks))
+        explicit, size = self._expected[threads], wave.launch.block_threads
+        enough = np.where(explicit > 0, arrived[key] >= explicit, arrived[key] + gone[key // _NAMES] >= size)
+        return enough, arrived
+
     def release(self, waiting: npt.NDArray[np.bool_], left: npt.NDArray[np.bool_]) -> Index:
         """The threads whose barrier opens now. Raises `LaunchFault` when none can ever open."""
         wave = self.wave
         threads = np.flatnonzero(waiting)
-        key = self._key[threads]
-        arrived = np.bincount(key, minlength=len(self._arrived)) + self._arrived
-        gone = np.bincount(wave.block_of[left], minlength=len(wave.blocks))
-        explicit = self._expected[threads]
-        size = wave.launch.block_threads
-        enough = np.where(explicit > 0, arrived[key] >= explicit, arrived[key] + gone[key // _NAMES] >= size)
+        enough, arrived = self._enough(threads, left)
         if not enough.any():
-            self._deadlock(threads, int(arrived[key[0]]))
+            self._deadlock(threads, int(arrived[self._key[threads[0]]]))
         released = threads[enough]
         late = np.bincount(wave.block_of[left & ~self.returned_early], minlength=len(wave.blocks))
         self._inspect(released, late)

@@ -3,6 +3,9 @@
 A global request of a warp touches some 32-byte sectors. A shared request takes as many wavefronts as the busiest of
 its 32 four-byte banks has distinct words; accesses wider than 4 bytes are served in 2 (8 bytes) or 4 (16 bytes) parts
 of the warp, each counted on its own (CUDA C++ best practices guide, shared memory and memory banks).
+
+Threads of a warp that stand at different places are issued for separately; they meet again at the first place in the
+code that both reach.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from kernel_gate.devices.launch_counts import LaunchCounts, Tally
+from kernel_gate.emulated.instruction_classes import instruction_class
 from kernel_gate.emulated.ptx.model import Instruction
 from kernel_gate.emulated.types import Array
 from kernel_gate.emulated.wave import Index, Wave
@@ -27,6 +32,19 @@ class _Access:
     requests: int = 0
     transactions: int = 0
     ideal: int = 0
+    nbytes: int = 0
+    """That its threads asked for."""
+
+
+@dataclass(slots=True)
+class _Block:
+    """Executions of one basic block."""
+
+    warps: int = 0
+    threads: int = 0
+    branches: int = 0
+    """Of warps that came to its end, when that is a conditional branch."""
+    divergent: int = 0
 
 
 @dataclass(slots=True)
@@ -35,6 +53,23 @@ class Counts:
 
     global_accesses: dict[int, _Access] = field(default_factory=dict)
     shared_accesses: dict[int, _Access] = field(default_factory=dict)
+    blocks: dict[int, _Block] = field(default_factory=dict)
+
+    def execute(self, wave: Wave, number: int) -> None:
+        """The active threads run a basic block."""
+        block = self.blocks.setdefault(number, _Block())
+        block.threads += wave.active_count
+        block.warps += int(wave.warp[-1]) + 1 if wave.active is None else _distinct(wave.warp[wave.active])
+
+    def branch(self, wave: Wave, number: int, active: Index, taken: Array) -> None:
+        """The active threads come to the conditional branch at the end of a basic block."""
+        block = self.blocks[number]
+        warps = wave.warp[active]
+        block.branches += _distinct(warps)
+        if taken.ndim and taken.any() and not taken.all():
+            starts = np.flatnonzero(np.diff(warps, prepend=-1))
+            some = np.logical_or.reduceat(taken, starts)
+            block.divergent += int((some & ~np.logical_and.reduceat(taken, starts)).sum())
 
     def global_access(self, wave: Wave, number: int, offsets: Array, nbytes: int) -> None:
         """The active threads access `nbytes` at these offsets of one buffer."""
@@ -43,6 +78,7 @@ class Counts:
         lanes = lanes[lanes > 0]
         access = self.global_accesses.setdefault(number, _Access())
         access.requests += len(lanes)
+        access.nbytes += len(warps) * nbytes
         access.ideal += int((-(-lanes * nbytes // _SECTOR)).sum())
         if offsets.ndim == 0:
             access.transactions += len(lanes)
@@ -54,6 +90,7 @@ class Counts:
         parts = max(nbytes // _WORD, 1)
         lanes = wave.lane[wave.index]
         access = self.shared_accesses.setdefault(number, _Access())
+        access.nbytes += len(lanes) * nbytes
         if len(lanes) % 32 == 0 and bool((lanes.reshape(-1, 32) == np.arange(32)).all()):
             words = (offsets[:, None] // _WORD + np.arange(parts)).reshape(-1, _BANKS)
             access.requests += len(lanes) // 32
@@ -68,12 +105,63 @@ class Counts:
         access.ideal += int(row.max()) + 1
         access.transactions += _busiest(row, (pairs & ((1 << 40) - 1)) % _BANKS)
 
+    def result(self, body: Sequence[Instruction], sizes: Sequence[int]) -> LaunchCounts:
+        """All of it, by source line. `sizes`: instructions of each basic block, in the order of the body."""
+        lines: dict[int | None, Tally] = {}
+
+        def add(line: int | None, tally: Tally) -> None:
+            lines[line] = lines.get(line, Tally()) + tally
+
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        for number, block in self.blocks.items():
+            start, stop = int(starts[number]), int(starts[number + 1])
+            for instruction in body[start:stop]:
+                classes = {instruction_class(instruction.opcode): block.warps}
+                add(instruction.line, Tally(classes, block.threads))
+            end = body[stop - 1].line
+            add(end, Tally(branches=block.branches, divergent_branches=block.divergent))
+        for number, access in self.global_accesses.items():
+            read, written = _moved(body[number], "global", access.nbytes)
+            add(
+                body[number].line,
+                Tally(
+                    global_requests=access.requests,
+                    global_sectors=access.transactions,
+                    global_read_bytes=read,
+                    global_written_bytes=written,
+                ),
+            )
+        for number, access in self.shared_accesses.items():
+            read, written = _moved(body[number], "shared", access.nbytes)
+            add(
+                body[number].line,
+                Tally(
+                    shared_requests=access.requests,
+                    shared_wavefronts=access.transactions,
+                    shared_conflicts=access.transactions - access.ideal,
+                    shared_read_bytes=read,
+                    shared_written_bytes=written,
+                ),
+            )
+        return LaunchCounts(sum(lines.values(), Tally()), lines)
+
     def document(self, body: Sequence[Instruction]) -> dict[str, Any]:
         """The counts in total and per source line."""
         return {
             "global": _summary(self.global_accesses, body, "sectors"),
             "shared": _summary(self.shared_accesses, body, "wavefronts"),
         }
+
+
+def _moved(instruction: Instruction, space: str, nbytes: int) -> tuple[int, int]:
+    """Bytes that an instruction reads from a space and writes to it: an atomic does both, a copy has two spaces."""
+    parts = instruction.parts
+    if parts[0] in ("atom", "red"):
+        return nbytes, nbytes
+    target = next((p.split("::")[0] for p in parts if p.split("::")[0] in ("global", "shared")), "")
+    copies = parts[0] == "cp" and target == space
+    writes = copies or parts[0] in ("st", "stmatrix") or parts[:2] == ("wmma", "store")
+    return (0, nbytes) if writes else (nbytes, 0)
 
 
 def _distinct(keys: Index) -> int:

@@ -28,10 +28,13 @@ class KernelCoverage:
         return not self.unsupported
 
 
-def cover(ptx: str) -> list[KernelCoverage]:
-    """Every kernel of a module, in its order. Raises `PtxError` when the text cannot be read."""
-    module = parse(ptx)
-    return [_cover(module, f.name) for f in module.functions.values() if f.entry]
+def cover(ptx: str, entry: str | None = None) -> list[KernelCoverage]:
+    """Every kernel of a module in its order, or the one called `entry`.
+
+    Raises `PtxError` when the text cannot be read.
+    """
+    module = parse(ptx, entry)
+    return [_cover(module, f.name) for f in module.functions.values() if f.entry and entry in (None, f.name)]
 
 
 def _cover(module: Module, entry: str) -> KernelCoverage:

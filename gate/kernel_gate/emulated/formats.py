@@ -13,15 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from kernel_gate.emulated.rounding import to_odd
 from kernel_gate.emulated.types import (
     TYPES,
     Array,
     PtxType,
     bf16_to_f32,
     f32_to_bf16,
-    f64_to_bf16,
     flush_subnormals,
 )
+
+_NAN_F16 = np.uint16(0x7FFF).view(np.float16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +50,32 @@ def _narrow(dtype: Any) -> Callable[[Array], Array]:
     return lambda values: np.asarray(values).astype(dtype)
 
 
+def f64_to_bf16(values: Array) -> Array:
+    """float64 as bfloat16 bits, rounded once: float32 is reached by rounding to odd, which leaves the tie visible."""
+    values = np.asarray(values, np.float64)
+    nearest = values.astype(np.float32)
+    wide = nearest.astype(np.float64)
+    bits = nearest.view(np.uint32)
+    inexact = (wide != values) & np.isfinite(nearest)
+    bits = np.where(inexact & (np.abs(wide) > np.abs(values)), bits - np.uint32(1), bits)
+    return f32_to_bf16(np.where(inexact, bits | np.uint32(1), bits).view(np.float32))
+
+
+def close_exact(form: Format, value: Array, error: Array) -> Array:
+    """A float64 and what it lacks → bits, rounded once to nearest even."""
+    return value if form.kind.name == "f64" else form.close_wide(to_odd(value, error))
+
+
+def _to_f16(values: Array) -> Array:
+    """Rounded to nearest even; NaN becomes the canonical 0x7FFF, as on the hardware."""
+    narrow = np.asarray(values).astype(np.float16)
+    return np.where(np.isnan(narrow), _NAN_F16, narrow) if np.isnan(narrow).any() else narrow
+
+
 FORMATS: dict[str, Format] = {
     "f64": Format(TYPES["f64"], 1, _same, _same, _same),
     "f32": Format(TYPES["f32"], 1, _same, _same, _narrow(np.float32)),
-    "f16": Format(TYPES["f16"], 1, _narrow(np.float32), _narrow(np.float16), _narrow(np.float16)),
+    "f16": Format(TYPES["f16"], 1, _narrow(np.float32), _to_f16, _to_f16),
     "bf16": Format(TYPES["bf16"], 1, bf16_to_f32, f32_to_bf16, f64_to_bf16),
 }
 FORMATS["f16x2"] = Format(

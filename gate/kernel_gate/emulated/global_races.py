@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from kernel_gate.devices.base import Place
 from kernel_gate.emulated.access import Access, Change, Located
 from kernel_gate.emulated.addresses import Segment
 from kernel_gate.emulated.ptx.model import Instruction
@@ -183,6 +184,15 @@ class GlobalRaces:
             f"race on {segment.name}[{element}]: this thread {what}, nothing orders them; "
             f"the other is block {block}, thread {thread}" + (f" at line {line}" if line else "")
         )
+        side = Place("the other access of the race", line, block, thread)
         wave.launch.findings.add(
-            wave.fault("race", message, where.instruction, position, buffer=segment.name, element=element)
+            wave.fault(
+                "race",
+                message,
+                where.instruction,
+                position,
+                buffer=segment.name,
+                element=element,
+                related=(side,),
+            )
         )

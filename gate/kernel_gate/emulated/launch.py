@@ -11,21 +11,27 @@ import numpy as np
 import numpy.typing as npt
 
 from kernel_gate.devices.base import Fault, LaunchResult
+from kernel_gate.emulated import clusters
 from kernel_gate.emulated.access import Access, Change, Located
-from kernel_gate.emulated.addresses import SEGMENT_BITS, AddressSpace
+from kernel_gate.emulated.addresses import PARAMETERS, SEGMENT_BITS, AddressSpace, Segment
+from kernel_gate.emulated.births import Births
+from kernel_gate.emulated.clocks import Clocks
 from kernel_gate.emulated.counts import Counts
 from kernel_gate.emulated.faults import Findings, LaunchFault
 from kernel_gate.emulated.global_races import GlobalRaces
+from kernel_gate.emulated.overflow import AddressOverflow
 from kernel_gate.emulated.program import DecodedKernel
 from kernel_gate.emulated.scheduler import Flow
 from kernel_gate.emulated.shared_memory import POISON, SharedMemory
 from kernel_gate.emulated.shared_races import SharedRaces
 from kernel_gate.emulated.store_targets import ANY
+from kernel_gate.emulated.watching import Watcher, watched
 from kernel_gate.emulated.wave import Dim3, Index, Wave
 
 _BLOCK_MOST = (1024, 1024, 64)
 _GRID_MOST = (2**31 - 1, 65535, 65535)
 _BLOCK_THREADS_MOST = 1024
+_CLUSTER_MOST = 16
 SHARED_MOST = {"sm_80": 166_912, "sm_90": 232_448}
 """Bytes of shared memory that one block can have (CUDA programming guide, table of compute capabilities)."""
 _SHARED_MOST_OTHERWISE = 101_376
@@ -49,7 +55,11 @@ class Checks:
     races: bool = True
     uninitialised: bool = True
     counts: bool = False
-    """Sectors and wavefronts per instruction: exact, and about as costly as the access itself."""
+    """Instructions, branches, sectors and wavefronts by source line: about as costly as the accesses themselves."""
+    births: bool = False
+    """The first instructions that make NaNs and infinities: two looks at each result."""
+    overflow: bool = True
+    """Sums and products of 32 bits that wrap and become part of an address."""
     order_seed: int | None = None
     """Run the blocks in a random order; None: in the order of their numbers."""
 
@@ -71,9 +81,11 @@ class Launch:
     instructions: int = 0
     """Executed so far, one per thread."""
     printed: list[str] = field(default_factory=list)
-    """Formats of device `printf` calls."""
+    """Texts of device `printf` calls."""
+    blocks_done: int = 0
     deadline: float = 0.0
     races: GlobalRaces | None = field(init=False)
+    _parameter_segment: Segment | None = None
 
     def __post_init__(self) -> None:
         self.races = None
@@ -95,14 +107,44 @@ class Launch:
         return frozenset(numbers)
 
     @property
+    def cluster_size(self) -> int:
+        """Blocks of one cluster."""
+        x, y, z = self.kernel.flat.cluster
+        return x * y * z
+
+    @property
     def block_threads(self) -> int:
         """Threads of one block."""
         return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    def out_of_budget(self, by_steps: bool) -> str:
+        """What to say of a launch that is ended for its steps, or else for its time."""
+        budget = f"{self.limits.steps:,} steps of a wave" if by_steps else f"{self.limits.seconds:g} s"
+        return (
+            f"the launch did not end within its budget of {budget}: "
+            f"{self.blocks_done:,} of {self.blocks:,} blocks are done"
+        )
 
     def indices(self, thread: int) -> tuple[Dim3, Dim3]:
         """Block and thread indices of a thread of the grid, by its number."""
         cta, inner = divmod(thread, self.block_threads)
         return _indices(cta, self.grid), _indices(inner, self.block)
+
+    def find(self, number: int) -> Segment | None:
+        """The segment of that number; the launch's own parameters among them."""
+        if number != PARAMETERS:
+            return self.space.find(number)
+        if self._parameter_segment is None:
+            self._parameter_segment = Segment(
+                PARAMETERS, "parameters", len(self.parameters), 1, constant=True
+            )
+            self._parameter_segment.fill(self.parameters)
+        return self._parameter_segment
 
     def synchronise(self, blocks: npt.NDArray[np.bool_] | None) -> None:
         """A barrier of these blocks of the wave (None: all) has opened."""
@@ -113,7 +155,7 @@ class Launch:
         """Whether writes to this memory are looked at for races."""
         if at.segment is not None:
             return self.races is not None and self.races.watches(at.segment)
-        return at.space == "shared" and wave.shared.races is not None
+        return at.space == "shared" and wave.shared.races is not None and not at.remote
 
     def global_read(self, wave: Wave, at: Located, where: Access, ordered: bool) -> None:
         """The active threads read global memory; ordered reads synchronise with other blocks."""
@@ -141,16 +183,35 @@ class Launch:
             return LaunchResult((Fault("launch", refused),))
         self.deadline = time.monotonic() + self.limits.seconds
         faults: list[Fault] = []
+        births = Births()
+        kernel = self._watched(births)
         try:
             with np.errstate(all="ignore"):
                 for blocks in self._waves():
                     wave = self._wave(blocks)
-                    Flow(self.kernel, wave).run()
+                    Flow(kernel, wave).run()
                     wave.shared.synchronise(wave, None)
+                    self.blocks_done += len(blocks)
+                    # A wave of few steps ends before it looks at the clock itself.
+                    if time.monotonic() > self.deadline and self.blocks_done < self.blocks:
+                        raise LaunchFault(Fault("timeout", self.out_of_budget(by_steps=False)))
         except LaunchFault as stopped:
             faults.append(stopped.fault)
         faults += self.findings.found.values()
-        return LaunchResult(tuple(faults), self._counted())
+        counted = None
+        if self.checks.counts:
+            sizes = [block.count for block in self.kernel.blocks]
+            counted = self.counts.result(self.kernel.flat.body, sizes)
+        return LaunchResult(tuple(faults), self._counted(), counted, tuple(births.found.values()))
+
+    def _watched(self, births: Births) -> DecodedKernel:
+        """The kernel with the watchers that this launch asks for."""
+        watchers: list[Watcher] = []
+        if self.checks.births:
+            watchers.append(births.watch)
+        if self.checks.overflow:
+            watchers.append(AddressOverflow(self.kernel.address_registers).watch)
+        return watched(self.kernel, watchers) if watchers else self.kernel
 
     def _counted(self) -> dict[str, Any]:
         counted: dict[str, Any] = {"thread_instructions": self.instructions}
@@ -167,6 +228,9 @@ class Launch:
                 return f"invalid launch: {name} {extent}; each extent must be 1 … {limits}"
         if self.block_threads > _BLOCK_THREADS_MOST:
             return f"invalid launch: {self.block_threads} threads per block; at most {_BLOCK_THREADS_MOST}"
+        cluster = self.kernel.flat.cluster
+        if any(g % c for g, c in zip(self.grid, cluster, strict=True)) or self.cluster_size > _CLUSTER_MOST:
+            return f"invalid launch: a grid {self.grid} in clusters of {cluster}; they must fit and have at most 16"
         required = self.kernel.flat.required_threads
         if required is not None and self.block_threads != required:
             return f"invalid launch: {self.block_threads} threads per block; compiled for exactly {required}"
@@ -177,16 +241,21 @@ class Launch:
         return None
 
     def _waves(self) -> Iterator[Index]:
-        total = self.grid[0] * self.grid[1] * self.grid[2]
-        layout = self.kernel.layout
+        total, layout = self.blocks, self.kernel.layout
         shared = layout.static_shared_bytes + self.shared_bytes
         per_thread = 8 * len(layout.types) + layout.frame_bytes
         per_block = self.block_threads * per_thread + 6 * shared
+        if self.kernel.has_mbarriers and self.checks.races:
+            warps = -(-self.block_threads // 32)
+            per_block += 8 * warps * (shared // self.kernel.shared_granule + self.block_threads)
         count = min(self.limits.wave_threads // self.block_threads, _WAVE_BYTES // max(per_block, 1))
-        count = max(count, 1)
-        order = None
+        size = self.cluster_size
+        count = max(count // size, 1) * size
+        order = clusters.order(self.grid, self.kernel.flat.cluster) if size > 1 else None
         if self.checks.order_seed is not None:
-            order = np.random.default_rng(self.checks.order_seed).permutation(total)
+            order = np.arange(total) if order is None else order
+            mixed = np.random.default_rng(self.checks.order_seed).permutation(total // size)
+            order = order.reshape(-1, size)[mixed].reshape(-1)
         for start in range(0, total, count):
             stop = min(start + count, total)
             yield np.arange(start, stop) if order is None else order[start:stop]
@@ -194,11 +263,11 @@ class Launch:
     def _wave(self, blocks: Index) -> Wave:
         layout = self.kernel.layout
         threads = self.block_threads * len(blocks)
-        shared = SharedMemory(layout, self.shared_bytes, len(blocks), None)
+        shared = SharedMemory(layout, self.shared_bytes, len(blocks), self.block_threads, None)
         wave = Wave(
             self,
             blocks,
-            [np.zeros((), kind.raw)[()] for kind in layout.types],
+            [_unset(kind.raw) for kind in layout.types],
             np.full((threads, layout.frame_bytes), POISON, np.uint8),
             shared,
         )
@@ -208,9 +277,19 @@ class Launch:
             shared.races = SharedRaces(
                 len(blocks), int(wave.warp[-1]) + 1, shared.stride, self.kernel.shared_granule
             )
+            if self.kernel.has_mbarriers:
+                warps, granules = -(-self.block_threads // 32), len(shared.races.writer)
+                shared.races.clocks = Clocks(threads, warps, granules)
         return wave
 
 
 def _indices(number: int, extent: Dim3) -> Dim3:
     """x, y and z of a linear number."""
     return number % extent[0], number // extent[0] % extent[1], number // (extent[0] * extent[1])
+
+
+def _unset(raw: np.dtype[Any]) -> Any:
+    """What a register holds before its first write, as fresh memory does; predicates are false."""
+    if raw == np.bool_:
+        return np.False_
+    return np.full(raw.itemsize, POISON, np.uint8).view(raw)[0]

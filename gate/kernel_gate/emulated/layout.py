@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from kernel_gate.emulated.addresses import SHARED_BITS, SHARED_CENTRE, Segment
+from kernel_gate.emulated.addresses import SHARED_BITS, SHARED_CENTRE, Segment, function_address
 from kernel_gate.emulated.inline import FlatKernel
 from kernel_gate.emulated.ptx.model import Variable
 from kernel_gate.emulated.types import TYPES, PtxType
@@ -17,9 +17,9 @@ class SharedVariable:
 
     name: str
     address: int
-    """What programs see: a 32-bit address far from its neighbours'."""
+    """What programs see: a 32-bit address far from its neighbours'; its lower 18 bits are `physical`."""
     physical: int
-    """Offset in the block's shared memory, which decides banks."""
+    """Offset in the block's shared memory, which decides banks and swizzles."""
     nbytes: int
     """Of an external array: 0, the rest is the launch's."""
     external: bool
@@ -40,6 +40,8 @@ class Layout:
     shared: dict[str, SharedVariable] = field(default_factory=dict)
     static_shared_bytes: int = 0
     globals: dict[str, Segment] = field(default_factory=dict)
+    functions: dict[str, int] = field(default_factory=dict)
+    """Device function whose address is taken → what its pointers hold."""
 
 
 def _aligned(offset: int, align: int) -> int:
@@ -49,6 +51,7 @@ def _aligned(offset: int, align: int) -> int:
 def lay_out(kernel: FlatKernel, module_variables: Iterable[Variable]) -> Layout:
     """Place everything but the module's global variables, which the loaded image owns."""
     layout = Layout()
+    layout.functions = {name: function_address(number) for name, number in kernel.functions.items()}
     for name, kind in kernel.registers.items():
         layout.registers[name] = len(layout.types)
         layout.types.append(TYPES[kind])
@@ -66,8 +69,8 @@ def lay_out(kernel: FlatKernel, module_variables: Iterable[Variable]) -> Layout:
     physical, number = 0, 1
     for variable in sorted(shared, key=lambda v: v.external):
         # All external arrays are the same memory: the launch's dynamic part, after everything static.
-        physical = _aligned(physical, 16 if variable.external else variable.align)
-        address = (number << SHARED_BITS) + SHARED_CENTRE
+        physical = _aligned(physical, max(16, variable.align) if variable.external else variable.align)
+        address = (number << SHARED_BITS) + SHARED_CENTRE + physical
         layout.shared[variable.name] = SharedVariable(
             variable.name, address, physical, variable.nbytes, variable.external
         )

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernel_gate.devices.base import Fault
+from kernel_gate.emulated.address_registers import address_registers
 from kernel_gate.emulated.addresses import Segment
 from kernel_gate.emulated.faults import LaunchFault
 from kernel_gate.emulated.inline import FlatKernel, flatten
 from kernel_gate.emulated.layout import Layout, lay_out
+from kernel_gate.emulated.matrices.elements import ELEMENTS
 from kernel_gate.emulated.ptx.model import (
     Address,
     Group,
@@ -26,8 +28,9 @@ from kernel_gate.emulated.ptx.model import (
 from kernel_gate.emulated.registry import Step, Unsupported, builders
 from kernel_gate.emulated.site import Read, Site
 from kernel_gate.emulated.store_targets import store_targets
-from kernel_gate.emulated.terminators import Branch, Terminator, barrier, indexed_branch
+from kernel_gate.emulated.terminators import Branch, ClusterWait, Terminator, barrier, indexed_branch
 from kernel_gate.emulated.types import TYPES
+from kernel_gate.emulated.warpgroup import guard_accumulators
 from kernel_gate.emulated.wave import Wave
 
 _ENDS = ("bra", "ret", "exit", "bar", "barrier", "brx")
@@ -56,8 +59,12 @@ class DecodedKernel:
     shared_granule: int
     """Bytes of the smallest access to shared memory: how finely races are told apart."""
     global_granule: int
+    has_mbarriers: bool
+    """Whether waiting for an mbarrier may order its threads."""
     store_targets: frozenset[str]
     """Parameters and variables that stores can be based on (`store_targets.store_targets`)."""
+    address_registers: frozenset[str]
+    """Registers whose sums and products become addresses (`address_registers.address_registers`)."""
 
 
 def decode(module: Module, entry: str, module_segments: Mapping[str, Segment] | None = None) -> DecodedKernel:
@@ -77,8 +84,10 @@ class _Decoder:
         self.flat, self.layout = flat, layout
         self.unsupported: Counter[str] = Counter()
         self.read = frozenset(_read_registers(flat.body))
+        self.accumulators = _accumulators(flat.body)
         starts = {0, *flat.labels.values()}
         starts |= {i + 1 for i, ins in enumerate(flat.body) if _ends_block(ins)}
+        starts |= {i for i, ins in enumerate(flat.body) if _waits_for_cluster(ins)}
         self.starts = sorted(s for s in starts if s < len(flat.body))
         self.block_at = {start: number for number, start in enumerate(self.starts)}
 
@@ -102,7 +111,9 @@ class _Decoder:
             self.unsupported,
             self._granule("shared"),
             self._granule("global"),
+            any(ins.parts[0] == "mbarrier" for ins in self.flat.body),
             store_targets(self.flat.body, self.layout.parameters),
+            address_registers(self.flat.body),
         )
 
     def _site(self, number: int, instruction: Instruction) -> Site:
@@ -124,7 +135,20 @@ class _Decoder:
         except (KeyError, IndexError):
             # A type or a modifier that none of the builder's tables has.
             return self._unknown(instruction.opcode, instruction)
-        return step if guard is None else _guarded(step, guard)
+        step = self._watched(step, instruction)
+        return step if guard is None else guarded(step, guard)
+
+    def _watched(self, step: Step, instruction: Instruction) -> Step:
+        """Look out for accumulators of wgmma that are used while a product may still be writing them.
+
+        Moves are let through: compilers place them where they end in no instruction.
+        """
+        if not self.accumulators or instruction.parts[0] in ("wgmma", "mov"):
+            return step
+        used = self.accumulators & set(_registers(Group(instruction.operands)))
+        if not used:
+            return step
+        return guard_accumulators(step, frozenset(self.layout.registers[n] for n in used), instruction)
 
     def _unknown(self, opcode: str, instruction: Instruction) -> Step:
         """A step that stops the launch when a thread reaches it."""
@@ -133,13 +157,15 @@ class _Decoder:
         guard = instruction.guard
         if guard is None or guard.name not in self.layout.registers:
             return step
-        return _guarded(step, self._site(0, instruction).reader(guard, TYPES["pred"]))
+        return guarded(step, self._site(0, instruction).reader(guard, TYPES["pred"]))
 
     def _end(self, number: int, instruction: Instruction) -> Terminator:
         site = self._site(number, instruction)
         guard = self._guard(site)
         if site.parts[0] in ("ret", "exit"):
             return Branch(instruction, guard, None)
+        if _waits_for_cluster(instruction):
+            return ClusterWait(instruction, guard)
         if site.parts[0] == "bra":
             return Branch(instruction, guard, self._block(_label(site, 0)))
         if site.parts[0] == "brx":
@@ -159,13 +185,21 @@ class _Decoder:
         """Bytes of the smallest access that can reach a space, at most a word."""
         others = {"global", "shared", "param", "local", "const"} - {space}
         sizes = [
-            TYPES[ins.parts[-1]].size
+            size
             for ins in self.flat.body
-            if ins.parts[0] in ("ld", "st", "atom", "red")
-            and ins.parts[-1] in TYPES
-            and not others & {part.split("::")[0] for part in ins.parts}
+            if (size := _accessed(ins)) and not others & {part.split("::")[0] for part in ins.parts}
         ]
         return min([4, *sizes])
+
+
+def _accessed(instruction: Instruction) -> int:
+    """Bytes of one element of a memory instruction; 0 of any other, or of one that moves whole words."""
+    parts = instruction.parts
+    if parts[0] in ("ld", "st", "atom", "red") and parts[-1] in TYPES:
+        return TYPES[parts[-1]].size
+    if parts[:2] in (("wmma", "load"), ("wmma", "store")):
+        return next((ELEMENTS[p].bits // 8 for p in parts if p in ELEMENTS), 0)
+    return 0
 
 
 def _label(site: Site, position: int) -> str:
@@ -177,10 +211,16 @@ def _label(site: Site, position: int) -> str:
 
 def _ends_block(instruction: Instruction) -> bool:
     parts = instruction.parts
-    return parts[0] in _ENDS and parts[1:2] not in (("warp",), ("cluster",))
+    if parts[1:2] == ("cluster",):
+        return _waits_for_cluster(instruction)
+    return parts[0] in _ENDS and parts[1:2] != ("warp",)
 
 
-def _guarded(step: Step, guard: Read) -> Step:
+def _waits_for_cluster(instruction: Instruction) -> bool:
+    return instruction.parts[:3] == ("barrier", "cluster", "wait")
+
+
+def guarded(step: Step, guard: Read) -> Step:
     """A predicated instruction: runs for the threads whose predicate holds."""
 
     def guarded(wave: Wave) -> None:
@@ -216,10 +256,26 @@ def _read_registers(body: list[Instruction]) -> Iterator[str]:
     for instruction in body:
         if instruction.guard is not None:
             yield instruction.guard.name
-        no_result = instruction.parts[0] in ("st", "red", "bra", "brx", "bar", "barrier", "call", "cp")
+        no_result = instruction.parts[0] in (
+            "st",
+            "red",
+            "bra",
+            "brx",
+            "bar",
+            "barrier",
+            "call",
+            "cp",
+            "stackrestore",
+        )
         for position, operand in enumerate(instruction.operands):
             if position > 0 or no_result or isinstance(operand, Address):
                 yield from _registers(operand)
+
+
+def _accumulators(body: list[Instruction]) -> frozenset[str]:
+    """Names of the registers that products of warpgroups are written to."""
+    products = (ins for ins in body if ins.parts[:2] == ("wgmma", "mma_async"))
+    return frozenset(name for ins in products for name in _registers(ins.operands[0]))
 
 
 def _registers(operand: Operand) -> Iterator[str]:

@@ -16,7 +16,7 @@ from kernel_gate.devices.base import Fault
 from kernel_gate.emulated.barriers import Barriers
 from kernel_gate.emulated.faults import LaunchFault
 from kernel_gate.emulated.program import DecodedKernel
-from kernel_gate.emulated.terminators import Barrier, Branch, IndexedBranch
+from kernel_gate.emulated.terminators import Barrier, Branch, ClusterWait, IndexedBranch, Terminator
 from kernel_gate.emulated.wave import Index, Wave
 
 WAIT = 1 << 28
@@ -24,6 +24,7 @@ WAIT = 1 << 28
 END = WAIT + 1
 """Block number of a thread that has left the kernel."""
 _CLOCK_EVERY = 64
+_TRIES_MOST = 1000
 
 
 @dataclass(slots=True)
@@ -36,6 +37,8 @@ class Flow:
     """Block of each thread, when they are not all at the same one."""
     barriers: Barriers = field(init=False)
     steps: int = 0
+    _tries: int = 0
+    """Waits for a cluster in a row that were in vain."""
     _only_leaves: tuple[bool, ...] = field(init=False)
     """Blocks that do nothing but leave the kernel."""
 
@@ -54,37 +57,50 @@ class Flow:
             if together is not None:
                 together = self._run_together(together)
                 continue
-            lowest = int(self.at.min())
-            if lowest >= WAIT:
-                if lowest == END:
-                    return
+            lowest, active = self._next()
+            if lowest == END:
+                return
+            if lowest == WAIT:
                 released = self.barriers.release(self.at == WAIT, self.at == END)
                 self.at[released] = self.barriers.resume[released]
                 continue
-            active = np.flatnonzero(self.at == lowest)
             if len(active) == self.wave.threads:
                 together = lowest
             else:
                 self._run_apart(lowest, active)
+
+    def _next(self) -> tuple[int, Index]:
+        """Where to go on, and the threads that stand there. Stalled threads try again when nobody else can."""
+        stalled = self.wave.stalled
+        if stalled.any():
+            at = np.where(stalled, END, self.at)
+            lowest = int(at.min())
+            waiting = lowest == WAIT and self.barriers.may_open(self.at == WAIT, self.at == END)
+            if lowest < WAIT or waiting:
+                return lowest, np.flatnonzero(at == lowest)
+            stalled[:] = False
+        lowest = int(self.at.min())
+        return lowest, np.flatnonzero(self.at == lowest)
 
     def _execute(self, number: int) -> None:
         wave, block = self.wave, self.kernel.blocks[number]
         launch = wave.launch
         launch.instructions += block.count * wave.active_count
         self.steps += 1
-        if self.steps > launch.limits.steps or (
-            self.steps % _CLOCK_EVERY == 0 and time.monotonic() > launch.deadline
-        ):
-            self._time_out(number)
+        by_steps = self.steps > launch.limits.steps
+        if by_steps or (self.steps % _CLOCK_EVERY == 0 and time.monotonic() > launch.deadline):
+            self._time_out(number, by_steps)
+        if launch.checks.counts:
+            launch.counts.execute(wave, number)
         for step in block.steps:
             step(wave)
 
-    def _time_out(self, number: int) -> None:
+    def _time_out(self, number: int, by_steps: bool) -> None:
         line = next(
             (i.line for i in self.kernel.flat.body[self._start(number) :] if i.line is not None), None
         )
         block, thread = self.wave.place(int(self.wave.index[0]))
-        message = f"the launch did not end within its budget; it is still at line {line}"
+        message = f"{self.wave.launch.out_of_budget(by_steps)}; the next are still at line {line}"
         raise LaunchFault(Fault("timeout", message, line, block, thread))
 
     def _start(self, number: int) -> int:
@@ -106,13 +122,14 @@ class Flow:
             if end.guard is None:
                 return target
             taken = end.guard(wave)
+            self._count_branch(number, wave.every, taken)
             if taken.ndim == 0 or taken.all() or not taken.any():
                 return target if taken.all() else following
             self.at = np.where(taken, target, following)
             self._note_returns(wave.every, taken, target, following)
             return None
         self.at[:] = following
-        self._leave(end, wave.every, following)
+        self._leave(end, wave.every, number)
         return None
 
     def _run_apart(self, number: int, active: Index) -> None:
@@ -123,16 +140,18 @@ class Flow:
         following = number + 1 if number + 1 < len(self.kernel.blocks) else END
         self.at[active] = following
         if end is not None:
-            self._leave(end, active, following)
+            self._leave(end, active, number)
 
-    def _leave(self, end: Branch | IndexedBranch | Barrier, active: Index, following: int) -> None:
-        """Send the active threads on; those whose guard fails have been sent to the following block."""
+    def _leave(self, end: Terminator, active: Index, number: int) -> None:
+        """Send the active threads on from a block; they have been sent to the following one."""
         wave = self.wave
+        following = number + 1 if number + 1 < len(self.kernel.blocks) else END
         chosen = active
         if end.guard is not None:
             holds = np.broadcast_to(end.guard(wave), active.shape)
             chosen = active[holds]
             if isinstance(end, Branch):
+                self._count_branch(number, active, holds)
                 self._note_returns(active, holds, END if end.target is None else end.target, following)
         if not len(chosen):
             return
@@ -146,8 +165,25 @@ class Flow:
                 position = int(np.argmax(index >= len(targets)))
                 raise wave.stop("trap", "a jump table is left", end.instruction, position)
             self.at[chosen] = targets[index]
+        elif isinstance(end, ClusterWait):
+            self._wait_for_cluster(end, chosen, number)
         elif self.barriers.arrive(end, following):
             self.at[chosen] = WAIT
+
+    def _count_branch(self, number: int, active: Index, taken: npt.NDArray[np.bool_]) -> None:
+        launch = self.wave.launch
+        if launch.checks.counts:
+            launch.counts.branch(self.wave, number, active, taken)
+
+    def _wait_for_cluster(self, end: ClusterWait, chosen: Index, number: int) -> None:
+        """Threads whose cluster has not arrived stay, and try again after all others."""
+        ready = self.wave.cluster_barriers.ready(self.wave, chosen, self.at == END)
+        self.at[chosen[~ready]] = number
+        self.wave.stalled[chosen[~ready]] = True
+        self._tries = 0 if ready.any() else self._tries + 1
+        if self._tries > _TRIES_MOST:
+            message = "deadlock: threads of the cluster wait at this barrier, others neither arrive nor leave"
+            raise self.wave.stop("barrier", message, end.instruction)
 
     def _note_returns(self, active: Index, taken: npt.NDArray[np.bool_], target: int, following: int) -> None:
         """Keep which threads a conditional branch sends straight to the end."""

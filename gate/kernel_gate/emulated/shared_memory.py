@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from kernel_gate.emulated.addresses import SHARED_BITS
+from kernel_gate.emulated.addresses import RANK_SHIFT, SHARED_BITS
 from kernel_gate.emulated.layout import Layout, SharedVariable
 from kernel_gate.emulated.ptx.model import Instruction
 from kernel_gate.emulated.shared_races import SharedRaces
@@ -17,6 +17,8 @@ from kernel_gate.emulated.types import Array
 if TYPE_CHECKING:
     from kernel_gate.emulated.wave import Index, Wave
 
+_STRIDE = 1024
+"""Blocks lie a multiple of this apart: the longest pattern of a swizzle."""
 POISON = 0xFF
 """Fresh shared and local memory: a NaN as float, -1 as integer."""
 
@@ -28,6 +30,7 @@ class SharedMemory:
     layout: Layout
     dynamic_bytes: int
     blocks: int
+    block_threads: int
     races: SharedRaces | None
     nbytes: int = field(init=False)
     """Per block, static and dynamic."""
@@ -36,18 +39,45 @@ class SharedMemory:
     written: npt.NDArray[np.uint8] = field(init=False)
     """0xFF where something was written since the block started."""
     _by_number: dict[int, SharedVariable] = field(init=False)
+    _row: Index = field(init=False)
+    """First byte of the block of each thread of the wave."""
 
     def __post_init__(self) -> None:
         self.nbytes = self.layout.static_shared_bytes + self.dynamic_bytes
-        self.stride = -(-self.nbytes // 64) * 64
+        self.stride = -(-self.nbytes // _STRIDE) * _STRIDE
         self.data = np.full(self.stride * self.blocks, POISON, np.uint8)
         self.written = np.zeros_like(self.data)
+        self._row = np.repeat(np.arange(self.blocks) * self.stride, self.block_threads)
         self._by_number = {v.address >> SHARED_BITS: v for v in self.layout.shared.values()}
 
     def synchronise(self, wave: Wave, blocks: npt.NDArray[np.bool_] | None) -> None:
         """A barrier of the given blocks (None: all) has opened."""
         if self.races is not None:
             self.races.synchronise(wave, blocks)
+
+    def check_written(
+        self, wave: Wave, threads: Index, offsets: Index, nbytes: int, instruction: Instruction
+    ) -> None:
+        """Report reads by these threads of `nbytes` at these offsets, multiples of it, where nothing was written."""
+        missing = (self.written.reshape(-1, nbytes)[offsets // nbytes] != 0xFF).any(axis=1)
+        if missing.any():
+            position = int(np.argmax(missing))
+            outer, wave.active = wave.active, threads
+            kind, message = self.unwritten(wave, int(offsets[position]), nbytes)
+            wave.launch.findings.add(wave.fault(kind, message, instruction, position))
+            wave.active = outer
+
+    def unwritten(self, wave: Wave, offset: int, nbytes: int) -> tuple[str, str]:
+        """Kind and words for a read of bytes that are not all written: a copy may be on its way."""
+        place = f"shared memory at byte {offset % self.stride}"
+        copy = wave.copies.covering(offset, nbytes) or wave.mbarriers.covering(offset, nbytes)
+        if copy is None:
+            return "uninitialised", f"uninitialised read of {place}, which nothing has written"
+        line = f" of line {copy.line}" if copy.line else ""
+        return "race", (
+            f"race in {place}: read while the asynchronous `{copy.opcode}`{line} may still be writing it: "
+            "nothing has waited for it"
+        )
 
     def _extent(self, variable: SharedVariable) -> int:
         return self.dynamic_bytes if variable.external else variable.nbytes
@@ -56,6 +86,12 @@ class SharedMemory:
         """Byte offsets into `data` of each active thread's access. Raises `LaunchFault` for a bad one."""
         addresses = wave.spread(address).astype(np.int64)
         low, high = int(addresses.min()), int(addresses.max())
+        row = self._row if wave.active is None else self._row[wave.active]
+        if high >> RANK_SHIFT:
+            own = wave.block_of[wave.index]
+            row = self._blocks(wave, addresses >> RANK_SHIFT, own, instruction) * self.stride
+            addresses = addresses & (1 << RANK_SHIFT) - 1
+            low, high = int(addresses.min()), int(addresses.max())
         number = low >> SHARED_BITS
         variable = self._by_number.get(number)
         fits = (
@@ -74,8 +110,23 @@ class SharedMemory:
             message = f"misaligned: {nbytes}-byte access to shared memory at byte {int(physical[position])}"
             raise wave.stop("misaligned", message, instruction, position)
         if self.blocks > 1:
-            physical += wave.block_of[wave.index] * self.stride
+            physical += row
         return physical
+
+    def is_remote(self, address: Array) -> bool:
+        """Whether some of these addresses name the shared memory of a block by its rank in the cluster."""
+        return bool(int(address.max()) >> RANK_SHIFT)
+
+    def _blocks(self, wave: Wave, named: Index, own: Index, instruction: Instruction) -> Index:
+        """The block of the wave that each address is in; `named`: its rank plus one, or 0."""
+        size = wave.launch.cluster_size
+        if (named > size).any():
+            position = int(np.argmax(named > size))
+            message = (
+                f"out of bounds: shared memory of block {int(named[position]) - 1} of a cluster of {size}"
+            )
+            raise wave.stop("out_of_bounds", message, instruction, position)
+        return np.where(named > 0, own // size * size + named - 1, own)
 
     def _locate_each(self, wave: Wave, addresses: Index, nbytes: int, instruction: Instruction) -> Index:
         physical = np.full_like(addresses, -1)

@@ -5,6 +5,11 @@ interval and are looked at only when something was written in it, so a loop that
 `bar.warp.sync` orders the threads of one warp. Writes of the same value by several threads are benign; atomics do not
 race with each other. Barriers of a part of the block count as if all its threads took part, so races across such a
 barrier can be missed.
+
+Asynchronous operations hold what they read or write until something waits for them; a write to it is a race at once.
+Kernels with mbarriers have clocks beside (`clocks.Clocks`): reads are then compared as they happen too, and two
+accesses are ordered also when the later thread has waited for a phase that the earlier one's warp arrived at. Of two
+threads of one warp such kernels are only asked whether a read follows a write.
 """
 
 from __future__ import annotations
@@ -15,15 +20,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from kernel_gate.devices.base import Place
 from kernel_gate.emulated.access import Change
+from kernel_gate.emulated.clocks import Clocks
 from kernel_gate.emulated.ptx.model import Instruction
 
 if TYPE_CHECKING:
     from kernel_gate.emulated.wave import Index, Wave
 
-_THREAD_BITS = 11
+_THREAD_BITS = 12
 _ATOMIC = 1 << (_THREAD_BITS - 1)
-_THREAD_MASK = _ATOMIC - 1
+_ASYNC = 1 << (_THREAD_BITS - 2)
+"""Written by an asynchronous copy: no barrier of its thread orders it, only waiting for the copy does."""
+_THREAD_MASK = _ASYNC - 1
+_UNIT = 16
+"""Bytes that are held together."""
 _PENDING_MOST = 1 << 24
 """Reads kept; an interval with more is cut, and races across the cut are missed."""
 
@@ -52,6 +63,10 @@ class SharedRaces:
     """Event at which the current interval of each block began."""
     warp_interval: Index = field(init=False)
     """Event of the last warp barrier of each warp."""
+    clocks: Clocks | None = None
+    """Of kernels with mbarriers."""
+    held: npt.NDArray[np.int32] | None = None
+    """Event + 1 of the asynchronous operation that may be at each 16 bytes; 0: none."""
     events: list[Instruction] = field(default_factory=list)
     wrote: bool = False
     pending: list[_Reads] = field(default_factory=list)
@@ -64,10 +79,20 @@ class SharedRaces:
 
     def read(self, wave: Wave, offsets: Index, nbytes: int, instruction: Instruction) -> None:
         """The active threads read `nbytes` at these byte offsets."""
+        self.read_by(wave, wave.index, offsets, nbytes, instruction)
+
+    def read_by(
+        self, wave: Wave, threads: Index, offsets: Index, nbytes: int, instruction: Instruction
+    ) -> None:
+        """These threads, a thread perhaps several times, read `nbytes` at these byte offsets."""
         count = max(nbytes // self.granule, 1)
         self.events.append(instruction)
         granules = (offsets // self.granule).astype(np.int32)
-        self.pending.append(_Reads(len(self.events) - 1, instruction, granules, wave.index, count))
+        reads = _Reads(len(self.events) - 1, instruction, granules, threads, count)
+        if self.clocks is not None:
+            self._read_now(wave, reads)
+            return
+        self.pending.append(reads)
         self._kept += len(granules)
         if self._kept > _PENDING_MOST:
             self._check_reads(wave)
@@ -89,8 +114,12 @@ class SharedRaces:
         inner = wave.thread_in_block[threads]
         key = ((len(self.events) - 1) << _THREAD_BITS) | (_ATOMIC if atomic else 0) | inner
         start = self.interval[wave.block_of[threads]]
+        if self.held is not None:
+            self._check_held(wave, offsets, instruction)
         for part in range(max(nbytes // self.granule, 1)):
             granule = offsets // self.granule + part
+            if self.clocks is not None:
+                self._check_readers(wave, granule, change.replaced, offsets, instruction)
             before = self.writer[granule]
             self.writer[granule] = key
             conflict = self._conflict(wave, before, inner, threads, start) & change.replaced
@@ -112,10 +141,94 @@ class SharedRaces:
         other = before & _THREAD_MASK
         event = before >> _THREAD_BITS
         conflict: npt.NDArray[np.bool_] = (before >= 0) & (event >= start) & (other != inner)
+        if self.clocks is not None:
+            landed = (before >= 0) & (event >= start) & (before & _ASYNC != 0)
+            conflict = (conflict | landed) & ~self._ordered(before, threads)
         if conflict.any() and self.warp_interval.any():
             ordered = (other // 32 == inner // 32) & (event < self.warp_interval[wave.warp[threads]])
-            conflict &= ~ordered
+            conflict &= ~ordered | (before & _ASYNC != 0)
         return conflict
+
+    def _ordered(self, before: Index, threads: Index) -> npt.NDArray[np.bool_]:
+        """Whether these threads have waited for something that came after the earlier write."""
+        assert self.clocks is not None
+        column = np.where(before & _ASYNC != 0, self.clocks.warps, (before & _THREAD_MASK) // 32)
+        ordered: npt.NDArray[np.bool_] = before >> _THREAD_BITS < self.clocks.known[threads, column]
+        return ordered
+
+    def _read_now(self, wave: Wave, reads: _Reads) -> None:
+        """Compare reads with the writes before them, and keep them for the writes after them."""
+        assert self.clocks is not None
+        inner = wave.thread_in_block[reads.threads]
+        start = self.interval[wave.block_of[reads.threads]]
+        outer, wave.active = wave.active, reads.threads
+        for part in range(reads.count):
+            granule = reads.granules + part
+            before = self.writer[granule]
+            conflict = self._conflict(wave, before, inner, reads.threads, start)
+            if conflict.any():
+                what = "one thread reads what another writes"
+                self._report(wave, what, conflict, before, reads.granules * self.granule, reads.instruction)
+            self.clocks.remember_reads(granule, inner // 32, reads.event << _THREAD_BITS | inner)
+        wave.active = outer
+
+    def _check_readers(
+        self,
+        wave: Wave,
+        granule: Index,
+        replaced: npt.NDArray[np.bool_],
+        offsets: Index,
+        instruction: Instruction,
+    ) -> None:
+        """Report reads by other warps that nothing orders before the active threads' write."""
+        assert self.clocks is not None
+        threads = wave.index
+        limit = np.maximum(self.interval[wave.block_of[threads]][:, None], self.clocks.known[threads])
+        limit[np.arange(len(threads)), wave.thread_in_block[threads] // 32] = np.iinfo(np.int64).max
+        last = self.clocks.reader[granule]
+        open_reads = (last >= 0) & (last >> _THREAD_BITS >= limit[:, : last.shape[1]])
+        conflict = open_reads.any(axis=1) & replaced
+        if conflict.any():
+            before = np.where(open_reads, last, -1).max(axis=1)
+            self._report(wave, "one thread reads what another writes", conflict, before, offsets, instruction)
+
+    def land(self, wave: Wave, threads: Index, offsets: Index, nbytes: int, instruction: Instruction) -> None:
+        """An asynchronous copy that these threads issued has landed; only who waited for it may look."""
+        self.events.append(instruction)
+        self.wrote = True
+        key = (len(self.events) - 1) << _THREAD_BITS | _ASYNC | wave.thread_in_block[threads]
+        for part in range(max(nbytes // self.granule, 1)):
+            self.writer[offsets // self.granule + part] = key
+
+    def hold(self, places: list[Index], instruction: Instruction) -> int:
+        """An asynchronous operation may be at these bytes (16 from each) until it is released: its number."""
+        if self.held is None:
+            self.held = np.zeros(self.blocks * self.stride // _UNIT, np.int32)
+        self.events.append(instruction)
+        for offsets in places:
+            self.held[offsets // _UNIT] = len(self.events)
+        return len(self.events)
+
+    def release(self, offsets: Index, number: int) -> None:
+        """The operation with this number is over at these bytes; a later one that holds them stays."""
+        assert self.held is not None
+        units = offsets // _UNIT
+        self.held[units[self.held[units] == number]] = 0
+
+    def _check_held(self, wave: Wave, offsets: Index, instruction: Instruction) -> None:
+        assert self.held is not None
+        holders = self.held[offsets // _UNIT]
+        if not holders.any():
+            return
+        position = int(np.argmax(holders))
+        operation = self.events[int(holders[position]) - 1]
+        message = (
+            f"race in shared memory, byte {int(offsets[position]) % self.stride}: written while the asynchronous "
+            f"`{operation.opcode}`" + (f" of line {operation.line}" if operation.line else "")
+            + " may still be at work there: nothing has waited for it"
+        )  # fmt: skip
+        issued = Place("the asynchronous copy that nothing has waited for", operation.line)
+        wave.launch.findings.add(wave.fault("race", message, instruction, position, related=(issued,)))
 
     def synchronise(self, wave: Wave, blocks: npt.NDArray[np.bool_] | None) -> None:
         """A barrier of these blocks opens (None: all): their interval ends."""
@@ -146,6 +259,8 @@ class SharedRaces:
         if self.wrote and self.pending:
             self._check_reads(wave)
         self.warp_interval[wave.warp[wave.index]] = len(self.events)
+        if self.clocks is not None:
+            self.clocks.join(wave.index, wave.warp[wave.index])
 
     def _check_reads(self, wave: Wave, blocks: npt.NDArray[np.bool_] | None = None) -> None:
         outer = wave.active
@@ -185,10 +300,10 @@ class SharedRaces:
         other = int(before[position])
         place = self.events[other >> _THREAD_BITS].line
         block = int(wave.block_of[wave.index[position]])
-        thread = wave.place(block * wave.launch.block_threads + (other & _THREAD_MASK))[1]
+        other_block, thread = wave.place(block * wave.launch.block_threads + (other & _THREAD_MASK))
         byte = int(offsets[position]) % self.stride
-        message = (
-            f"race in shared memory, byte {byte}: {what} with no barrier between; "
-            f"the other is thread {thread}" + (f" at line {place}" if place else "")
-        )
-        wave.launch.findings.add(wave.fault("race", message, instruction, position))
+        by = "an asynchronous copy issued by" if other & _ASYNC else "the other is"
+        message = f"race in shared memory, byte {byte}: {what} with no barrier between; {by} thread {thread}"
+        message += f" at line {place}" if place else ""
+        side = Place("the other access of the race", place, other_block, thread)
+        wave.launch.findings.add(wave.fault("race", message, instruction, position, related=(side,)))

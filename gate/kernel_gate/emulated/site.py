@@ -100,6 +100,8 @@ class Site:
     def reader(self, operand: Operand, kind: PtxType) -> Read:
         """How to read any operand as values of a type; wider registers are cut, as the ISA allows."""
         match operand:
+            case Register(part=part) if part:
+                raise self.unsupported()
             case Register(name) if name in self.layout.registers:
                 return self._register_reader(operand, kind)
             case Register(name):
@@ -160,13 +162,15 @@ class Site:
             return _constant(layout.local[name] + offset, kind)
         if name in layout.globals:
             return _constant(layout.globals[name].base + offset, kind)
+        if name in layout.functions:
+            return _constant(layout.functions[name], kind)
         if name in layout.parameters:
             return _constant(layout.parameters[name][0] + offset, kind)
         raise Unsupported(f"{self.instruction.opcode} of {name}")
 
     def writer(self, operand: Operand, kind: PtxType) -> Write:
         """How to write a register; a wider one is extended by the type's sign."""
-        if not isinstance(operand, Register):
+        if not isinstance(operand, Register) or operand.part:
             raise self.unsupported()
         if operand.name == "_":
             return _discard

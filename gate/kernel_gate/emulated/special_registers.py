@@ -10,12 +10,8 @@ import numpy as np
 from kernel_gate.emulated.types import Array
 from kernel_gate.emulated.wave import Wave
 
-_CONSTANTS = {
-    "%smid": 0, "%nsmid": 1, "%gridid": 1, "%cluster_ctarank": 0, "%cluster_nctarank": 1, "%is_explicit_cluster": 0,
-    "%warpsize": 32, "%globaltimer_hi": 0, "%clock_hi": 0,
-} | {f"%cluster_ctaid.{a}": 0 for a in "xyz"} | {
-    f"%cluster_nctaid.{a}": 1 for a in "xyz"
-}  # fmt: skip
+_CONSTANTS = {"%smid": 0, "%nsmid": 1, "%gridid": 1, "%warpsize": 32, "%globaltimer_hi": 0, "%clock_hi": 0}
+_CLUSTER = ("%cluster_", "%clusterid.", "%nclusterid.", "%is_explicit_cluster")
 _CLOCKS = {"%clock", "%clock64", "%globaltimer", "%globaltimer_lo"}
 
 
@@ -33,6 +29,8 @@ def reader(name: str) -> Callable[[Wave], Array] | None:
     if name in _CONSTANTS:
         constant: Any = np.uint32(_CONSTANTS[name])
         return lambda _wave: constant
+    if name.startswith(_CLUSTER):
+        return lambda wave: wave.cluster_positions[name]
     if name in _CLOCKS:
         return lambda wave: np.uint64(wave.launch.instructions)  # type: ignore[return-value]
     for prefix, extent in (("%ntid.", "block"), ("%nctaid.", "grid")):

@@ -32,11 +32,21 @@ def store_targets(body: Sequence[Instruction], parameters: Iterable[str]) -> fro
                     changed = True
     targets: set[str] = set()
     for instruction in body:
-        if instruction.parts[0] in _STORES and not {"shared", "local", "param"} & set(instruction.parts):
+        if _stores(instruction) and not {"shared", "local", "param"} & set(instruction.parts):
+            if "tensor" in instruction.parts or instruction.parts[0] == "tensormap":
+                # Where a tensor lies is known to its map alone.
+                targets.add(ANY)
+                continue
             address = next((o for o in instruction.operands if isinstance(o, Address)), None)
             if address is not None:
                 targets |= _of(address.base, origins)
     return frozenset(targets)
+
+
+def _stores(instruction: Instruction) -> bool:
+    if "prefetch" in instruction.parts or "mbarrier::complete_tx::bytes" in instruction.parts:
+        return False
+    return instruction.parts[0] in (*_STORES, "tensormap") or instruction.parts[:2] == ("wmma", "store")
 
 
 def _results(instruction: Instruction) -> Iterator[str]:

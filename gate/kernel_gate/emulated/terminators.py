@@ -55,7 +55,15 @@ class Barrier:
     reduction: Reduction | None
 
 
-Terminator: TypeAlias = Branch | IndexedBranch | Barrier
+@dataclass(frozen=True, slots=True)
+class ClusterWait:
+    """`barrier.cluster.wait`; it stands alone in its basic block, so that a thread can try again."""
+
+    instruction: Instruction
+    guard: Read | None
+
+
+Terminator: TypeAlias = Branch | IndexedBranch | Barrier | ClusterWait
 
 
 def indexed_branch(site: Site, guard: Read | None, targets: list[int | None]) -> IndexedBranch:

@@ -16,7 +16,9 @@ UNSIGNED: dict[int, np.dtype[Any]] = {
     2: np.dtype(np.uint16),
     4: np.dtype(np.uint32),
     8: np.dtype(np.uint64),
+    16: np.dtype("V16"),
 }
+"""Values of 128 bits are only moved and compared, never computed with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +26,9 @@ class PtxType:
     """One scalar type: `s32`, `bf16x2`, `pred`."""
 
     name: str
-    kind: Literal["int", "uint", "bits", "float", "packed", "pred"]
+    kind: Literal["int", "uint", "bits", "float", "packed", "lanes", "pred"]
     dtype: np.dtype[Any]
-    """How values are held; bf16 and the packed types are held as bits."""
+    """How values are held; bf16, packed floats and integer `lanes` are held as bits."""
 
     @property
     def size(self) -> int:
@@ -43,6 +45,9 @@ def _types() -> dict[str, PtxType]:
     table = [PtxType("pred", "pred", np.dtype(np.bool_))]
     for size, unsigned in UNSIGNED.items():
         bits = 8 * size
+        if size == 16:
+            table.append(PtxType("b128", "bits", unsigned))
+            continue
         table += [
             PtxType(f"u{bits}", "uint", unsigned),
             PtxType(f"s{bits}", "int", np.dtype(f"i{size}")),
@@ -55,12 +60,22 @@ def _types() -> dict[str, PtxType]:
         PtxType("bf16", "float", UNSIGNED[2]),
         PtxType("f16x2", "packed", UNSIGNED[4]),
         PtxType("bf16x2", "packed", UNSIGNED[4]),
+        PtxType("u16x2", "lanes", UNSIGNED[4]),
+        PtxType("s16x2", "lanes", UNSIGNED[4]),
+        PtxType("e4m3x2", "packed", UNSIGNED[2]),
+        PtxType("e5m2x2", "packed", UNSIGNED[2]),
+        PtxType("tf32", "float", UNSIGNED[4]),
     ]
     return {t.name: t for t in table}
 
 
 TYPES = _types()
 """Every type that the emulated device knows, by its PTX name."""
+
+
+def all_ones(dtype: np.dtype[Any]) -> Any:
+    """The value of an unsigned dtype, 128 bits included, whose every bit is set."""
+    return np.full(dtype.itemsize, 0xFF, np.uint8).view(dtype)[0]
 
 
 def bf16_to_f32(bits: Array) -> Array:
@@ -74,21 +89,6 @@ def f32_to_bf16(values: Array) -> Array:
     bits = values.view(np.uint32)
     rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
     return np.where(np.isnan(values), np.uint16(0x7FFF), rounded.astype(np.uint16))
-
-
-def f64_to_bf16(values: Array) -> Array:
-    """float64 as bfloat16 bits, rounded once: float32 is reached by rounding to odd, which leaves the tie visible.
-
-    Source: Boldo and Melquiond, "When double rounding is odd" (2005).
-    """
-    values = np.asarray(values, np.float64)
-    nearest = values.astype(np.float32)
-    away = np.abs(nearest.astype(np.float64)) > np.abs(values)
-    bits = nearest.view(np.uint32)
-    inexact = (nearest.astype(np.float64) != values) & np.isfinite(nearest)
-    bits = np.where(inexact & away, bits - np.uint32(1), bits)
-    bits = np.where(inexact, bits | np.uint32(1), bits)
-    return f32_to_bf16(bits.view(np.float32))
 
 
 def flush_subnormals(values: Array) -> Array:

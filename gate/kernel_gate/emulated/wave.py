@@ -10,8 +10,12 @@ import numpy.typing as npt
 
 from kernel_gate.devices.base import Fault
 from kernel_gate.emulated.async_copies import AsyncCopies
+from kernel_gate.emulated.bulk_groups import BulkGroups
+from kernel_gate.emulated.clusters import ClusterBarriers, positions
 from kernel_gate.emulated.faults import LaunchFault
+from kernel_gate.emulated.mbarriers import Mbarriers
 from kernel_gate.emulated.types import Array
+from kernel_gate.emulated.warpgroup import Products
 
 if TYPE_CHECKING:
     from kernel_gate.emulated.launch import Launch
@@ -36,6 +40,8 @@ class Wave:
     local: npt.NDArray[np.uint8]
     """Local memory: one row per thread."""
     shared: SharedMemory
+    stack: Index | None = None
+    """First free byte of each thread's local memory, once a thread has allocated some while it ran."""
     active: Index | None = None
     """Threads that execute the current instruction, ascending; None: all."""
     threads: int = field(init=False)
@@ -49,6 +55,12 @@ class Wave:
     """Warp within the wave of each thread."""
     special: dict[str, Array] = field(init=False)
     copies: AsyncCopies = field(init=False)
+    products: Products = field(init=False)
+    mbarriers: Mbarriers = field(default_factory=Mbarriers)
+    outgoing: BulkGroups = field(init=False)
+    cluster_barriers: ClusterBarriers = field(init=False)
+    stalled: npt.NDArray[np.bool_] = field(init=False)
+    """Threads that found what they wait for not ready: all others go first."""
     carry: npt.NDArray[np.bool_] = field(init=False)
     """The condition-code register of each thread."""
 
@@ -74,6 +86,10 @@ class Wave:
             "%warpid": inner // 32,
         }
         self.copies = AsyncCopies(self.threads)
+        self.products = Products(self.threads)
+        self.outgoing = BulkGroups(self.threads)
+        self.cluster_barriers = ClusterBarriers(self.block_of // self.launch.cluster_size)
+        self.stalled = np.zeros(self.threads, np.bool_)
         self.carry = np.zeros(self.threads, np.bool_)
         self.special = {name: values.astype(np.uint32) for name, values in positions.items()}
         for axis, name in enumerate("xyz"):
@@ -82,6 +98,13 @@ class Wave:
                 self.special[f"%tid.{name}"] = np.uint32(0)  # type: ignore[assignment]
             if grid[axis] == 1:
                 self.special[f"%ctaid.{name}"] = np.uint32(0)  # type: ignore[assignment]
+
+    @property
+    def cluster_positions(self) -> dict[str, Array]:
+        """Special registers of clusters; made when a kernel first asks."""
+        if "%cluster_ctarank" not in self.special:
+            self.special.update(positions(self))
+        return self.special
 
     @property
     def index(self) -> Index:

@@ -43,9 +43,11 @@ def launch(
     checks: Checks | None = None,
     limits: Limits | None = None,
     uninitialised: tuple[str, ...] = (),
+    inputs: tuple[str, ...] = (),
+    arch: str = "sm_80",
 ) -> Outcome:
     """Launch a kernel; arrays become buffers of their name and are read back, scalars go as they are."""
-    device = EmulatedDevice(checks=checks, limits=limits)
+    device = EmulatedDevice(arch, checks, limits)
     kernel = device.load(image(code) if isinstance(code, str) else code)
     values, buffers = [], {}
     for name, value in arguments.items():
@@ -54,6 +56,8 @@ def launch(
             buffers[name].write(value)
             if name in uninitialised:
                 buffers[name].declare_uninitialised()
+            if name in inputs:
+                buffers[name].declare_input()
             values.append(buffers[name])
         else:
             values.append(value)

@@ -320,6 +320,31 @@ __global__ void kernel(float* out, const float* x) {
     assert (fault.kind, fault.line, fault.buffer) == ("uninitialised", line_of(source, "here"), "out")
 
 
+@pytest.mark.parametrize(
+    ("store", "element"),
+    [("x[i + 3] = 5.0f", 3), ("atomicAdd(x + 7, 1.0f)", 7), ("reinterpret_cast<float4*>(x)[i] = v", 2)],
+)
+def test_a_store_that_changes_an_input_is_found_when_declared(store, element):
+    source = f"""
+__global__ void kernel(float* out, float* x) {{
+    int i = threadIdx.x;
+    float4 v = make_float4(1.0f, 1.0f, 2.0f, 1.0f);
+    {store}; // here
+    out[i] = v.x;
+}}
+"""
+    arguments = {"out": zeros(32), "x": ONES}
+    assert launch(source, arguments).faults == ()
+    fault = launch(source, arguments, inputs=("x",)).faults[0]
+    assert (fault.kind, fault.line, fault.buffer) == ("input_changed", line_of(source, "here"), "x")
+    assert (fault.element, fault.block, fault.thread) == (element, (0, 0, 0), (0, 0, 0))
+
+
+def test_storing_what_an_input_holds_already_is_let_through():
+    source = "__global__ void kernel(float* x) { x[threadIdx.x] = 1.0f; }"
+    assert launch(source, {"x": ONES}, inputs=("x",)).faults == ()
+
+
 def test_writing_the_same_value_twice_is_benign():
     source = """
 __global__ void kernel(float* out, const float* x) {
@@ -381,3 +406,9 @@ __global__ void kernel(float* out, const float* x, int n) {
     done = launch(source, {"out": zeros(64), "x": np.arange(64, dtype=np.float32), "n": np.int32(40)}, 1, 64)
     assert done.faults == ()
     assert done.arrays["out"][0] == 39
+
+
+def test_a_register_that_was_never_set_is_not_zero():
+    code = "__global__ void kernel(float* y, int n) { float sum; for (int i = 0; i < n; i++) sum += i; y[0] = sum; }"
+    done = launch(code, {"y": np.zeros(1, np.float32), "n": np.int32(3)})
+    assert np.isnan(done.arrays["y"][0])

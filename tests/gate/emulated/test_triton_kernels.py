@@ -159,20 +159,3 @@ def kernel(x, out, n, BLOCK: tl.constexpr):
     assert [(f.kind, f.line, f.buffer, f.element) for f in done.faults] == [
         ("out_of_bounds", line, "x", 1000)
     ]
-
-
-def test_tensor_cores_are_named_as_unsupported():
-    code = compiled(
-        """
-def kernel(a, b, c, BLOCK: tl.constexpr):
-    i = tl.arange(0, BLOCK)
-    at = i[:, None] * BLOCK + i[None, :]
-    tl.store(c + at, tl.dot(tl.load(a + at), tl.load(b + at)))
-""",
-        {"a": "*fp16", "b": "*fp16", "c": "*fp32"},
-        BLOCK=32,
-    )
-    half = np.ones((32, 32), np.float16)
-    done = launch(code, {"a": half, "b": half, "c": np.zeros((32, 32), np.float32)}, 1, code.block_threads)
-    assert [f.kind for f in done.faults] == ["unsupported"]
-    assert done.faults[0].message.startswith("unsupported: mma.sync")

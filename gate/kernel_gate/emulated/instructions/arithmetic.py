@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kernel_gate.emulated.instructions import carry, floating, integer
+from kernel_gate.emulated.instructions import carry, floating, integer, video
 from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Site
 
@@ -12,6 +12,8 @@ _Family = Callable[[Site], Step]
 
 
 def _by_type(site: Site, on_integers: _Family, on_floats: _Family) -> Step:
+    if site.type.kind == "lanes":
+        return video.packed_integers(site)
     return (on_floats if site.type.kind in ("float", "packed") else on_integers)(site)
 
 

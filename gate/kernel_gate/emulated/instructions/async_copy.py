@@ -13,19 +13,26 @@ import numpy as np
 
 from kernel_gate.emulated.access import Access, Change, Located, access
 from kernel_gate.emulated.async_copies import Copy
+from kernel_gate.emulated.instructions import bulk_copy, tensor_copy
 from kernel_gate.emulated.instructions.load_store import record_read
+from kernel_gate.emulated.instructions.mbarrier import place
+from kernel_gate.emulated.mbarriers import BulkCopy
 from kernel_gate.emulated.ptx.model import Integer
 from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import TYPES, Array
-from kernel_gate.emulated.wave import Wave
+from kernel_gate.emulated.wave import Index, Wave
 
 
 @opcode("cp")
 def asynchronous_copy(site: Site) -> Step:
-    """`cp.async`, `cp.async.commit_group`, `cp.async.wait_group`, `cp.async.wait_all`."""
-    if site.has("bulk", "mbarrier", "reduce") or not site.has("async"):
+    """`cp.async`, its groups and its mbarrier arrivals, and what starts with `cp.async.bulk`."""
+    if not site.has("async"):
         raise site.unsupported()
+    if site.has("bulk"):
+        return tensor_copy.build(site) if site.has("tensor") else bulk_copy.build(site)
+    if site.has("mbarrier"):
+        return _arrive(site)
     if site.has("commit_group"):
         return lambda wave: wave.copies.commit(wave)
     if site.has("wait_all"):
@@ -36,6 +43,31 @@ def asynchronous_copy(site: Site) -> Step:
             raise site.unsupported()
         return lambda wave: wave.copies.wait(wave, pending.value)
     return _issue(site)
+
+
+def _arrive(site: Site) -> Step:
+    """`cp.async.mbarrier.arrive{.noinc}`: the thread's copies so far land with the mbarrier's phase.
+
+    Without `.noinc` the arrival was added to what the phase expects, and so changes nothing.
+    """
+    at = place(site, 0)
+
+    def step(wave: Wave) -> None:
+        def do(inner: Wave, where: Index) -> None:
+            rows = inner.mbarriers.rows(inner, where, site.instruction)
+            for copy, row in inner.copies.hand_over(inner.index, rows):
+                inner.mbarriers.copies.append(
+                    BulkCopy(
+                        row, int(inner.mbarriers.phase[row]), copy.threads, copy.offsets, copy.rows,
+                        copy.access.instruction, None,
+                    )
+                )  # fmt: skip
+            if site.has("noinc"):
+                inner.mbarriers.arrive(inner, rows, np.ones_like(rows), site.instruction)
+
+        at(wave, do)
+
+    return step
 
 
 def _issue(site: Site) -> Step:

@@ -6,7 +6,7 @@ operation allows it, all turns are taken at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,10 @@ import numpy as np
 from kernel_gate.emulated.access import Access, Change, Located, access
 from kernel_gate.emulated.formats import elementwise
 from kernel_gate.emulated.instructions.load_store import record_write
+from kernel_gate.emulated.ptx.model import Group, Operand
 from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Site
-from kernel_gate.emulated.types import Array, PtxType
+from kernel_gate.emulated.types import Array, PtxType, all_ones
 from kernel_gate.emulated.wave import Wave
 
 Update = Callable[[Array, Array, Array], Array]
@@ -56,38 +57,52 @@ def _update(name: str, kind: PtxType) -> Update:
 
 @opcode("atom", "red")
 def atomic(site: Site) -> Step:
-    """`atom` and `red`."""
+    """`atom` and `red`; of a vector each element is an atomic of its own."""
     name = site.first(*_UPDATES, *_ARITHMETIC)
-    if name is None or site.has("v2", "v4", "v8") or site.type.size > 8:
+    if name is None:
         raise site.unsupported()
     kind, returns = site.type, site.parts[0] == "atom"
-    where = access(site, int(returns), "atomic", kind)
-    first = site.read(int(returns) + 1, kind)
-    second = site.read(int(returns) + 2, kind) if name == "cas" else first
-    write = site.write(0, kind) if returns and site.is_read(site.operand(0)) else None
+    given, count = _items(site, int(returns) + 1)
+    where = access(site, int(returns), "atomic", kind, count)
+    firsts = [site.reader(item, kind) for item in given]
+    seconds = [site.read(int(returns) + 2, kind)] if name == "cas" else firsts
+    results = _items(site, 0)[0] if returns else []
+    writes = [site.writer(item, kind) for item in results if any(site.is_read(r) for r in results)]
     update = _update(name, kind)
-    at_once = _AT_ONCE.get(name) if write is None and kind.dtype.kind in "iuf" else None
+    at_once = _AT_ONCE.get(name) if not writes and kind.dtype.kind in "iuf" else None
     if kind.name in ("bf16", "bf16x2", "f16x2") or (kind.kind == "float" and name != "add"):
         at_once = None
 
     def do(wave: Wave, at: Located) -> None:
-        index = np.ascontiguousarray(wave.spread(at.index))
+        start = np.ascontiguousarray(wave.spread(at.index))
         cells = at.cells.view(kind.dtype)
-        operands = [wave.spread(read(wave)) for read in (first, second)]
-        if at_once is not None:
-            at_once(cells, index, operands[0])
-            old = None
-        else:
-            old = _in_turns(cells, index, operands, update)
-        if at.written is not None:
-            at.written[index] = np.iinfo(at.written.dtype).max
+        before: list[Array] = []
+        for part, (first, second) in enumerate(zip(firsts, seconds, strict=True)):
+            index = start + part
+            operands = [wave.spread(read(wave)) for read in (first, second)]
+            if at_once is not None:
+                at_once(cells, index, operands[0])
+            else:
+                before.append(_in_turns(cells, index, operands, update))
+            if at.written is not None:
+                at.written[index] = all_ones(at.written.dtype)
         wave.launch.acquire(wave, at)
         if wave.launch.checks.races:
-            _record(wave, where, at, index)
-        if write is not None and old is not None:
+            _record(wave, where, at, start)
+        for write, old in zip(writes, before, strict=False):
             write(wave, old)
 
     return lambda wave: where.perform(wave, do)
+
+
+def _items(site: Site, position: int) -> tuple[Sequence[Operand], int]:
+    """The registers of an operand and how many they are; as many as the opcode's vector has."""
+    operand = site.operand(position)
+    items = operand.items if isinstance(operand, Group) else (operand,)
+    named = site.first("v2", "v4", "v8")
+    if len(items) != (int(named[1:]) if named else 1):
+        raise site.unsupported()
+    return items, len(items)
 
 
 def _record(wave: Wave, where: Access, at: Located, index: Array) -> None:

@@ -1,17 +1,13 @@
-"""What is neither data nor a branch: fences, warp barriers, hints, calls of the runtime, traps."""
+"""What is neither data nor a branch: fences, warp barriers, hints, traps."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from kernel_gate.emulated.addresses import SEGMENT_BITS
-from kernel_gate.emulated.ptx.model import Group, Instruction, Operand, Symbol
 from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import TYPES
 from kernel_gate.emulated.wave import Wave
-
-_PRINTED_MOST = 100
 
 
 def _nothing(_wave: Wave) -> None:
@@ -41,16 +37,16 @@ def create_policy(site: Site) -> Step:
 
 
 @opcode("membar", "fence")
-def fence(site: Site) -> Step:
-    """`membar`, `fence`: memory is coherent at once; proxies of other units are not known."""
-    if site.has("proxy", "mbarrier_init"):
-        raise site.unsupported()
+def fence(_site: Site) -> Step:
+    """`membar`, `fence`, `fence.proxy`: memory is coherent at once, so one that is missing is not noticed."""
     return _nothing
 
 
 @opcode("bar", "barrier")
 def warp_barrier(site: Site) -> Step:
-    """`bar.warp.sync`: orders what the threads of a warp did to shared memory."""
+    """`bar.warp.sync`: orders what the threads of a warp did to shared memory. `barrier.cluster.arrive`."""
+    if site.parts[1:3] == ("cluster", "arrive"):
+        return lambda wave: wave.cluster_barriers.arrive(wave)
     if "warp" not in site.parts:
         raise site.unsupported()
 
@@ -71,49 +67,3 @@ def trap(site: Site) -> Step:
         raise wave.stop("trap", "the kernel trapped", site.instruction)
 
     return step
-
-
-@opcode("call")
-def call(site: Site) -> Step:
-    """Calls that are not inlined: `__assertfail` stops, `vprintf` is recorded; others are unknown."""
-    operands = site.instruction.operands
-    name = next((o.name for o in operands if isinstance(o, Symbol)), "")
-    groups = [o for o in operands if isinstance(o, Group)]
-    if name == "__assertfail":
-        slots = _slots(site, groups[-1])
-        return lambda wave: _fail(wave, site.instruction, slots)
-    if name == "vprintf":
-        slots = _slots(site, groups[-1])
-        return lambda wave: _print(wave, slots)
-    raise site.unsupported()
-
-
-def _slots(site: Site, arguments: Operand) -> list[int]:
-    """Where the arguments of a call lie in the thread's frame."""
-    assert isinstance(arguments, Group)
-    return [site.layout.local[item.name] for item in arguments.items if isinstance(item, Symbol)]
-
-
-def _pointer(wave: Wave, slot: int) -> int:
-    row = wave.local[wave.index[0], slot : slot + 8]
-    return int(row.view(np.uint64)[0])
-
-
-def _text(wave: Wave, address: int) -> str:
-    """A C string of a module's memory."""
-    segment = wave.launch.space.find(address >> SEGMENT_BITS)
-    if segment is None:
-        return "?"
-    data = segment.data[address - segment.base :].tobytes()
-    return data.split(b"\0", 1)[0].decode("utf-8", "replace")
-
-
-def _fail(wave: Wave, instruction: Instruction, slots: list[int]) -> None:
-    condition = _text(wave, _pointer(wave, slots[0])) if slots else "?"
-    raise wave.stop("trap", f"assertion failed: {condition}", instruction)
-
-
-def _print(wave: Wave, slots: list[int]) -> None:
-    printed = wave.launch.printed
-    if slots and len(printed) < _PRINTED_MOST:
-        printed.append(_text(wave, _pointer(wave, slots[0])))

@@ -1,6 +1,6 @@
 """Floating-point arithmetic of f16, bf16, f32 and f64 and the packed halves (PTX ISA 9.0, 9.7.3 to 9.7.5).
 
-`.rn` is exact. `.rz`, `.rm`, `.rp` of f32 go through float64 and are then directed; of f64 they are refused.
+Every rounding is exact: `.rn` by the carrier's own operation, `.rz`, `.rm` and `.rp` from the sign of what it lacks.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from kernel_gate.emulated import rounding
 from kernel_gate.emulated.formats import FORMATS, elementwise, pack, unpack
 from kernel_gate.emulated.instructions.integer import binary, unary
 from kernel_gate.emulated.registry import Step, opcode
-from kernel_gate.emulated.rounding import round_f32
+from kernel_gate.emulated.rounding import Exact, directed, round_f32, rounded_sum
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import TYPES, Array, flush_subnormals
 from kernel_gate.emulated.wave import Wave
@@ -25,7 +26,16 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "neg": np.negative,
     "abs": np.abs,
 }
+_EXACT: dict[str, Callable[..., Exact]] = {
+    "add": rounding.two_sum,
+    "sub": lambda x, y: rounding.two_sum(x, -y),
+    "mul": rounding.product,
+    "div": rounding.quotient,
+}
 _DIRECTED = ("rz", "rm", "rp")
+_TINY_F32 = float(np.finfo(np.float32).tiny)
+_HALVES = {"f16": (10, 2.0**-14), "bf16": (7, 2.0**-126)}
+"""Fraction bits, and the smallest normal number."""
 
 
 def _clamp_to_one(values: Array) -> Array:
@@ -35,39 +45,54 @@ def _clamp_to_one(values: Array) -> Array:
 
 
 def _finish(site: Site, compute: Callable[..., Array]) -> Callable[..., Array]:
-    """What the modifiers of the opcode add: `.sat`, `.relu`."""
+    """What the modifiers of the opcode add: `.sat`, `.relu` (which keeps NaN)."""
     if site.has("sat"):
         return lambda *values: _clamp_to_one(np.asarray(compute(*values)))
     if site.has("relu"):
-        return lambda *values: np.fmax(compute(*values), np.float32(0))
+        return lambda *values: np.maximum(compute(*values), np.float32(0))
     return compute
+
+
+def one_direction(site: Site, exact: Callable[..., Exact]) -> Callable[..., Array] | None:
+    """An exact function of f32 or f64 rounded in the direction that the opcode names; None: to nearest."""
+    direction = site.first(*_DIRECTED)
+    if direction is None:
+        return None
+    if site.type.name not in ("f32", "f64"):
+        raise site.unsupported()
+    single, flush = site.type.name == "f32", site.has("ftz")
+
+    def rounded(*operands: Array) -> Array:
+        values = [flush_subnormals(np.asarray(o)) if flush else o for o in operands]
+        value, error = exact(*(np.asarray(v, np.float64) for v in values))
+        result = round_f32(value, direction, error) if single else directed(value, error, direction)
+        if direction == "rm":
+            result = _negative_zero(site, result, error, values)
+        return flush_subnormals(result) if flush else result
+
+    return _finish(site, rounded)
+
+
+def _negative_zero(site: Site, result: Array, error: Array, operands: list[Any]) -> Array:
+    """Rounded down, a sum that cancels is -0 (IEEE 754, 6.3)."""
+    if site.parts[0] not in ("add", "sub", "fma", "mad"):
+        return result
+    *_, last = operands
+    last = np.negative(last) if site.parts[0] == "sub" else last
+    first = operands[0] if len(operands) == 2 else np.multiply(operands[0], operands[1])
+    cancelled = (result == 0) & (error == 0) & (np.signbit(first) | np.signbit(last))
+    return np.where(cancelled, -np.abs(result), result)
 
 
 def two_operands(site: Site) -> Step:
     """`add`, `sub`, `mul`."""
-    kind, operation = site.type, _OPERATIONS[site.parts[0]]
-    direction = site.first(*_DIRECTED)
-    if direction is not None:
-        if kind.name != "f32":
-            raise site.unsupported()
-
-        def directed(a: Array, b: Array) -> Array:
-            x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
-            exact = operation(x, y)
-            # A float64 sum can itself be rounded; the error says to which side.
-            error = np.zeros_like(exact) if operation is np.multiply else _sum_error(operation, x, y, exact)
-            return round_f32(exact, direction, error)
-
-        return binary(site, kind, _finish(site, directed))
-    return binary(site, kind, elementwise(kind, _finish(site, operation), site.has("ftz")))
-
-
-def _sum_error(operation: Callable[..., Any], x: Array, y: Array, total: Array) -> Array:
-    """What rounding took from a sum (Knuth's two-sum)."""
-    y = y if operation is np.add else -y
-    part: Array = total - x
-    error: Array = (x - (total - part)) + (y - part)
-    return error
+    kind, name = site.type, site.parts[0]
+    if len(site.types) > 1:
+        raise site.unsupported()
+    rounded = one_direction(site, _EXACT[name])
+    if rounded is not None:
+        return binary(site, kind, rounded)
+    return binary(site, kind, elementwise(kind, _finish(site, _OPERATIONS[name]), site.has("ftz")))
 
 
 def one_operand(site: Site) -> Step:
@@ -77,85 +102,74 @@ def one_operand(site: Site) -> Step:
 
 
 def fused(site: Site) -> Step:
-    """`fma` (and `mad` of floats, which is the same on current devices).
-
-    f32 and halves: the product is exact in float64, the sum is rounded there and once more at the end. The two
-    roundings differ from one only when the float64 sum falls exactly between two results and was itself inexact:
-    at most one case in 2²⁹ for f32. f64: the product's error is added back, which leaves at most one unit of error.
-    """
+    """`fma` (and `mad` of floats, which is the same on current devices), rounded once."""
     kind = site.type
+    if len(site.types) > 1 or site.has("oob"):
+        raise site.unsupported()
     write, a, b, c = (site.write(0, kind), *(site.read(k, kind) for k in (1, 2, 3)))
-    if kind.name == "f64":
-        return lambda wave: write(wave, _fused_f64(a(wave), b(wave), c(wave)))
-    form, flush = FORMATS[kind.name], site.has("ftz")
-    direction = site.first(*_DIRECTED)
-    if direction is not None and kind.name != "f32":
-        raise site.unsupported()
+    compute = one_direction(site, rounding.fused)
+    if compute is None and kind.name == "f64":
+        compute = _fused_f64
+    form = FORMATS[kind.name]
+    finish = _finish(site, lambda v: v)
 
-    def exact(x: Array, y: Array, z: Array) -> Array:
-        wide = [form.open(np.asarray(v).view(form.kind.dtype)) for v in (x, y, z)]
-        if flush:
-            wide = [flush_subnormals(v) for v in wide]
-        product = np.asarray(wide[0], np.float64) * wide[1]
-        total = product + wide[2]
-        if direction is not None:
-            return round_f32(
-                total, direction, _sum_error(np.add, product, np.asarray(wide[2], np.float64), total)
-            )
-        rounded = form.close_wide(total)
-        return flush_subnormals(rounded) if flush and kind.name == "f32" else rounded
+    def close(values: Array) -> Array:
+        return form.close_wide(finish(values))
 
-    finish = _finish(site, exact) if kind.name == "f32" else exact
-    if site.has("relu") or (site.has("sat") and kind.name != "f32"):
-        raise site.unsupported()
+    if compute is None and kind.name == "f32":
+        compute = _finish(site, _flushing(_fused_f32) if site.has("ftz") else _fused_f32)
+    if compute is not None:
+        result = compute
+        return lambda wave: write(wave, np.asarray(result(a(wave), b(wave), c(wave)))[()])
+
+    def on_half(x: Array, y: Array, z: Array) -> Array:
+        wide = [form.open(np.asarray(v).view(form.kind.dtype)).astype(np.float64) for v in (x, y, z)]
+        # The product of two halves is exact in float64; only the sum can lack something.
+        return rounded_sum(wide[0] * wide[1], wide[2], *_HALVES[form.kind.name], close)
+
     if form.lanes == 1:
-        return lambda wave: write(wave, finish(a(wave), b(wave), c(wave)))
+        return lambda wave: write(wave, on_half(a(wave), b(wave), c(wave))[()])
 
     def packed(wave: Wave) -> None:
         halves = [unpack(r(wave)) for r in (a, b, c)]
-        write(wave, pack(exact(*(h[0] for h in halves)), exact(*(h[1] for h in halves))))
+        write(wave, pack(on_half(*(h[0] for h in halves)), on_half(*(h[1] for h in halves))))
 
     return packed
 
 
-def _split(x: Array) -> tuple[Array, Array]:
-    """Dekker's split of a float64 into two of 26 bits."""
-    scaled = x * 134217729.0
-    high = scaled - (scaled - x)
-    return high, x - high
+def _fused_f64(x: Array, y: Array, z: Array) -> Array:
+    return rounding.fused(x, y, z)[0]
 
 
-def _fused_f64(a: Array, b: Array, c: Array) -> Array:
-    product = a * b
-    (a1, a0), (b1, b0) = _split(a), _split(b)
-    low = ((a1 * b1 - product) + a1 * b0 + a0 * b1) + a0 * b0
-    total = product + c
-    part = total - product
-    error = (product - (total - part)) + (c - part)
-    fixed = total + (error + low)
-    # Splitting overflows near the largest numbers; the plain sum is right to one unit there.
-    return np.where(np.isfinite(fixed), fixed, a * b + c)
+def _fused_f32(x: Array, y: Array, z: Array) -> Array:
+    product, addend = np.asarray(x, np.float64) * y, np.asarray(z, np.float64)
+    return rounded_sum(product, addend, 23, _TINY_F32, lambda values: np.asarray(values).astype(np.float32))
+
+
+def _flushing(compute: Callable[..., Array]) -> Callable[..., Array]:
+    return lambda *values: flush_subnormals(compute(*(flush_subnormals(np.asarray(v)) for v in values)))
 
 
 def divide(site: Site) -> Step:
-    """`div`: `.rn` is exact; `.approx` and `.full` are the exact quotient here, the hardware's is within 2 units."""
+    """`div`: with a rounding it is exact; so are `.approx` and `.full` here; the hardware's lack up to 2 units."""
     kind = site.type
-    direction = site.first(*_DIRECTED)
-    if direction is not None:
-        raise site.unsupported()
+    rounded = one_direction(site, rounding.quotient)
+    if rounded is not None:
+        return binary(site, kind, rounded)
     return binary(site, kind, elementwise(kind, np.divide, site.has("ftz")))
 
 
 def minimum_maximum(site: Site) -> Step:
-    """`min`, `max`: a number wins over NaN, unless `.NaN`; +0 is greater than -0."""
+    """`min`, `max` of two or three: a number wins over NaN, unless `.NaN`; +0 is greater than -0.
+
+    `.xorsign.abs`: of the magnitudes, with the product's sign.
+    """
     kind, smaller = site.type, site.parts[0] == "min"
-    if site.has("xorsign") or site.operand_count > 3:
-        raise site.unsupported()
     pick: Any = (
         (np.minimum if smaller else np.maximum) if site.has("NaN") else (np.fmin if smaller else np.fmax)
     )
 
-    def compute(a: Array, b: Array) -> Array:
+    def of_two(a: Array, b: Array) -> Array:
         result: Array = pick(a, b)
         zeros = (result == 0) & (np.signbit(a) != np.signbit(b))
         if np.any(zeros):
@@ -163,7 +177,16 @@ def minimum_maximum(site: Site) -> Step:
             result = np.where(both, -0.0 if smaller else 0.0, result).astype(result.dtype)
         return result
 
-    return binary(site, kind, elementwise(kind, compute, site.has("ftz")))
+    def of_magnitudes(a: Array, b: Array) -> Array:
+        sign = np.signbit(a) ^ np.signbit(b)
+        size = np.abs(of_two(np.abs(a), np.abs(b)))
+        return np.where(sign, -size, size)
+
+    compute = elementwise(kind, of_magnitudes if site.has("xorsign") else of_two, site.has("ftz"))
+    if site.operand_count == 3:
+        return binary(site, kind, compute)
+    write, a, b, c = (site.write(0, kind), *(site.read(k, kind) for k in (1, 2, 3)))
+    return lambda wave: write(wave, compute(compute(a(wave), b(wave)), c(wave)))
 
 
 @opcode("copysign")

@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from kernel_gate.emulated import rounding
 from kernel_gate.emulated.formats import elementwise
+from kernel_gate.emulated.instructions.floating import one_direction
 from kernel_gate.emulated.instructions.integer import unary
 from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Site
+from kernel_gate.emulated.types import Array
 
 _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "ex2": np.exp2,
@@ -26,11 +29,17 @@ _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "cos": np.cos,
     "tanh": np.tanh,
 }
+_EXACT: dict[str, Callable[[Array], rounding.Exact]] = {
+    "rcp": lambda x: rounding.quotient(np.float64(1), x),  # type: ignore[arg-type]
+    "sqrt": rounding.root,
+}
 
 
 @opcode(*_FUNCTIONS)
 def elementary(site: Site) -> Step:
-    """`ex2`, `lg2`, `rcp`, `sqrt`, `rsqrt`, `sin`, `cos`, `tanh`."""
-    if site.has("rz", "rm", "rp"):
-        raise site.unsupported()
+    """`ex2`, `lg2`, `rcp`, `sqrt`, `rsqrt`, `sin`, `cos`, `tanh`; of `rcp` and `sqrt` in every rounding."""
+    exact = _EXACT.get(site.parts[0])
+    rounded = None if exact is None else one_direction(site, exact)
+    if rounded is not None:
+        return unary(site, site.type, rounded)
     return unary(site, site.type, elementwise(site.type, _FUNCTIONS[site.parts[0]], site.has("ftz")))

@@ -84,8 +84,10 @@ def multiply(site: Site) -> Step:
 def multiply_add(site: Site) -> Step:
     """`mad.lo`, `mad.hi`, `mad.wide` of integers."""
     kind = site.type
-    if site.has("cc", "sat"):
+    if site.has("cc"):
         raise site.unsupported()
+    if site.has("sat"):
+        return _saturating_multiply_add(site)
     if site.has("wide"):
         wide = TYPES[_WIDER[kind.name]]
         write, a, b, c = site.write(0, wide), site.read(1, kind), site.read(2, kind), site.read(3, wide)
@@ -97,6 +99,20 @@ def multiply_add(site: Site) -> Step:
     kind = _unsigned(kind)
     write, a, b, c = (site.write(0, kind), *(site.read(k, kind) for k in (1, 2, 3)))
     return lambda wave: write(wave, a(wave) * b(wave) + c(wave))
+
+
+def _saturating_multiply_add(site: Site) -> Step:
+    """`mad.hi.sat.s32`."""
+    kind = site.type
+    if kind.name != "s32" or not site.has("hi"):
+        raise site.unsupported()
+    write, a, b, c = (site.write(0, kind), *(site.read(k, kind) for k in (1, 2, 3)))
+
+    def step(wave: Wave) -> None:
+        high = high_product(a(wave), b(wave), kind)
+        write(wave, _clamp(high.astype(np.int64) + c(wave), kind))
+
+    return step
 
 
 def quotient(a: Array, b: Array, kind: PtxType) -> Array:
@@ -132,10 +148,11 @@ def remainder(site: Site) -> Step:
 
 
 def minimum_maximum(site: Site) -> Step:
-    """`min` and `max` of integers, the packed 16-bit ones included."""
-    if site.parts[-1] in ("s16x2", "u16x2") or site.has("relu"):
-        raise site.unsupported()
-    return binary(site, site.type, np.minimum if site.parts[0] == "min" else np.maximum)
+    """`min` and `max` of integers; `.relu` keeps what is not negative."""
+    pick: Any = np.minimum if site.parts[0] == "min" else np.maximum
+    if site.has("relu"):
+        return binary(site, site.type, lambda a, b: np.maximum(pick(a, b), site.type.dtype.type(0)))
+    return binary(site, site.type, pick)
 
 
 def negate(site: Site) -> Step:
@@ -150,21 +167,22 @@ def absolute(site: Site) -> Step:
 
 @opcode("mul24", "mad24")
 def multiply_24(site: Site) -> Step:
-    """`mul24.lo` and `mad24.lo`: of the lower 24 bits of each operand."""
-    kind = site.type
-    if not site.has("lo"):
-        raise site.unsupported()
+    """`mul24`, `mad24` of the lower 24 bits of each operand: `.lo` or `.hi` 32 bits of the 48."""
+    kind, high = site.type, site.has("hi")
     shift = kind.dtype.type(8)
+    wide = TYPES[_WIDER[kind.name]].dtype
 
-    def low_product(a: Array, b: Array) -> Array:
-        low: Array = (a << shift) >> shift
-        product: Array = low * ((b << shift) >> shift)
-        return product
+    def product(a: Array, b: Array) -> Array:
+        x, y = (np.asarray((v << shift) >> shift).astype(wide) for v in (a, b))
+        full: Array = x * y
+        return (full >> wide.type(16) if high else full).astype(kind.dtype)
 
     if site.parts[0] == "mul24":
-        return binary(site, kind, low_product)
+        return binary(site, kind, product)
     write, a, b, c = (site.write(0, kind), *(site.read(k, kind) for k in (1, 2, 3)))
-    return lambda wave: write(wave, low_product(a(wave), b(wave)) + c(wave))
+    if site.has("sat"):
+        return lambda wave: write(wave, _clamp(product(a(wave), b(wave)).astype(np.int64) + c(wave), kind))
+    return lambda wave: write(wave, product(a(wave), b(wave)) + c(wave))
 
 
 @opcode("sad")
@@ -182,21 +200,24 @@ def sum_absolute_difference(site: Site) -> Step:
 
 @opcode("dp4a", "dp2a")
 def dot_product_accumulate(site: Site) -> Step:
-    """`dp4a`: four products of bytes, added to c."""
-    if site.parts[0] == "dp2a" or len(site.types) != 2:
+    """`dp4a`: four products of bytes, added to c. `dp2a`: of the halves of a and the lower (upper) bytes of b."""
+    if len(site.types) != 2:
         raise site.unsupported()
     left, right = site.types
     result = TYPES["s32" if "int" in (left.kind, right.kind) else "u32"]
     write, a, b, c = site.write(0, result), site.read(1, left), site.read(2, right), site.read(3, result)
+    count = 4 if site.parts[0] == "dp4a" else 2
+    first = 2 if site.has("hi") else 0
 
-    def byte(value: Array, k: int, kind: PtxType) -> Array:
-        part = (value << kind.dtype.type(24 - 8 * k)) >> kind.dtype.type(24)
-        return np.asarray(part).astype(result.dtype)
+    def part(value: Array, k: int, bits: int, kind: PtxType) -> Array:
+        top = kind.dtype.type(32 - bits - bits * k)
+        shifted = (value << top) >> kind.dtype.type(32 - bits)
+        return np.asarray(shifted).astype(result.dtype)
 
     def step(wave: Wave) -> None:
         x, y, total = a(wave), b(wave), c(wave)
-        for k in range(4):
-            total = total + byte(x, k, left) * byte(y, k, right)
+        for k in range(count):
+            total = total + part(x, k, 32 // count, left) * part(y, first + k, 8, right)
         write(wave, total)
 
     return step

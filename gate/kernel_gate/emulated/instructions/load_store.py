@@ -11,7 +11,7 @@ from kernel_gate.emulated.access import Access, Change, Located, access
 from kernel_gate.emulated.ptx.model import Address, Group, Operand, Register, Symbol
 from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Read, Site, Write
-from kernel_gate.emulated.types import TYPES, PtxType
+from kernel_gate.emulated.types import TYPES, PtxType, all_ones
 from kernel_gate.emulated.wave import Wave
 
 _ORDERING = ("volatile", "relaxed", "acquire", "release", "mmio")
@@ -25,7 +25,7 @@ def _element(site: Site, operand: Operand) -> tuple[PtxType, int]:
     """Type and number of elements; Triton writes one element as a group of one."""
     count = len(_items(operand))
     named = next((int(p[1:]) for p in site.parts if p in ("v2", "v4", "v8")), 1)
-    if count != named or named * site.type.size > 16:
+    if count != named or named * site.type.size > 32:
         raise site.unsupported()
     return site.type, count
 
@@ -66,7 +66,7 @@ def record_read(wave: Wave, where: Access, at: Located, ordered: bool) -> None:
     """Tell the race detectors of a read; volatile and acquiring ones synchronise instead."""
     if at.space == "shared":
         races = wave.shared.races
-        if races is not None and not ordered:
+        if races is not None and not ordered and not at.remote:
             races.read(wave, at.index * where.element.size, where.nbytes, where.instruction)
     elif at.segment is not None:
         wave.launch.global_read(wave, at, where, ordered)
@@ -88,7 +88,7 @@ def _load_parameter(site: Site, source: Operand, element: PtxType, writes: list[
     def step(wave: Wave) -> None:
         offset = np.asarray(start(wave)).astype(np.int64) + source.offset
         cells: Any = wave.launch.parameters
-        if offset.min() < 0 or int(offset.max()) + size * len(writes) > len(cells):
+        if offset.min() < 0 or int(offset.max()) + size * len(writes) > site.layout.parameter_bytes:
             raise wave.stop("out_of_bounds", "read beyond the kernel's parameters", site.instruction)
         for position, write in enumerate(writes):
             bytes_at = offset[..., None] + position * size + np.arange(size)
@@ -100,20 +100,20 @@ def _load_parameter(site: Site, source: Operand, element: PtxType, writes: list[
 def check_initialised(wave: Wave, where: Access, at: Located) -> None:
     """Report reads of memory that nothing has written yet."""
     assert at.written is not None
-    full = np.iinfo(at.written.dtype).max
+    full = all_ones(at.written.dtype)
     for part in range(where.vector):
         missing = at.written[at.index + part] != full
         if not np.any(missing):
             continue
         position = int(np.argmax(wave.spread(missing)))
+        offset = (int(wave.spread(at.index)[position]) + part) * where.element.size
         if at.segment is None:
-            byte = int(at.index[position]) * where.element.size % wave.shared.stride
-            what, place = f"shared memory at byte {byte}", {}
-        else:
-            offset = (int(wave.spread(at.index)[position]) + part) * where.element.size
-            element = offset // at.segment.itemsize
-            what, place = f"{at.segment.name}[{element}]", {"buffer": at.segment.name, "element": element}
-        message = f"uninitialised read of {what}, which nothing has written"
+            kind, message = wave.shared.unwritten(wave, offset, where.element.size)
+            wave.launch.findings.add(wave.fault(kind, message, where.instruction, position))
+            return
+        element = offset // at.segment.itemsize
+        place = {"buffer": at.segment.name, "element": element}
+        message = f"uninitialised read of {at.segment.name}[{element}], which nothing has written"
         wave.launch.findings.add(wave.fault("uninitialised", message, where.instruction, position, **place))
         return
 
@@ -121,6 +121,8 @@ def check_initialised(wave: Wave, where: Access, at: Located) -> None:
 @opcode("st")
 def store(site: Site) -> Step:
     """`st`: from one register or a vector of them."""
+    if site.has("async"):
+        raise site.unsupported()
     source = site.operand(1)
     element, count = _element(site, source)
     reads = [site.reader(item, element) for item in _items(source)]
@@ -153,7 +155,7 @@ def put(wave: Wave, where: Access, at: Located, reads: Sequence[Read], ordered: 
         else:
             at.cells[index] = value
         if at.written is not None:
-            at.written[index] = np.iinfo(at.written.dtype).max
+            at.written[index] = all_ones(at.written.dtype)
     if watched:
         record_write(wave, where, at, Change(replaced, lost))
 
@@ -162,7 +164,7 @@ def record_write(wave: Wave, where: Access, at: Located, change: Change, atomic:
     """Tell the race detectors of a write."""
     if at.space == "shared":
         races = wave.shared.races
-        if races is not None:
+        if races is not None and not at.remote:
             races.write(wave, at.index * where.element.size, where.nbytes, change, where.instruction, atomic)
     elif at.segment is not None:
         wave.launch.global_write(wave, at, where, change, atomic)

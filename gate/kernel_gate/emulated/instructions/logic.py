@@ -198,17 +198,34 @@ def reverse_bits(site: Site) -> Step:
     return unary(site, site.type, _reverse)
 
 
+_PERMUTATIONS: dict[str, tuple[tuple[int, int, int, int], ...]] = {
+    "f4e": ((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5), (3, 4, 5, 6)),
+    "b4e": ((0, 7, 6, 5), (1, 0, 7, 6), (2, 1, 0, 7), (3, 2, 1, 0)),
+    "rc8": ((0, 0, 0, 0), (1, 1, 1, 1), (2, 2, 2, 2), (3, 3, 3, 3)),
+    "ecl": ((0, 1, 2, 3), (1, 1, 2, 3), (2, 2, 2, 3), (3, 3, 3, 3)),
+    "ecr": ((0, 0, 0, 0), (0, 1, 1, 1), (0, 1, 2, 2), (0, 1, 2, 3)),
+    "rc16": ((0, 1, 0, 1), (2, 3, 2, 3), (0, 1, 0, 1), (2, 3, 2, 3)),
+}
+"""The modes of `prmt`: the four bytes, the lowest first, for each value of the two selector bits."""
+
+
 @opcode("prmt")
 def permute_bytes(site: Site) -> Step:
     """`prmt.b32`: four bytes of the eight of b:a; bit 3 of a selector copies the byte's sign."""
-    if len(site.parts) > 2:
-        raise site.unsupported()
     kind = TYPES["u32"]
+    mode = site.first(*_PERMUTATIONS)
+    if len(site.parts) > 2 and mode is None:
+        raise site.unsupported()
     write, a, b, c = (site.write(0, kind), *(site.read(k, kind) for k in (1, 2, 3)))
+    fixed = None if mode is None else np.array(
+        [sum(byte << (4 * k) for k, byte in enumerate(choice)) for choice in _PERMUTATIONS[mode]], np.uint64
+    )  # fmt: skip
 
     def step(wave: Wave) -> None:
         words = (np.asarray(b(wave)).astype(np.uint64) << np.uint64(32)) | a(wave)
         selectors = np.asarray(c(wave)).astype(np.uint64)
+        if fixed is not None:
+            selectors = fixed[selectors & np.uint64(3)]
         result: Any = np.uint64(0)
         for k in range(4):
             selector = (selectors >> np.uint64(4 * k)) & np.uint64(15)

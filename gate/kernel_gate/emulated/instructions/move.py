@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernel_gate.emulated.addresses import LOCAL_WINDOW, SHARED_WINDOW, window_base
+from kernel_gate.emulated.addresses import (
+    CENTRE,
+    FUNCTION_WINDOW,
+    LOCAL_WINDOW,
+    PARAMETERS,
+    SEGMENT_BITS,
+    SHARED_WINDOW,
+    window_base,
+)
 from kernel_gate.emulated.ptx.model import Group
 from kernel_gate.emulated.registry import Step, opcode
-from kernel_gate.emulated.site import Site
+from kernel_gate.emulated.site import Read, Site, Write
 from kernel_gate.emulated.types import TYPES, UNSIGNED
 from kernel_gate.emulated.wave import Wave
 
@@ -38,6 +46,8 @@ def _pack(site: Site) -> Step:
     whole = UNSIGNED[site.type.size]
     size = site.type.size // len(source.items)
     part = TYPES[f"b{8 * size}"]
+    if site.type.name == "b128":
+        return _pack_quad(site, [site.reader(item, TYPES["b64"]) for item in source.items])
     reads = [site.reader(item, part) for item in source.items]
     write = site.write(0, TYPES[f"b{8 * site.type.size}"])
 
@@ -56,6 +66,8 @@ def _unpack(site: Site) -> Step:
     size = site.type.size // len(target.items)
     part = TYPES[f"b{8 * size}"]
     writes = [site.writer(item, part) for item in target.items]
+    if site.type.name == "b128":
+        return _unpack_quad(site.read(1, site.type), writes)
     whole = UNSIGNED[site.type.size]
     read = site.read(1, TYPES[f"b{8 * site.type.size}"])
 
@@ -67,15 +79,39 @@ def _unpack(site: Site) -> Step:
     return step
 
 
+def _pack_quad(site: Site, reads: list[Read]) -> Step:
+    """Two words of 64 bits as one of 128, which NumPy cannot shift."""
+    write = site.write(0, site.type)
+    if len(reads) != 2:
+        raise site.unsupported()
+
+    def step(wave: Wave) -> None:
+        pair = np.stack([wave.spread(read(wave)) for read in reads], axis=-1)
+        write(wave, np.ascontiguousarray(pair).view(UNSIGNED[16])[:, 0])
+
+    return step
+
+
+def _unpack_quad(read: Read, writes: list[Write]) -> Step:
+    def step(wave: Wave) -> None:
+        pair = np.ascontiguousarray(wave.spread(read(wave))).view(np.uint64).reshape(-1, 2)
+        for position, write in enumerate(writes):
+            write(wave, pair[:, position].copy())
+
+    return step
+
+
 @opcode("cvta")
 def convert_address(site: Site) -> Step:
     """`cvta` between a state space and generic addresses; global and const addresses are generic already."""
     kind = TYPES["u64"]
     space = site.first("shared", "local", "global", "const", "param")
-    if space is None or space == "param":
+    if space is None:
         raise site.unsupported()
     write, a = site.write(0, kind), site.read(1, kind)
     base = np.uint64(window_base(_WINDOWS[space]) if space in _WINDOWS else 0)
+    if space == "param":
+        base = np.uint64(window_base(PARAMETERS) + CENTRE)
     if site.has("to"):
         return lambda wave: write(wave, a(wave) - base)
     return lambda wave: write(wave, a(wave) + base)
@@ -84,11 +120,12 @@ def convert_address(site: Site) -> Step:
 @opcode("isspacep")
 def is_in_space(site: Site) -> Step:
     """`isspacep`: whether a generic address lies in a window."""
-    space = site.first("shared", "local", "global", "const")
+    space = site.first("shared", "local", "global", "const", "param")
     if space is None:
         raise site.unsupported()
     write, a = site.write(0, TYPES["pred"]), site.read(1, TYPES["u64"])
-    shift = np.uint64(40)
-    if space in _WINDOWS:
-        return lambda wave: write(wave, (a(wave) >> shift) == _WINDOWS[space])
-    return lambda wave: write(wave, (a(wave) >> shift) > LOCAL_WINDOW)
+    shift = np.uint64(SEGMENT_BITS)
+    window = PARAMETERS if space == "param" else _WINDOWS.get(space)
+    if window is not None:
+        return lambda wave: write(wave, (a(wave) >> shift) == window)
+    return lambda wave: write(wave, (a(wave) >> shift) > FUNCTION_WINDOW)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import dataclass, field, replace
 
@@ -20,6 +21,7 @@ from kernel_gate.emulated.ptx.model import (
 )
 from kernel_gate.emulated.ptx.tokens import ASM_BEGIN, ASM_END, Tokens
 
+_PART = re.compile(r"b[0-3]|h[01]")
 _CLOSING = {"{": "}", "(": ")"}
 
 
@@ -33,6 +35,10 @@ class BodyReader:
     line: int | None = None
     scopes: list[dict[str, str]] = field(default_factory=lambda: [{}])
     scope_count: int = 0
+    scope_starts: list[int] = field(default_factory=lambda: [0])
+    """How many instructions came before each open scope."""
+    scope_labels: list[dict[str, str]] = field(default_factory=lambda: [{}])
+    """Labels of each open scope, with their unique names."""
     asm_start: int | None = None
     """Inside inline PTX: how many instructions came before it."""
 
@@ -45,11 +51,14 @@ class BodyReader:
                 tokens.next()
                 self.scopes.append({})
                 self.scope_count += 1
+                self.scope_starts.append(len(self.function.body))
+                self.scope_labels.append({})
             elif word == "}":
                 tokens.next()
                 self.scopes.pop()
                 if not self.scopes:
                     return
+                self._close_labels(self.scope_starts.pop(), self.scope_labels.pop())
             elif word in (ASM_BEGIN, ASM_END):
                 tokens.next()
                 self.asm_start = len(self.function.body) if word == ASM_BEGIN else None
@@ -74,7 +83,18 @@ class BodyReader:
             while not self.tokens.take(";"):
                 self.tokens.next()
         else:
-            self.function.labels[name] = len(self.function.body)
+            unique = name
+            if len(self.scopes) > 1:
+                unique = self.scope_labels[-1][name] = f"{name}'{self.scope_count}"
+            self.function.labels[unique] = len(self.function.body)
+
+    def _close_labels(self, start: int, labels: dict[str, str]) -> None:
+        """Jumps of a scope that has ended go to its own labels; a jump may stand before its label."""
+        body = self.function.body
+        for index, instruction in enumerate(body[start:], start) if labels else ():
+            target = instruction.operands[0] if instruction.operands else None
+            if instruction.parts[0] == "bra" and isinstance(target, Symbol) and target.name in labels:
+                body[index] = replace(instruction, operands=(Symbol(labels[target.name]),))
 
     def _directive(self, word: str) -> None:
         if word == ".loc":
@@ -178,7 +198,11 @@ class BodyReader:
         return Integer(self.tokens.integer())
 
     def _name(self) -> Register | Symbol:
-        name = self._unique(self.tokens.next())
+        written = self.tokens.next()
+        stem, _, part = written.rpartition(".")
+        if _PART.fullmatch(part) and (stem.startswith("%") or self._unique(stem) in self.function.registers):
+            return Register(self._unique(stem), part=part)
+        name = self._unique(written)
         if name.startswith("%") or name == "_" or name in self.function.registers:
             return Register(name)
         return Symbol(name, self._offset())
@@ -190,17 +214,19 @@ class BodyReader:
             total += self.tokens.integer()
         return total
 
-    def _address(self) -> Address:
+    def _address(self) -> Address | Group:
+        """`[base + offset]`; with coordinates behind it, as textures and tensor maps have, a group of both."""
         tokens = self.tokens
         base: Register | Symbol | Integer
         if tokens.peek()[:1].isdigit():
-            base = Integer(tokens.integer())
+            base, offset = Integer(tokens.integer()), self._offset()
         else:
-            name = self._name()
-            base = Symbol(name.name) if isinstance(name, Symbol) else name
-            if isinstance(name, Symbol):
-                tokens.expect("]")
-                return Address(base, name.offset)
-        offset = self._offset()
+            base = self._name()
+            offset = base.offset if isinstance(base, Symbol) else self._offset()
+            base = Symbol(base.name) if isinstance(base, Symbol) else base
+        address = Address(base, offset)
+        coordinates: list[Operand] = []
+        while tokens.take(","):
+            coordinates.append(self._operand())
         tokens.expect("]")
-        return Address(base, offset)
+        return Group((address, *coordinates)) if coordinates else address

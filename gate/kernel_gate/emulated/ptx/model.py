@@ -8,10 +8,12 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """`%r1`, or `!%p1` when negated."""
+    """`%r1`, or `!%p1` when negated, or `%r1.b2` for a part of it."""
 
     name: str
     negated: bool = False
+    part: str = ""
+    """Of video instructions: `b0` … `b3`, `h0`, `h1`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,8 @@ class Function:
     """`.branchtargets` lists, for `brx.idx`."""
     required_threads: int | None = None
     """`.reqntid`."""
+    cluster: tuple[int, int, int] = (1, 1, 1)
+    """`.reqnctapercluster`."""
 
 
 @dataclass(slots=True)

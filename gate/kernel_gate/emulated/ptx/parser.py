@@ -82,7 +82,13 @@ def _read_function(tokens: Tokens, entry: bool, user_file: int | None) -> Functi
         function.parameters = _read_parameters(tokens)
     while tokens.peek() not in ("{", ";"):
         word = tokens.next()
-        if word == ".reqntid":
+        if word == ".reqnctapercluster":
+            extents = [tokens.integer()]
+            while tokens.take(","):
+                extents.append(tokens.integer())
+            x, y, z = (*extents, 1, 1)[:3]
+            function.cluster = x, y, z
+        elif word == ".reqntid":
             function.required_threads = tokens.integer()
             while tokens.take(","):
                 function.required_threads *= tokens.integer()

@@ -1,0 +1,83 @@
+"""Clusters: blocks that run together, reach each other's shared memory and have a barrier (PTX ISA)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from kernel_gate.emulated.types import Array
+
+if TYPE_CHECKING:
+    from kernel_gate.emulated.wave import Dim3, Index, Wave
+
+
+def order(grid: Dim3, cluster: Dim3) -> Index:
+    """All blocks of a grid, those of a cluster by rank next to each other."""
+    numbers = np.arange(grid[0] * grid[1] * grid[2]).reshape(grid[::-1])
+    (x, y, z), (cx, cy, cz) = grid, cluster
+    split = numbers.reshape(z // cz, cz, y // cy, cy, x // cx, cx)
+    return split.transpose(0, 2, 4, 1, 3, 5).reshape(-1)
+
+
+def positions(wave: Wave) -> dict[str, Array]:
+    """The special registers of clusters, one value for each thread of the wave or a scalar."""
+    launch = wave.launch
+    grid, cluster = launch.grid, launch.kernel.flat.cluster
+    size = launch.cluster_size
+    block = wave.blocks[wave.block_of]
+    at = (block % grid[0], block // grid[0] % grid[1], block // (grid[0] * grid[1]))
+    found: dict[str, Array] = {
+        "%cluster_ctarank": wave.block_of % size,
+        "%cluster_nctarank": np.asarray(size),
+        "%is_explicit_cluster": np.asarray(int(size > 1)),
+    }
+    for axis, name in enumerate("xyz"):
+        found[f"%cluster_ctaid.{name}"] = at[axis] % cluster[axis]
+        found[f"%clusterid.{name}"] = at[axis] // cluster[axis]
+        found[f"%cluster_nctaid.{name}"] = np.asarray(cluster[axis])
+        found[f"%nclusterid.{name}"] = np.asarray(grid[axis] // cluster[axis])
+    return {name: values.astype(np.uint32)[()] for name, values in found.items()}
+
+
+@dataclass(slots=True)
+class ClusterBarriers:
+    """`barrier.cluster` of the clusters of a wave: opens when all threads that have not left have arrived."""
+
+    cluster_of: Index
+    """The cluster within the wave of each thread. The wave itself is not kept, so that it is freed when it ends."""
+    phase: Index = field(init=False)
+    """Of each cluster: how often its barrier has opened."""
+    arrived_in: Index = field(init=False)
+    """Of each thread: the phase in which it arrived last; -1: never."""
+
+    def __post_init__(self) -> None:
+        self.phase = np.zeros(int(self.cluster_of[-1]) + 1, np.int64)
+        self.arrived_in = np.full(len(self.cluster_of), -1, np.int64)
+
+    def arrive(self, wave: Wave) -> None:
+        """The active threads arrive."""
+        threads = wave.index
+        self.arrived_in[threads] = self.phase[self.cluster_of[threads]]
+
+    def ready(self, wave: Wave, threads: Index, left: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Which of these threads need not wait any more; `left`: threads of the wave that have left the kernel."""
+        everyone = self.cluster_of
+        there = left | (self.arrived_in == self.phase[everyone])
+        full = np.bincount(everyone, weights=there) == wave.launch.block_threads * wave.launch.cluster_size
+        waits = np.zeros(len(self.phase), np.bool_)
+        cluster = self.cluster_of[threads]
+        waits[cluster[self.arrived_in[threads] == self.phase[cluster]]] = True
+        opens = full & waits
+        if opens.any():
+            self.phase[opens] += 1
+            blocks = np.repeat(opens, wave.launch.cluster_size)
+            wave.shared.synchronise(wave, blocks)
+            wave.launch.synchronise(blocks)
+            if wave.launch.races is not None:
+                wave.launch.races.acquired[blocks] = len(wave.launch.races.events)
+            wave.stalled[blocks[wave.block_of]] = False
+        result: npt.NDArray[np.bool_] = self.arrived_in[threads] < self.phase[cluster]
+        return result
