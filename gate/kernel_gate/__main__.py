@@ -1,6 +1,9 @@
-"""`python -m kernel_gate`: a `GateRequest` on stdin, `ProgressLine`s on stderr, a `Verdict` on stdout.
+"""`python -m kernel_gate`: a `GateRequest` a line on stdin, `ProgressLine`s on stderr, a `Verdict` a line on stdout.
 
-Exit status: that of the verdict; 2 for a request that cannot be read, 4 when the device is missing.
+A request that says `tell_stages` gets a `FinishedLine` on stdout for each stage that passes, before its verdict.
+
+The device stays open from request to request, until a kernel makes it unusable. Exit status: that of the last verdict;
+2 for a request that cannot be read, 4 when the device is missing.
 """
 
 from __future__ import annotations
@@ -12,8 +15,9 @@ from pydantic import ValidationError
 
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.gate import judge
-from kernel_gate.request import GateRequest, ProgressLine
-from kernel_gate.verdict import ExitCode
+from kernel_gate.kept import Kept
+from kernel_gate.request import FinishedLine, GateRequest, ProgressLine
+from kernel_gate.verdict import ExitCode, Stage
 
 
 def _progress(stage: str, what: str, share: float) -> None:
@@ -22,30 +26,48 @@ def _progress(stage: str, what: str, share: float) -> None:
 
 
 def main() -> int:
-    """Judge one request; the exit status."""
-    verdict_to = os.fdopen(os.dup(1), "w")
+    """Judge the requests of stdin until it ends; the exit status."""
+    verdicts_to = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    try:
-        request = GateRequest.model_validate_json(sys.stdin.buffer.read())
-    except ValidationError as error:
-        sys.stderr.write(f"The request cannot be read: {error}\n")
-        return ExitCode.WRONG_USE
-    try:
-        verdict = judge(
-            request.baseline.program(),
-            request.candidate.program(),
-            request.workload.model_copy(update={"folder": request.folder}),
-            device=request.device,
-            options=request.options,
-            progress=_progress,
-        )
-    except DeviceError as error:
-        sys.stderr.write(f"{error}\n")
-        return ExitCode.ENVIRONMENT
-    verdict_to.write(verdict.model_dump_json())
-    verdict_to.flush()
-    return verdict.exit_code
+    status = ExitCode.WRONG_USE
+    with Kept() as kept:
+        for line in sys.stdin.buffer:
+            try:
+                request = GateRequest.model_validate_json(line)
+            except ValidationError as error:
+                sys.stderr.write(f"The request cannot be read: {error}\n")
+                return ExitCode.WRONG_USE
+
+            def tell(stage: Stage) -> None:
+                verdicts_to.write(FinishedLine(finished=stage).model_dump_json() + "\n")
+                verdicts_to.flush()
+
+            try:
+                verdict = judge(
+                    request.baseline.program(),
+                    request.candidate.program(),
+                    request.workload.model_copy(update={"folder": request.folder}),
+                    device=request.device,
+                    options=request.options,
+                    progress=_progress,
+                    kept=kept,
+                    finished=request.finished,
+                    on_stage=tell if request.tell_stages else None,
+                )
+            except DeviceError as error:
+                sys.stderr.write(f"{error}\n")
+                return ExitCode.ENVIRONMENT
+            verdicts_to.write(verdict.model_dump_json() + "\n")
+            verdicts_to.flush()
+            status = verdict.exit_code
+            if kept.devices.lost or request.last:
+                break
+            kept.make_ready()
+    return status
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    sys.stderr.flush()
+    # An orderly exit would give the device back, and wait for a kernel that does not end.
+    os._exit(status)

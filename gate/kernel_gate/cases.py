@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -27,6 +28,37 @@ class Variation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Memory:
+    """How the buffers of a case lie, where that is not as an allocator would place them."""
+
+    offsets: tuple[tuple[str, int], ...] = ()
+    """Bytes that a buffer starts past a multiple of 256."""
+    alias: tuple[str, str] | None = None
+    """An output and the input that it lies in: one buffer for both."""
+
+    def __str__(self) -> str:
+        if self.alias is not None:
+            return "=".join(self.alias)
+        return ",".join(f"{name}+{offset}" for name, offset in self.offsets)
+
+    @classmethod
+    def parse(cls, text: str) -> Memory:
+        """The reverse of `str`: `x+4,y+4` or `y=x`. Raises `ValueError`."""
+        if (alias := re.fullmatch(r"(\w+)=(\w+)", text.strip())) is not None:
+            return cls(alias=(alias[1], alias[2]))
+        parts = [re.fullmatch(r"(\w+)\+(\d+)", part.strip()) for part in text.split(",")]
+        if not all(parts):
+            raise ValueError(
+                f"{text!r} is neither buffers with offsets (x+4,y+4) nor an output in an input (y=x)"
+            )
+        return cls(tuple((part[1], int(part[2])) for part in parts if part is not None))
+
+
+ALLOCATED = Memory()
+"""Every buffer its own, at a multiple of 256 bytes."""
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """One comparison of the candidate's outputs with what is expected."""
 
@@ -34,6 +66,7 @@ class Case:
     seed: int
     variation: Variation = Variation.DECLARED
     origin: Literal["named", "hidden"] = "named"
+    memory: Memory = ALLOCATED
 
     @property
     def required(self) -> bool:
@@ -42,10 +75,56 @@ class Case:
 
     def __str__(self) -> str:
         shape = ", ".join(f"{name} {extent}" for name, extent in self.dims.items())
-        parts = [shape, "hidden shape" if self.origin == "hidden" else "", f"seed {self.seed}"]
+        hidden = self.origin == "hidden" and self.memory == ALLOCATED
+        parts = [shape, "hidden shape" if hidden else "", f"seed {self.seed}"]
         if self.variation is not Variation.DECLARED:
             parts.append(f"inputs {self.variation}")
+        if self.memory != ALLOCATED:
+            parts.append(f"memory {self.memory}")
         return ", ".join(part for part in parts if part)
+
+
+def repeat_options(case: Case) -> str:
+    """The command line's options that run exactly this case again."""
+    dims = ",".join(f"{name}={extent}" for name, extent in case.dims.items())
+    options = [f"--case {dims or 'none'}", f"--seed {case.seed}"]
+    if case.variation is not Variation.DECLARED:
+        options.append(f"--inputs '{case.variation}'")
+    if case.memory != ALLOCATED:
+        options.append(f"--memory '{case.memory}'")
+    return " ".join(options)
+
+
+def parse_dims(text: str) -> dict[str, int]:
+    """`N=4,C=770` as extents; `none` for a workload without dims. Raises `ValueError`."""
+    if text.strip() == "none":
+        return {}
+    parts = [re.fullmatch(r"\s*(\w+)\s*=\s*(\d+)\s*", part) for part in text.split(",")]
+    if not all(parts):
+        raise ValueError(f"--case {text!r}: give the dims as N=4,C=770")
+    return {part[1]: int(part[2]) for part in parts if part is not None}
+
+
+def the_case(workload: Workload, dims: Mapping[str, int], seed: int, inputs: str, memory: str) -> Case:
+    """The case that `repeat_options` describes. Raises `ValueError` for one that the workload does not have."""
+    if set(dims) != set(workload.dims):
+        raise ValueError(f"a case needs exactly the dims {', '.join(workload.dims) or '(none)'}")
+    known = [v.value for v in Variation]
+    if inputs not in known:
+        raise ValueError(f"{inputs!r} is not one of the inputs {', '.join(known)}")
+    placed = Memory.parse(memory) if memory else ALLOCATED
+    pointers = {a.name for a in workload.args if a.is_pointer}
+    if strange := {*dict(placed.offsets), *(placed.alias or ())} - pointers:
+        raise ValueError(f"the workload has no buffer {', '.join(sorted(strange))}")
+    named = dims in list(workload.shapes()) and (placed == ALLOCATED or _is_promised(workload, placed))
+    return Case(dims, seed, Variation(inputs), "named" if named else "hidden", placed)
+
+
+def _is_promised(workload: Workload, memory: Memory) -> bool:
+    promised = {a.name: a for a in workload.args}
+    if memory.alias is not None:
+        return memory.alias[1] in promised[memory.alias[0]].may_alias
+    return all(promised[name].align == offset for name, offset in memory.offsets)
 
 
 def next_prime(n: int) -> int:
@@ -109,23 +188,29 @@ def _nearest(
 
 
 def has_free_values(workload: Workload) -> bool:
-    """Whether some input is declared `normal`, so that its values may be varied."""
-    return any(a.kind in {"input", "inout"} and a.values == "normal" for a in workload.args)
+    """Whether nothing is promised of some input's values, so that they may be varied."""
+    return any(a.kind in {"input", "inout"} and a.has_free_values for a in workload.args)
+
+
+def named_shapes(workload: Workload) -> list[dict[str, int]]:
+    """The shapes that the workload names and that keep its promises, smallest first."""
+    valid = (d for d in workload.shapes() if _valid(workload, d))
+    return sorted(valid, key=lambda d: elements(workload, d))
 
 
 def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
     """All cases, cheapest first within each kind: named shapes, hidden shapes, variations on a small named shape."""
-    named = sorted((d for d in workload.shapes() if _valid(workload, d)), key=lambda d: elements(workload, d))
+    named = named_shapes(workload)
     cases = [Case(d, seed + i) for i, d in enumerate(named)]
     if hidden:
         cases += [Case(d, seed + 1000 + i, origin="hidden") for i, d in enumerate(hidden_shapes(workload))]
     if named and has_free_values(workload):
-        typical = _typical(named)
+        typical = typical_shape(named)
         variations: Iterable[Variation] = (v for v in Variation if v is not Variation.DECLARED)
         cases += [Case(typical, seed + 2000 + i, v) for i, v in enumerate(variations)]
     return cases
 
 
-def _typical(named: list[dict[str, int]]) -> dict[str, int]:
+def typical_shape(named: list[dict[str, int]]) -> dict[str, int]:
     """The smallest named shape with no extent of 1, else the largest of the smaller half."""
     return next((d for d in named if min(d.values(), default=2) > 1), named[len(named) // 2])

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
+import functools
 import hashlib
 import importlib.metadata
 import json
 import platform
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
 from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.build.nvrtc import nvrtc_version
+from kernel_gate.build.toolkit import find_nvcc
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
+from kernel_gate.sandbox.containment import offered
 from kernel_gate.workload import Workload
 
 
@@ -27,15 +33,20 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def companion_files(workload: Workload) -> dict[str, str]:
-    """SHA-256 of the oracle and data files that the workload names; "missing" for those that are not there."""
+def companion_names(workload: Workload) -> list[str]:
+    """The oracle and data files that the workload names, relative to its folder."""
     names = [workload.oracle.python.partition(":")[0]] if workload.oracle else []
     for argument in workload.args:
         kind, given = argument.values_spec
         if kind == "file":
             names.append(given[0].strip("\"'"))
+    return names
+
+
+def companion_files(workload: Workload) -> dict[str, str]:
+    """SHA-256 of the workload's companion files; "missing" for those that are not there."""
     hashes = {}
-    for name in names:
+    for name in companion_names(workload):
         try:
             hashes[name] = hashlib.sha256(((workload.folder or Path()) / name).read_bytes()).hexdigest()
         except OSError:
@@ -68,19 +79,70 @@ def _version(distribution: str) -> str | None:
         return None
 
 
-def environment(device: dict[str, Any], options: GateOptions) -> dict[str, Any]:
-    """Device, toolchain, versions and settings."""
+def _sha256(value: Any) -> str:
+    data = (
+        value.encode() if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str).encode()
+    )
+    return hashlib.sha256(data).hexdigest()
+
+
+def hashes(baseline: Program, candidate: Program, workload: Workload) -> dict[str, Any]:
+    """SHA-256 of each thing that went in, so that a reader can tell which of them is another one."""
+    return {
+        "baseline": _sha256(baseline.source),
+        "candidate": _sha256(candidate.source),
+        "headers": {
+            name: _sha256(text) for name, text in {**baseline.includes, **candidate.includes}.items()
+        },
+        "workload": _sha256(workload.model_dump(mode="json")),
+    }
+
+
+@functools.cache
+def gate_hash() -> str:
+    """SHA-256 over the gate's own source files: which gate judged, whatever its version says."""
+    root = Path(__file__).parent
+    whole = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        whole.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return whole.hexdigest()
+
+
+def toolchain() -> dict[str, Any]:
+    """Versions of everything that makes, runs or judges an image, and what contains the compiler."""
     try:
         nvrtc: str | None = nvrtc_version()
     except (CompilerMissing, BuildError):
         nvrtc = None
     return {
-        "device": device,
         "nvrtc": nvrtc,
+        "nvcc": nvcc_version(),
         "triton": _version("triton"),
         "numpy": _version("numpy"),
         "gate": _version("kernel-lineage"),
+        "gate_sha256": gate_hash(),
         "python": platform.python_version(),
+        "sandbox": offered().describe(),
+    }
+
+
+@functools.cache
+def nvcc_version() -> str | None:
+    """`13.0.88`; None without nvcc."""
+    try:
+        done = subprocess.run([find_nvcc(), "--version"], capture_output=True, text=True, check=False)
+    except (CompilerMissing, OSError):
+        return None
+    found = re.search(r"\bV(\d+(?:\.\d+)+)", done.stdout)
+    return found[1] if found else None
+
+
+def environment(device: dict[str, Any], options: GateOptions) -> dict[str, Any]:
+    """Device, toolchain, versions, settings, and when the run began (UTC)."""
+    return {
+        "device": device,
+        **toolchain(),
         "platform": platform.platform(),
         "options": options.model_dump(mode="json"),
+        "made": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
     }

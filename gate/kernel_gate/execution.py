@@ -1,17 +1,29 @@
-"""One program's launches on one shape: poisoned outputs, guarded buffers, inputs that must not change."""
+"""One program on one shape: poisoned outputs, guarded buffers, inputs that must not change."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
-from kernel_gate.devices.base import Buffer, Device, DeviceError, Fault, Image, LaunchResult, LoadedKernel
+from kernel_gate.cases import ALLOCATED, Memory
+from kernel_gate.devices.base import (
+    Buffer,
+    Device,
+    DeviceError,
+    Fault,
+    Image,
+    LaunchResult,
+    LoadedKernel,
+    Place,
+)
 from kernel_gate.dtypes import DTYPES, Array
-from kernel_gate.launching import BoundLaunch, Dim3
+from kernel_gate.launching import ALLOCATORS_ALIGN, BoundLaunch, BoundMemset, BoundPointer, BoundProgram, Dim3
 from kernel_gate.program import Program
 from kernel_gate.workload import Argument, Workload
 
@@ -21,12 +33,10 @@ SANITIZER_KINDS = frozenset({"race", "uninitialised"})
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one launch left behind."""
+    """What one run of a program left behind."""
 
     outputs: Mapping[str, Array]
     """Stored elements in the workload's shapes."""
-    poison: Mapping[str, Array]
-    """What pure outputs were filled with before."""
     faults: tuple[Fault, ...]
     result: LaunchResult
 
@@ -37,22 +47,34 @@ class Execution:
     def __init__(
         self,
         device: Device,
-        kernel: LoadedKernel,
-        image: Image,
+        kernels: Sequence[tuple[LoadedKernel, Image]],
         workload: Workload,
         program: Program,
-        bound: BoundLaunch,
+        bound: BoundProgram,
+        lent: Mapping[str, Buffer] | None = None,
+        memory: Memory = ALLOCATED,
     ) -> None:
-        self._kernel = kernel
-        self._image = image
+        """`kernels` are those of the program's launches, in order; `lent` buffers stay their owner's."""
+        self._kernels = kernels
         self._program = program
         self._bound = bound
-        self._pointers = [a for a in workload.args if a.is_pointer]
+        self._pointers = [
+            a.model_copy(update={"align": ALLOCATORS_ALIGN}) if a.name in bound.allocated else a
+            for a in (*workload.args, *bound.scratch)
+            if a.is_pointer
+        ]
         self._shapes = {a.name: workload.extents(a, bound.dims) for a in self._pointers}
-        self._buffers: dict[str, Buffer] = {}
+        self._buffers: dict[str, Buffer] = dict(lent or {})
+        self._lent = frozenset(self._buffers)
+        self._offsets = dict(memory.offsets)
+        self._lies_in = dict([memory.alias]) if memory.alias is not None else {}
+        """Output → the input whose buffer it shares."""
         try:
             for argument in self._pointers:
-                self._buffers[argument.name] = self._allocate(device, argument)
+                if argument.name not in self._lent and argument.name not in self._lies_in:
+                    self._buffers[argument.name] = self._allocate(device, argument)
+            for output, source in self._lies_in.items():
+                self._buffers[output] = self._buffers[source]
         except BaseException:
             self.close()
             raise
@@ -60,7 +82,7 @@ class Execution:
     def _allocate(self, device: Device, argument: Argument) -> Buffer:
         itemsize = DTYPES[argument.dtype].itemsize
         count = math.prod(self._shapes[argument.name])
-        return device.allocate(count * itemsize, argument.name, itemsize)
+        return device.allocate(count * itemsize, argument.name, itemsize, self._offsets.get(argument.name, 0))
 
     def __enter__(self) -> Execution:
         return self
@@ -71,46 +93,116 @@ class Execution:
         self.close()
 
     def close(self) -> None:
-        """Give the buffers back."""
+        """Give its own buffers back."""
+        for output in self._lies_in:
+            self._buffers.pop(output, None)
         while self._buffers:
-            self._buffers.popitem()[1].free()
+            name, buffer = self._buffers.popitem()
+            if name not in self._lent:
+                buffer.free()
 
-    def fill(self, inputs: Mapping[str, Array], pattern: int) -> dict[str, Array]:
-        """Write inputs, and poison outputs and scratch; the poison of the outputs."""
-        poison: dict[str, Array] = {}
+    @property
+    def buffers(self) -> Mapping[str, Buffer]:
+        """By name: arguments, and scratch of the program's own."""
+        return self._buffers
+
+    def fill(self, inputs: Mapping[str, Array], pattern: int) -> None:
+        """Write inputs, and poison outputs and scratch."""
         for argument in self._pointers:
             dtype = DTYPES[argument.dtype]
             buffer = self._buffers[argument.name]
+            if argument.name in self._lies_in:
+                continue
             if argument.name in inputs:
                 buffer.write(np.ascontiguousarray(inputs[argument.name]))
+                if argument.kind == "input" and argument.name not in self._lies_in.values():
+                    buffer.declare_input()
                 continue
-            array = dtype.poison(math.prod(self._shapes[argument.name]), pattern)
-            buffer.write(array)
+            buffer.write(dtype.poison(math.prod(self._shapes[argument.name]), pattern))
             buffer.declare_uninitialised()
-            if argument.kind == "output":
-                poison[argument.name] = array
-        return poison
 
-    def _call(self) -> tuple[Dim3, Dim3, int, list[Buffer | np.generic]]:
-        taken = self._image.parameters if self._image.parameters is not None else self._bound.order
-        arguments: list[Buffer | np.generic] = [
-            self._buffers[name] if name in self._buffers else self._bound.scalars[name] for name in taken
-        ]
-        threads = self._image.block_threads
-        block = (threads, 1, 1) if threads else self._bound.block
-        return self._bound.grid, block, self._bound.shared_bytes, arguments
+    def _call(self, launch: BoundLaunch, image: Image) -> tuple[Dim3, Dim3, int, list[Buffer | np.generic]]:
+        taken = image.parameters if image.parameters is not None else launch.order
+        arguments = [self._argument(launch.operands[name]) for name in taken]
+        threads = image.block_threads
+        block = (threads, 1, 1) if threads else launch.block
+        return launch.grid, block, launch.shared_bytes, arguments
+
+    def _argument(self, operand: BoundPointer | np.generic) -> Buffer | np.generic:
+        if not isinstance(operand, BoundPointer):
+            return operand
+        buffer = self._buffers[operand.buffer]
+        return np.uint64(buffer.address + operand.offset) if operand.offset else buffer
+
+    def overwrite_variables(self, seed: int) -> tuple[str, ...]:
+        """Put random bytes into the variables that the program's modules keep between launches, if it changed any."""
+        return tuple(
+            dict.fromkeys(n for kernel, _ in self._kernels for n in kernel.overwrite_variables(seed))
+        )
 
     def launch(self) -> LaunchResult:
-        """Run once on what the buffers hold, and wait."""
-        return self._kernel.launch(*self._call())
+        """Run once on what the buffers hold, and wait; the first step that fails is the last."""
+        kernels = iter(self._kernels)
+        several = len(self._kernels) > 1
+        done = LaunchResult()
+        for step in self._bound.steps:
+            if isinstance(step, BoundMemset):
+                self._buffers[step.buffer].memset(step.value, step.offset, step.nbytes)
+                continue
+            kernel, image = next(kernels)
+            result = kernel.launch(*self._call(step, image))
+            faults = [
+                replace(f, message=f"{step.entry}: {f.message}") if several else f for f in result.faults
+            ]
+            counted = done.counted
+            if result.counted is not None:
+                counted = result.counted if counted is None else counted + result.counted
+            done = LaunchResult(
+                (*done.faults, *faults),
+                _summed(done.counts, result.counts),
+                counted,
+                (*done.births, *result.births),
+                result.device_lost,
+            )
+            if done.device_lost or any(f.kind not in SANITIZER_KINDS for f in faults):
+                break
+        return done
+
+    @property
+    def step_count(self) -> int:
+        """Launches and memsets of one run: what the host queues."""
+        return len(self._bound.steps)
+
+    def launched(self) -> list[tuple[LoadedKernel, int, int]]:
+        """Of each launch of one run: its kernel, threads per block, bytes of dynamic shared memory."""
+        found = []
+        for launch, (kernel, image) in zip(self._bound.launches, self._kernels, strict=True):
+            _, block, shared_bytes, _ = self._call(launch, image)
+            found.append((kernel, math.prod(block), shared_bytes))
+        return found
 
     def prepare(self) -> Callable[[], None]:
-        """A launch that does not wait, for timing. Raises `DeviceError` on a device that cannot be timed."""
-        prepared = getattr(self._kernel, "prepared", None)
-        if prepared is None:
-            raise DeviceError("this device cannot be timed")
-        call: Callable[[], None] = prepared(*self._call())
-        return call
+        """A run that does not wait, for timing. Raises `DeviceError` on a device that cannot be timed."""
+        kernels = iter(self._kernels)
+        calls: list[Callable[[], None]] = []
+        for step in self._bound.steps:
+            if isinstance(step, BoundMemset):
+                memset = self._buffers[step.buffer].memset
+                calls.append(partial(memset, step.value, step.offset, step.nbytes))
+                continue
+            kernel, image = next(kernels)
+            prepared = getattr(kernel, "prepared", None)
+            if prepared is None:
+                raise DeviceError("this device cannot be timed")
+            calls.append(prepared(*self._call(step, image)))
+        if len(calls) == 1:
+            return calls[0]
+
+        def run_all() -> None:
+            for call in calls:
+                call()
+
+        return run_all
 
     def outputs(self) -> dict[str, Array]:
         """What the outputs hold now."""
@@ -122,11 +214,11 @@ class Execution:
 
     def run(self, inputs: Mapping[str, Array], pattern: int) -> Run:
         """Fill, launch, look at everything."""
-        poison = self.fill(inputs, pattern)
+        self.fill(inputs, pattern)
         result = self.launch()
         faults = [*(self._in_users_lines(f) for f in result.faults)]
         if any(f.kind not in SANITIZER_KINDS for f in faults):
-            return Run({}, poison, tuple(faults), result)
+            return Run({}, tuple(faults), result)
         faults += self._damage()
         outputs: dict[str, Array] = {}
         for argument in self._pointers:
@@ -137,14 +229,23 @@ class Execution:
                 self._buffers[argument.name].read().view(dtype.storage).reshape(self._shapes[argument.name])
             )
             if argument.kind == "input":
+                if argument.name in self._lies_in.values():
+                    continue
                 faults += self._overwritten(argument, inputs[argument.name], held)
             else:
                 outputs[argument.name] = held
-        return Run(outputs, poison, tuple(faults), result)
+        return Run(outputs, tuple(faults), result)
 
     def _in_users_lines(self, fault: Fault) -> Fault:
-        line = fault.line + self._program.first_line - 1 if fault.line is not None else None
-        return Fault(fault.kind, fault.message, line, fault.block, fault.thread, fault.buffer, fault.element)
+        related = tuple(self.in_users_lines(place) for place in fault.related)
+        return replace(fault, line=self._users_line(fault.line), related=related)
+
+    def in_users_lines(self, place: Place) -> Place:
+        """A place in the program's text as one in the file that it is from."""
+        return replace(place, line=self._users_line(place.line))
+
+    def _users_line(self, line: int | None) -> int | None:
+        return line + self._program.first_line - 1 if line is not None else None
 
     def _damage(self) -> list[Fault]:
         """Writes beside a buffer that only its guard zone noticed."""
@@ -178,3 +279,15 @@ class Execution:
             f"changed its input {argument.name}[{index}]; only output and inout arguments may be written"
         )
         return [Fault("input_changed", message, buffer=argument.name, element=element)]
+
+
+def _summed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Counts of two launches together: numbers are added, lists joined, tables summed by key."""
+    total = dict(first)
+    for key, value in second.items():
+        before = total.get(key)
+        if isinstance(before, Mapping) and isinstance(value, Mapping):
+            total[key] = _summed(before, value)
+        else:
+            total[key] = value if before is None else before + value
+    return total

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from kernel_gate.cases import plan
+from kernel_gate.built import Built
+from kernel_gate.cases import Case, plan, the_case
 from kernel_gate.devices.base import Device
-from kernel_gate.devices.opening import DeviceKind, open_device
-from kernel_gate.evidence import companion_files, environment, hash_inputs
+from kernel_gate.devices.opening import EMULATED_MULTIPROCESSORS, DeviceKind
+from kernel_gate.evidence import companion_files, environment, hash_inputs, hashes
+from kernel_gate.kept import Kept
+from kernel_gate.memory_cases import memory_cases
 from kernel_gate.options import GateOptions
 from kernel_gate.oracle import OracleError, OracleProcess
 from kernel_gate.program import Program
+from kernel_gate.reasons import Reason
+from kernel_gate.sanitizer.tool import SpareTools
 from kernel_gate.stages.build import build
 from kernel_gate.stages.check import check
+from kernel_gate.stages.counted import with_counts
+from kernel_gate.stages.pinpoint import pinpoint
 from kernel_gate.stages.profile import profile
 from kernel_gate.stages.sanitize import sanitize
 from kernel_gate.verdict import Outcome, Speedup, Stage, StageStatus, Verdict
@@ -28,11 +36,22 @@ _STAGES = ("build", "check", "sanitize", "profile")
 class _Run:
     """The stages so far, and what ends the run."""
 
-    def __init__(self, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        progress: Progress | None,
+        finished: Sequence[Stage] = (),
+        on_stage: Callable[[Stage], None] | None = None,
+    ) -> None:
         self.stages: list[Stage] = []
+        self.finished: dict[str, Stage] = {
+            stage.name: stage for stage in finished if stage.status is StageStatus.PASS
+        }
+        """What an interrupted run on the same inputs, device and toolchain has left."""
+        self._on_stage = on_stage
         self.speedup: Speedup | None = None
         self.environment: dict[str, Any] = {}
         self._progress = progress
+        self._since = time.monotonic()
 
     def report(self, stage: str) -> Callable[[str, float], None]:
         """Progress of one stage."""
@@ -45,8 +64,22 @@ class _Run:
 
     def add(self, stage: Stage) -> bool:
         """Keep a stage; whether the run goes on."""
-        self.stages.append(stage)
-        return stage.status is StageStatus.PASS
+        now = time.monotonic()
+        timed = stage.model_copy(update={"seconds": round(now - self._since, 3)})
+        self._since = now
+        self.stages.append(timed)
+        passed = stage.status is StageStatus.PASS
+        if passed and self._on_stage is not None:
+            self._on_stage(timed)
+        return passed
+
+    def resume(self, *names: str) -> bool:
+        """Take over stages that were finished before, when all of these were; whether they were."""
+        if not all(name in self.finished for name in names):
+            return False
+        self.stages += [self.finished[name] for name in names]
+        self.environment["resumed"] = list(names)
+        return True
 
 
 def judge(
@@ -57,72 +90,144 @@ def judge(
     device: DeviceKind = "auto",
     options: GateOptions = GateOptions(),  # noqa: B008 - frozen
     progress: Progress | None = None,
+    kept: Kept | None = None,
+    finished: Sequence[Stage] = (),
+    on_stage: Callable[[Stage], None] | None = None,
 ) -> Verdict:
     """Whether `candidate` may take the place of `baseline`.
 
-    Runs in this process; `kernel_gate.worker.run_in_child` keeps a hang or a crash of the GPU away from the caller.
-    Raises `DeviceError` when `device="cuda"` and there is none.
+    Runs in this process; `kernel_gate.worker` keeps a hang or a crash of the GPU away from the caller. `kept` holds
+    what stays open from one run to the next. Raises `DeviceError` when `device="cuda"` and there is none.
     """
     companions = companion_files(workload)
     inputs_hash = hash_inputs(baseline, candidate, workload, options, companions)
-    opened, why_emulated = open_device(device, seconds_per_launch=options.check_seconds)
-    run = _Run(progress)
-    try:
-        run.environment = {**environment(opened.describe(), options), "companions": companions}
-        _stages(run, opened, why_emulated, baseline, candidate, workload, options)
+    run = _Run(progress, finished, on_stage)
+    with ExitStack() as stack:
+        keeper = kept if kept is not None else stack.enter_context(Kept())
+        opened, why_emulated = keeper.devices.open(
+            device, seconds_per_launch=options.check_seconds, launch_seconds=options.launch_seconds
+        )
+        stack.callback(keeper.devices.done, opened)
+        if opened.kind == "cuda" and "sanitize" not in run.finished:
+            keeper.make_ready()
+        run.environment = {
+            **environment(opened.describe(), options),
+            "sha256": hashes(baseline, candidate, workload),
+            "companions": companions,
+        }
+        _stages(run, opened, keeper.spares, why_emulated, baseline, candidate, workload, options)
         if companion_files(workload) != companions:
             reason = "the oracle or a data file changed during the run"
-            run.stages[-1] = Stage(name=run.stages[-1].name, status=StageStatus.UNAVAILABLE, reason=reason)
-    finally:
-        opened.close()
+            run.stages[-1] = Stage(
+                name=run.stages[-1].name,
+                status=StageStatus.UNAVAILABLE,
+                code=Reason.COMPANION_CHANGED,
+                reason=reason,
+            )
     return conclude(run.stages, run.speedup, run.environment, inputs_hash)
 
 
 def _stages(
     run: _Run,
     device: Device,
+    spares: SpareTools,
     why_emulated: str,
     baseline: Program,
     candidate: Program,
     workload: Workload,
     options: GateOptions,
 ) -> None:
-    cases = plan(workload, options.seed, hidden=options.hidden)
+    cases = _cases(workload, baseline, options)
     on_gpu = device.kind == "cuda"
     shapes = [case.dims for case in cases] + (list(workload.profile_dims) if on_gpu else [])
     run.report("build")("compiling", 0.0)
-    built = build(baseline, candidate, workload, shapes, arch=device.arch, want_cubin=on_gpu)
+    built = build(
+        baseline,
+        candidate,
+        workload,
+        shapes,
+        arch=device.arch,
+        want_cubin=on_gpu,
+        multiprocessors=int(device.describe().get("sms", EMULATED_MULTIPROCESSORS)),
+        options=options,
+    )
     if not run.add(built.stage) or built.baseline is None or built.candidate is None:
         return
+    both = built.baseline, built.candidate
+    if not run.resume("check", "sanitize") and not _right(
+        run, device, spares, both, workload, cases, options
+    ):
+        return
+    if not on_gpu:
+        reason = f"not profiled: {why_emulated}"
+        run.add(
+            Stage(name="profile", status=StageStatus.UNAVAILABLE, code=Reason.NOT_PROFILED, reason=reason)
+        )
+        return
+    profiled, run.speedup = profile(device, *both, workload, options, run.report("profile"))
+    run.add(profiled)
+
+
+def _right(
+    run: _Run,
+    device: Device,
+    spares: SpareTools,
+    both: tuple[Built, Built],
+    workload: Workload,
+    cases: Sequence[Case],
+    options: GateOptions,
+) -> bool:
+    """Check and sanitize; whether the run goes on."""
     try:
         with ExitStack() as stack:
             oracle = stack.enter_context(OracleProcess(workload)) if workload.oracle else None
             checked = check(
                 device,
-                built.baseline,
-                built.candidate,
+                *both,
                 workload,
                 cases,
                 oracle=oracle,
                 seconds=options.check_seconds,
                 progress=run.report("check"),
+                whole=options.case is None,
             )
     except (OracleError, WorkloadError) as error:
-        run.add(Stage(name="check", status=StageStatus.UNAVAILABLE, reason=str(error)))
-        return
-    if not run.add(checked.stage):
-        return
-    sanitized = sanitize(device, candidate, workload, cases, checked, run.report("sanitize"))
+        code = Reason.ORACLE_FAILED if isinstance(error, OracleError) else Reason.WORKLOAD_DATA
+        run.add(Stage(name="check", status=StageStatus.UNAVAILABLE, code=code, reason=str(error)))
+        return False
+    except MemoryError as error:
+        reason = f"this machine's memory does not hold the buffers of a shape: {error}; use smaller dims"
+        run.add(Stage(name="check", status=StageStatus.UNAVAILABLE, code=Reason.OUT_OF_MEMORY, reason=reason))
+        return False
+    if not run.add(pinpoint(device, *both, workload, checked, spares)):
+        return False
+    sanitized = sanitize(device, *both, workload, cases, checked, spares, run.report("sanitize"))
+    if sanitized.status is not StageStatus.FAIL:
+        sanitized = with_counts(sanitized, *both, workload, checked.passed)
     run.add(sanitized)
-    if sanitized.status is StageStatus.FAIL:
-        return
-    if not on_gpu:
-        run.add(Stage(name="profile", status=StageStatus.UNAVAILABLE, reason=f"not profiled: {why_emulated}"))
-        return
-    profiled, run.speedup = profile(
-        device, built.baseline, built.candidate, workload, options, run.report("profile")
+    return sanitized.status is not StageStatus.FAIL
+
+
+def without_workload(kernel: str, why: str) -> Verdict:
+    """The verdict on a kernel that nothing says how to run."""
+    return Verdict(
+        outcome=Outcome.INCONCLUSIVE,
+        code=Reason.NO_WORKLOAD,
+        reason=f"{kernel} was not judged: {why}",
+        stages=[
+            Stage(name=name, status=StageStatus.SKIPPED, code=Reason.NO_WORKLOAD, reason="no workload")
+            for name in _STAGES
+        ],
+        inputs_hash="",
     )
-    run.add(profiled)
+
+
+def _cases(workload: Workload, baseline: Program, options: GateOptions) -> list[Case]:
+    """The cases to check: all, or the one that was asked for. Raises `ValueError` for one that there is not."""
+    if options.case is not None:
+        return [the_case(workload, options.case, options.seed, options.inputs, options.memory)]
+    cases = plan(workload, options.seed, hidden=options.hidden)
+    return cases + memory_cases(workload, baseline, options.seed) if options.hidden else cases
 
 
 def conclude(
@@ -132,12 +237,18 @@ def conclude(
     reached = {stage.name for stage in stages}
     ended = stages[-1].name if stages else "start"
     rest = [
-        Stage(name=name, status=StageStatus.SKIPPED, reason=f"the run ended at {ended}")
+        Stage(
+            name=name,
+            status=StageStatus.SKIPPED,
+            code=Reason.RUN_ENDED,
+            reason=f"the run ended at {ended}",
+        )
         for name in _STAGES
         if name not in reached
     ]
     failed = next((s for s in stages if s.status is StageStatus.FAIL), None)
     unclear = next((s for s in stages if s.status is StageStatus.UNAVAILABLE), None)
+    decided = failed or unclear or (rest[0] if rest else stages[-1])
     if failed is not None:
         outcome, reason = Outcome.REJECTED, f"Rejected by {failed.name}: {failed.reason}"
     elif unclear is not None:
@@ -149,6 +260,7 @@ def conclude(
         outcome, reason = Outcome.ACCEPTED, stages[-1].reason
     return Verdict(
         outcome=outcome,
+        code=decided.code,
         reason=reason,
         stages=[*stages, *rest],
         speedup=speedup,

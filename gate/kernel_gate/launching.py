@@ -1,8 +1,9 @@
-"""A launch, bound: a program's launch expressions over one shape, as numbers."""
+"""A program, bound to one shape: its launches, memsets and scratch buffers as numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,14 +11,17 @@ import numpy as np
 from kernel_gate.build.unit import Unit
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
-from kernel_gate.program import LaunchSpec, Program
-from kernel_gate.workload import Workload
+from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Program, Value
+from kernel_gate.reasons import Reason
+from kernel_gate.workload import Argument, Workload
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)
 _MAX_BLOCK = (1024, 1024, 64)
 _MAX_THREADS = 1024
 _TRITON_DIVISOR = 16
 """Triton's launcher specialises addresses and integers that are multiples of this."""
+ALLOCATORS_ALIGN = 256
+"""What a program may expect of the addresses of its own scratch buffers: CUDA's allocators give no less."""
 
 Dim3 = tuple[int, int, int]
 
@@ -25,25 +29,216 @@ Dim3 = tuple[int, int, int]
 class LaunchError(Exception):
     """A launch that no device takes, or that cannot be computed; the message names the expression."""
 
+    def __init__(self, message: str, *, code: Reason = Reason.LAUNCH_IMPOSSIBLE) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPointer:
+    """An address: a buffer's, plus bytes."""
+
+    buffer: str
+    offset: int = 0
+
 
 @dataclass(frozen=True, slots=True)
 class BoundLaunch:
     """All that one launch needs besides its buffers."""
 
-    dims: Mapping[str, int]
+    entry: str
     grid: Dim3
     block: Dim3
     """Ignored for Triton: the image says how many threads."""
     shared_bytes: int
     order: tuple[str, ...]
-    """The workload's arguments in the kernel's order."""
-    scalars: Mapping[str, np.generic]
+    """Names of the arguments, in the kernel's order."""
+    operands: Mapping[str, BoundPointer | np.generic]
+    """What each name stands for."""
     unit: Unit
 
 
-def launch_of(workload: Workload, program: Program) -> LaunchSpec:
-    """The program's own launch, else the workload's."""
-    return program.launch or workload.launch.spec()
+@dataclass(frozen=True, slots=True)
+class BoundMemset:
+    """Bytes of a buffer that are set to one value."""
+
+    buffer: str
+    value: int
+    offset: int
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoundProgram:
+    """What a program does on one shape."""
+
+    dims: Mapping[str, int]
+    steps: tuple[BoundLaunch | BoundMemset, ...]
+    scratch: tuple[Argument, ...] = ()
+    """The program's own buffers, with extents as numbers."""
+    allocated: frozenset[str] = frozenset()
+    """Outputs that the program's host code allocates, so that their addresses are an allocator's."""
+
+    @property
+    def launches(self) -> tuple[BoundLaunch, ...]:
+        """The steps that launch a kernel."""
+        return tuple(step for step in self.steps if isinstance(step, BoundLaunch))
+
+
+def bind(workload: Workload, program: Program, dims: Mapping[str, int]) -> BoundProgram:
+    """The launches of a program for one shape. Raises `LaunchError`."""
+    label = program.name or program.entry
+    try:
+        names: dict[str, Number] = {**dims, **workload.scalars(dims)}
+        scratch = tuple(
+            Argument(
+                name=own.name,
+                kind="scratch",
+                dtype=own.dtype,
+                shape=tuple(evaluate_int(extent, names) for extent in own.shape),
+                align=ALLOCATORS_ALIGN,
+            )
+            for own in program.scratch
+        )
+        binding = _Binding(workload, program, dims, names, scratch)
+        if steps := program.steps or _sequence(workload, program):
+            bound = tuple(binding.step(step) for step in steps)
+        else:
+            order = program.arguments or tuple(a.name for a in workload.args)
+            bound = (binding.single(program.launch or workload.launch.spec(), order),)
+    except ExpressionError as error:
+        message = f"{label}: the launch cannot be computed: {error}"
+        raise LaunchError(message, code=Reason.LAUNCH_NOT_COMPUTABLE) from error
+    except OverflowError as error:
+        message = f"{label}: a scalar argument cannot be passed: {error}"
+        raise LaunchError(message, code=Reason.LAUNCH_NOT_COMPUTABLE) from error
+    except LaunchError as error:
+        raise LaunchError(f"{label}: {error}", code=error.code) from error
+    return BoundProgram(dims, bound, scratch)
+
+
+def _sequence(workload: Workload, program: Program) -> tuple[LaunchStep | MemsetStep, ...]:
+    """The workload's sequence, for a program that brings no launch of its own."""
+    return workload.steps if program.launch is None else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Binding:
+    """What expressions and names of one program mean on one shape."""
+
+    workload: Workload
+    program: Program
+    dims: Mapping[str, int]
+    names: Mapping[str, Number]
+    scratch: tuple[Argument, ...]
+
+    def argument(self, name: str) -> Argument:
+        """An argument of the workload or a scratch buffer. Raises `LaunchError` for any other name."""
+        found = self.workload.argument(name) or next((a for a in self.scratch if a.name == name), None)
+        if found is None:
+            message = f"the workload has no argument named {name}"
+            raise LaunchError(message, code=Reason.ARGUMENTS_DIFFER)
+        return found
+
+    def nbytes(self, name: str) -> int:
+        """The size of a buffer."""
+        argument = self.argument(name)
+        return math.prod(self.workload.extents(argument, self.dims)) * DTYPES[argument.dtype].itemsize
+
+    def step(self, step: LaunchStep | MemsetStep) -> BoundLaunch | BoundMemset:
+        """One step of a sequence, as numbers."""
+        if isinstance(step, LaunchStep):
+            unit = Unit(entry=step.entry, template_arguments=step.template_arguments, by_position=True)
+            return self._launch(step.launch, step.arguments, unit)
+        offset = evaluate_int(step.offset, self.names)
+        size = self.nbytes(step.buffer)
+        nbytes = size - offset if step.nbytes is None else evaluate_int(step.nbytes, self.names)
+        if offset < 0 or nbytes < 0 or offset + nbytes > size:
+            raise LaunchError(
+                f"the memset of {step.buffer} sets bytes {offset} to {offset + nbytes}; it has {size}"
+            )
+        return BoundMemset(step.buffer, step.value, offset, nbytes)
+
+    def single(self, launch: LaunchSpec, order: tuple[str, ...]) -> BoundLaunch:
+        """The launch of a program that is one launch."""
+        return self._launch(launch, order, Unit())
+
+    def _launch(self, launch: LaunchSpec, arguments: tuple[Operand, ...], unit: Unit) -> BoundLaunch:
+        names = dict(self.names)
+        for name, text in launch.constexpr.items():
+            names[name] = evaluate(text, names)
+        grid = _three(launch.grid, names, "grid", _MAX_GRID)
+        block = _three(launch.block, names, "block", _MAX_BLOCK)
+        if self.program.language == "cuda" and math.prod(block) > _MAX_THREADS:
+            raise LaunchError(f"a block of {block} has more than {_MAX_THREADS} threads")
+        shared_bytes = evaluate_int(launch.shared_bytes, names)
+        order, operands, dtypes = [], {}, []
+        for position, operand in enumerate(arguments):
+            name = operand if isinstance(operand, str) else f"argument {position}"
+            order.append(name)
+            operands[name], dtype = self._operand(operand)
+            dtypes.append(dtype)
+        if self.program.language == "triton":
+            constants = {name: names[name] for name in launch.constexpr}
+            unit = self._triton_unit(unit, launch, constants, order, operands, dtypes)
+        entry = unit.entry or self.program.entry
+        return BoundLaunch(entry, grid, block, shared_bytes, tuple(order), operands, unit)
+
+    def _operand(self, operand: Operand) -> tuple[BoundPointer | np.generic, str]:
+        """What an argument is, and its dtype; with a `*` for pointers."""
+        match operand:
+            case Value(value, name):
+                if name not in DTYPES:
+                    raise LaunchError(f"`{value}` has the dtype {name!r}; known are {', '.join(DTYPES)}")
+                return DTYPES[name].scalar(evaluate(value, self.names)), name
+            case Pointer(buffer, offset):
+                dtype = self.argument(buffer).dtype
+                return BoundPointer(buffer, evaluate_int(offset, self.names)), f"*{dtype}"
+        argument = self.argument(operand)
+        if argument.is_pointer:
+            return BoundPointer(operand), f"*{argument.dtype}"
+        return DTYPES[argument.dtype].scalar(self.names[operand]), argument.dtype
+
+    def _triton_unit(
+        self,
+        unit: Unit,
+        launch: LaunchSpec,
+        constants: Mapping[str, Number],
+        order: list[str],
+        operands: Mapping[str, BoundPointer | np.generic],
+        dtypes: list[str],
+    ) -> Unit:
+        """What Triton's launcher would specialise on.
+
+        Addresses count as divisible only where the workload promises it, or a scratch buffer starts.
+        """
+        arguments, divisible, ones = [], [], []
+        for name, dtype in zip(order, dtypes, strict=True):
+            operand = operands[name]
+            if name in constants and not unit.by_position:
+                continue
+            star = "*" if dtype.startswith("*") else ""
+            kind = DTYPES[dtype.removeprefix("*")]
+            arguments.append((name, f"{star}{kind.triton}"))
+            if isinstance(operand, BoundPointer):
+                align = self.argument(operand.buffer).align
+                if align is not None and align % _TRITON_DIVISOR == 0 == operand.offset % _TRITON_DIVISOR:
+                    divisible.append(name)
+            elif not kind.is_float and kind.name != "bool":
+                if operand == 1:
+                    ones.append(name)
+                elif operand.item() % _TRITON_DIVISOR == 0:
+                    divisible.append(name)
+        return Unit(
+            entry=unit.entry,
+            by_position=unit.by_position,
+            constexpr=tuple(constants.items()),
+            num_warps=launch.num_warps,
+            num_stages=launch.num_stages,
+            arguments=tuple(arguments),
+            divisible=tuple(divisible),
+            ones=tuple(ones),
+        )
 
 
 def _three(expressions: tuple[str, ...], names: Mapping[str, Number], what: str, most: Dim3) -> Dim3:
@@ -56,63 +251,12 @@ def _three(expressions: tuple[str, ...], names: Mapping[str, Number], what: str,
     return values[0], values[1], values[2]
 
 
-def bind(workload: Workload, program: Program, dims: Mapping[str, int]) -> BoundLaunch:
-    """The launch of a program for one shape. Raises `LaunchError`."""
-    launch = launch_of(workload, program)
-    label = program.name or program.entry
-    try:
-        scalars = workload.scalars(dims)
-        names: dict[str, Number] = {**dims, **scalars}
-        for name, text in launch.constexpr.items():
-            names[name] = evaluate(text, names)
-        grid = _three(launch.grid, names, "grid", _MAX_GRID)
-        block = _three(launch.block, names, "block", _MAX_BLOCK)
-        shared_bytes = evaluate_int(launch.shared_bytes, names)
-    except ExpressionError as error:
-        raise LaunchError(f"{label}: the launch cannot be computed: {error}") from error
-    except LaunchError as error:
-        raise LaunchError(f"{label}: {error}") from error
-    if program.language == "cuda" and block[0] * block[1] * block[2] > _MAX_THREADS:
-        raise LaunchError(f"{label}: a block of {block} has more than {_MAX_THREADS} threads")
-    order = program.arguments or tuple(a.name for a in workload.args)
-    if unknown := [name for name in order if workload.argument(name) is None]:
-        raise LaunchError(f"{label}: the workload has no argument named {', '.join(unknown)}")
-    stored = {a.name: DTYPES[a.dtype].scalar(scalars[a.name]) for a in workload.args if a.kind == "scalar"}
-    constants = tuple((name, names[name]) for name in launch.constexpr)
-    unit = (
-        _triton_unit(workload, launch, order, scalars, constants) if program.language == "triton" else Unit()
-    )
-    return BoundLaunch(dims, grid, block, shared_bytes, order, stored, unit)
-
-
-def _triton_unit(
-    workload: Workload,
-    launch: LaunchSpec,
-    order: tuple[str, ...],
-    scalars: Mapping[str, Number],
-    constants: tuple[tuple[str, Number], ...],
-) -> Unit:
-    """What Triton's launcher would specialise on. Addresses count as divisible only where the workload promises it."""
-    arguments, divisible, ones = [], [], []
-    for name in order:
-        argument = workload.argument(name)
-        if argument is None or name in dict(constants):
+def units_for(workload: Workload, program: Program, shapes: Iterable[Mapping[str, int]]) -> list[Unit]:
+    """The units that these shapes need; a shape that cannot be bound is the check's to report."""
+    units: dict[Unit, None] = {}
+    for dims in shapes:
+        try:
+            units |= dict.fromkeys(launch.unit for launch in bind(workload, program, dims).launches)
+        except LaunchError:
             continue
-        dtype = DTYPES[argument.dtype]
-        arguments.append((name, f"*{dtype.triton}" if argument.is_pointer else dtype.triton))
-        if argument.is_pointer:
-            if argument.align is not None and argument.align % _TRITON_DIVISOR == 0:
-                divisible.append(name)
-        elif not dtype.is_float and dtype.name != "bool":
-            if scalars[name] == 1:
-                ones.append(name)
-            elif scalars[name] % _TRITON_DIVISOR == 0:
-                divisible.append(name)
-    return Unit(
-        constexpr=constants,
-        num_warps=launch.num_warps,
-        num_stages=launch.num_stages,
-        arguments=tuple(arguments),
-        divisible=tuple(divisible),
-        ones=tuple(ones),
-    )
+    return list(units) or [Unit()]

@@ -19,8 +19,24 @@ class GateOptions(BaseModel):
     """What the profile must show for the candidate to be accepted."""
     guard: str | None = None
     """Condition over dims under which the candidate's new path runs; elsewhere it may cost what the guard costs."""
+    build_seconds: float = Field(default=120.0, gt=0)
+    """For compiling one program."""
+    allow_uncontained: bool = False
+    """Compile Triton programs, which are Python, also where there is no sandbox for them."""
+    case: dict[str, int] | None = None
+    """Check this shape only, with `seed`, `inputs` and `memory` as a failure named them; then nothing is accepted."""
+    inputs: str = "as declared"
+    """Of that case: a `cases.Variation`."""
+    memory: str = ""
+    """Of that case: a `cases.Memory`; "" for buffers as an allocator places them."""
     check_seconds: float = Field(default=120.0, gt=0)
+    launch_seconds: float = Field(default=10.0, gt=0)
+    """What a launch on a GPU may take before it counts as hanging; more when others have taken long and ended."""
     profile_seconds: float = Field(default=4.0, gt=0)
-    """Per profiled shape."""
+    """Per profiled shape; measuring ends sooner when the answer is clear."""
     interval: float = Field(default=0.005, gt=0)
-    """Half-width of the ratio's interval at which measuring stops."""
+    """The smallest difference that is looked for, as a share of the time; `same` means within half of it."""
+    counters: bool = False
+    """Read hardware counters with `ncu` on the first profiled shape, for the report."""
+    warm: bool = False
+    """Time with a warm L2 cache as well, for the report; the cold times decide."""

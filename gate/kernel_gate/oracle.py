@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from kernel_gate.build.compile import child_environment, kill_group
+from kernel_gate.build.compile import child_environment
 from kernel_gate.cases import Case
 from kernel_gate.dtypes import DTYPES, Array
-from kernel_gate.workload import Workload
+from kernel_gate.inputs import integer_range
+from kernel_gate.sandbox.group import kill_group
+from kernel_gate.workload import Argument, Workload
 
 
 class OracleError(Exception):
@@ -88,8 +90,7 @@ class OracleProcess:
                     raise OracleError(
                         f"the oracle gave {argument.name} of shape {values.shape}; the workload says {shape}"
                     )
-                kind = np.float64 if DTYPES[argument.dtype].is_float else values.dtype
-                result[argument.name] = values.reshape(shape).astype(kind)
+                result[argument.name] = _as_declared(argument, values.reshape(shape))
         return result
 
     def _ask(self, request: Mapping[str, Any]) -> None:
@@ -112,3 +113,19 @@ class OracleProcess:
             raise OracleError(
                 f"the oracle {self._workload.oracle.python if self._workload.oracle else ''} failed: {reply['error']}"
             )
+
+
+def _as_declared(argument: Argument, values: Array) -> Array:
+    """Float64 for floats; for exact types the oracle's numbers, all of which the type must hold."""
+    dtype = DTYPES[argument.dtype]
+    if dtype.is_float:
+        return values.astype(np.float64)
+    least, most = integer_range(dtype)
+    outside = (values != np.rint(values)) | (values < least) | (values > most)
+    if outside.any():
+        first = values[np.unravel_index(int(np.argmax(outside)), values.shape)]
+        raise OracleError(
+            f"the oracle gave {argument.name} the value {first}, which {dtype.name} does not hold; "
+            "round and clip as the kernel must"
+        )
+    return values.astype(dtype.storage)

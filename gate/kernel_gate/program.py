@@ -1,5 +1,8 @@
 """A program: what the gate builds and runs. Baseline and candidate are programs.
 
+Most programs are one launch of one kernel. Others are a sequence of launches and memsets over the workload's buffers
+and scratch buffers of their own; the gate runs, checks and times a sequence as one.
+
 The gate stands alone: whoever calls it has already cut the source down to what compiles for the device (a kernel with
 the device functions, types and macros that it reaches) or names a whole file that `nvcc` takes.
 """
@@ -23,6 +26,63 @@ class LaunchSpec:
     """Triton: value of each `tl.constexpr` parameter."""
     num_warps: int = 4
     num_stages: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """An argument that points into a buffer."""
+
+    buffer: str
+    offset: str = "0"
+    """Bytes from the buffer's start: an expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An argument that is a number which the workload does not declare."""
+
+    value: str
+    """An expression."""
+    dtype: str
+
+
+Operand = str | Pointer | Value
+"""An argument of a launch; text is the name of an argument of the workload or of a scratch buffer."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchStep:
+    """One launch of a sequence."""
+
+    entry: str
+    """Name of the kernel."""
+    launch: LaunchSpec
+    arguments: tuple[Operand, ...]
+    """In the kernel's order; for Triton without its `tl.constexpr` parameters."""
+    template_arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MemsetStep:
+    """Bytes that are set between launches, as `cudaMemsetAsync` does."""
+
+    buffer: str
+    value: int = 0
+    """Of each byte, 0 to 255."""
+    nbytes: str | None = None
+    """An expression; None: to the buffer's end."""
+    offset: str = "0"
+    """Bytes from the buffer's start: an expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """A buffer of the program's own, poisoned and guarded like all others; a step clears it where the program does."""
+
+    name: str
+    dtype: str
+    shape: tuple[str, ...]
+    """Expressions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +110,10 @@ class Program:
     """CUDA: the user's own compiler flags, of those that `build.allowed` lets through."""
     arguments: tuple[str, ...] | None = None
     """Names of the workload's arguments in this kernel's order; None: as in the workload."""
+    module: str = ""
+    """Triton: the path of `source` in its package, `liger_kernel/ops/rms_norm.py`; `includes` are its siblings then."""
+    steps: tuple[LaunchStep | MemsetStep, ...] = ()
+    """The sequence of a program of several launches; `entry` names it, and `launch`, `template_arguments` and
+    `arguments` are not used. Empty: one launch of `entry`, or the workload's sequence."""
+    scratch: tuple[Scratch, ...] = ()
+    """Buffers that the steps use besides the workload's."""

@@ -8,7 +8,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from kernel_gate.options import GateOptions
-from kernel_gate.program import LaunchSpec, Program
+from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Program, Scratch
+from kernel_gate.verdict import Stage
 from kernel_gate.workload import Workload
 
 
@@ -42,6 +43,9 @@ class ProgramModel(BaseModel):
     compiler: Literal["nvrtc", "nvcc"] = "nvrtc"
     flags: tuple[str, ...] = ()
     arguments: tuple[str, ...] | None = None
+    module: str = ""
+    steps: tuple[LaunchStep | MemsetStep, ...] = ()
+    scratch: tuple[Scratch, ...] = ()
 
     @classmethod
     def of(cls, program: Program) -> ProgramModel:
@@ -73,6 +77,12 @@ class GateRequest(BaseModel):
     """The workload's folder, where its oracle and data files are."""
     device: Literal["auto", "cuda", "emulated"] = "auto"
     options: GateOptions = GateOptions()
+    last: bool = False
+    """No other request follows: nothing is made ready for one."""
+    finished: tuple[Stage, ...] = ()
+    """Stages that an interrupted run on the same inputs and the same machine has finished."""
+    tell_stages: bool = False
+    """Whether to tell every stage that passes before the run goes on."""
 
     @classmethod
     def of(
@@ -93,6 +103,14 @@ class GateRequest(BaseModel):
             device=device,
             options=options or GateOptions(),
         )
+
+
+class FinishedLine(BaseModel):
+    """A stage that has passed: a line before the verdict's, where nothing but the gate itself writes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    finished: Stage
 
 
 class ProgressLine(BaseModel):

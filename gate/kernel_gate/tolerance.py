@@ -1,17 +1,23 @@
 """How far an output may be from what is expected, derived rather than guessed, and said in words.
 
 Errors are relative to the expected element plus the scale of its row (root mean square of the finite expected values
-along the last axis): an absolute tolerance that a constant could slip under does not exist. The floor is what correct
-rounding can cost: a few roundings of the output type, and the random-walk growth √n·u of a sum of n terms in the type
-that it is accumulated in (Higham, Accuracy and Stability of Numerical Algorithms, §4.2). Above the floor, the
-candidate is held to the baseline's own error on the same inputs. Where inputs cancel, both may err far more than the
-floor: then √n times what one unit in the last place of the inputs does to the baseline's outputs (the condition of
-the problem) is allowed.
+along the last axis): an absolute tolerance that a constant could slip under does not exist. One step of the type's
+subnormals is free. The floor is what correct rounding can cost: a few roundings of the output type, and the
+random-walk growth √n·u of a sum of n terms in the type that it is accumulated in (Higham, Accuracy and Stability of
+Numerical Algorithms, §4.2). Above the floor, the candidate is held to the baseline's own error on the same inputs.
+Where inputs cancel, both may err far more than the floor: then √n times what an error of u in the inputs does to the
+baseline's outputs (the condition of the problem) is allowed.
+
+How many roundings: a type that code computes in (float64, float32) may be rounded to after each of a few operations;
+16-bit types are mostly stored and sometimes computed in; 8-bit types are only stored, once. u is float32's 2⁻²⁴
+(float64's for float64 outputs), or that of the arithmetic that the baseline's own instructions use where they are
+coarser and no oracle tells how well it does.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -22,7 +28,8 @@ from kernel_gate.expressions import evaluate
 from kernel_gate.workload import Argument, Workload
 
 _SINGLE = 2.0**-24
-_WORST_ROUNDINGS = 8.0
+_WORST_ROUNDINGS = {8: 8.0, 4: 8.0, 2: 4.0, 1: 1.0}
+"""By bytes of the output type."""
 _WORST_WALK = 4.0
 _RMS_ROUNDINGS = 1.0
 _RMS_WALK = 1.0
@@ -58,21 +65,15 @@ def scale_of(expected: Array) -> Array:
     return np.maximum(rms, 1e-30)
 
 
-def relative_errors(got: Array, expected: Array) -> Array:
-    """Error of each element relative to it and the scale of its row; 0 where either is not finite."""
+def relative_errors(got: Array, expected: Array, quantum: float = 0.0) -> Array:
+    """Error of each element beyond `quantum`, relative to it and the scale of its row; 0 where either is not finite."""
     both = np.isfinite(got) & np.isfinite(expected)
     with np.errstate(invalid="ignore", over="ignore"):
-        difference = np.abs(np.where(both, got, 0.0) - np.where(both, expected, 0.0))
-        result: Array = difference / (np.abs(np.where(both, expected, 0.0)) + scale_of(expected))
+        difference = np.abs(np.where(both, got, 0.0) - np.where(both, expected, 0.0)) - quantum
+        result: Array = np.maximum(difference, 0.0) / (
+            np.abs(np.where(both, expected, 0.0)) + scale_of(expected)
+        )
     return result
-
-
-def measure(got: Array, expected: Array) -> Errors:
-    """The worst and the root-mean-square relative error."""
-    errors = relative_errors(got, expected)
-    if not errors.size:
-        return Errors(0.0, 0.0)
-    return Errors(float(errors.max()), float(np.sqrt(np.mean(np.square(errors)))))
 
 
 def reduction_depth(workload: Workload, dims: Mapping[str, int]) -> int:
@@ -86,17 +87,38 @@ def reduction_depth(workload: Workload, dims: Mapping[str, int]) -> int:
     return max(extents, default=1)
 
 
+_OPERATIONS = r"\b(?:add|sub|mul|fma|ex2|tanh)\.[\w.]*\b"
+_COARSE_ARITHMETIC = (
+    (2.0**-8, re.compile(_OPERATIONS + r"bf16(?:x2)?\s")),
+    (
+        2.0**-11,
+        re.compile(
+            _OPERATIONS
+            + r"f16(?:x2)?\s|\bmma\.sync[\w.:]*\.f16\s|\bwgmma\.mma_async[\w.:]*k\d+\.f16\.|\.tf32\b"
+        ),
+    ),
+)
+"""Unit roundoff → instructions of PTX whose results have it; TF32 rounds the inputs of a product so."""
+
+
+def coarsest_arithmetic(ptx: str) -> float | None:
+    """The unit roundoff of the coarsest arithmetic that a program computes in; None when none is below float32's."""
+    return next((unit for unit, pattern in _COARSE_ARITHMETIC if pattern.search(ptx)), None)
+
+
 def derive(
     workload: Workload,
     argument: Argument,
     dims: Mapping[str, int],
     baseline: Errors | None,
     condition: Errors | None = None,
+    arithmetic: float | None = None,
 ) -> Allowed:
     """The allowed errors of one output.
 
     `baseline` is the baseline's own error against the oracle, if there is one; `condition` what one unit in the last
-    place of the inputs does to the baseline's output, where that was measured.
+    place of the inputs does to the baseline's output, where that was measured; `arithmetic` the unit roundoff that
+    the baseline computes in, if it is coarser than float32's.
     """
     dtype = DTYPES[argument.dtype]
     if not dtype.is_float:
@@ -105,13 +127,20 @@ def derive(
         told = workload.tolerance.relative
         return Allowed(told, told, f"relative = {told:g} in the workload")
     depth = reduction_depth(workload, dims)
-    walk = math.sqrt(depth) * min(dtype.epsilon, _SINGLE)
+    unit = min(dtype.epsilon, _SINGLE)
+    coarse = ""
+    if baseline is None and arithmetic is not None and arithmetic > unit:
+        unit, coarse = (
+            arithmetic,
+            f" in arithmetic of unit roundoff {arithmetic:.1e}, which the baseline uses",
+        )
+    walk = math.sqrt(depth) * unit
     slack = 1.0 if baseline is not None else 2.0
     found = [
         Allowed(
-            slack * (_WORST_ROUNDINGS * dtype.epsilon + _WORST_WALK * walk),
+            slack * (_WORST_ROUNDINGS[dtype.itemsize] * dtype.epsilon + _WORST_WALK * walk),
             slack * (_RMS_ROUNDINGS * dtype.epsilon + _RMS_WALK * walk),
-            f"{dtype.name}, sums of up to {depth} terms"
+            f"{dtype.name}, sums of up to {depth} terms{coarse}"
             + ("" if baseline is not None else ", twice because the baseline, itself rounded, is the oracle"),
         )
     ]
@@ -119,8 +148,21 @@ def derive(
         worst, rms = _BASELINE_FACTOR * baseline.worst, _BASELINE_FACTOR * baseline.rms
         found.append(Allowed(worst, rms, f"{_BASELINE_FACTOR:g} × the baseline's own error"))
     if condition is not None:
-        worst, rms = math.sqrt(depth) * condition.worst, math.sqrt(depth) * condition.rms
-        found.append(Allowed(worst, rms, f"√{depth} × what the last bit of the inputs does to the baseline"))
+        factor = math.sqrt(depth) * _share_of_last_bit(workload, unit)
+        worst, rms = factor * condition.worst, factor * condition.rms
+        found.append(
+            Allowed(worst, rms, f"√{depth} × what an error of {unit:.1e} in the inputs does to the baseline")
+        )
     decisive = max(found, key=lambda a: a.worst)
     why = f"{decisive.worst:.1e}: {decisive.why}"
     return Allowed(decisive.worst, max(a.rms for a in found), why)
+
+
+def _share_of_last_bit(workload: Workload, unit: float) -> float:
+    """How much of one unit in the last place of the coarsest input an error of `unit` is; at most 1.
+
+    What the inputs are stored in says nothing of how a kernel computes: sums of bfloat16 are kept in float32.
+    """
+    stored = [DTYPES[a.dtype] for a in workload.args if a.kind in {"input", "inout"}]
+    roundoffs = [dtype.epsilon for dtype in stored if dtype.is_float]
+    return min([1.0, *(max(unit, min(e, _SINGLE)) / e for e in roundoffs)])

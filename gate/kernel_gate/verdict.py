@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from kernel_gate.reasons import Reason
+
 VERSION = 1
 
 
@@ -53,9 +55,13 @@ class Stage(BaseModel):
 
     name: Literal["build", "check", "sanitize", "profile"]
     status: StageStatus
+    code: Reason | None = None
+    """Why it ended so, for programs; None only for a stage that passed with nothing to say."""
     reason: str = ""
     """One line for people; the first failure, with element, shape, seed and source line where there is one."""
     details: dict[str, Any] = Field(default_factory=dict)
+    seconds: float | None = None
+    """What the stage took; None for one that was not reached."""
 
 
 class ShapeSpeed(BaseModel):
@@ -93,6 +99,8 @@ class Verdict(BaseModel):
 
     version: int = VERSION
     outcome: Outcome
+    code: Reason | None = None
+    """The code of the stage that decided; None in verdicts that were written before there were codes."""
     reason: str
     stages: list[Stage]
     speedup: Speedup | None = None

@@ -1,4 +1,8 @@
-"""One gate run in a process of its own: a hang or a crash costs one verdict, not the caller."""
+"""Gate runs in a process of their own: a hang or a crash costs one verdict, not the caller.
+
+The process stays up between verdicts, with its imports done and its device open, so that the next one starts warm. It
+is replaced after a hang, a death, or a kernel that made the device's context unusable.
+"""
 
 from __future__ import annotations
 
@@ -8,81 +12,212 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 from pydantic import ValidationError
 
-from kernel_gate.build.compile import kill_group
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.evidence import companion_files, hash_inputs
 from kernel_gate.gate import conclude
-from kernel_gate.request import GateRequest, ProgressLine
+from kernel_gate.reasons import Reason
+from kernel_gate.request import FinishedLine, GateRequest, ProgressLine
+from kernel_gate.sandbox.group import kill_group
 from kernel_gate.verdict import ExitCode, Stage, StageStatus, Verdict
 
+Progress = Callable[[str, str, float], None]
+"""Stage, what it is at, share done of the stage (0 … 1)."""
 _POLL_SECONDS = 0.1
+_KEPT_MESSAGES = 20
+_FINISHED = '{"finished":'
+"""How a `FinishedLine` begins, and no verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """A line that the process wrote, or the end of its answers."""
+
+    kind: Literal["answer", "message", "end"]
+    text: str = ""
+
+
+class Worker:
+    """One process that judges one request after another. Not for several threads at once.
+
+    `environment` is added to the process's own: `{"CUDA_VISIBLE_DEVICES": "1"}` gives it one GPU.
+    """
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        self._environment = dict(environment or {})
+        self._process: subprocess.Popen[bytes] | None = None
+        self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
+        self._readers: list[threading.Thread] = []
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def process_id(self) -> int | None:
+        """Of the process that the next request goes to; None when it would be a new one."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else None
+
+    def close(self) -> None:
+        """End the process and everything that it started."""
+        if self._process is None:
+            return
+        kill_group(self._process)
+        for reader in self._readers:
+            reader.join()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+        self._process = None
+
+    def judge(
+        self,
+        request: GateRequest,
+        *,
+        timeout: float = 600.0,
+        on_progress: Progress | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        on_stage: Callable[[Stage], None] | None = None,
+    ) -> Verdict:
+        """The verdict on a request; `on_stage` gets each stage that passes, when the request says `tell_stages`.
+
+        When it takes longer than `timeout` seconds, the process dies, or `cancelled()` says so, the verdict is
+        inconclusive with that reason, and the next request gets a new process. Raises `DeviceError` when the device
+        that was asked for is missing.
+        """
+        process = self._running()
+        feeder = threading.Thread(
+            target=_feed, args=(process.stdin, request.model_dump_json().encode() + b"\n"), daemon=True
+        )
+        feeder.start()
+        watch = _Watch(on_progress)
+        deadline = time.monotonic() + timeout
+        try:
+            while True:
+                if cancelled is not None and cancelled():
+                    return without_answer(request, watch.at, Reason.CANCELLED, "cancelled")
+                if time.monotonic() > deadline:
+                    said = f"ended after {timeout:g} s without a verdict: the kernel or the device hangs"
+                    return without_answer(request, watch.at, Reason.HANG, said)
+                try:
+                    event = self._events.get(timeout=_POLL_SECONDS)
+                except queue.Empty:
+                    continue
+                if event.kind == "message":
+                    watch.message(event.text)
+                elif event.kind == "end":
+                    return self._ended(process, request, watch)
+                elif event.text.startswith(_FINISHED):
+                    if on_stage is not None:
+                        on_stage(FinishedLine.model_validate_json(event.text).finished)
+                else:
+                    verdict = Verdict.model_validate_json(event.text)
+                    watch.answered = True
+                    return verdict
+        finally:
+            # Also when the caller is interrupted: the process has a group of its own and would go on.
+            if not watch.answered:
+                self.close()
+            feeder.join()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        """The process; a new one when there is none, or the last one has ended."""
+        if self._process is not None and self._process.poll() is not None:
+            self.close()
+        if self._process is None:
+            self._process = _start(self._environment)
+            self._events = queue.SimpleQueue()
+            self._readers = [
+                threading.Thread(target=_read, args=(pipe, kind, self._events), daemon=True)
+                for pipe, kind in ((self._process.stdout, "answer"), (self._process.stderr, "message"))
+            ]
+            for reader in self._readers:
+                reader.start()
+        else:
+            self._forget_late_messages()
+        return self._process
+
+    def _forget_late_messages(self) -> None:
+        while True:
+            try:
+                self._events.get_nowait()
+            except queue.Empty:
+                return
+
+    def _ended(self, process: subprocess.Popen[bytes], request: GateRequest, watch: _Watch) -> Verdict:
+        """What a process that ended without an answer means."""
+        status = process.wait()
+        self._readers[1].join()
+        while not self._events.empty():
+            event = self._events.get()
+            if event.kind == "message":
+                watch.message(event.text)
+        if status == ExitCode.ENVIRONMENT:
+            message = watch.said[-1] if watch.said else "the device is missing"
+            raise DeviceError(message, code=Reason.DEVICE_MISSING)
+        last = f": {watch.said[-1]}" if watch.said else ""
+        reason = f"the gate's process died (status {status}){last}"
+        return without_answer(request, watch.at, Reason.WORKER_DIED, reason)
 
 
 def run_in_child(
     request: GateRequest,
     *,
     timeout: float = 600.0,
-    on_progress: Callable[[str, str, float], None] | None = None,
+    on_progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
+    on_stage: Callable[[Stage], None] | None = None,
 ) -> Verdict:
-    """The verdict of `python -m kernel_gate` on a request.
+    """The verdict of a process that judges this request alone; see `Worker.judge`."""
+    with Worker() as worker:
+        return worker.judge(
+            request.model_copy(update={"last": True}),
+            timeout=timeout,
+            on_progress=on_progress,
+            cancelled=cancelled,
+            on_stage=on_stage,
+        )
 
-    When the process takes longer than `timeout` seconds, dies, or `cancelled()` says so, its group is killed and the
-    verdict is inconclusive, with that reason. Raises `DeviceError` when the device that was asked for is missing.
-    """
+
+class _Watch:
+    """What the process said about one request."""
+
+    def __init__(self, on_progress: Progress | None) -> None:
+        self.at = "build"
+        self.said: list[str] = []
+        self.answered = False
+        self._on_progress = on_progress
+
+    def message(self, line: str) -> None:
+        """Hand on a line of progress; keep another one for a death notice."""
+        try:
+            progress = ProgressLine.model_validate_json(line)
+        except ValidationError:
+            self.said[:] = [*self.said[-_KEPT_MESSAGES:], line]
+            return
+        self.at = progress.stage
+        if self._on_progress is not None:
+            self._on_progress(progress.stage, progress.what, progress.share)
+
+
+def _start(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     packages = [str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")]
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-m", "kernel_gate"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, packages))},
+        env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(filter(None, packages))},
         start_new_session=True,
     )
-    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-    answer: list[bytes] = []
-    threads = [
-        threading.Thread(target=_feed, args=(process.stdin, request.model_dump_json().encode()), daemon=True),
-        threading.Thread(target=_drain_lines, args=(process.stderr, lines), daemon=True),
-        threading.Thread(target=_drain, args=(process.stdout, answer), daemon=True),
-    ]
-    for thread in threads:
-        thread.start()
-    at = "build"
-    said: list[str] = []
-    deadline = time.monotonic() + timeout
-    ended = ""
-    try:
-        while process.poll() is None and not ended:
-            at = _pass_on(lines, on_progress, said, at, wait=_POLL_SECONDS)
-            if cancelled is not None and cancelled():
-                ended = "cancelled"
-            elif time.monotonic() > deadline:
-                ended = f"ended after {timeout:g} s without a verdict: the kernel or the device hangs"
-    finally:
-        # Also when the caller is interrupted: the process has a group of its own and would go on.
-        kill_group(process)
-    for thread in threads:
-        thread.join()
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        if pipe is not None:
-            pipe.close()
-    at = _pass_on(lines, on_progress, said, at, wait=0.0)
-    if process.returncode == ExitCode.ENVIRONMENT and not answer[0]:
-        raise DeviceError(said[-1] if said else "the device is missing")
-    if not ended:
-        try:
-            return Verdict.model_validate_json(answer[0])
-        except ValidationError:
-            last = f": {said[-1]}" if said else ""
-            ended = f"the gate's process died (status {process.returncode}){last}"
-    return _inconclusive(request, at, ended)
 
 
 def _feed(pipe: IO[bytes] | None, data: bytes) -> None:
@@ -90,53 +225,31 @@ def _feed(pipe: IO[bytes] | None, data: bytes) -> None:
         return
     try:
         pipe.write(data)
-        pipe.close()
-    except BrokenPipeError:
+        pipe.flush()
+    except (BrokenPipeError, ValueError):
         return
 
 
-def _drain(pipe: IO[bytes] | None, into: list[bytes]) -> None:
-    into.append(pipe.read() if pipe is not None else b"")
-
-
-def _drain_lines(pipe: IO[bytes] | None, into: queue.SimpleQueue[str]) -> None:
+def _read(
+    pipe: IO[bytes] | None, kind: Literal["answer", "message"], into: queue.SimpleQueue[_Event]
+) -> None:
     for line in pipe or ():
-        into.put(line.decode("utf-8", "replace").rstrip("\n"))
+        into.put(_Event(kind, line.decode("utf-8", "replace").rstrip("\n")))
+    if kind == "answer":
+        into.put(_Event("end"))
 
 
-def _pass_on(
-    lines: queue.SimpleQueue[str],
-    on_progress: Callable[[str, str, float], None] | None,
-    said: list[str],
-    at: str,
-    *,
-    wait: float,
-) -> str:
-    """Hand on the progress that has come; other lines are kept for a death notice. The stage that the run is at."""
-    while True:
-        try:
-            line = lines.get(timeout=wait) if wait else lines.get_nowait()
-        except queue.Empty:
-            return at
-        try:
-            progress = ProgressLine.model_validate_json(line)
-        except ValidationError:
-            said[:] = [*said[-20:], line]
-            continue
-        at = progress.stage
-        if on_progress is not None:
-            on_progress(progress.stage, progress.what, progress.share)
-        wait = 0.0
-
-
-def _inconclusive(request: GateRequest, at: str, reason: str) -> Verdict:
+def without_answer(request: GateRequest, at: str, code: Reason, reason: str) -> Verdict:
     """A verdict for a run that gave none: the stage that it was at is unavailable."""
     before: list[Stage] = []
     for name in ("build", "check", "sanitize", "profile"):
         if name == at:
             break
-        before.append(Stage(name=name, status=StageStatus.SKIPPED, reason="its result was lost"))
-    stage = Stage(name=at, status=StageStatus.UNAVAILABLE, reason=reason)
+        lost = Stage(
+            name=name, status=StageStatus.SKIPPED, code=Reason.RESULT_LOST, reason="its result was lost"
+        )
+        before.append(lost)
+    stage = Stage(name=at, status=StageStatus.UNAVAILABLE, code=code, reason=reason)
     baseline, candidate = request.baseline.program(), request.candidate.program()
     workload = request.workload.model_copy(update={"folder": request.folder})
     companions = companion_files(workload)

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     StringConstraints,
     ValidationError,
@@ -22,15 +20,25 @@ from pydantic import (
 from kernel_gate import expressions
 from kernel_gate.dtype_names import FLOAT_NAMES, NAMES
 from kernel_gate.expressions import ExpressionError, Number
-from kernel_gate.program import LaunchSpec
+from kernel_gate.launch_tables import (
+    Expression,
+    KernelLaunch,
+    Launch,
+    MemsetTable,
+    Name,
+    PointerTable,
+    Table,
+    ValueTable,
+    Wrapper,
+    first_launch,
+)
+from kernel_gate.program import LaunchStep, MemsetStep
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*$")]
-Expression = str | int | float | bool
 _VALUES = re.compile(r"(?P<kind>[a-z_]+)(?:\((?P<arguments>.*)\))?")
 _ARGUMENT_COUNT = {
     "normal": (0,),
     "uniform": (0, 2),
-    "integers": (2,),
+    "integers": (0, 2),
     "positive": (0,),
     "boundary": (0,),
     "one_hot": (0,),
@@ -42,11 +50,11 @@ class WorkloadError(Exception):
     """A workload that cannot be used; the message says which file, which key, and what to do."""
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+_OF_A_WRAPPER = {"grid": [1]}
+"""A wrapper launches as it likes; what is recorded counts."""
 
 
-class Argument(_Model):
+class Argument(Table):
     """One argument of the kernel, in the kernel's order."""
 
     name: Name
@@ -61,10 +69,20 @@ class Argument(_Model):
     align: int | None = Field(default=None, gt=0)
     """Pointers: bytes that the caller promises for the address; None says nothing (allocators give 256)."""
 
+    noalias: bool = False
+    """Pointers: no caller passes memory that overlaps another argument's."""
+    may_alias: tuple[Name, ...] = ()
+    """Outputs: inputs that callers do pass the same memory for."""
+
     @property
     def is_pointer(self) -> bool:
         """Whether the argument is a buffer."""
         return self.kind != "scalar"
+
+    @property
+    def has_free_values(self) -> bool:
+        """Whether nothing is promised of the values, so that they may be varied."""
+        return self.values_spec in {("normal", ()), ("integers", ())}
 
     @property
     def values_spec(self) -> tuple[str, tuple[str, ...]]:
@@ -75,8 +93,8 @@ class Argument(_Model):
         arguments = tuple(a.strip() for a in inner.split(",")) if inner else ()
         if len(arguments) not in _ARGUMENT_COUNT.get(kind, ()):
             raise ValueError(
-                f"values = {self.values!r} is not one of normal, uniform, uniform(lo, hi), integers(lo, hi), positive, "
-                "boundary, one_hot, file(path)"
+                f"values = {self.values!r} is not one of normal, uniform, uniform(lo, hi), integers, integers(lo, hi), "
+                "positive, boundary, one_hot, file(path)"
             )
         return kind, arguments
 
@@ -102,52 +120,25 @@ class Argument(_Model):
         if self.kind != "scalar" and self.value is not None:
             raise ValueError('a buffer has `values`, not `value`; a number is kind = "scalar"')
         kind, _ = self.values_spec
-        if (
-            kind in {"normal", "positive", "boundary"}
-            and self.kind == "input"
-            and self.dtype not in FLOAT_NAMES
-        ):
+        exact = self.dtype not in FLOAT_NAMES
+        if exact and self.kind in {"input", "inout"} and kind in {"normal", "positive", "uniform"}:
             raise ValueError(
-                f'{self.dtype} inputs need values = "integers(lo, hi)", "one_hot" or "file(path)"'
+                f'{self.dtype} inputs need values = "integers(lo, hi)", "integers" (any of the type), "boundary", '
+                '"one_hot" or "file(path)"'
             )
+        if not exact and (kind, self.values_spec[1]) == ("integers", ()):
+            raise ValueError(f'{self.dtype} inputs need limits: values = "integers(lo, hi)"')
         return self
 
 
-class Launch(_Model):
-    """The `[launch]` table."""
-
-    grid: tuple[Expression, ...] = Field(min_length=1, max_length=3)
-    block: tuple[Expression, ...] = Field(default=(128,), min_length=1, max_length=3)
-    shared_bytes: Expression = 0
-    constexpr: dict[Name, Expression] = Field(default_factory=dict)
-    num_warps: int = Field(default=4, ge=1, le=32)
-    num_stages: int = Field(default=3, ge=1, le=16)
-
-    @field_validator("grid", "block", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: object) -> object:
-        return (value,) if isinstance(value, (str, int)) else value
-
-    def spec(self) -> LaunchSpec:
-        """The same as a program carries it."""
-        return LaunchSpec(
-            grid=tuple(map(str, self.grid)),
-            block=tuple(map(str, self.block)),
-            shared_bytes=str(self.shared_bytes),
-            constexpr={name: str(value) for name, value in self.constexpr.items()},
-            num_warps=self.num_warps,
-            num_stages=self.num_stages,
-        )
-
-
-class Oracle(_Model):
+class Oracle(Table):
     """The `[oracle]` table: a NumPy float64 function."""
 
     python: Annotated[str, StringConstraints(pattern=r"^[^:]+\.py:[A-Za-z_]\w*$")]
     """`file.py:function`, relative to the workload's folder."""
 
 
-class Tolerance(_Model):
+class Tolerance(Table):
     """The `[tolerance]` table: what the derivation is told, or replaced by."""
 
     relative: float | None = Field(default=None, gt=0)
@@ -156,7 +147,16 @@ class Tolerance(_Model):
     """How many terms are summed into one output; by default the largest extent of an input."""
 
 
-class Workload(_Model):
+class Work(Table):
+    """The `[work]` table: what every implementation has to do at least, as expressions over dims."""
+
+    bytes: Expression | None = None
+    """Read from and written to the device's memory, when nothing is in its cache."""
+    flops: Expression | None = None
+    """Floating-point operations; a fused multiply-add is two."""
+
+
+class Workload(Table):
     """How to run a kernel: arguments, dimensions to sweep, launch, oracle, tolerance."""
 
     kernel: str
@@ -168,8 +168,14 @@ class Workload(_Model):
     """Conditions over dims that every caller keeps: `C % 4 == 0`. Hidden shapes keep them too."""
     args: tuple[Argument, ...] = Field(min_length=1)
     launch: Launch
+    """Of one launch; the first one's where `launches` says more."""
+    launches: tuple[KernelLaunch | MemsetTable, ...] = ()
+    """A sequence of launches and memsets, in the place of `launch`."""
+    wrapper: Wrapper | None = None
+    """Triton: the call that launches, in the place of `launch`."""
     oracle: Oracle | None = None
     tolerance: Tolerance = Tolerance()
+    work: Work = Work()
     folder: Path | None = Field(default=None, exclude=True)
     """Where the file was; oracle and data files are looked up there."""
 
@@ -180,6 +186,16 @@ class Workload(_Model):
             return {k: (v,) if isinstance(v, int) else v for k, v in value.items()}
         return value
 
+    @model_validator(mode="before")
+    @classmethod
+    def _launch_of_a_sequence(cls, data: object) -> object:
+        if not isinstance(data, dict) or "launch" in data:
+            return data
+        if data.get("wrapper") is not None:
+            return {**data, "launch": _OF_A_WRAPPER}
+        first = first_launch(data.get("launches"))
+        return {**data, "launch": first} if first else data
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         names = [a.name for a in self.args]
@@ -189,6 +205,14 @@ class Workload(_Model):
             raise ValueError(
                 'args: none is an output; mark what the kernel writes with kind = "output" or "inout"'
             )
+        for argument in self.args:
+            for other in argument.may_alias:
+                source = self.argument(other)
+                if argument.kind != "output" or source is None or source.kind != "input":
+                    raise ValueError(
+                        f"args.{argument.name}: may_alias names inputs that an output may lie in; {other} in "
+                        f'{argument.name} is not that; an argument that is read and written is kind = "inout"'
+                    )
         for key, values in self.dims.items():
             if not values or min(values) < 0:
                 raise ValueError(f"dims.{key}: give at least one extent, none negative")
@@ -197,9 +221,21 @@ class Workload(_Model):
                 raise ValueError(
                     f"profile_dims[{index}]: must name exactly the dims {', '.join(self.dims) or '(none)'}"
                 )
+        if self.launches and not any(isinstance(t, KernelLaunch) for t in self.launches):
+            raise ValueError("launches: none of them launches a kernel")
+        if self.wrapper is not None:
+            self._try_wrapper(self.wrapper)
         for dims in itertools.islice(self.shapes(), 1):
             self._try_expressions(dims)
         return self
+
+    def _try_wrapper(self, wrapper: Wrapper) -> None:
+        if self.language != "triton" or self.launches:
+            raise ValueError("wrapper: for Triton, and without [[launches]]")
+        for name in wrapper.returns:
+            argument = self.argument(name)
+            if name != "_" and (argument is None or argument.kind not in {"output", "inout"}):
+                raise ValueError(f"wrapper.returns: `{name}` is not an output among the args")
 
     def _try_expressions(self, dims: Mapping[str, int]) -> None:
         for promise in self.promises:
@@ -208,10 +244,48 @@ class Workload(_Model):
             self.extents(argument, dims)
         scalars = self.scalars(dims)
         known: dict[str, Number] = {**dims, **scalars}
-        for name, value in self.launch.constexpr.items():
-            known[name] = expressions.evaluate(value, known)
-        for value in (*self.launch.grid, *self.launch.block, self.launch.shared_bytes):
-            expressions.evaluate_int(value, known)
+        for amount in (self.work.bytes, self.work.flops):
+            if amount is not None:
+                expressions.evaluate(amount, known)
+        for table in self.launches or (self.launch,):
+            if isinstance(table, MemsetTable):
+                self._try_buffer(table.memset, (table.offset, table.bytes or 0), known)
+            else:
+                self._try_launch(table, known)
+            if isinstance(table, KernelLaunch):
+                self._try_arguments(table, known)
+
+    def _try_launch(self, launch: Launch, known: Mapping[str, Number]) -> None:
+        names = dict(known)
+        for name, value in launch.constexpr.items():
+            names[name] = expressions.evaluate(value, names)
+        for value in (*launch.grid, *launch.block, launch.shared_bytes):
+            expressions.evaluate_int(value, names)
+
+    def _try_arguments(self, launch: KernelLaunch, known: Mapping[str, Number]) -> None:
+        for given in launch.arguments or ():
+            match given:
+                case PointerTable():
+                    self._try_buffer(given.buffer, (given.offset,), known)
+                case ValueTable():
+                    expressions.evaluate(given.value, known)
+                    if given.dtype not in NAMES:
+                        raise ValueError(f"launches: {given.dtype!r} is not one of {', '.join(NAMES)}")
+                case _ if self.argument(given) is None:
+                    raise ValueError(f"launches: `{given}` of {launch.kernel} is not among the args")
+
+    def _try_buffer(self, name: str, numbers: tuple[Expression, ...], known: Mapping[str, Number]) -> None:
+        argument = self.argument(name)
+        if argument is None or not argument.is_pointer:
+            raise ValueError(f"launches: `{name}` is not a buffer among the args")
+        for number in numbers:
+            expressions.evaluate_int(number, known)
+
+    @property
+    def steps(self) -> tuple[LaunchStep | MemsetStep, ...]:
+        """The sequence as a program carries it; empty for a single launch."""
+        everything = tuple(a.name for a in self.args)
+        return tuple(table.step(everything) for table in self.launches)
 
     def argument(self, name: str) -> Argument | None:
         """The argument of that name, if there is one."""

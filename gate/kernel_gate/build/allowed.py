@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kernel_gate.build.errors import BuildError, Diagnostic
+from kernel_gate.reasons import Reason
 
 _DIRECTIVE = re.compile(
     r"^[ \t]*(?:#|%:|\?\?=)[ \t]*(include_next|include|import|embed)\b[ \t]*(.*)$", re.MULTILINE
@@ -54,7 +55,8 @@ def check_includes(source: str, own: Iterable[str], toolkit: Sequence[Path], nam
             f"{name} asks for `#{match[1]} {match[2].strip()}`; only the CUDA toolkit's headers and the headers that "
             "come with the program may be included"
         )
-        raise BuildError(message, (Diagnostic(line, "error", f"#{match[1]} {target} is not allowed"),))
+        refused = Diagnostic(line, "error", f"#{match[1]} {target} is not allowed")
+        raise BuildError(message, (refused,), code=Reason.SOURCE_NOT_ALLOWED)
 
 
 def check_program_headers(
@@ -73,11 +75,15 @@ def check_flags(flags: Sequence[str]) -> None:
         if not _FLAG.fullmatch(flag):
             raise BuildError(
                 f"The compiler flag `{flag}` is not allowed; allowed are -std, -use_fast_math, -maxrregcount, -fmad, "
-                "-ftz, -prec-div, -prec-sqrt and -extra-device-vectorization"
+                "-ftz, -prec-div, -prec-sqrt and -extra-device-vectorization",
+                code=Reason.SOURCE_NOT_ALLOWED,
             )
 
 
 def check_ptx(ptx: str) -> None:
     """Raise `BuildError` when inline assembly asks the assembler for a file."""
     if _PTX_INCLUDE.search(ptx):
-        raise BuildError("The program's inline PTX uses `.include`; files of the machine may not be read")
+        raise BuildError(
+            "The program's inline PTX uses `.include`; files of the machine may not be read",
+            code=Reason.SOURCE_NOT_ALLOWED,
+        )

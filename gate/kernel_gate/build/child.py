@@ -1,7 +1,7 @@
 """The compiler child: `python -m kernel_gate.build.child FOLDER` reads request.json there and writes result.json.
 
-It limits itself before it touches the program. Everything that it says is data to the gate: an image is device code,
-which the trusted process runs on its own buffers and checks.
+It contains and limits itself before it touches the program. Everything that it says is data to the gate: an image is
+device code, which the trusted process runs on its own buffers and checks.
 """
 
 from __future__ import annotations
@@ -15,14 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from kernel_gate.build.errors import BuildError, CompilerMissing
+from kernel_gate.build.near_names import near_names
 from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image
 from kernel_gate.program import Program
+from kernel_gate.reasons import Reason
+from kernel_gate.sandbox.containment import REFUSED, Containment, ContainmentError, enter
 
 
-def _limit(limits: dict[str, int]) -> None:
+def limit(limits: dict[str, int]) -> None:
     """Memory, CPU seconds and bytes per file, for this process and those that it starts."""
-    resource.setrlimit(resource.RLIMIT_AS, (limits["memory_bytes"],) * 2)
+    resource.setrlimit(resource.RLIMIT_AS, (limits["address_bytes"],) * 2)
     resource.setrlimit(resource.RLIMIT_CPU, (limits["seconds"],) * 2)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limits["output_bytes"],) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -31,11 +34,12 @@ def _limit(limits: dict[str, int]) -> None:
 def program_to_json(program: Program) -> dict[str, Any]:
     """What the compiler needs of a program."""
     fields = {f.name: getattr(program, f.name) for f in dataclasses.fields(program)}
-    return {**fields, "launch": None, "includes": dict(program.includes), "defines": dict(program.defines)}
+    unused = {"launch": None, "steps": (), "scratch": ()}
+    return {**fields, **unused, "includes": dict(program.includes), "defines": dict(program.defines)}
 
 
 def _program(data: dict[str, Any]) -> Program:
-    lists = {k: tuple(data[k]) for k in ("template_arguments", "flags")}
+    lists = {k: tuple(data[k]) for k in ("template_arguments", "flags", "steps", "scratch")}
     arguments = tuple(data["arguments"]) if data["arguments"] is not None else None
     return Program(**{**data, **lists, "arguments": arguments})
 
@@ -47,7 +51,8 @@ def unit_to_json(unit: Unit) -> dict[str, Any]:
 
 def _unit(data: dict[str, Any]) -> Unit:
     pairs = {k: tuple((n, v) for n, v in data[k]) for k in ("constexpr", "arguments")}
-    return Unit(**{**data, **pairs, "divisible": tuple(data["divisible"]), "ones": tuple(data["ones"])})
+    lists = {k: tuple(data[k]) for k in ("template_arguments", "divisible", "ones")}
+    return Unit(**{**data, **pairs, **lists})
 
 
 def image_from_json(data: dict[str, Any]) -> Image:
@@ -57,7 +62,8 @@ def image_from_json(data: dict[str, Any]) -> Image:
     return Image(**{**data, "cubin": cubin, "parameters": parameters})
 
 
-def _image_to_json(image: Image) -> dict[str, Any]:
+def image_to_json(image: Image) -> dict[str, Any]:
+    """An image as JSON."""
     data = dataclasses.asdict(image)
     return {**data, "cubin": base64.b64encode(image.cubin).decode() if image.cubin is not None else None}
 
@@ -69,35 +75,58 @@ def _compile(request: dict[str, Any], folder: Path) -> list[Image]:
     if program.language == "triton":
         from kernel_gate.build.triton_build import compile_triton
 
-        return compile_triton(program, units, arch, folder)
+        return compile_triton(program, units, arch, folder, want_cubin=want_cubin)
     if program.compiler == "nvcc":
         from kernel_gate.build.nvcc import compile_nvcc
 
-        image = compile_nvcc(program, arch, folder, want_cubin=want_cubin)
-    else:
-        from kernel_gate.build.nvrtc import compile_nvrtc
+        return compile_nvcc(program, units, arch, folder, want_cubin=want_cubin)
+    from kernel_gate.build.nvrtc import compile_kernels
 
-        image = compile_nvrtc(program, arch, want_cubin=want_cubin)
-    return [image] * len(units)
+    return compile_kernels(program, units, arch, want_cubin=want_cubin)
+
+
+def _capture(request: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Images of what a wrapper launches, and the records of its calls."""
+    from kernel_gate.capture.child import capture
+    from kernel_gate.capture.record import CaptureRequest
+
+    asked = CaptureRequest.model_validate(request["capture"])
+    images, records = capture(_program(request["program"]), asked, request["arch"], folder)
+    return {
+        "images": [image_to_json(image) for image in images],
+        "records": [record.model_dump(mode="json") for record in records],
+    }
 
 
 def main(folder: Path) -> None:
     """Compile what request.json asks for."""
     request = json.loads((folder / "request.json").read_text("utf-8"))
-    _limit(request["limits"])
     result: dict[str, Any]
     try:
-        result = {"images": [_image_to_json(image) for image in _compile(request, folder)]}
+        enter(Containment(**request["containment"]), folder)
+        limit(request["limits"])
+        if "capture" in request:
+            result = _capture(request, folder)
+        else:
+            result = {"images": [image_to_json(image) for image in _compile(request, folder)]}
     except BuildError as error:
         diagnostics = [dataclasses.asdict(d) for d in error.diagnostics]
+        refused = isinstance(error.__cause__, PermissionError)
+        more = f"; {REFUSED}" if refused else ""
+        if error.code is Reason.UNKNOWN_KERNEL:
+            program = _program(request["program"])
+            more = near_names(program, program.entry)
         result = {
             "error": "build",
-            "message": str(error),
+            "code": Reason.SOURCE_NOT_ALLOWED if refused else error.code,
+            "message": f"{error}{more}",
             "diagnostics": diagnostics,
             "log": error.log[-20_000:],
         }
     except CompilerMissing as error:
-        result = {"error": "missing", "message": str(error)}
+        result = {"error": "missing", "code": error.code, "message": str(error)}
+    except ContainmentError as error:
+        result = {"error": "missing", "code": Reason.SANDBOX_UNAVAILABLE, "message": str(error)}
     (folder / "result.json").write_text(json.dumps(result), "utf-8")
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import json
 import os
+import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,46 +21,73 @@ from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
 from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image
 from kernel_gate.program import Program
+from kernel_gate.reasons import Reason
+from kernel_gate.sandbox.containment import REMEDY, Containment, offered
+from kernel_gate.sandbox.group import GroupLimits, wait_within
 
 _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH")
 
 
+_GB, _MB = 1 << 30, 1 << 20
+_LEAST_FREE = 1 << 20
+"""A disk with less than this left is full: a result may not have fitted."""
+
+
+def _half_of_memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one compilation may take."""
+    """What one compilation may take, whatever it starts."""
 
-    seconds: int = 120
-    memory_bytes: int = 16 << 30
-    """Address space; NVRTC and LLVM map far more than they touch."""
-    output_bytes: int = 256 << 20
+    seconds: float = 120.0
+    address_bytes: int = 16 * _GB
+    """Address space of one process; NVRTC and LLVM map far more than they touch."""
+    resident_bytes: int = field(default_factory=lambda: min(8 * _GB, _half_of_memory()))
+    """Memory of all processes together."""
+    output_bytes: int = 256 * _MB
     """Largest file that may be written, messages included."""
+    folder_bytes: int = 1 * _GB
+    files: int = 20_000
+    processes: int = 64
+
+    @property
+    def of_one_process(self) -> dict[str, int]:
+        """What a child sets for itself."""
+        return {
+            "seconds": max(1, round(self.seconds)),
+            "address_bytes": self.address_bytes,
+            "output_bytes": self.output_bytes,
+        }
+
+    @property
+    def of_the_group(self) -> GroupLimits:
+        """What is watched from outside."""
+        return GroupLimits(self.seconds, self.processes, self.resident_bytes, self.files, self.folder_bytes)
 
 
 def child_environment(folder: Path) -> dict[str, str]:
-    """The environment of a child: no secrets, private home and caches, this interpreter's own packages."""
-    packages = [p for p in sys.path if p and Path(p).is_dir()]
+    """The environment of a child: no secrets, private home and caches, this interpreter's packages without the cwd."""
+    here = str(Path.cwd())
+    packages = [p for p in sys.path if p and p != here and Path(p).is_dir()]
     own = str(Path(__file__).resolve().parents[2])
     return {
         **{name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
         "HOME": str(folder),
+        "USER": "gate",
         "TMPDIR": str(folder),
         "TRITON_CACHE_DIR": str(folder / "triton-cache"),
+        "CUDA_CACHE_PATH": str(folder / "cuda-cache"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
         "PYTHONPATH": os.pathsep.join(dict.fromkeys([own, *packages])),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
 
 
-def kill_group(process: subprocess.Popen[Any]) -> None:
-    """End a child and everything that it started in its group."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def _run_child(folder: Path, limits: Limits) -> tuple[int | None, str]:
-    """Exit status (None: out of time) and the end of the messages."""
-    log = folder / "messages.txt"
-    with log.open("wb") as messages:
+def _run_child(folder: Path, limits: Limits) -> tuple[int | None, str, str]:
+    """Exit status (None: ended), what it took too much of, and the end of the messages."""
+    with (folder / "messages.txt").open("w+b") as messages:
         process = subprocess.Popen(
             [sys.executable, "-m", "kernel_gate.build.child", str(folder)],
             stdin=subprocess.DEVNULL,
@@ -68,15 +97,9 @@ def _run_child(folder: Path, limits: Limits) -> tuple[int | None, str]:
             env=child_environment(folder),
             start_new_session=True,
         )
-        try:
-            status: int | None = process.wait(limits.seconds)
-        except subprocess.TimeoutExpired:
-            status = None
-        finally:
-            kill_group(process)
-    with log.open("rb") as messages:
-        messages.seek(max(0, log.stat().st_size - 4000))
-        return status, messages.read().decode("utf-8", "replace")
+        status, excess = wait_within(process, folder, limits.of_the_group)
+        messages.seek(max(0, messages.seek(0, os.SEEK_END) - 4000))
+        return status, excess, messages.read().decode("utf-8", "replace")
 
 
 def compile_program(
@@ -85,49 +108,113 @@ def compile_program(
     units: Sequence[Unit] = (Unit(),),
     *,
     want_cubin: bool = False,
-    limits: Limits = Limits(),
+    limits: Limits | None = None,
+    containment: Containment | None = None,
+    allow_uncontained: bool = False,
 ) -> dict[Unit, Image]:
-    """One image per unit.
+    """One image per unit. A Triton program is Python and runs contained, or not at all unless `allow_uncontained`.
 
     Raises `BuildError` when the program is at fault (it does not compile, or it takes more than the limits), and
-    `CompilerMissing` when the environment lacks a compiler.
+    `CompilerMissing` when the environment lacks a compiler, its sandbox or space on the disk.
     """
-    label = program.name or program.entry
-    with tempfile.TemporaryDirectory(prefix="kernel-gate-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        request = {
-            "program": program_to_json(program),
-            "units": [unit_to_json(u) for u in units],
-            "arch": arch,
-            "want_cubin": want_cubin,
-            "limits": asdict(limits),
-        }
-        (folder / "request.json").write_text(json.dumps(request), "utf-8")
-        status, messages = _run_child(folder, limits)
-        result = _read_result(folder)
-    if result is None:
-        raise BuildError(f"{label}: {_why_it_died(status, limits)}", log=messages)
-    if result.get("error") == "missing":
-        raise CompilerMissing(result["message"])
-    if result.get("error") == "build":
-        raise BuildError(
-            result["message"], tuple(Diagnostic(**d) for d in result["diagnostics"]), result["log"]
-        )
+    units_asked = {"units": [unit_to_json(u) for u in units], "want_cubin": want_cubin}
+    result = run_compiler(
+        program,
+        arch,
+        units_asked,
+        limits=limits,
+        containment=containment,
+        allow_uncontained=allow_uncontained,
+    )
     return dict(zip(units, (image_from_json(i) for i in result["images"]), strict=True))
 
 
-def _read_result(folder: Path) -> Mapping[str, Any] | None:
+def run_compiler(
+    program: Program,
+    arch: str,
+    asked: Mapping[str, Any],
+    *,
+    limits: Limits | None = None,
+    containment: Containment | None = None,
+    allow_uncontained: bool = False,
+) -> Mapping[str, Any]:
+    """What a child answers to a request about one program. Raises as `compile_program` does."""
+    limits, containment = limits or Limits(), containment or offered()
+    if program.language == "triton" and not containment.holds and not allow_uncontained:
+        raise CompilerMissing(
+            f"Triton programs are Python, and this machine has no sandbox for them ({', '.join(containment.missing)} "
+            f"would not be contained); {REMEDY}",
+            code=Reason.SANDBOX_UNAVAILABLE,
+        )
+    request = {
+        "program": program_to_json(program),
+        "arch": arch,
+        **asked,
+        "limits": limits.of_one_process,
+        "containment": containment.to_json(),
+    }
     try:
-        data = json.loads((folder / "result.json").read_text("utf-8"))
+        result = _compiled(program.name or program.entry, request, limits)
+    except OSError as error:
+        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+            raise
+        raise CompilerMissing(
+            f"the disk of {tempfile.gettempdir()} is full; {_SPACE}", code=Reason.DISK_FULL
+        ) from error
+    if result.get("error") == "missing":
+        raise CompilerMissing(result["message"], code=_said(result, Reason.COMPILER_MISSING))
+    if result.get("error") == "build":
+        diagnostics = tuple(Diagnostic(**d) for d in result["diagnostics"])
+        code = _said(result, Reason.CANDIDATE_DOES_NOT_COMPILE)
+        raise BuildError(result["message"], diagnostics, result["log"], code=code)
+    return result
+
+
+_SPACE = "make room there, or set TMPDIR to a place that has some"
+
+
+def _compiled(label: str, request: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
+    """What the child answered. Raises `BuildError`, `CompilerMissing` and `OSError`."""
+    with tempfile.TemporaryDirectory(prefix="kernel-gate-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        (folder / "request.json").write_text(json.dumps(request), "utf-8")
+        status, excess, messages = _run_child(folder, limits)
+        result = _read_result(folder)
+        full = shutil.disk_usage(folder).free < _LEAST_FREE
+    if result is not None and not excess:
+        return result
+    if full and not excess:
+        raise CompilerMissing(
+            f"{label}: the disk of {tempfile.gettempdir()} ran full while compiling; {_SPACE}",
+            code=Reason.DISK_FULL,
+        )
+    raise BuildError(
+        f"{label}: {_why_it_died(status, excess, limits)}", log=messages, code=Reason.COMPILER_LIMIT
+    )
+
+
+def _read_result(folder: Path) -> Mapping[str, Any] | None:
+    """What the child wrote, if that is a plain file: neither a link to another nor a pipe that would be waited for."""
+    try:
+        handle = os.open(folder / "result.json", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(handle, encoding="utf-8") as file:
+            data = json.load(file) if stat.S_ISREG(os.fstat(handle).st_mode) else None
     except (OSError, ValueError):
         return None
     return data if isinstance(data, dict) and ("images" in data or "error" in data) else None
 
 
-def _why_it_died(status: int | None, limits: Limits) -> str:
-    if status is None or status == -signal.SIGXCPU:
-        return f"compiling took longer than {limits.seconds} s and was ended"
+def _said(result: Mapping[str, Any], otherwise: Reason) -> Reason:
+    """The child's code. What it says is data: a code that no build gives is not taken."""
+    return next((r for r in Reason if r == result.get("code") and r.stage == "build"), otherwise)
+
+
+def _why_it_died(status: int | None, excess: str, limits: Limits) -> str:
+    if excess:
+        return f"compiling {excess} and was ended"
+    if status == -signal.SIGXCPU:
+        return f"compiling took longer than {limits.seconds:g} s and was ended"
     if status == -signal.SIGXFSZ:
         return f"compiling wrote more than {limits.output_bytes >> 20} MB and was ended"
-    memory = limits.memory_bytes >> 30
+    memory = limits.address_bytes >> 30
     return f"the compiler ended without a result (status {status}); it may have run out of its {memory} GB"

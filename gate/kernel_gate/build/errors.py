@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernel_gate.reasons import Reason
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
@@ -19,11 +21,24 @@ class Diagnostic:
 class BuildError(Exception):
     """The program does not build. `str()` is one line for people; the rest is evidence."""
 
-    def __init__(self, message: str, diagnostics: tuple[Diagnostic, ...] = (), log: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        diagnostics: tuple[Diagnostic, ...] = (),
+        log: str = "",
+        *,
+        code: Reason = Reason.CANDIDATE_DOES_NOT_COMPILE,
+    ) -> None:
         super().__init__(message)
         self.diagnostics = diagnostics
         self.log = log
+        self.code = code
+        """As if the program were the candidate; the build stage knows which of the two it is."""
 
 
 class CompilerMissing(Exception):  # noqa: N818
     """The compiler itself is missing or unusable; the message says how to get it."""
+
+    def __init__(self, message: str, *, code: Reason = Reason.COMPILER_MISSING) -> None:
+        super().__init__(message)
+        self.code = code

@@ -5,23 +5,27 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from kernel_gate.build import allowed
 from kernel_gate.build.errors import BuildError, CompilerMissing
-from kernel_gate.build.nvrtc import build_failure
-from kernel_gate.build.ptxas_log import read_resources
-from kernel_gate.build.toolkit import find_nvcc, include_dirs
+from kernel_gate.build.nvrtc import build_failure, image_of
+from kernel_gate.build.toolkit import exact_arch, find_nvcc, include_dirs
+from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image
 from kernel_gate.program import Program
+from kernel_gate.reasons import Reason
 
 _SOURCE = "program.cu"
 _ENTRY = re.compile(r"\.entry ([\w$]+)\(")
 _HOST_HEADERS = (Path("/usr/include"), *sorted(Path("/usr/include/c++").glob("*"), reverse=True))
 
 
-def compile_nvcc(program: Program, arch: str, folder: Path, *, want_cubin: bool = False) -> Image:
-    """PTX (always) and cubin (if wanted) of the program's kernel.
+def compile_nvcc(
+    program: Program, units: Sequence[Unit], arch: str, folder: Path, *, want_cubin: bool = False
+) -> list[Image]:
+    """PTX (always) and cubin (if wanted) of the program's kernels; they share both.
 
     Raises `BuildError` when the code is at fault, `CompilerMissing` when there is no nvcc or no host compiler.
     """
@@ -37,28 +41,21 @@ def compile_nvcc(program: Program, arch: str, folder: Path, *, want_cubin: bool 
     for header, text in program.includes.items():
         target = (folder / header).resolve()
         if not target.is_relative_to(folder.resolve()):
-            raise BuildError(f"{label}: the header name {header!r} leaves the program's folder")
+            raise BuildError(
+                f"{label}: the header name {header!r} leaves the program's folder",
+                code=Reason.SOURCE_NOT_ALLOWED,
+            )
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, "utf-8")
     log = _run(nvcc, program, arch, folder, "ptx")
     ptx = (folder / "program.ptx").read_text("utf-8")
     allowed.check_ptx(ptx)
-    entry = find_entry(program, ptx)
+    entries = [find_entry(program, unit, ptx) for unit in units]
     cubin = None
     if want_cubin:
         log = _run(nvcc, program, arch, folder, "cubin")
         cubin = (folder / "program.cubin").read_bytes()
-    used = read_resources(log, entry)
-    return Image(
-        entry=entry,
-        ptx=ptx,
-        cubin=cubin,
-        arch=arch,
-        registers=used.registers if used else None,
-        spill_bytes=used.spill_bytes if used else None,
-        static_shared_bytes=used.static_shared_bytes if used else None,
-        log=log,
-    )
+    return [image_of(entry, ptx, cubin, arch, log) for entry in entries]
 
 
 def _run(nvcc: Path, program: Program, arch: str, folder: Path, kind: str) -> str:
@@ -67,7 +64,7 @@ def _run(nvcc: Path, program: Program, arch: str, folder: Path, kind: str) -> st
         [
             str(nvcc),
             f"-{kind}",
-            f"-arch={arch}",
+            f"-arch={exact_arch(arch)}",
             "-lineinfo",
             *(["-Xptxas=-v"] if kind == "cubin" else []),
             f"-I{folder}",
@@ -89,25 +86,29 @@ def _run(nvcc: Path, program: Program, arch: str, folder: Path, kind: str) -> st
     return log
 
 
-def find_entry(program: Program, ptx: str) -> str:
-    """The mangled name of the program's kernel among the entries of its PTX. Raises `BuildError`."""
+def find_entry(program: Program, unit: Unit, ptx: str) -> str:
+    """The mangled name of a unit's kernel among the entries of its PTX. Raises `BuildError`."""
     label = program.name or program.entry
     entries: list[str] = _ENTRY.findall(ptx)
-    bare = program.entry.rsplit("::", 1)[-1]
-    arguments = f"<{', '.join(program.template_arguments)}>" if program.template_arguments else ""
+    wanted = unit.expression(program)
+    name, opening, _ = wanted.partition("<")
+    bare = name.rsplit("::", 1)[-1]
     named = {e: _demangled(e) for e in entries if e == bare or f"{len(bare)}{bare}" in e}
-    wanted = program.entry + arguments
-    exact = [e for e, name in named.items() if e == wanted or _same_kernel(name, wanted)]
+    exact = [e for e, full in named.items() if e == wanted or _same_kernel(full, wanted)]
     if len(exact) == 1:
         return exact[0]
-    if len(named) == 1 and not arguments:
+    if len(named) == 1 and not opening:
         return next(iter(named))
     if not named:
         raise BuildError(
-            f"{label} has no __global__ function named `{wanted}` that is instantiated in the file"
+            f"{label} has no __global__ function named `{wanted}` that is instantiated in the file",
+            code=Reason.UNKNOWN_KERNEL,
         )
-    choices = ", ".join(sorted(name.split("(")[0] for name in named.values()))
-    raise BuildError(f"{label}: `{wanted}` could be any of {choices}; name its template arguments")
+    choices = ", ".join(sorted(full.split("(")[0] for full in named.values()))
+    raise BuildError(
+        f"{label}: `{wanted}` could be any of {choices}; name its template arguments",
+        code=Reason.UNKNOWN_KERNEL,
+    )
 
 
 def _same_kernel(demangled: str, wanted: str) -> bool:

@@ -14,15 +14,19 @@ from functools import cache
 from kernel_gate.build import allowed, prelude
 from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
 from kernel_gate.build.ptxas_log import read_resources
-from kernel_gate.build.toolkit import HOW_TO_GET, find_nvrtc
+from kernel_gate.build.toolkit import HOW_TO_GET, exact_arch, find_nvrtc
+from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image
 from kernel_gate.program import Program
+from kernel_gate.reasons import Reason
 
 _SUCCESS = 0
 _NAME_EXPRESSION_NOT_VALID = 9
 _COMPILATION = 6
 _SOURCE_NAME = "program.cu"
 _DIAGNOSTIC = re.compile(r"^([^\s(][^(\n]*)\((\d+)\): (error|warning)(?: #\S+)?: (.*)$", re.MULTILINE)
+_NAME_MAP = re.compile(r"^__nv_name_map(?:\(|:)[^\n]*error[^\n]*", re.MULTILINE)
+"""NVRTC's own file of the names that were asked for: an error there is about the kernel's name."""
 _ENTRY = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
 
 
@@ -134,17 +138,29 @@ def build_failure(program: Program, log: str) -> BuildError:
 
 
 def compile_nvrtc(program: Program, arch: str = "sm_80", *, want_cubin: bool = False) -> Image:
-    """PTX (always) and cubin (if wanted) of one CUDA program for `arch` (`sm_80`), with source lines.
+    """PTX (always) and cubin (if wanted) of a CUDA program's `entry` for `arch` (`sm_80`), with source lines.
+
+    Raises `BuildError` when the code is at fault, `CompilerMissing` when there is no NVRTC.
+    """
+    return compile_kernels(program, [Unit()], arch, want_cubin=want_cubin)[0]
+
+
+def compile_kernels(
+    program: Program, units: Sequence[Unit], arch: str, *, want_cubin: bool = False
+) -> list[Image]:
+    """One image per kernel of a CUDA program; they share PTX and cubin, and so the program's global variables.
 
     Raises `BuildError` when the code is at fault, `CompilerMissing` when there is no NVRTC.
     """
     label = program.name or program.entry
-    if not _ENTRY.fullmatch(program.entry):
-        raise BuildError(f"`{program.entry}` is not the name of a kernel")
+    for name in (unit.entry or program.entry for unit in units):
+        if not _ENTRY.fullmatch(name):
+            raise BuildError(f"`{name}` is not the name of a kernel", code=Reason.UNKNOWN_KERNEL)
     dirs = find_nvrtc().include_dirs
     allowed.check_program_headers(program.source, program.includes, prelude.SHIMS, dirs, label)
     allowed.check_flags(program.flags)
-    target = arch if want_cubin else arch.replace("sm_", "compute_")
+    target = exact_arch(arch)
+    target = target if want_cubin else target.replace("sm_", "compute_")
     options = [
         f"--gpu-architecture={target}",
         "-lineinfo",
@@ -155,21 +171,40 @@ def compile_nvrtc(program: Program, arch: str = "sm_80", *, want_cubin: bool = F
         *program.flags,
     ]
     headers = {**prelude.SHIMS, prelude.PRELUDE_NAME: prelude.PRELUDE, **program.includes}
-    arguments = f"<{', '.join(program.template_arguments)}>" if program.template_arguments else ""
-    expression = program.entry + arguments
+    expressions = [unit.expression(program) for unit in units]
     with _Handle(program.source, headers) as handle:
-        handle.name(expression)
+        for expression in expressions:
+            handle.name(expression)
         code = handle.compile(options)
         log = handle.log()
-        if code in (_COMPILATION, _NAME_EXPRESSION_NOT_VALID):
+        nameless = f"{label} has no __global__ function named"
+        if code == _NAME_EXPRESSION_NOT_VALID or (code == _COMPILATION and _NAME_MAP.search(log)):
+            raise BuildError(f"{nameless} {_unknown(expressions, log)}", log=log, code=Reason.UNKNOWN_KERNEL)
+        if code == _COMPILATION:
             raise build_failure(program, log)
         _check(code)
-        entry = handle.lowered(expression)
         ptx = handle.output("PTX").rstrip(b"\0").decode()
-        if entry is None or not re.search(rf"\.entry {re.escape(entry)}\(", ptx):
-            raise BuildError(f"{label} has no __global__ function named `{expression}`", log=log)
+        entries: list[str] = []
+        for expression in expressions:
+            entry = handle.lowered(expression)
+            if entry is None or not re.search(rf"\.entry {re.escape(entry)}\(", ptx):
+                raise BuildError(f"{nameless} `{expression}`", log=log, code=Reason.UNKNOWN_KERNEL)
+            entries.append(entry)
         allowed.check_ptx(ptx)
         cubin = handle.output("CUBIN") if want_cubin else None
+    return [image_of(entry, ptx, cubin, arch, log) for entry in entries]
+
+
+def _unknown(expressions: Sequence[str], log: str) -> str:
+    """Those of the names that the log complains of, or all."""
+    line = _NAME_MAP.search(log)
+    quoted = set(re.findall(r'"(\w+)"', line[0])) if line else set()
+    named = [e for e in expressions if not quoted.isdisjoint(re.findall(r"\w+", e))]
+    return " or ".join(f"`{expression}`" for expression in named or expressions)
+
+
+def image_of(entry: str, ptx: str, cubin: bytes | None, arch: str, log: str) -> Image:
+    """The image of one kernel of a compilation, with what the log says that it takes."""
     used = read_resources(log, entry)
     return Image(
         entry=entry,

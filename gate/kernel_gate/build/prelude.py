@@ -18,6 +18,9 @@ typedef unsigned char uint8_t;
 typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
 #define INFINITY __int_as_float(0x7f800000)
 #define HUGE_VALF INFINITY
 #define HUGE_VAL __longlong_as_double(0x7ff0000000000000ll)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from kernel_gate.build.errors import CompilerMissing
 
+_CRT_HEADER = "crt/mma.h"
 _CCCL_HEADER = Path("cuda/std/type_traits")
 HOW_TO_GET = (
     "install the compiler wheels (pip install 'kernel-lineage[cuda]') or a CUDA toolkit (set CUDA_HOME to it)"
@@ -42,17 +43,25 @@ def _system_roots() -> list[Path]:
     return [root for root in [*named, Path("/usr/local/cuda")] if root.is_dir()]
 
 
+def toolkit_roots() -> list[Path]:
+    """Folders that may hold a toolkit's `bin`: wheels, those that the environment names, the usual place."""
+    return [*_wheel_roots(), *_system_roots()]
+
+
 def _first_library(folder: Path, stem: str) -> Path | None:
     found = [p for p in folder.glob(f"{stem}.so*") if ".alt." not in p.name]
     return max(found, key=lambda p: (len(p.name), p.name), default=None)
 
 
-def _with_cccl(include: Path) -> tuple[Path, ...]:
-    """A header folder and the CCCL headers that cooperative groups need, which some wheels leave out."""
-    places = (root / "include" for root in (include.parent, *_wheel_roots(), *_system_roots()))
-    folders = (folder for place in places for folder in (place / "cccl", place))
-    found = next((folder.resolve() for folder in folders if (folder / _CCCL_HEADER).is_file()), None)
-    return (include, found) if found not in (None, include) else (include,)
+def _completed(include: Path) -> tuple[Path, ...]:
+    """A header folder and what some wheels leave out: CCCL, for cooperative groups, and `crt`, for `mma.h`."""
+    places = [root / "include" for root in (include.parent, *_wheel_roots(), *_system_roots())]
+    folders = [folder for place in places for folder in (place / "cccl", place)]
+    complete = [include]
+    for header in (_CCCL_HEADER, _CRT_HEADER):
+        if not any((folder / header).is_file() for folder in complete):
+            complete += [folder.resolve() for folder in folders if (folder / header).is_file()][:1]
+    return tuple(complete)
 
 
 def include_dirs(beside: Path | None = None) -> tuple[Path, ...]:
@@ -60,14 +69,14 @@ def include_dirs(beside: Path | None = None) -> tuple[Path, ...]:
     roots = [*([beside] if beside else []), *_wheel_roots(), *_system_roots()]
     for root in roots:
         if (root / "include" / "cuda_fp16.h").is_file():
-            return _with_cccl((root / "include").resolve())
+            return _completed((root / "include").resolve())
     return ()
 
 
 @cache
 def find_nvrtc() -> Nvrtc:
     """The NVRTC to use. Raises `CompilerMissing` when there is none."""
-    for root in [*_wheel_roots(), *_system_roots()]:
+    for root in toolkit_roots():
         for folder in (root / "lib", root / "lib64"):
             if library := _first_library(folder, "libnvrtc"):
                 return Nvrtc(library, _first_library(folder, "libnvrtc-builtins"), include_dirs(root))
@@ -78,8 +87,13 @@ def find_nvrtc() -> Nvrtc:
 def find_nvcc() -> Path:
     """The `nvcc` to use. Raises `CompilerMissing` when there is none."""
     on_path = shutil.which("nvcc")
-    candidates = [root / "bin" / "nvcc" for root in [*_wheel_roots(), *_system_roots()]]
+    candidates = [root / "bin" / "nvcc" for root in toolkit_roots()]
     for path in [*candidates, *([Path(on_path)] if on_path else [])]:
         if os.access(path, os.X_OK):
             return path
     raise CompilerMissing(f"nvcc was not found; {HOW_TO_GET}")
+
+
+def exact_arch(arch: str) -> str:
+    """What to call an architecture when code for exactly it is wanted: wgmma and the like need `sm_90a`."""
+    return "sm_90a" if arch == "sm_90" else arch

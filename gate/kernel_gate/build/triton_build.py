@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +18,7 @@ from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
 from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image
 from kernel_gate.program import Program
+from kernel_gate.reasons import Reason
 
 _MODULE = "gated_program"
 
@@ -33,11 +35,11 @@ def _load_module(program: Program, folder: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise _python_failure(program, error, path) from error
+        raise python_failure(program, error, path) from error
     return module
 
 
-def _python_failure(program: Program, error: BaseException, path: Path) -> BuildError:
+def python_failure(program: Program, error: BaseException, path: Path) -> BuildError:
     """What an exception says, at the deepest line that is in the program."""
     line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
     trace = error.__traceback__
@@ -56,16 +58,17 @@ def _failure(program: Program, line: int | None, message: str) -> BuildError:
     return BuildError(f"{place}: {first}", (Diagnostic(line, "error", message),), message)
 
 
-def _jit_function(program: Program, module: ModuleType) -> Any:
-    """The jit function behind `@triton.autotune` and `@triton.heuristics`."""
+def _jit_function(program: Program, entry: str, module: ModuleType) -> Any:
+    """The jit function of that name, behind `@triton.autotune` and `@triton.heuristics`."""
     from triton.runtime.jit import JITFunction
 
-    found = getattr(module, program.entry, None)
+    found = getattr(module, entry, None)
     while found is not None and not isinstance(found, JITFunction):
         found = getattr(found, "fn", None)
     if found is None:
         raise BuildError(
-            f"{program.name or program.entry} has no @triton.jit function named `{program.entry}`"
+            f"{program.name or program.entry} has no @triton.jit function named `{entry}`",
+            code=Reason.UNKNOWN_KERNEL,
         )
     return found
 
@@ -75,20 +78,25 @@ def _bind(program: Program, function: Any, unit: Unit) -> dict[str, tuple[str, s
     constants = dict(unit.constexpr)
     free = [p.name for p in function.params if not p.is_constexpr and p.name not in constants]
     by_name = dict(unit.arguments)
-    if set(free) <= set(by_name):
+    if not unit.by_position and set(free) <= set(by_name):
         return {name: (name, by_name[name]) for name in free}
     if len(free) != len(unit.arguments):
         raise BuildError(
-            f"{program.name or program.entry}: `{program.entry}` takes {len(free)} arguments ({', '.join(free)}), "
-            f"the workload has {len(unit.arguments)} ({', '.join(by_name)})"
+            f"{program.name or program.entry}: `{unit.entry or program.entry}` takes {len(free)} arguments "
+            f"({', '.join(free)}), the workload has {len(unit.arguments)} ({', '.join(by_name)})",
+            code=Reason.ARGUMENTS_DIFFER,
         )
     return dict(zip(free, unit.arguments, strict=True))
 
 
-def _compile_one(program: Program, function: Any, unit: Unit, arch: str) -> Image:
+def compile_unit(
+    program: Program, function: Any, unit: Unit, arch: str, extra: Mapping[str, Any] | None = None
+) -> Image:
+    """One image; `extra` are options besides warps and stages. Raises `BuildError` and Triton's errors."""
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
+    from triton.compiler.errors import CompilationError
 
     bound = _bind(program, function, unit)
     given = dict(unit.constexpr)
@@ -106,7 +114,8 @@ def _compile_one(program: Program, function: Any, unit: Unit, arch: str) -> Imag
             else:
                 raise BuildError(
                     f"{program.name or program.entry}: the constexpr `{name}` has no value; give it in the launch: "
-                    f"constexpr = {{ {name} = … }}"
+                    f"constexpr = {{ {name} = … }}",
+                    code=Reason.ARGUMENTS_DIFFER,
                 )
             signature[name] = "constexpr"
             continue
@@ -122,12 +131,19 @@ def _compile_one(program: Program, function: Any, unit: Unit, arch: str) -> Imag
             attributes[(index,)] = [["tt.divisibility", 16]]
     source = ASTSource(fn=function, signature=signature, constexprs=constants, attrs=attributes)
     target = GPUTarget("cuda", int(re.sub(r"\D", "", arch)), 32)
-    options = {"num_warps": unit.num_warps, "num_stages": unit.num_stages}
-    compiled = triton.compile(source, target=target, options=options)
+    options = {**(extra or {}), "num_warps": unit.num_warps, "num_stages": unit.num_stages}
+    try:
+        compiled = triton.compile(source, target=target, options=options)
+    except CompilationError as error:
+        inside = getattr(error.node, "lineno", None)
+        line = _line_of_def(function) + inside - 1 if inside else None
+        cause = error.error_message or (str(error.__cause__) if error.__cause__ else "") or error.message
+        raise _failure(program, line, cause) from error
     metadata = compiled.metadata
-    if getattr(metadata, "global_scratch_size", 0):
+    if getattr(metadata, "profile_scratch_size", 0):
         raise BuildError(
-            f"{program.name or program.entry} needs global scratch memory, which is not supported"
+            f"{program.name or program.entry} needs profile scratch memory, which is not supported",
+            code=Reason.UNSUPPORTED_PROGRAM,
         )
     ptx = compiled.asm["ptx"]
     allowed.check_ptx(ptx)
@@ -142,6 +158,7 @@ def _compile_one(program: Program, function: Any, unit: Unit, arch: str) -> Imag
         shared_bytes=metadata.shared,
         parameters=tuple(taken),
         extra_pointers=parameters - len(taken),
+        scratch_bytes=getattr(metadata, "global_scratch_size", 0) * getattr(metadata, "num_ctas", 1),
     )
 
 
@@ -151,26 +168,31 @@ def _line_of_def(function: Any) -> int:
     return int(function.starting_line_number) + decorators
 
 
-def compile_triton(program: Program, units: list[Unit], arch: str, folder: Path) -> list[Image]:
+def backend_options(want_cubin: bool) -> dict[str, Any]:
+    """Options of the backend for a GPU, or for the emulated device.
+
+    All lanes of a warp store a reduction's result. Where a multiplication was fused into its first addition they differ
+    in the last bit, which the emulated device rightly calls a race; the compiler made it and not the program.
+    """
+    return {} if want_cubin else {"enable_fp_fusion": False}
+
+
+def compile_triton(
+    program: Program, units: list[Unit], arch: str, folder: Path, *, want_cubin: bool = True
+) -> list[Image]:
     """One image per unit. Raises `BuildError` when the code is at fault, `CompilerMissing` without Triton."""
     try:
         import triton  # noqa: F401
-        from triton.compiler.errors import CompilationError
     except ImportError as error:
         raise CompilerMissing("Triton is not installed; pip install 'kernel-lineage[triton]'") from error
     module = _load_module(program, folder)
-    function = _jit_function(program, module)
     images = []
     for unit in units:
+        function = _jit_function(program, unit.entry or program.entry, module)
         try:
-            images.append(_compile_one(program, function, unit, arch))
-        except CompilationError as error:
-            inside = getattr(error.node, "lineno", None)
-            line = _line_of_def(function) + inside - 1 if inside else None
-            cause = error.error_message or (str(error.__cause__) if error.__cause__ else "") or error.message
-            raise _failure(program, line, cause) from error
+            images.append(compile_unit(program, function, unit, arch, backend_options(want_cubin)))
         except BuildError:
             raise
         except Exception as error:
-            raise _python_failure(program, error, folder / f"{_MODULE}.py") from error
+            raise python_failure(program, error, folder / f"{_MODULE}.py") from error
     return images

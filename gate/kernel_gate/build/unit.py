@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernel_gate.program import Program
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One image. CUDA programs have one unit; Triton ones have one per specialisation."""
+    """One image. CUDA programs have one unit per kernel; Triton ones have one per specialisation."""
 
     constexpr: tuple[tuple[str, int | float | bool], ...] = ()
     """Triton: values of the `tl.constexpr` parameters."""
@@ -19,3 +21,15 @@ class Unit:
     """Triton: arguments whose value or address is a multiple of 16, as its launcher would find."""
     ones: tuple[str, ...] = ()
     """Triton: integer arguments that are 1, which its launcher makes constants."""
+    entry: str = ""
+    """The kernel; "" is the program's `entry` with its template arguments."""
+    template_arguments: tuple[str, ...] = ()
+    """CUDA: of `entry`, unless that is ""."""
+    by_position: bool = False
+    """Triton: the arguments are in the kernel's order, whatever their names."""
+
+    def expression(self, program: Program) -> str:
+        """The kernel as C++ names it: `layernorm<float, 4>`."""
+        entry = self.entry or program.entry
+        given = self.template_arguments if self.entry else program.template_arguments
+        return f"{entry}<{', '.join(given)}>" if given else entry

@@ -6,15 +6,29 @@ The trusted process owns every buffer. A candidate contributes an image and a la
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from kernel_gate.devices.image import Image
+from kernel_gate.devices.launch_counts import LaunchCounts
+from kernel_gate.reasons import Reason
 
-__all__ = ["Buffer", "Device", "DeviceError", "Fault", "Image", "LaunchResult", "LoadedKernel"]
+__all__ = ["Buffer", "Device", "DeviceError", "Fault", "Image", "LaunchResult", "LoadedKernel", "Place"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An access that is part of a fault or of a wrong element: who made it, and where in the source."""
+
+    what: str
+    """What it did there: `the other access of the race`."""
+    line: int | None = None
+    """Line of the program's source."""
+    block: tuple[int, int, int] | None = None
+    thread: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +37,7 @@ class Fault:
 
     kind: str
     """`out_of_bounds`, `misaligned`, `race`, `uninitialised`, `barrier`, `shuffle`, `trap`, `launch`, `timeout`,
-    `unsupported`."""
+    `unsupported`, `input_changed`, `overflow`."""
     message: str
     line: int | None = None
     """Line of the program's source."""
@@ -32,6 +46,31 @@ class Fault:
     buffer: str | None = None
     element: int | None = None
     """Flat index into the buffer, in elements; may lie outside it."""
+    related: tuple[Place, ...] = ()
+    """The other accesses that make it one: of a race, its other side."""
+
+    def where(self) -> dict[str, Any]:
+        """Line, block, thread, buffer, element and the other accesses, as evidence holds them."""
+        place = {name: getattr(self, name) for name in ("line", "block", "thread", "buffer", "element")}
+        return {**place, "related": [asdict(other) for other in self.related]}
+
+
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """The first NaN or infinity that an instruction made out of better operands."""
+
+    what: Literal["NaN", "infinity"]
+    line: int | None
+    """Line of the program's source."""
+    block: tuple[int, int, int]
+    thread: tuple[int, int, int]
+    expression: str
+    """`0 / 0`."""
+    operands: tuple[float, ...]
+
+    def __str__(self) -> str:
+        at = "" if self.line is None else f" at line {self.line}"
+        return f"{self.what} was born{at}: {self.expression} by thread {self.thread} of block {self.block}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +80,10 @@ class LaunchResult:
     faults: tuple[Fault, ...] = ()
     counts: dict[str, Any] = field(default_factory=dict)
     """Emulated device: facts of the executed addresses (sectors per request, shared wavefronts, instructions)."""
+    counted: LaunchCounts | None = None
+    """The same by source line, with instructions and branches; None when the device was not asked to count."""
+    births: tuple[Birth, ...] = ()
+    """First NaNs and infinities, where the device was asked to watch; they are no faults."""
     device_lost: bool = False
     """The failure made the device's context unusable; nothing more can run on it in this process."""
 
@@ -50,11 +93,25 @@ class Buffer(Protocol):
 
     name: str
 
+    @property
+    def nbytes(self) -> int:
+        """Without its guards."""
+
+    @property
+    def address(self) -> int:
+        """Of its first byte, as kernels see it."""
+
     def write(self, array: npt.NDArray[Any]) -> None:
         """Copy an array of the buffer's size into it."""
 
     def declare_uninitialised(self) -> None:
         """Say that the kernel may not read what was written; a device that notices such reads reports them."""
+
+    def declare_input(self) -> None:
+        """Say that the kernel may not change what was written; a device that notices such stores names their place."""
+
+    def memset(self, value: int, offset: int, nbytes: int) -> None:
+        """Set bytes to one value, in order with launches; does not wait."""
 
     def read(self) -> npt.NDArray[np.uint8]:
         """The bytes of the buffer."""
@@ -78,6 +135,9 @@ class LoadedKernel(Protocol):
     ) -> LaunchResult:
         """Run once and wait until it is done. Faults are returned, not raised."""
 
+    def overwrite_variables(self, seed: int) -> tuple[str, ...]:
+        """Put random bytes into the module's variables that are not as the module was loaded; their names."""
+
 
 class Device(Protocol):
     """Where programs run."""
@@ -85,15 +145,25 @@ class Device(Protocol):
     kind: Literal["cuda", "emulated"]
     arch: str
     """What to compile for: `sm_90`."""
+    launch_seconds: float
+    """What a launch may take before it counts as hanging."""
+    lost: bool
+    """Whether a kernel's failure has made the device unusable for this process."""
 
     def describe(self) -> dict[str, Any]:
         """Name, compute capability, driver, memory: what goes into the evidence."""
 
-    def load(self, image: Image) -> LoadedKernel:
-        """Load an image. Raises `DeviceError` when the device refuses it."""
+    def load(self, image: Image, beside: LoadedKernel | None = None) -> LoadedKernel:
+        """Load an image. Raises `DeviceError` when the device refuses it.
 
-    def allocate(self, nbytes: int, name: str, itemsize: int) -> Buffer:
-        """A guarded buffer, aligned to 256 bytes unless asked otherwise."""
+        `beside` is a kernel of the same compilation, whose global variables this one shares.
+        """
+
+    def allocate(self, nbytes: int, name: str, itemsize: int, offset: int = 0) -> Buffer:
+        """A guarded buffer that starts `offset` bytes past a multiple of 256."""
+
+    def reorder(self, seed: int | None) -> None:
+        """Run the blocks of later launches in a random order, where the device lets one choose; None: in their own."""
 
     def close(self) -> None:
         """Give everything back."""
@@ -101,3 +171,7 @@ class Device(Protocol):
 
 class DeviceError(Exception):
     """A device that is missing or refuses; the message says what to do."""
+
+    def __init__(self, message: str, *, code: Reason = Reason.LAUNCH_FAILED) -> None:
+        super().__init__(message)
+        self.code = code

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
 from typing import Any
 
 
@@ -31,24 +33,29 @@ class Clocks:
         except self._nvml.NVMLError:
             return None
 
+    def state(self) -> dict[str, float]:
+        """Temperature (°C), power (W), SM clock (MHz) and throttle reasons (NVML's bits), as far as NVML tells."""
+        if self._nvml is None:
+            return {}
+        nvml, handle = self._nvml, self._handle
+        readings: dict[str, Callable[[], float]] = {
+            "temperature_c": lambda: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU),
+            "power_w": lambda: nvml.nvmlDeviceGetPowerUsage(handle) / 1000,
+            "sm_mhz": lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM),
+            "throttle_reasons": lambda: nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle),
+        }
+        values: dict[str, float] = {}
+        for name, read in readings.items():
+            with contextlib.suppress(nvml.NVMLError):
+                values[name] = read()
+        return values
+
     def describe(self) -> dict[str, Any]:
-        """Driver, temperature and throttle reasons; empty without NVML."""
+        """Driver and state; without NVML, that it is missing."""
         if self._nvml is None:
             return {"nvml": "unavailable"}
-        nvml = self._nvml
-        values: dict[str, Any] = {}
-        for name, read in (
-            ("driver", nvml.nvmlSystemGetDriverVersion),
-            ("temperature_c", lambda: nvml.nvmlDeviceGetTemperature(self._handle, nvml.NVML_TEMPERATURE_GPU)),
-            ("throttle_reasons", lambda: nvml.nvmlDeviceGetCurrentClocksThrottleReasons(self._handle)),
-            ("sm_mhz", self.sm_mhz),
-        ):
-            try:
-                value = read()
-            except nvml.NVMLError:
-                continue
-            values[name] = value.decode() if isinstance(value, bytes) else value
-        return values
+        driver = self._nvml.nvmlSystemGetDriverVersion()
+        return {"driver": driver.decode() if isinstance(driver, bytes) else driver, **self.state()}
 
     def close(self) -> None:
         """Let go of NVML."""

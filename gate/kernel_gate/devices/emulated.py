@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from kernel_gate.devices.base import Buffer, DeviceError, Fault, LaunchResult
+from kernel_gate.devices.base import Buffer, DeviceError, Fault, LaunchResult, LoadedKernel
 from kernel_gate.devices.image import Image
-from kernel_gate.emulated.addresses import AddressSpace, Segment
+from kernel_gate.emulated.addresses import AddressSpace, Segment, Watched
 from kernel_gate.emulated.launch import Checks, Launch, Limits
 from kernel_gate.emulated.layout import Layout
 from kernel_gate.emulated.program import DecodedKernel, decode
 from kernel_gate.emulated.ptx.model import PtxError
 from kernel_gate.emulated.ptx.parser import parse
 from kernel_gate.emulated.variables import place_variables
+from kernel_gate.reasons import Reason
 
 
 class EmulatedBuffer:
@@ -26,6 +28,16 @@ class EmulatedBuffer:
         self.name = segment.name
         self.segment = segment
         self._space = space
+
+    @property
+    def nbytes(self) -> int:
+        """Without its guards."""
+        return self.segment.nbytes
+
+    @property
+    def address(self) -> int:
+        """Of its first byte, as kernels see it."""
+        return self.segment.base
 
     def write(self, array: npt.NDArray[Any]) -> None:
         """Copy an array of the buffer's size into it; all of it counts as initialised."""
@@ -38,13 +50,30 @@ class EmulatedBuffer:
         """Report reads of what the kernel has not written, although the host wrote a pattern."""
         self.segment.written = np.zeros_like(self.segment.data)
 
+    def declare_input(self) -> None:
+        """Report stores that change it."""
+        self.segment.input = True
+
+    def memset(self, value: int, offset: int, nbytes: int) -> None:
+        """Set bytes to one value; they count as initialised."""
+        self.segment.contents[offset : offset + nbytes] = value
+        if self.segment.written is not None:
+            start = self.segment.offset + offset
+            self.segment.written[start : start + nbytes] = 0xFF
+
     def read(self) -> npt.NDArray[np.uint8]:
         """The bytes of the buffer, copied."""
-        return self.segment.data[: self.segment.nbytes].copy()
+        return self.segment.contents.copy()
 
     def damaged(self) -> int | None:
         """Always None: an access outside the buffer is refused and is among the launch's faults."""
         return None
+
+    def watch(self, offset: int, nbytes: int) -> Watched:
+        """Remember who stores to these bytes last, from now on."""
+        start = self.segment.offset + offset
+        self.segment.watched = Watched(start, start + nbytes)
+        return self.segment.watched
 
     def free(self) -> None:
         """Give the memory back; later accesses through its address are faults."""
@@ -54,16 +83,28 @@ class EmulatedBuffer:
 class EmulatedKernel:
     """A decoded image and its module's global variables, which live as long as it does."""
 
-    def __init__(self, space: AddressSpace, image: Image, arch: str, checks: Checks, limits: Limits) -> None:
+    def __init__(
+        self,
+        space: AddressSpace,
+        image: Image,
+        device: EmulatedDevice,
+        beside: EmulatedKernel | None = None,
+    ) -> None:
         try:
             module = parse(image.ptx, image.entry)
-            variables = place_variables(module, space)
-            self.kernel: DecodedKernel = decode(module, image.entry, variables)
+            self.variables: dict[str, Segment] = (
+                beside.variables if beside else place_variables(module, space)
+            )
+            self.kernel: DecodedKernel = decode(module, image.entry, self.variables)
         except PtxError as error:
-            raise DeviceError(f"the emulated device cannot read this image: {error}") from error
-        self._space, self._image, self._arch = space, image, arch
-        self._checks, self._limits = checks, limits
-        self.variables = variables
+            message = f"the emulated device cannot read this image: {error}"
+            raise DeviceError(message, code=Reason.UNSUPPORTED_INSTRUCTION) from error
+        self._space, self._image, self._device = space, image, device
+        self.initial: dict[str, bytes] = (
+            beside.initial
+            if beside
+            else {name: segment.contents.tobytes() for name, segment in self.variables.items()}
+        )
 
     @property
     def unsupported(self) -> dict[str, int]:
@@ -78,10 +119,26 @@ class EmulatedKernel:
         arguments: Sequence[Buffer | np.generic],
     ) -> LaunchResult:
         """Run once and wait until it is done. Faults are returned, not raised."""
+        scratch = None
+        if self._image.scratch_bytes:
+            nbytes = self._image.scratch_bytes * grid[0] * grid[1] * grid[2]
+            scratch = self._space.allocate(nbytes, "global scratch", 1)
         try:
-            parameters = _marshal(self.kernel.layout, arguments, self._image.extra_pointers)
+            parameters = _marshal(self.kernel.layout, arguments, self._image.extra_pointers, scratch)
+            return self._run(grid, block, shared_bytes, parameters)
         except DeviceError as error:
             return LaunchResult((Fault("launch", str(error)),))
+        finally:
+            if scratch is not None:
+                self._space.free(scratch)
+
+    def _run(
+        self,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        shared_bytes: int,
+        parameters: npt.NDArray[np.uint8],
+    ) -> LaunchResult:
         launch = Launch(
             self.kernel,
             self._space,
@@ -89,16 +146,27 @@ class EmulatedKernel:
             block,
             shared_bytes + self._image.shared_bytes,
             parameters,
-            self._checks,
-            self._limits,
+            self._device.checks,
+            self._device.limits,
         )
-        return launch.run(self._arch)
+        return launch.run(self._device.arch)
+
+    def overwrite_variables(self, seed: int) -> tuple[str, ...]:
+        """Put random bytes into the module's variables that are not as the module was loaded; their names."""
+        generator = np.random.default_rng(seed)
+        changed = []
+        for name, segment in self.variables.items():
+            if segment.contents.tobytes() != self.initial[name]:
+                segment.fill(generator.integers(0, 256, segment.nbytes, np.uint8))
+                changed.append(name)
+        return tuple(changed)
 
 
 class EmulatedDevice:
     """Implements `kernel_gate.devices.base.Device`."""
 
     kind: Literal["cuda", "emulated"] = "emulated"
+    lost = False
 
     def __init__(
         self, arch: str = "sm_80", checks: Checks | None = None, limits: Limits | None = None
@@ -106,6 +174,7 @@ class EmulatedDevice:
         self.arch = arch
         self.checks = checks or Checks()
         self.limits = limits or Limits()
+        self.launch_seconds = self.limits.seconds
         self._space = AddressSpace()
 
     def describe(self) -> dict[str, Any]:
@@ -118,13 +187,18 @@ class EmulatedDevice:
             "order_seed": self.checks.order_seed,
         }
 
-    def load(self, image: Image) -> EmulatedKernel:
+    def load(self, image: Image, beside: LoadedKernel | None = None) -> EmulatedKernel:
         """Decode an image. Raises `DeviceError` when its PTX cannot be read; opcodes fault when they are reached."""
-        return EmulatedKernel(self._space, image, self.arch, self.checks, self.limits)
+        together = beside if isinstance(beside, EmulatedKernel) else None
+        return EmulatedKernel(self._space, image, self, together)
 
-    def allocate(self, nbytes: int, name: str, itemsize: int) -> EmulatedBuffer:
-        """A buffer, aligned to 256 bytes and more; uninitialised until it is written."""
-        return EmulatedBuffer(self._space, self._space.allocate(nbytes, name, itemsize))
+    def allocate(self, nbytes: int, name: str, itemsize: int, offset: int = 0) -> EmulatedBuffer:
+        """A buffer that starts `offset` bytes past a multiple of 256 and more; uninitialised until it is written."""
+        return EmulatedBuffer(self._space, self._space.allocate(nbytes, name, itemsize, offset=offset))
+
+    def reorder(self, seed: int | None) -> None:
+        """Run the blocks of later launches in a random order; None: in the order of their numbers."""
+        self.checks = replace(self.checks, order_seed=seed)
 
     def close(self) -> None:
         """Give everything back."""
@@ -132,10 +206,15 @@ class EmulatedDevice:
 
 
 def _marshal(
-    layout: Layout, arguments: Sequence[Buffer | np.generic], extra_pointers: int
+    layout: Layout,
+    arguments: Sequence[Buffer | np.generic],
+    extra_pointers: int,
+    scratch: Segment | None = None,
 ) -> npt.NDArray[np.uint8]:
     """Arguments as the kernel's parameter bytes. Raises `DeviceError` when they do not fit its signature."""
     values = [*arguments, *(np.uint64(0) for _ in range(extra_pointers))]
+    if scratch is not None:
+        values[len(arguments)] = np.uint64(scratch.base)
     if len(values) != len(layout.parameters):
         raise DeviceError(f"the kernel takes {len(layout.parameters)} arguments; {len(values)} were given")
     block = np.zeros(max(layout.parameter_bytes, 1), np.uint8)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from dataclasses import dataclass
 
 
@@ -23,7 +25,15 @@ class Image:
     """Triton: the names of the arguments that the image still takes; constants were folded away."""
     extra_pointers: int = 0
     """Triton: trailing scratch pointers (global and profile scratch) that are passed as null."""
+    scratch_bytes: int = 0
+    """Triton: global scratch memory of one block of the grid; the first of the extra pointers is to all of it."""
     registers: int | None = None
     spill_bytes: int | None = None
     static_shared_bytes: int | None = None
     log: str = ""
+
+    @property
+    def sha256(self) -> str:
+        """Of the PTX without its `.file` lines, which name temporary folders and times."""
+        code = re.sub(r"^\s*\.file\b.*$", "", self.ptx, flags=re.MULTILINE)
+        return hashlib.sha256(code.encode()).hexdigest()

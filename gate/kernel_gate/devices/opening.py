@@ -7,22 +7,96 @@ from typing import Literal
 from kernel_gate.devices.base import Device, DeviceError
 
 DeviceKind = Literal["auto", "cuda", "emulated"]
-EMULATED_ARCH = "sm_80"
+EMULATED_ARCH = "sm_90"
+"""What programs are compiled for on the emulated device: Hopper, so that `tl.dot` becomes wgmma as on an H200."""
+EMULATED_MULTIPROCESSORS = 4
+"""What a wrapper that asks is told: few, so that grids which fill the device stay small."""
 
 
-def open_device(kind: DeviceKind, *, seconds_per_launch: float = 60.0) -> tuple[Device, str]:
-    """The device, and why it is the emulated one, if it is. Raises `DeviceError` for a missing `cuda`."""
+class OpenDevices:
+    """The devices of one process. A GPU is opened once and kept; an emulated one is made for each run."""
+
+    def __init__(self) -> None:
+        self._gpu: Device | None = None
+
+    def __enter__(self) -> OpenDevices:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def has_gpu(self) -> bool:
+        """Whether a GPU is open and can be used."""
+        return self._gpu is not None and not self._gpu.lost
+
+    @property
+    def lost(self) -> bool:
+        """Whether a kernel has made the GPU's context unusable for this process."""
+        return self._gpu is not None and self._gpu.lost
+
+    def open(
+        self, kind: DeviceKind, *, seconds_per_launch: float = 60.0, launch_seconds: float = 10.0
+    ) -> tuple[Device, str]:
+        """As `open_device`; a GPU that is open already keeps its context and takes the new limit."""
+        if self._gpu is not None and kind != "emulated":
+            self._gpu.launch_seconds = launch_seconds
+            return self._gpu, ""
+        device, why_emulated = open_device(
+            kind, seconds_per_launch=seconds_per_launch, launch_seconds=launch_seconds
+        )
+        if device.kind == "cuda":
+            self._gpu = device
+        return device, why_emulated
+
+    def done(self, device: Device) -> None:
+        """A run is done with a device: the kept GPU stays open."""
+        if device is not self._gpu:
+            device.close()
+
+    def close(self) -> None:
+        """Give the GPU back."""
+        if self._gpu is not None:
+            self._gpu.close()
+            self._gpu = None
+
+
+def open_device(
+    kind: DeviceKind, *, seconds_per_launch: float = 60.0, launch_seconds: float = 10.0
+) -> tuple[Device, str]:
+    """The device, and why it is the emulated one, if it is. Raises `DeviceError` for a missing `cuda`.
+
+    A launch may take `launch_seconds` on a GPU, and `seconds_per_launch` on the emulated device, which is slower.
+    """
     reason = ""
     if kind in {"auto", "cuda"}:
         from kernel_gate.devices.cuda import CudaDevice
 
         try:
-            return CudaDevice(), ""
+            return CudaDevice(launch_seconds=launch_seconds), ""
         except DeviceError as error:
             if kind == "cuda":
                 raise
             reason = str(error)
     return open_emulated(seconds_per_launch), reason or "the emulated device was asked for"
+
+
+def open_counting(seconds_per_launch: float) -> Device:
+    """The emulated device as it counts what launches execute; of its detectors only those that are always on."""
+    from kernel_gate.devices.emulated import EmulatedDevice
+    from kernel_gate.emulated.launch import Checks, Limits
+
+    checks = Checks(races=False, uninitialised=False, overflow=False, counts=True)
+    return EmulatedDevice(EMULATED_ARCH, checks, Limits(seconds=seconds_per_launch))
+
+
+def open_watching_births(seconds_per_launch: float) -> Device:
+    """The emulated device as it watches for NaNs and infinities; of its detectors only those that are always on."""
+    from kernel_gate.devices.emulated import EmulatedDevice
+    from kernel_gate.emulated.launch import Checks, Limits
+
+    checks = Checks(races=False, uninitialised=False, overflow=False, births=True)
+    return EmulatedDevice(EMULATED_ARCH, checks, Limits(seconds=seconds_per_launch))
 
 
 def open_emulated(seconds_per_launch: float) -> Device:

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kernel_gate.build.compile import compile_program
 from kernel_gate.build.errors import BuildError, CompilerMissing
-from kernel_gate.build.unit import Unit
-from kernel_gate.devices.base import Image
-from kernel_gate.launching import LaunchError, bind
+from kernel_gate.building import build_program
+from kernel_gate.built import Built
+from kernel_gate.capture.record import Record, RecordedLaunch, RecordedMemset
+from kernel_gate.capture.replay import delegated_calls
+from kernel_gate.devices.image import Image
+from kernel_gate.devices.opening import EMULATED_MULTIPROCESSORS
+from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
+from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_gate.workload import Workload
-
-
-@dataclass(frozen=True, slots=True)
-class Built:
-    """A program and its images."""
-
-    program: Program
-    images: Mapping[Unit, Image]
-
-    @property
-    def label(self) -> str:
-        """For messages."""
-        return self.program.name or self.program.entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +31,6 @@ class BuildResult:
     candidate: Built | None = None
 
 
-def units_for(workload: Workload, program: Program, shapes: Iterable[Mapping[str, int]]) -> list[Unit]:
-    """The units that these shapes need; a shape that cannot be bound is the check's to report."""
-    units: dict[Unit, None] = {}
-    for dims in shapes:
-        try:
-            units[bind(workload, program, dims).unit] = None
-        except LaunchError:
-            continue
-    return list(units) or [Unit()]
-
-
 def build(
     baseline: Program,
     candidate: Program,
@@ -59,39 +39,71 @@ def build(
     *,
     arch: str,
     want_cubin: bool,
+    multiprocessors: int = EMULATED_MULTIPROCESSORS,
+    options: GateOptions = GateOptions(),  # noqa: B008 - frozen
 ) -> BuildResult:
     """Compile both, side by side."""
     wanted = list(shapes)
 
     def one(program: Program) -> Built:
-        units = units_for(workload, program, wanted)
-        return Built(program, compile_program(program, arch, units, want_cubin=want_cubin))
+        return build_program(
+            program,
+            workload,
+            wanted,
+            arch=arch,
+            want_cubin=want_cubin,
+            multiprocessors=multiprocessors,
+            options=options,
+        )
 
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.submit(one, baseline), pool.submit(one, candidate)
         built_baseline, built_candidate = _outcome(first), _outcome(second)
     for who, built in (("baseline", built_baseline), ("candidate", built_candidate)):
         if isinstance(built, CompilerMissing):
-            stage = Stage(name="build", status=StageStatus.UNAVAILABLE, reason=str(built))
+            stage = Stage(name="build", status=StageStatus.UNAVAILABLE, code=built.code, reason=str(built))
             return BuildResult(stage, "environment")
         if isinstance(built, BuildError):
+            program = baseline if who == "baseline" else candidate
             lines = [
                 {"line": d.line, "severity": d.severity, "message": d.message} for d in built.diagnostics
             ]
-            details: dict[str, Any] = {"program": who, "diagnostics": lines[:20], "log": built.log[-4000:]}
+            line = next((d.line for d in built.diagnostics if d.severity == "error" and d.line), None)
+            details: dict[str, Any] = {
+                "program": who,
+                "line": line + program.first_line - 1 if line is not None else None,
+                "diagnostics": lines[:20],
+                "log": built.log[-4000:],
+            }
             if who == "baseline":
                 stage = Stage(
                     name="build",
                     status=StageStatus.UNAVAILABLE,
+                    code=Reason.BASELINE_DOES_NOT_COMPILE
+                    if built.code is Reason.CANDIDATE_DOES_NOT_COMPILE
+                    else built.code,
                     reason=f"the baseline does not build: {built}",
                     details=details,
                 )
                 return BuildResult(stage, "baseline")
-            stage = Stage(name="build", status=StageStatus.FAIL, reason=str(built), details=details)
+            stage = Stage(
+                name="build", status=StageStatus.FAIL, code=built.code, reason=str(built), details=details
+            )
             return BuildResult(stage, "candidate")
     if not isinstance(built_baseline, Built) or not isinstance(built_candidate, Built):
         raise TypeError("a build is a program with images or an error")
     details = {"arch": arch, "baseline": _resources(built_baseline), "candidate": _resources(built_candidate)}
+    for built in (built_baseline, built_candidate):
+        if calls := [call for call in delegated_calls(built.records or ()) if call.matters]:
+            said = ", ".join(f"{call.op} ({call.place})" for call in calls[:3])
+            stage = Stage(
+                name="build",
+                status=StageStatus.UNAVAILABLE,
+                code=Reason.DELEGATED_LIBRARY_CALL,
+                reason=f"delegated: {built.label} leaves {said} to torch, and what that gives is used",
+                details=details,
+            )
+            return BuildResult(stage, "environment")
     return BuildResult(
         Stage(name="build", status=StageStatus.PASS, details=details), "none", built_baseline, built_candidate
     )
@@ -105,12 +117,38 @@ def _outcome(future: Future[Built]) -> Built | BuildError | CompilerMissing:
 
 
 def _resources(built: Built) -> dict[str, Any]:
-    """What the images take, one entry per unit."""
-    first = next(iter(built.images.values()))
-    return {
+    """What the kernels take; of Triton's specialisations the first one."""
+    images: dict[str, Image] = {}
+    for image in built.images.values():
+        images.setdefault(image.entry, image)
+    taken = [
+        {
+            "entry": image.entry,
+            "registers": image.registers,
+            "spill_bytes": image.spill_bytes,
+            "static_shared_bytes": image.static_shared_bytes,
+        }
+        for image in images.values()
+    ]
+    about: dict[str, Any] = {
         "images": len(built.images),
-        "entry": first.entry,
-        "registers": first.registers,
-        "spill_bytes": first.spill_bytes,
-        "static_shared_bytes": first.static_shared_bytes,
+        "sha256": sorted({image.sha256 for image in built.images.values()}),
+        **taken[0],
+    }
+    if len(taken) > 1:
+        about["kernels"] = taken
+    if built.records is not None:
+        about["recorded"] = _recorded(built.records)
+    return about
+
+
+def _recorded(records: Sequence[Record]) -> dict[str, Any]:
+    """What a wrapper did: the launches of the first shape, and what holds for all."""
+    told = next((r for r in records if not r.error), records[0])
+    return {
+        "launches": [s.entry for s in told.steps if isinstance(s, RecordedLaunch)],
+        "memsets": sum(isinstance(s, RecordedMemset) for s in told.steps),
+        "scratch": [f"{b.dtype}[{b.elements}]" for b in told.scratch],
+        "delegated": [call.model_dump() for call in delegated_calls(records)],
+        "notes": sorted({note for record in records for note in record.notes}),
     }

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernel_gate.cases import Case, elements
+from kernel_gate.built import Built
+from kernel_gate.cases import Case, elements, repeat_options
 from kernel_gate.devices.base import Device, Fault
+from kernel_gate.memory_cases import apart
 from kernel_gate.oracle import OracleProcess
-from kernel_gate.stages.build import Built
-from kernel_gate.stages.check_case import AtFault, CheckState, Dropped, Stop, check_case
+from kernel_gate.reasons import Reason
+from kernel_gate.stages.check_case import check_case
+from kernel_gate.stages.check_state import AtFault, CheckState, Dropped, Stop
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_gate.workload import Workload
 
+_MOST_NAMED = 200
+"""Cases that the evidence names."""
 _FIXED_COST_SECONDS = 1.0
 """What a case may cost whatever its size (a launch, the oracle's start): less says nothing of larger cases."""
 
@@ -28,6 +34,10 @@ class CheckResult:
     candidate_findings: tuple[tuple[Fault, str], ...] = ()
     """What the device's detectors found in the candidate, with the case; for the sanitize stage."""
     launches: int = 0
+    passed: tuple[Case, ...] = ()
+    """Cases in which every element agreed."""
+    ended_at: Case | None = None
+    """The case at which the check stopped."""
 
 
 def check(
@@ -40,14 +50,35 @@ def check(
     oracle: OracleProcess | None,
     seconds: float,
     progress: Callable[[str, float], None],
+    whole: bool = True,
 ) -> CheckResult:
-    """Run every case, cheapest first, until one fails or the time is spent."""
+    """Run every case, cheapest first, until one fails or the time is spent.
+
+    `whole` is False when the cases are not all that there are: then they can fail, but not pass.
+    """
     run = CheckState(device, baseline, candidate, workload, oracle)
+    try:
+        unreached_or_end = _run_cases(run, cases, seconds, progress)
+    finally:
+        run.close()
+        device.reorder(None)
+    if isinstance(unreached_or_end, CheckResult):
+        return unreached_or_end
+    return _finished(run, cases, unreached_or_end, seconds, whole)
+
+
+def _run_cases(
+    run: CheckState, cases: Sequence[Case], seconds: float, progress: Callable[[str, float], None]
+) -> list[Case] | CheckResult:
+    """The cases that were not reached, or how one ended the check."""
     started = time.monotonic()
     unreached: list[Case] = []
     last = (0.0, 1)
-    for number, case in enumerate(cases):
-        size = elements(workload, case.dims)
+    waiting = deque(cases)
+    number = -1
+    while waiting:
+        case, number = waiting.popleft(), number + 1
+        size = elements(run.workload, case.dims)
         spent = time.monotonic() - started
         expected = last[0] * size / last[1] if last[0] > _FIXED_COST_SECONDS else 0.0
         if spent + expected > seconds:
@@ -58,52 +89,85 @@ def check(
         try:
             check_case(run, case, again=number == 0)
         except Dropped as dropped:
-            run.dropped.append(f"{case}: {dropped}")
+            run.dropped.append(f"{case}: {dropped.code}: {dropped}")
+            waiting.extend(apart(case))
         except Stop as stop:
             return _stopped(run, stop, case)
         last = (time.monotonic() - before, max(1, size))
-    return _finished(run, cases, unreached, seconds)
+    return unreached
 
 
 def _details(run: CheckState) -> dict[str, Any]:
     return {
         "device": run.device.kind,
         "cases": run.compared,
+        "passed": [str(case) for case in run.passed[:_MOST_NAMED]],
         "launches": run.launches,
         "tolerances": run.tolerances,
         "errors": {name: {"candidate": c, "baseline": b} for name, (c, b) in run.errors.items()},
+        "conditions": [{"expr": e, "kind": "validity", "evidence": why} for e, why in run.conditions.items()],
         "dropped": run.dropped,
         "notes": list(dict.fromkeys(run.notes)),
     }
 
 
+def _provided(conditions: Mapping[str, str]) -> str:
+    """What must hold for the candidate and need not for the baseline."""
+    if not conditions:
+        return ""
+    return f", if {' and '.join(conditions)}, which the baseline does not need"
+
+
 def _stopped(run: CheckState, stop: Stop, case: Case) -> CheckResult:
     status = StageStatus.FAIL if stop.at_fault == "candidate" else StageStatus.UNAVAILABLE
-    about = {"case": str(case), "dims": dict(case.dims), "seed": case.seed, "inputs": str(case.variation)}
+    about = {
+        "case": str(case),
+        "dims": dict(case.dims),
+        "seed": case.seed,
+        "inputs": str(case.variation),
+        "memory": str(case.memory),
+        "repeat": repeat_options(case),
+    }
     stage = Stage(
-        name="check", status=status, reason=stop.reason, details={**_details(run), **about, **stop.details}
+        name="check",
+        status=status,
+        code=stop.code,
+        reason=stop.reason,
+        details={**_details(run), **about, **stop.details},
     )
-    return CheckResult(stage, stop.at_fault, tuple(run.findings), run.launches)
+    return CheckResult(
+        stage, stop.at_fault, tuple(run.findings), run.launches, tuple(run.passed), ended_at=case
+    )
 
 
-def _finished(run: CheckState, cases: Sequence[Case], unreached: list[Case], seconds: float) -> CheckResult:
+def _finished(
+    run: CheckState, cases: Sequence[Case], unreached: list[Case], seconds: float, whole: bool
+) -> CheckResult:
     details = {**_details(run), "unreached": [str(case) for case in unreached]}
 
-    def unavailable(reason: str, at_fault: AtFault) -> CheckResult:
-        stage = Stage(name="check", status=StageStatus.UNAVAILABLE, reason=reason, details=details)
+    def unavailable(code: Reason, reason: str, at_fault: AtFault) -> CheckResult:
+        stage = Stage(name="check", status=StageStatus.UNAVAILABLE, code=code, reason=reason, details=details)
         return CheckResult(stage, at_fault, tuple(run.findings), run.launches)
 
     if not run.compared:
         why = f"; {run.dropped[0]}" if run.dropped else "; give the workload's dims at least one shape"
-        return unavailable(f"nothing was compared: {len(cases)} cases{why}", "workload")
+        return unavailable(
+            Reason.NOTHING_COMPARED, f"nothing was compared: {len(cases)} cases{why}", "workload"
+        )
+    if not whole:
+        return unavailable(
+            Reason.ONE_CASE_ONLY, f"{cases[0]}: agrees in every element; only this case was run", "workload"
+        )
     blind = [a.name for a in run.workload.args if a.kind in {"output", "inout"} and a.name not in run.noticed]
     if blind:
         return unavailable(
+            Reason.WORKLOAD_BLIND,
             f"the workload cannot tell a right {', '.join(blind)} from a constant one; give inputs that vary",
             "workload",
         )
     if missing := [c for c in unreached if c.required]:
         return unavailable(
+            Reason.CASE_TIME_SPENT,
             f"{run.compared} cases agree, but {len(missing)} named shapes did not fit into {seconds:g} s on the "
             f"{run.device.kind} device; the first is {missing[0]}",
             "environment",
@@ -112,10 +176,11 @@ def _finished(run: CheckState, cases: Sequence[Case], unreached: list[Case], sec
         Stage(
             name="check",
             status=StageStatus.PASS,
-            reason=f"{run.compared} cases agree in every element",
+            reason=f"{run.compared} cases agree in every element" + _provided(run.conditions),
             details=details,
         ),
         "none",
         tuple(run.findings),
         run.launches,
+        tuple(run.passed),
     )

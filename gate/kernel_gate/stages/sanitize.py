@@ -1,98 +1,181 @@
-"""Sanitize: what detectors of races and uninitialised reads found in the candidate.
+"""Sanitize: what detectors of bad accesses, races, missing barriers and uninitialised reads find in the candidate.
 
-On the emulated device the detectors watch every launch of the check. On a GPU the candidate's PTX runs once more on
-the emulated device, on small shapes.
+On a GPU two opinions are asked for: compute-sanitizer's four tools on the built images, and the emulated device's
+detectors on the candidate's PTX, which see what the tools do not (uninitialised shared memory, races in global memory).
+Either may refuse. The stage passes when the tools ran to their end, or, where they are not there, when the emulated
+device executed the candidate to the end on every small case; what did not run is named in the details. On the
+emulated device its detectors have watched every launch of the check.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from kernel_gate.build.compile import compile_program
-from kernel_gate.build.errors import BuildError, CompilerMissing
+from kernel_gate.built import Built
 from kernel_gate.cases import Case, elements
-from kernel_gate.devices.base import Device, DeviceError, Fault
-from kernel_gate.devices.opening import EMULATED_ARCH, open_emulated
-from kernel_gate.execution import Execution
-from kernel_gate.inputs import make_inputs
-from kernel_gate.launching import LaunchError, bind
-from kernel_gate.program import Program
+from kernel_gate.devices.base import Device, Fault
+from kernel_gate.reasons import FAULT_REASONS, Reason
+from kernel_gate.sanitizer.opinions import Opinion, Suspicion, Tools, emulate
+from kernel_gate.sanitizer.tool import SpareTools
 from kernel_gate.stages.check import CheckResult
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_gate.workload import Workload
 
-_CASES = 4
-_SECONDS = 20.0
+_NAMED, _HIDDEN = 2, 2
+"""Cases of each kind that are watched."""
 _MOST_ELEMENTS = 1 << 18
+_TOOL_SECONDS = 30.0
+_EMULATED_SECONDS = 20.0
+_SECOND_OPINION_SECONDS = 2.0
+"""What the emulated device may take when the tools have an opinion already."""
 
 
 def sanitize(
     device: Device,
-    candidate: Program,
+    baseline: Built,
+    candidate: Built,
     workload: Workload,
     cases: Sequence[Case],
     checked: CheckResult,
+    spares: SpareTools,
     progress: Callable[[str, float], None],
 ) -> Stage:
-    """The stage, from the check's own launches or from launches on the emulated device."""
-    label = candidate.name or candidate.entry
+    """The stage, from the check's own launches on the emulated device, or from launches of its own on small cases."""
     if device.kind == "emulated":
-        return _judge(checked.candidate_findings, label, checked.launches)
-    small = sorted((c for c in cases if c.required), key=lambda c: elements(workload, c.dims))
-    small = [c for c in small if elements(workload, c.dims) <= _MOST_ELEMENTS][:_CASES]
+        findings = tuple(
+            Suspicion("emulated device", fault, case) for fault, case in checked.candidate_findings
+        )
+        emulated = Opinion("emulated device", findings, launches=checked.launches)
+        return _Judgement(baseline, candidate, workload, cases, spares).stage(None, emulated)
+    small = _small(workload, checked.passed)
     if not small:
-        return _unavailable(
-            "no shape of the workload is small enough for the emulated detectors; add one to dims"
-        )
-    progress("emulated detectors", 0.0)
-    try:
-        return _emulate(candidate, workload, small, label)
-    except (BuildError, CompilerMissing, LaunchError, DeviceError) as error:
-        return _unavailable(f"the emulated detectors cannot run this kernel: {error}")
+        why = f"no case of the check is small enough (at most {_MOST_ELEMENTS} elements); add a small shape to dims"
+        return _unavailable(why)
+    judge = _Judgement(baseline, candidate, workload, small, spares)
+    progress("compute-sanitizer and emulated detectors", 0.0)
+    with Tools(candidate, workload, small, spares) as tools:
+        seconds = _EMULATED_SECONDS if tools.missing else _SECOND_OPINION_SECONDS
+        emulated = emulate(candidate.program, workload, [c for c in small if c.required], seconds)
+        watched = tools.opinion(_TOOL_SECONDS)
+    return judge.stage(watched, emulated)
 
 
-def _unavailable(reason: str) -> Stage:
-    return Stage(name="sanitize", status=StageStatus.UNAVAILABLE, reason=reason)
+def _small(workload: Workload, passed: Sequence[Case]) -> list[Case]:
+    """The smallest named cases, and the largest of the hidden ones that are still small."""
+    fit = sorted(
+        (c for c in passed if elements(workload, c.dims) <= _MOST_ELEMENTS),
+        key=lambda c: elements(workload, c.dims),
+    )
+    hidden = [c for c in fit if c.origin == "hidden"]
+    return [c for c in fit if c.required][:_NAMED] + hidden[-_HIDDEN:]
 
 
-def _judge(findings: Sequence[tuple[Fault, str]], label: str, launches: int) -> Stage:
-    details = {
-        "detectors": ["bounds", "alignment", "barriers", "races", "uninitialised reads"],
-        "device": "emulated",
-        "launches": launches,
-        "findings": [{"kind": f.kind, "line": f.line, "message": f.message, "case": c} for f, c in findings][
-            :20
-        ],
-    }
-    if findings:
-        fault, case = findings[0]
-        line = f"; {label}:{fault.line}" if fault.line is not None else f"; {label}"
+def _unavailable(reason: str, details: dict[str, Any] | None = None) -> Stage:
+    return Stage(
+        name="sanitize",
+        status=StageStatus.UNAVAILABLE,
+        code=Reason.SANITIZER_UNAVAILABLE,
+        reason=reason,
+        details=details or {},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Judgement:
+    """What the opinions amount to."""
+
+    baseline: Built
+    candidate: Built
+    workload: Workload
+    cases: Sequence[Case]
+    spares: SpareTools
+
+    def stage(self, watched: Opinion | None, emulated: Opinion) -> Stage:
+        """FAIL for a finding that the baseline does not have, UNAVAILABLE for one that it has, else what ran."""
+        opinions = [o for o in (watched, emulated) if o is not None]
+        details: dict[str, Any] = {
+            "launches": sum(o.launches for o in opinions),
+            "findings": [],
+            "opinions": [o.describe() for o in opinions],
+        }
+        suspicions = [s for o in opinions for s in o.suspicions]
+        if suspicions:
+            return self._about(suspicions, details)
+        complete = [o for o in opinions if not o.missing]
+        said = "; ".join(o.summary() for o in opinions)
+        if not complete:
+            return _unavailable(f"no detector could watch this kernel: {said}", details)
+        return Stage(name="sanitize", status=StageStatus.PASS, reason=said, details=details)
+
+    def _about(self, suspicions: Sequence[Suspicion], details: dict[str, Any]) -> Stage:
+        own, shared = self._told_apart(suspicions)
+        details["findings"] = [_as_json(s, "candidate") for s in own] + [_as_json(s, "both") for s in shared]
+        worst = (own or shared)[0]
+        reason = _sentence(worst, self.candidate.label)
+        code = FAULT_REASONS[worst.fault.kind]
+        if own:
+            return Stage(name="sanitize", status=StageStatus.FAIL, code=code, reason=reason, details=details)
         return Stage(
-            name="sanitize", status=StageStatus.FAIL, reason=f"{fault.message}; {case}{line}", details=details
+            name="sanitize",
+            status=StageStatus.UNAVAILABLE,
+            code=code,
+            reason=f"the baseline has it as well, so it is not the candidate's doing: {reason}",
+            details=details,
         )
-    reason = f"{launches} launches under the emulated device's detectors, nothing found"
-    return Stage(name="sanitize", status=StageStatus.PASS, reason=reason, details=details)
+
+    def _told_apart(self, suspicions: Sequence[Suspicion]) -> tuple[list[Suspicion], list[Suspicion]]:
+        """Those that are the candidate's own, and those that the baseline has as well, on the same case."""
+        own: list[Suspicion] = []
+        shared: list[Suspicion] = []
+        for tool in dict.fromkeys(s.source for s in suspicions):
+            mine = [s for s in suspicions if s.source == tool]
+            by_case = [c for c in self.cases if any(s.case in {"", str(c)} for s in mine)]
+            if tool == "emulated device":
+                found = emulate(self.baseline.program, self.workload, by_case, _EMULATED_SECONDS)
+                again, theirs = mine, list(found.suspicions)
+            else:
+                again, theirs = self._watched_again(tool, by_case, mine)
+            known = {_kind(s) for s in theirs}
+            own += [s for s in again if _kind(s) not in known]
+            shared += [s for s in again if _kind(s) in known]
+        return own, shared
+
+    def _watched_again(
+        self, tool: str, cases: Sequence[Case], found: Sequence[Suspicion]
+    ) -> tuple[list[Suspicion], list[Suspicion]]:
+        """Candidate and baseline under one tool, each case by itself: which case it is, and whose doing."""
+        again: list[Suspicion] = []
+        theirs: list[Suspicion] = []
+        for case in cases:
+            with (
+                Tools(self.candidate, self.workload, [case], self.spares, [tool]) as mine,
+                Tools(self.baseline, self.workload, [case], self.spares, [tool]) as other,
+            ):
+                again += mine.opinion(_TOOL_SECONDS).suspicions
+                theirs += other.opinion(_TOOL_SECONDS).suspicions
+            if again and not theirs:
+                break
+        return again or list(found), theirs
 
 
-def _emulate(candidate: Program, workload: Workload, cases: Sequence[Case], label: str) -> Stage:
-    bounds = {id(case): bind(workload, candidate, case.dims) for case in cases}
-    units = list(dict.fromkeys(bound.unit for bound in bounds.values()))
-    images = compile_program(candidate, EMULATED_ARCH, units)
-    device = open_emulated(_SECONDS)
-    findings: list[tuple[Fault, str]] = []
-    launches = 0
-    deadline = time.monotonic() + _SECONDS
-    for case in cases:
-        if launches and time.monotonic() > deadline:
-            break
-        image = images[bounds[id(case)].unit]
-        with Execution(device, device.load(image), image, workload, candidate, bounds[id(case)]) as execution:
-            done = execution.run(make_inputs(workload, case), 0)
-        launches += 1
-        for fault in done.faults:
-            if fault.kind in {"unsupported", "timeout"}:
-                return _unavailable(f"the emulated detectors cannot run this kernel: {fault.message}")
-        findings += [(fault, str(case)) for fault in done.faults]
-    device.close()
-    return _judge(findings, label, launches)
+def _kind(suspicion: Suspicion) -> tuple[str, str | None, str]:
+    return suspicion.fault.kind, suspicion.fault.buffer, suspicion.case
+
+
+def _as_json(suspicion: Suspicion, who: str) -> dict[str, Any]:
+    fault: Fault = suspicion.fault
+    return {
+        "program": who,
+        "source": suspicion.source,
+        "kind": fault.kind,
+        "message": fault.message,
+        **fault.where(),
+        "case": suspicion.case,
+    }
+
+
+def _sentence(suspicion: Suspicion, label: str) -> str:
+    place = f"{label}:{suspicion.fault.line}" if suspicion.fault.line is not None else label
+    return "; ".join(part for part in (suspicion.fault.message, suspicion.case, place) if part)

@@ -1,0 +1,49 @@
+"""One program to images: compiled by its launches, or recorded through its wrapper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kernel_gate.build.compile import Limits, compile_program
+from kernel_gate.built import Built
+from kernel_gate.capture.replay import is_recorded, record_wrapper
+from kernel_gate.devices.opening import EMULATED_MULTIPROCESSORS
+from kernel_gate.launching import units_for
+from kernel_gate.options import GateOptions
+from kernel_gate.program import Program
+from kernel_gate.workload import Workload
+
+
+def build_program(
+    program: Program,
+    workload: Workload,
+    shapes: Sequence[Mapping[str, int]],
+    *,
+    arch: str,
+    want_cubin: bool = False,
+    multiprocessors: int = EMULATED_MULTIPROCESSORS,
+    options: GateOptions = GateOptions(),  # noqa: B008 - frozen
+) -> Built:
+    """A program with the images that these shapes need. Raises `BuildError` and `CompilerMissing`.
+
+    `multiprocessors` is what a wrapper that asks for the size of the device is told.
+    """
+    limits = Limits(seconds=options.build_seconds)
+    uncontained = options.allow_uncontained
+    if is_recorded(workload, program):
+        images, records = record_wrapper(
+            program,
+            workload,
+            shapes,
+            arch,
+            multiprocessors,
+            want_cubin=want_cubin,
+            limits=limits,
+            allow_uncontained=uncontained,
+        )
+        return Built(program, images, records)
+    units = units_for(workload, program, shapes)
+    made = compile_program(
+        program, arch, units, want_cubin=want_cubin, limits=limits, allow_uncontained=uncontained
+    )
+    return Built(program, made)

@@ -1,0 +1,89 @@
+"""A context on a GPU, and waiting for what was launched in it: all that a kernel needs of a device.
+
+The driver is initialised and a context made on opening, never at import; `pycuda.autoinit` and `pycuda.compiler` are
+not used. After an illegal address a context is lost: the process that owns it ends with the verdict.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from kernel_gate.devices.base import DeviceError
+from kernel_gate.reasons import Reason
+
+KEPT: list[Any] = []
+"""What belongs to a context with a kernel that does not end: giving any of it back would wait for that kernel."""
+_TIMES_LONGEST = 20
+_SPIN_SECONDS, _LONGEST_PAUSE = 0.001, 0.02
+
+
+class CudaContext:
+    """A context of this process on one GPU."""
+
+    def __init__(self, ordinal: int = 0, *, launch_seconds: float = 10.0) -> None:
+        """`launch_seconds` is what any launch may take; longer ones get a multiple of the longest that ended.
+
+        Raises `DeviceError` when no GPU can be used.
+        """
+        try:
+            import pycuda.driver as driver
+        except ImportError as error:
+            raise DeviceError(
+                f"no GPU can be used: PyCUDA or the NVIDIA driver is missing ({error}); "
+                "install the driver and pip install 'kernel-lineage[gpu]'",
+                code=Reason.DEVICE_MISSING,
+            ) from error
+        self.driver: Any = driver
+        self.lost = False
+        """Whether a kernel's failure has made the context unusable."""
+        self.modules: list[Any] = []
+        self.launch_seconds = launch_seconds
+        self._longest = 0.0
+        self._scratch: list[Any] = []
+        self._scratch_bytes = 0
+        try:
+            driver.init()
+            self.handle: Any = driver.Device(ordinal)
+            self._context = self.handle.make_context()
+        except driver.Error as error:
+            raise DeviceError(
+                f"no GPU can be used: {error}; nvidia-smi shows what the driver sees",
+                code=Reason.DEVICE_MISSING,
+            ) from error
+
+    def launch_limit(self) -> float:
+        """Seconds that a launch may take: enough for any that takes not much longer than the longest so far."""
+        return self.launch_seconds + _TIMES_LONGEST * self._longest
+
+    def wait(self) -> bool:
+        """Wait for what was launched; whether it ended within the limit. Raises the driver's error when it failed."""
+        done = self.driver.Event()
+        done.record()
+        started = time.monotonic()
+        limit = self.launch_limit()
+        while not done.query():
+            spent = time.monotonic() - started
+            if spent > limit:
+                return False
+            if spent > _SPIN_SECONDS:
+                time.sleep(min(spent / 4, _LONGEST_PAUSE))
+        self._longest = max(self._longest, time.monotonic() - started)
+        return True
+
+    def scratch(self, nbytes: int) -> int:
+        """The address of global scratch memory; what launches were prepared with stays until the device is closed."""
+        if nbytes > self._scratch_bytes:
+            self._scratch.append(self.driver.mem_alloc(nbytes))
+            self._scratch_bytes = nbytes
+        return int(self._scratch[-1])
+
+    def leave(self) -> None:
+        """Give back the scratch memory and the context. Safe after the context was lost."""
+        if self.lost:
+            KEPT.append(self._scratch)
+        else:
+            for memory in self._scratch:
+                memory.free()
+        self._scratch = []
+        self._context.pop()

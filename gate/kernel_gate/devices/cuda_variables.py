@@ -1,0 +1,44 @@
+"""A loaded module's global variables on a GPU, of those that the driver knows by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+_DECLARED = re.compile(
+    r"^\s*(?:\.(?:visible|weak|common)\s+)?\.global\b[^;=]*?(\w+)(?:\[\d*\])*\s*(?:=|;)", re.MULTILINE
+)
+"""The name in a PTX declaration of a global variable."""
+
+
+def find_variables(driver: Any, module: Any, ptx: str) -> dict[str, tuple[int, bytes]]:
+    """Address and present contents of each."""
+    found = {}
+    for name in dict.fromkeys(_DECLARED.findall(ptx)):
+        try:
+            address, nbytes = module.get_global(name)
+        except driver.LogicError:
+            continue
+        found[name] = (int(address), _peek(driver, int(address), int(nbytes)))
+    return found
+
+
+def overwrite(driver: Any, variables: Mapping[str, tuple[int, bytes]], seed: int) -> tuple[str, ...]:
+    """Put random bytes into those that are not as they were found; their names."""
+    generator = np.random.default_rng(seed)
+    changed = []
+    for name, (address, initial) in variables.items():
+        if _peek(driver, address, len(initial)) != initial:
+            driver.memcpy_htod(address, generator.integers(0, 256, len(initial), np.uint8))
+            changed.append(name)
+    return tuple(changed)
+
+
+def _peek(driver: Any, address: int, nbytes: int) -> bytes:
+    data = np.empty(nbytes, np.uint8)
+    if nbytes:
+        driver.memcpy_dtoh(data, address)
+    return data.tobytes()

@@ -1,0 +1,125 @@
+"""Several workers behind one call: what ends one of them costs the verdict that it was at, no other."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from types import TracebackType
+from typing import Protocol
+
+from kernel_gate.devices.base import DeviceError
+from kernel_gate.fleet.places import Place
+from kernel_gate.request import GateRequest
+from kernel_gate.verdict import Stage, Verdict
+from kernel_gate.worker import Progress, Worker
+
+
+class Pool(Protocol):
+    """Where requests are judged, from as many threads at once as it has room for."""
+
+    @property
+    def size(self) -> int:
+        """How many requests it judges at once."""
+
+    def judge(
+        self,
+        request: GateRequest,
+        *,
+        timeout: float = 600.0,
+        on_progress: Progress | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        on_stage: Callable[[Stage], None] | None = None,
+    ) -> Verdict:
+        """As `Worker.judge`, by the next worker that is free."""
+
+
+class LocalPool:
+    """Workers on the devices of this machine, one a place. A context manager."""
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        self._idle = [Worker(dict(place.environment)) for place in reversed(places)]
+        self._open = len(places)
+        self._missing: DeviceError | None = None
+        self._change = threading.Condition()
+
+    def __enter__(self) -> LocalPool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for worker in self._idle:
+            worker.close()
+
+    @property
+    def size(self) -> int:
+        """Places that still have their device."""
+        return max(1, self._open)
+
+    def judge(
+        self,
+        request: GateRequest,
+        *,
+        timeout: float = 600.0,
+        on_progress: Progress | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        on_stage: Callable[[Stage], None] | None = None,
+    ) -> Verdict:
+        """The verdict of a worker. One whose device is missing hands the request to the others for good.
+
+        Raises `DeviceError` when none is left.
+        """
+        while True:
+            worker = self._take()
+            try:
+                verdict = worker.judge(
+                    request, timeout=timeout, on_progress=on_progress, cancelled=cancelled, on_stage=on_stage
+                )
+            except DeviceError as error:
+                self._drop(error)
+                continue
+            except BaseException:
+                self._give(worker)
+                raise
+            self._give(worker)
+            return verdict
+
+    def _take(self) -> Worker:
+        with self._change:
+            self._change.wait_for(lambda: self._idle or not self._open)
+            if not self._open:
+                raise self._missing or DeviceError("there is no place for a worker")
+            return self._idle.pop()
+
+    def _give(self, worker: Worker) -> None:
+        with self._change:
+            self._idle.append(worker)
+            self._change.notify()
+
+    def _drop(self, error: DeviceError) -> None:
+        with self._change:
+            self._open -= 1
+            self._missing = error
+            self._change.notify_all()
+
+
+def judge_all(
+    pool: Pool, requests: Sequence[GateRequest], *, timeout: float = 600.0
+) -> Iterator[tuple[int, Verdict]]:
+    """Number (from 0) and verdict of each request, in the order in which they end. Raises what `Pool.judge` raises.
+
+    When the caller stops asking, requests that have begun are ended and the others left out.
+    """
+    ended = threading.Event()
+    with ThreadPoolExecutor(pool.size) as threads:
+        futures = {
+            threads.submit(pool.judge, request, timeout=timeout, cancelled=ended.is_set): number
+            for number, request in enumerate(requests)
+        }
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        finally:
+            ended.set()
+            threads.shutdown(cancel_futures=True)

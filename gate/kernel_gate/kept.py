@@ -1,0 +1,26 @@
+"""What one process keeps from one run to the next, so that the next one starts warm."""
+
+from __future__ import annotations
+
+from kernel_gate.devices.opening import OpenDevices
+from kernel_gate.sanitizer.tool import SpareTools
+
+
+class Kept:
+    """An open GPU, and sanitizer tools that wait for work. A context manager."""
+
+    def __init__(self) -> None:
+        self.devices = OpenDevices()
+        self.spares = SpareTools()
+
+    def __enter__(self) -> Kept:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.spares.close()
+        self.devices.close()
+
+    def make_ready(self) -> None:
+        """Start what the next run will wait for. Nothing when no GPU is open, or it is lost."""
+        if self.devices.has_gpu:
+            self.spares.prepare()

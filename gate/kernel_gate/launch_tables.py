@@ -1,0 +1,122 @@
+"""The tables of a workload that say what is launched: `[launch]`, or `[[launches]]` for a sequence."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+
+from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Value
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*$")]
+KernelName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(::[A-Za-z_]\w*)*$")]
+Expression = str | int | float | bool
+
+
+class Table(BaseModel):
+    """A table of a workload: unknown keys are refused, so that a typo is seen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Launch(Table):
+    """The `[launch]` table."""
+
+    grid: tuple[Expression, ...] = Field(min_length=1, max_length=3)
+    block: tuple[Expression, ...] = Field(default=(128,), min_length=1, max_length=3)
+    shared_bytes: Expression = 0
+    constexpr: dict[Name, Expression] = Field(default_factory=dict)
+    num_warps: int = Field(default=4, ge=1, le=32)
+    num_stages: int = Field(default=3, ge=1, le=16)
+
+    @field_validator("grid", "block", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: object) -> object:
+        return (value,) if isinstance(value, (str, int)) else value
+
+    def spec(self) -> LaunchSpec:
+        """The same as a program carries it."""
+        return LaunchSpec(
+            grid=tuple(map(str, self.grid)),
+            block=tuple(map(str, self.block)),
+            shared_bytes=str(self.shared_bytes),
+            constexpr={name: str(value) for name, value in self.constexpr.items()},
+            num_warps=self.num_warps,
+            num_stages=self.num_stages,
+        )
+
+
+class PointerTable(Table):
+    """`{ buffer = "x", offset = "4 * N" }` among the arguments of a launch."""
+
+    buffer: Name
+    offset: Expression = 0
+
+
+class ValueTable(Table):
+    """`{ value = "N * C", dtype = "int32" }` among the arguments of a launch."""
+
+    value: Expression
+    dtype: str
+
+
+class KernelLaunch(Launch):
+    """One `[[launches]]` table that launches a kernel."""
+
+    kernel: KernelName
+    arguments: tuple[Name | PointerTable | ValueTable, ...] | None = None
+    """In the kernel's order; None: all arguments of the workload."""
+    template_arguments: tuple[str, ...] = ()
+
+    def step(self, everything: tuple[str, ...]) -> LaunchStep:
+        """The same as a program carries it; `everything` are the workload's arguments."""
+        given = everything if self.arguments is None else tuple(map(_operand, self.arguments))
+        return LaunchStep(self.kernel, self.spec(), given, self.template_arguments)
+
+
+class MemsetTable(Table):
+    """One `[[launches]]` table that sets bytes."""
+
+    memset: Name
+    value: int = Field(default=0, ge=0, le=255)
+    bytes: Expression | None = None
+    offset: Expression = 0
+
+    def step(self, _everything: tuple[str, ...]) -> MemsetStep:
+        """The same as a program carries it."""
+        nbytes = None if self.bytes is None else str(self.bytes)
+        return MemsetStep(self.memset, self.value, nbytes, str(self.offset))
+
+
+class Wrapper(Table):
+    """The `[wrapper]` table: a Python function that launches Triton kernels, recorded and replayed."""
+
+    call: tuple[str, ...] = Field(min_length=1)
+    """Python: `rms_norm_forward(X, W, 1e-6)`, over the args and dims; of several, the first that the function takes."""
+    returns: tuple[Name, ...] = ()
+    """What the call returns, in order: the names of outputs, and `_` for the rest."""
+    configs: dict[Name, dict[str, int | float | bool | str]] = Field(default_factory=dict)
+    """Autotuned kernel → the configuration to take; by default the first that the wrapper would try."""
+
+    @field_validator("call", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: object) -> object:
+        return (value,) if isinstance(value, str) else value
+
+
+def _operand(given: str | PointerTable | ValueTable) -> Operand:
+    match given:
+        case PointerTable():
+            return Pointer(given.buffer, str(given.offset))
+        case ValueTable():
+            return Value(str(given.value), given.dtype)
+        case _:
+            return given
+
+
+def first_launch(tables: object) -> dict[str, object] | None:
+    """What the first `[[launches]]` table with a grid says of a single launch, before it is validated."""
+    for table in tables if isinstance(tables, (list, tuple)) else ():
+        if isinstance(table, dict) and "grid" in table:
+            return {key: value for key, value in table.items() if key in Launch.model_fields}
+    return None

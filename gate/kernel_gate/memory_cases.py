@@ -1,0 +1,95 @@
+"""Cases that differ in where buffers lie: addresses of little alignment, and outputs that lie in an input."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kernel_gate.cases import Case, Memory, named_shapes, typical_shape
+from kernel_gate.dtypes import DTYPES
+from kernel_gate.program import Program
+from kernel_gate.workload import Argument, Workload
+
+ALLOCATOR_ALIGNMENT = 256
+"""Bytes; cudaMalloc's own. A workload's promise of more is kept by placing the buffer as an allocator would."""
+_MOST_ALIASES = 4
+
+
+def memory_cases(workload: Workload, baseline: Program, seed: int) -> list[Case]:
+    """The cases, all on one small named shape.
+
+    Required: addresses exactly as aligned as the workload promises, and outputs that it says may lie in an input.
+    Hidden, so that they count only where the baseline takes them: addresses aligned to one element where nothing is
+    promised, and outputs in an input of their shape and type, unless the workload or `__restrict__` excludes it.
+    """
+    named = named_shapes(workload)
+    if not named:
+        return []
+    dims = typical_shape(named)
+    pointers = [a for a in workload.args if a.is_pointer]
+    promised = tuple(
+        (a.name, a.align) for a in pointers if a.align is not None and a.align < ALLOCATOR_ALIGNMENT
+    )
+    open_ones = tuple((a.name, DTYPES[a.dtype].itemsize) for a in pointers if a.align is None)
+    cases = []
+    if promised:
+        cases.append(Case(dims, seed + 3000, memory=Memory(promised)))
+    if open_ones:
+        cases.append(Case(dims, seed + 3001, origin="hidden", memory=Memory(open_ones)))
+    for number, (output, source) in enumerate(_pairs(workload, baseline, dims)):
+        memory = Memory(alias=(output.name, source.name))
+        if source.name in output.may_alias:
+            cases.append(Case(dims, seed + 3100 + number, memory=memory))
+        elif number < _MOST_ALIASES:
+            cases.append(Case(dims, seed + 3100 + number, origin="hidden", memory=memory))
+    return cases
+
+
+def apart(case: Case) -> list[Case]:
+    """One case for each buffer of a hidden case that misplaces several; none for others."""
+    if case.origin != "hidden" or len(case.memory.offsets) < 2:
+        return []
+    return [
+        Case(case.dims, case.seed, case.variation, "hidden", Memory((placed,)))
+        for placed in case.memory.offsets
+    ]
+
+
+def _pairs(
+    workload: Workload, baseline: Program, dims: dict[str, int]
+) -> Iterator[tuple[Argument, Argument]]:
+    restricted = restricted_arguments(workload, baseline)
+    for output in (a for a in workload.args if a.kind == "output"):
+        for source in (a for a in workload.args if a.kind == "input"):
+            alike = output.dtype == source.dtype and workload.extents(output, dims) == workload.extents(
+                source, dims
+            )
+            excluded = output.noalias or source.noalias or bool({output.name, source.name} & restricted)
+            if alike and (source.name in output.may_alias or not excluded):
+                yield output, source
+
+
+_PARAMETERS = r"\b{entry}\s*\((?P<parameters>[^(){{}};]*)\)\s*\{{"
+
+
+def restricted_arguments(workload: Workload, program: Program) -> frozenset[str]:
+    """The workload's arguments whose parameters a CUDA kernel declares `__restrict__` (also by a macro of that name).
+
+    For a program of several launches, those of any of its kernels are not looked at: each has its own parameters.
+    """
+    if program.language != "cuda" or program.steps:
+        return frozenset()
+    found = re.search(_PARAMETERS.format(entry=re.escape(program.entry)), _without_comments(program.source))
+    if found is None:
+        return frozenset()
+    order = program.arguments or tuple(a.name for a in workload.args)
+    parameters = found["parameters"].split(",")
+    return frozenset(
+        name
+        for name, text in zip(order, parameters, strict=False)
+        if re.search("restrict", text, re.IGNORECASE)
+    )
+
+
+def _without_comments(source: str) -> str:
+    return re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.DOTALL)

@@ -1,0 +1,58 @@
+"""What a reporter gets: a verdict with the names that a reader knows the programs by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class NamedVerdict:
+    """One verdict of a list, and what it is about."""
+
+    kernel: str
+    verdict: Verdict
+    candidate: str
+    """The candidate's file, relative to where the command runs; forward slashes."""
+    baseline: str = ""
+    """The baseline's file, or the revision that it comes from."""
+    line: int = 1
+    """Where the kernel starts in the candidate's file: the place of a finding that has no line of its own."""
+    seconds: float | None = None
+    """What the verdict took."""
+
+    @property
+    def title(self) -> str:
+        """`rmsnorm in rmsnorm.cu`."""
+        return f"{self.kernel} in {self.candidate}" if self.candidate else self.kernel
+
+    @property
+    def place(self) -> int:
+        """The line of the candidate's file that the verdict is about."""
+        stage = deciding(self.verdict)
+        found = line_of(stage) if stage is not None and self.verdict.outcome is not Outcome.ACCEPTED else None
+        return found or self.line
+
+
+def deciding(verdict: Verdict) -> Stage | None:
+    """The stage that the outcome comes from."""
+    for status in (StageStatus.FAIL, StageStatus.UNAVAILABLE):
+        if (found := next((s for s in verdict.stages if s.status is status), None)) is not None:
+            return found
+    return next((s for s in reversed(verdict.stages) if s.code == verdict.code), None)
+
+
+def line_of(stage: Stage) -> int | None:
+    """The line of the user's file that a stage's finding names, if it names one."""
+    if stage.details.get("program") == "baseline":
+        return None
+    findings = stage.details.get("findings") or [{}]
+    line = stage.details.get("line") or findings[0].get("line")
+    return line if isinstance(line, int) and line > 0 else None
+
+
+def counts(judged: list[NamedVerdict]) -> str:
+    """`2 accepted, 1 rejected`: how many verdicts there are of each outcome."""
+    found = [j.verdict.outcome for j in judged]
+    return ", ".join(f"{found.count(o)} {o}" for o in Outcome if o in found) or "no verdict"

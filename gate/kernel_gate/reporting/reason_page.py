@@ -1,0 +1,117 @@
+"""docs/verdicts.md: every outcome and every reason code, from the table that the gate itself uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import get_args
+
+from kernel_gate.reasons import Reason, Where
+
+_TITLES = {
+    "run": "The whole run",
+    "build": "Build",
+    "check": "Check",
+    "sanitize": "Sanitize",
+    "profile": "Profile",
+}
+
+
+def render() -> str:
+    """The page in Markdown; the same table gives the same bytes."""
+    parts = ["# Verdicts", _INTRODUCTION, "## Reason codes", _CODES, _index()]
+    for where in get_args(Where):
+        parts += [f"## {_TITLES[where]}", *_entries(where)]
+    return "\n\n".join(parts) + "\n"
+
+
+_INTRODUCTION = """\
+`klineage gate` answers with one of three outcomes. Only *accepted* lets an edit through.
+
+| outcome | exit status | comes about when |
+|---|---|---|
+| accepted | 0 | all four stages passed: build, check, sanitize, profile |
+| rejected | 1 | a stage failed, and the candidate is at fault |
+| inconclusive | 3 | a stage could not say: baseline, workload or environment are at fault, or the times are unclear |
+
+Exit status 2 is wrong use (a file that is missing, a workload that cannot be read), 4 an environment that lacks what
+was asked for; there is no verdict then, and the message says what to do.
+
+## How an outcome comes about
+
+1. **Build.** Both programs are compiled in a child process that is shut in; only device code comes out of it. What
+   does not compile is the candidate's fault or the baseline's, and the verdict tells the two apart.
+2. **Check.** The gate's own process makes the inputs, poisons the outputs, launches the image on its own guarded
+   buffers and compares every element: named and hidden shapes, varied values, repeated launches, new data at the
+   same addresses. What is expected comes from the workload's float64 oracle or, without one, from the baseline. The
+   tolerance is derived from the type, the depth of the reductions and the baseline's own error; the stage's details
+   say how.
+3. **Sanitize.** Detectors look for races, reads of what was never written, barriers that not all threads reach, and
+   accesses outside a buffer, on launches that the check has found right.
+4. **Profile.** Baseline and candidate are timed in interleaved pairs with a cold L2 cache; baseline against baseline
+   gives the noise. Everything starts as *ambiguous*: *fast* and *slow* must be earned by the whole interval of the
+   ratio, beyond the noise, in time and in clock cycles, on every profiled shape. There is no time without a GPU.
+
+The first stage that fails ends the run; the ones after it are `skipped`. A stage that could not run is
+`unavailable`, is never passed over in silence, and the verdict is then at most inconclusive.
+
+## What *accepted* promises
+
+On this device, with this toolchain, for these sources, this workload, these seeds and these shapes (all hashed or
+named in the evidence), every compared element was right, no detector found anything, and the candidate was faster
+(or, when so asked, not slower) beyond the noise on every profiled shape.
+
+## What it does not promise
+
+Correctness on inputs and shapes that were not run; containment of code that attacks the GPU driver; fairness to code
+that is tuned to the hidden shapes; the same speed on another device, driver, clock or neighbour.
+[SECURITY.md](../SECURITY.md) says what the gate holds off.
+
+## What a verdict stands on
+
+`--json` prints the whole verdict, `--evidence` keeps it: a `.json` file, or a folder with one file for each verdict.
+
+| where | what |
+|---|---|
+| `inputs_hash` | SHA-256 over both programs, the workload, its companion files and the options |
+| `environment.sha256` | of each of them: sources, headers, workload; `environment.companions`: oracle and data files |
+| `environment` | device, driver, clocks, compilers, sandbox, versions, the gate's own code, options, seed, time |
+| `stages[build].details` | architecture, and for both programs the images' SHA-256, registers, spills, shared memory |
+| `stages[check].details` | cases with their seeds, tolerances with reasons, errors of both, cases that were dropped |
+| `stages[sanitize].details` | detectors, launches, findings with lines |
+| `stages[profile].details` | for each shape: raw samples in µs, clocks, noise, bytes and operations beside the peaks |
+
+`klineage schema gate` prints the schema.
+
+## Reports
+
+- `--junit FILE`, for the test reports of CI: a suite for each verdict, a case for each stage. Rejected is a failure,
+  inconclusive an error; a stage that was not reached, or has no GPU to time on, is skipped.
+- `--sarif FILE`, for code scanning: a rule for each code, a result at the line of the candidate's file. Rejected is an
+  error, inconclusive a warning.
+- `--summary FILE`, and `--github-summary` for `$GITHUB_STEP_SUMMARY`: Markdown.
+- `--html FILE`: one page, without network or script, with plots: ratio by shape, distributions, roofline.
+
+## Verdicts that are kept
+
+In a repository, `klineage gate` keeps accepted and rejected verdicts in `.klineage/cache.sqlite` and answers the same
+question from there, saying so. The same question is the same `inputs_hash`, compilers, gate, device, driver and power
+limit; anything else is judged anew, and `--no-cache` always does. What is kept is signed with a key of the user's own,
+so that a cache that comes with a repository is worth nothing. A run that is interrupted after the check and the
+sanitizers have passed goes on from there the next time. Deleting the file loses time, never knowledge."""
+
+_CODES = """\
+Every stage that does not simply pass has a `code` beside its `reason`, and the verdict has the code of the stage that
+decided. Codes are stable: none is renamed or given another meaning. Where a code leads to *rejected or inconclusive*,
+it rejects when the candidate is at fault and is inconclusive when the baseline is."""
+
+
+def _index() -> str:
+    rows = ["| code | stage | leads to |", "|---|---|---|"]
+    rows += [f"| [{r}](#{r}) | {r.stage} | {' or '.join(r.leads_to)} |" for r in Reason]
+    return "\n".join(rows)
+
+
+def _entries(where: Where) -> Iterator[str]:
+    for reason in Reason:
+        if reason.stage == where:
+            yield f"### {reason}\n\n{reason.means}\n\n*What to do:* {reason.remedy}"

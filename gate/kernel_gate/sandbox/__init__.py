@@ -1,0 +1,1 @@
+"""What keeps foreign code that a compiler child runs away from files, the network and other processes."""

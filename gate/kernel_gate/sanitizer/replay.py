@@ -1,0 +1,102 @@
+"""The process that compute-sanitizer watches: `python -m kernel_gate.sanitizer.replay OUT_FOLDER GATE_PROCESS`.
+
+It makes a context, waits until OUT_FOLDER names a recording, makes its allocations and launches through PyCUDA, and
+writes where the buffers were. Nothing is read back: what the launches computed is the check's to judge. It ends when
+the gate's process does.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernel_gate.build.child import image_from_json
+from kernel_gate.devices.base import DeviceError
+from kernel_gate.devices.cuda_context import CudaContext
+from kernel_gate.devices.cuda_kernel import CudaKernel
+from kernel_gate.sanitizer.recording import ASKED, CONTENTS, DONE, PLAN
+
+_LAUNCH_SECONDS = 600.0
+"""The tool's process is ended by those who wait for it; a watched launch is slow."""
+_POLL_SECONDS = 0.002
+
+
+def _argument(given: dict[str, Any], addresses: list[int]) -> np.generic:
+    if "buffer" in given:
+        return np.uint64(addresses[given["buffer"]] + given["offset"])
+    value: np.generic = np.frombuffer(base64.b64decode(given["bytes"]), np.dtype(given["dtype"]))[0]
+    return value
+
+
+def main(out: Path, gate: int) -> None:
+    """Wait for a recording and replay it; nothing when the process of the gate ends before there is one."""
+    device = CudaContext(launch_seconds=_LAUNCH_SECONDS)
+    recording = _asked(out, gate)
+    if recording is not None:
+        replay(device, recording, out)
+    device.leave()
+
+
+def _asked(out: Path, gate: int) -> Path | None:
+    """The folder of the recording, once it is named. Asked by file: the tool may keep the standard input to itself."""
+    while _is_there(gate):
+        with contextlib.suppress(FileNotFoundError):
+            return Path((out / ASKED).read_text("utf-8"))
+        time.sleep(_POLL_SECONDS)
+    return None
+
+
+def _is_there(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def replay(device: CudaContext, recording: Path, out: Path) -> None:
+    """Replay until the end or the first launch that fails."""
+    plan = json.loads((recording / PLAN).read_text("utf-8"))
+    contents = np.fromfile(recording / CONTENTS, np.uint8)
+    allocations = [device.driver.mem_alloc(nbytes or 1) for nbytes in plan["buffers"]]
+    addresses = [int(allocation) for allocation in allocations]
+    done: dict[str, Any] = {"addresses": addresses, "launches": 0, "failed": ""}
+    try:
+        kernels: list[CudaKernel] = []
+        for image, beside in zip(plan["images"], plan["beside"], strict=True):
+            shared = kernels[beside] if beside is not None else None
+            kernels.append(CudaKernel(device, image_from_json(image), shared))
+        for step in plan["steps"]:
+            if "write" in step:
+                part = contents[step["at"] : step["at"] + step["nbytes"]]
+                device.driver.memcpy_htod(addresses[step["write"]], part)
+                continue
+            if "memset" in step:
+                start = addresses[step["memset"]] + step["offset"]
+                device.driver.memset_d8_async(start, step["value"], step["nbytes"])
+                continue
+            arguments = [_argument(a, addresses) for a in step["arguments"]]
+            result = kernels[step["launch"]].launch(
+                tuple(step["grid"]), tuple(step["block"]), step["shared_bytes"], arguments
+            )
+            done["launches"] += 1
+            if result.faults:
+                done["failed"] = result.faults[0].message
+                break
+    except (DeviceError, device.driver.Error) as error:
+        done["failed"] = str(error)
+    (out / DONE).write_text(json.dumps(done), "utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,197 @@
+"""Running compute-sanitizer: finding it, starting its tools side by side, and what each of them said."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kernel_gate.build.toolkit import toolkit_roots
+from kernel_gate.sandbox.group import kill_group
+from kernel_gate.sanitizer.recording import ASKED, DONE, write_whole
+from kernel_gate.sanitizer.records import Record, RecordsError, read_records
+
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+HOW_TO_GET = "it comes with the CUDA toolkit: install it, or set CUDA_HOME or PATH to where it is"
+_MOST_RECORDS = 20
+_PADDING = 256
+"""Bytes that memcheck leaves after each allocation, so that a write just beyond one does not land in the next."""
+_FIRST_PORT, _PORTS, _PER_RUN = 49152, 16000, 10
+_numbers = itertools.count(os.getpid() * len(TOOLS))
+_RECORDS, _MESSAGES = "records.xml", "messages.txt"
+
+
+class SanitizerMissing(Exception):  # noqa: N818
+    """There is no compute-sanitizer; the message says how to get it."""
+
+
+@cache
+def find_tool() -> Path:
+    """The compute-sanitizer to use. Raises `SanitizerMissing`."""
+    name = "compute-sanitizer"
+    on_path = shutil.which(name)
+    places = [root / sub / name for root in toolkit_roots() for sub in ("bin", "compute-sanitizer")]
+    for path in [*([Path(on_path)] if on_path else []), *places]:
+        if path.is_file() and os.access(path, os.X_OK):
+            return path
+    raise SanitizerMissing(f"compute-sanitizer was not found; {HOW_TO_GET}")
+
+
+@cache
+def tool_version() -> str | None:
+    """`2025.3.1.0`, None without the tool."""
+    try:
+        done = subprocess.run(
+            [str(find_tool()), "--version"], capture_output=True, text=True, timeout=20, check=False
+        )
+    except (SanitizerMissing, OSError, subprocess.TimeoutExpired):
+        return None
+    return next((line.split()[1] for line in done.stdout.splitlines() if line.startswith("Version ")), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one tool said of one recording."""
+
+    tool: str
+    records: tuple[Record, ...]
+    addresses: tuple[int, ...]
+    """Of the recording's buffers, while it was replayed."""
+    launches: int
+    seconds: float
+    unusable: str = ""
+    """Why there is no answer; "" when there is one."""
+
+
+@dataclass(slots=True)
+class Running:
+    """One tool's process; it makes its context, then waits for a recording. Its files are its own."""
+
+    tool: str
+    process: subprocess.Popen[Any]
+    folder: tempfile.TemporaryDirectory[str]
+    started: float
+
+    @property
+    def out(self) -> Path:
+        """Where it writes."""
+        return Path(self.folder.name)
+
+    def begin(self, plan: Path) -> None:
+        """Let it replay the recording in a folder."""
+        self.started = time.monotonic()
+        write_whole(self.out / ASKED, str(plan))
+
+    def close(self) -> None:
+        """End the process and remove its files."""
+        kill_group(self.process)
+        self.folder.cleanup()
+
+    def answer(self, deadline: float) -> Answer:
+        """Wait for the tool until `deadline` (of time.monotonic()); its process has ended then."""
+        try:
+            self.process.wait(max(0.1, deadline - time.monotonic()))
+            why = ""
+        except subprocess.TimeoutExpired:
+            why = f"{self.tool} did not end within {time.monotonic() - self.started:.0f} s"
+        finally:
+            kill_group(self.process)
+        seconds = time.monotonic() - self.started
+        if why:
+            return Answer(self.tool, (), (), 0, seconds, why)
+        try:
+            records = read_records((self.out / _RECORDS).read_bytes())
+            done = json.loads((self.out / DONE).read_text("utf-8"))
+        except (OSError, ValueError, RecordsError) as error:
+            return Answer(
+                self.tool, (), (), 0, seconds, f"{self.tool} gave nothing: {self._last_words(error)}"
+            )
+        if done["failed"] and not records:
+            return Answer(self.tool, (), (), 0, seconds, f"{self.tool}: {done['failed']}")
+        return Answer(self.tool, tuple(records), tuple(done["addresses"]), done["launches"], seconds)
+
+    def _last_words(self, error: Exception) -> str:
+        said = (self.out / _MESSAGES).read_text("utf-8", "replace").splitlines()
+        lines = [line.lstrip("= ") for line in said if line.lstrip("= ")]
+        return next((line for line in lines if "rror" in line and "SUMMARY" not in line), str(error))
+
+
+def start(one: str) -> Running:
+    """Start one of the tools. Raises `SanitizerMissing`, and `OSError` when a process or a file cannot be made."""
+    tool = find_tool()
+    folder = tempfile.TemporaryDirectory(prefix=f"kernel-gate-{one}-", ignore_cleanup_errors=True)
+    out = Path(folder.name)
+    port = _FIRST_PORT + next(_numbers) * _PER_RUN % _PORTS
+    command = [
+        str(tool),
+        *("--tool", one, "--xml", "--save", str(out / _RECORDS)),
+        *("--show-backtrace", "no", "--print-limit", str(_MOST_RECORDS)),
+        *("--port", str(port), "--max-connections", str(_PER_RUN)),
+        *(("--padding", str(_PADDING)) if one == "memcheck" else ()),
+        *(sys.executable, "-m", "kernel_gate.sanitizer.replay", str(out), str(os.getpid())),
+    ]
+    package = str(Path(__file__).resolve().parents[2])
+    paths = os.pathsep.join(dict.fromkeys([package, *(p for p in sys.path if p)]))
+    try:
+        with (out / _MESSAGES).open("wb") as messages:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=messages,
+                stderr=messages,
+                cwd=out,
+                env={**os.environ, "PYTHONPATH": paths, "TMPDIR": str(out), "PYTHONDONTWRITEBYTECODE": "1"},
+                start_new_session=True,
+            )
+    except BaseException:
+        folder.cleanup()
+        raise
+    return Running(one, process, folder, time.monotonic())
+
+
+class SpareTools:
+    """Tools that have made their context before there is anything to watch: most of their time goes there.
+
+    A context manager; each process watches one recording and ends.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, Running] = {}
+
+    def __enter__(self) -> SpareTools:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End those that wait."""
+        while self._waiting:
+            self._waiting.popitem()[1].close()
+
+    def prepare(self) -> None:
+        """Start those that are not waiting already. What keeps them from starting is said when they are needed."""
+        for one in TOOLS:
+            if one not in self._waiting:
+                with contextlib.suppress(SanitizerMissing, OSError):
+                    self._waiting[one] = start(one)
+
+    def take(self, one: str) -> Running:
+        """A tool, for the caller to close: a waiting one, else a fresh one. Raises as `start`."""
+        spare = self._waiting.pop(one, None)
+        if spare is None:
+            return start(one)
+        if spare.process.poll() is None:
+            return spare
+        spare.close()
+        return start(one)

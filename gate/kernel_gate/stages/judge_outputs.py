@@ -1,0 +1,159 @@
+"""A candidate's outputs against the reference, and against its own of other launches."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+
+import numpy as np
+
+from kernel_gate.cases import Case
+from kernel_gate.compare import (
+    Mismatch,
+    compare,
+    less_precise,
+    measure,
+    notices_constants,
+    truncated,
+    unwritten,
+)
+from kernel_gate.devices.base import Birth
+from kernel_gate.dtypes import DTYPES, Array
+from kernel_gate.execution import Run
+from kernel_gate.reasons import FAULT_REASONS, Reason
+from kernel_gate.stages.births import birth_of
+from kernel_gate.stages.check_state import (
+    REPETITIONS,
+    CheckState,
+    Stop,
+    argument_of,
+    execution_of,
+    hard_fault,
+    launch,
+    promise_hint,
+    say,
+)
+from kernel_gate.stages.reference import Reference, condition_of
+from kernel_gate.tolerance import Errors, derive
+
+_FLOAT_ATOMICS = re.compile(r"\b(?:atom|red)\.[\w.]*\.(?:f16x2|f16|bf16|f32|f64)\b")
+
+
+def wrong_element(run: CheckState, case: Case, mismatch: Mismatch, birth: Birth | None = None) -> Stop:
+    """How the check ends at a wrong element; `birth`: what made a NaN or an infinity of it."""
+    births = {} if birth is None else {"births": [asdict(birth)]}
+    said = str(mismatch) if birth is None else f"{mismatch}; {birth}"
+    reason = f"{said}; {case}; {run.candidate.label}{promise_hint(case)}"
+    return Stop("candidate", mismatch.code, reason, {**mismatch.about(), **births})
+
+
+def require_written(run: CheckState, case: Case, first: Run, second: Run, reference: Reference) -> None:
+    """Raise `Stop` for an element that held its poison, whatever it was, after both launches."""
+    if hard_fault(second) is not None:
+        return
+    for name, got in first.outputs.items():
+        argument = argument_of(run.workload, name)
+        if argument.kind != "output":
+            continue
+        want, dtype = reference.expected[name], DTYPES[argument.dtype]
+        if missed := unwritten(name, got, second.outputs[name], dtype, want):
+            raise wrong_element(run, case, missed)
+
+
+def compare_outputs(run: CheckState, case: Case, done: Run, reference: Reference) -> None:
+    """Raise `Stop` at the first wrong element."""
+    for name, got in done.outputs.items():
+        argument = argument_of(run.workload, name)
+        dtype = DTYPES[argument.dtype]
+        want, own = reference.expected[name], reference.errors[name]
+        errors = measure(got, want, dtype) if dtype.is_float else Errors(0.0, 0.0)
+        allowed = derive(run.workload, argument, case.dims, own, None, run.arithmetic)
+        wrong = compare(name, got, want, dtype, allowed)
+        imprecise = less_precise(name, errors, allowed)
+        if dtype.is_float and (wrong or imprecise):
+            condition = condition_of(run, case, reference).get(name)
+            allowed = derive(run.workload, argument, case.dims, own, condition, run.arithmetic)
+            wrong = compare(name, got, want, dtype, allowed)
+            imprecise = less_precise(name, errors, allowed)
+        run.tolerances.setdefault(name, allowed.why)
+        if wrong:
+            raise wrong_element(run, case, wrong, birth_of(run, case, wrong, reference.inputs))
+        if imprecise:
+            reason = f"{imprecise} ({allowed.why}); {case}; {run.candidate.label}"
+            raise Stop("candidate", Reason.LESS_PRECISE, reason)
+        if name not in reference.truncates and truncated(got, want, dtype):
+            reason = f"{name} is cut off instead of rounded to the nearest {dtype.name}"
+            raise Stop("candidate", Reason.LESS_PRECISE, f"{reason}; {case}; {run.candidate.label}")
+        if name not in run.noticed and notices_constants(want, dtype, allowed):
+            run.noticed.add(name)
+        if dtype.is_float:
+            worst, base = run.errors.get(name, (0.0, 0.0))
+            run.errors[name] = (max(worst, errors.worst), max(base, own.worst if own else 0.0))
+
+
+def agrees(run: CheckState, case: Case, name: str, got: Array, reference: Reference) -> bool:
+    """Whether an output, of whichever program, is what is expected within the tolerance."""
+    argument = argument_of(run.workload, name)
+    allowed = derive(run.workload, argument, case.dims, reference.errors[name], None, run.arithmetic)
+    return compare(name, got, reference.expected[name], DTYPES[argument.dtype], allowed) is None
+
+
+Difference = tuple[str, tuple[int, ...], Array, Array]
+"""Output, index, and what two launches gave."""
+
+
+def first_difference(first: Run, second: Run) -> Difference | None:
+    """The first element in which the outputs of two launches are not the same bits."""
+    for name, got in first.outputs.items():
+        width = f"u{got.dtype.itemsize}"
+        differs = got.view(width) != second.outputs[name].view(width)
+        if differs.any():
+            index = tuple(int(i) for i in np.unravel_index(int(np.argmax(differs)), got.shape))
+            return name, index, got, second.outputs[name]
+    return None
+
+
+def require_repeated(run: CheckState, case: Case, first: Run, again: Run, reference: Reference) -> None:
+    """The same inputs must give the same bytes, in whatever order blocks run.
+
+    Float atomics may add in another order, and a candidate may vary where the baseline does: within the tolerance.
+    """
+    if fault := hard_fault(again):
+        reason = f"only on a repeated launch: {say(fault, run.candidate.label, case)}"
+        about = {"fault": fault.kind, **fault.where()}
+        raise Stop("candidate", FAULT_REASONS[fault.kind], reason, about)
+    difference = first_difference(first, again)
+    if difference is None:
+        return
+    if may_vary(run):
+        why = "as float atomics may"
+    elif _baseline_varies(run, case, reference):
+        why = "as the baseline's do"
+    else:
+        raise Stop(
+            "candidate", Reason.NOT_REPEATABLE, unrepeatable("the same inputs gave", difference, run, case)
+        )
+    compare_outputs(run, case, again, reference)
+    run.notes.append(f"outputs differ from launch to launch within the tolerance, {why}")
+
+
+def may_vary(run: CheckState) -> bool:
+    """Whether the candidate adds floats by atomics, whose order nothing fixes."""
+    return any(_FLOAT_ATOMICS.search(image.ptx) for image in run.candidate.images.values())
+
+
+def _baseline_varies(run: CheckState, case: Case, reference: Reference) -> bool:
+    with execution_of(run, "baseline", case) as execution:
+        first, *others = [
+            launch(run, execution, reference.inputs, pattern, order) for pattern, order in REPETITIONS
+        ]
+    return any(first_difference(first, other) is not None for other in others)
+
+
+def unrepeatable(what: str, difference: Difference, run: CheckState, case: Case) -> str:
+    """What to say of two launches that should have given the same."""
+    name, index, before, after = difference
+    dtype = DTYPES[argument_of(run.workload, name).dtype]
+    a, b = (dtype.wide(held[index][None])[0] for held in (before, after))
+    place = f"{name}[{', '.join(map(str, index))}]"
+    return f"{what} {place} = {a:.7g} and then {b:.7g}; {case}; {run.candidate.label}"

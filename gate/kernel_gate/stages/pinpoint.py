@@ -1,0 +1,78 @@
+"""Pinpoint: where what the check saw comes from.
+
+A GPU says that a launch failed, not where; memcheck says it, on the same case, in its own process. A wrong element is
+named by the check; the emulated device says which thread wrote it, on which line.
+"""
+
+from __future__ import annotations
+
+from kernel_gate.built import Built
+from kernel_gate.cases import Case
+from kernel_gate.devices.base import Device
+from kernel_gate.reasons import FAULT_REASONS, Reason
+from kernel_gate.sanitizer.opinions import Tools
+from kernel_gate.sanitizer.tool import SpareTools
+from kernel_gate.stages.check import CheckResult
+from kernel_gate.stages.last_writer import last_writer
+from kernel_gate.verdict import Stage
+from kernel_gate.workload import Workload
+
+_WITHOUT_A_LINE = {
+    Reason.OUT_OF_BOUNDS,
+    Reason.ILLEGAL_ADDRESS,
+    Reason.MISALIGNED,
+    Reason.TRAP,
+    Reason.DEVICE_LOST,
+}
+_SECONDS = 30.0
+
+
+def pinpoint(
+    device: Device,
+    baseline: Built,
+    candidate: Built,
+    workload: Workload,
+    checked: CheckResult,
+    spares: SpareTools,
+) -> Stage:
+    """The check's stage; where a launch failed on a GPU, with the line, block and thread that memcheck saw."""
+    stage, case = checked.stage, checked.ended_at
+    at_fault = {"candidate": candidate, "baseline": baseline}.get(checked.at_fault)
+    if device.kind == "emulated" and at_fault is not None and case is not None:
+        return _with_writer(device, at_fault, workload, case, stage)
+    cause = _cause(stage)
+    if device.kind != "cuda" or at_fault is None or case is None or cause not in _WITHOUT_A_LINE:
+        return stage
+    with Tools(at_fault, workload, [case], spares, ["memcheck"]) as tools:
+        seen = tools.opinion(_SECONDS).suspicions
+    if not seen:
+        return stage
+    fault = seen[0].fault
+    place = f"{at_fault.label}:{fault.line}" if fault.line is not None else at_fault.label
+    details = {**stage.details, "fault": fault.kind, "line": fault.line, "memcheck": fault.message}
+    code = FAULT_REASONS[fault.kind] if stage.code is cause else stage.code
+    reason = f"{stage.reason}; {fault.message}; {place}"
+    return stage.model_copy(update={"reason": reason, "details": details, "code": code})
+
+
+def _with_writer(device: Device, built: Built, workload: Workload, case: Case, stage: Stage) -> Stage:
+    """The stage of a wrong element, with who wrote it and on which line."""
+    wrong = stage.details
+    # What a launch has kept shows in other inputs than the case's own.
+    if "output" not in wrong or stage.code is Reason.KEEPS_STATE:
+        return stage
+    writer = last_writer(device, built, workload, case, wrong["output"], wrong["index"])
+    if writer is None:
+        return stage
+    about = {"line": writer.line, "block": writer.block, "thread": writer.thread}
+    line = f" on line {writer.line}" if writer.line is not None else ""
+    reason = f"{stage.reason}; written{line} by block {writer.block}, thread {writer.thread}"
+    return stage.model_copy(update={"reason": reason, "details": {**wrong, **about}})
+
+
+def _cause(stage: Stage) -> Reason | None:
+    """What went wrong in a launch; for the baseline it is in the details."""
+    if stage.code is Reason.BASELINE_FAILS_CHECK:
+        given = stage.details.get("cause")
+        return next((r for r in Reason if r == given), None)
+    return stage.code

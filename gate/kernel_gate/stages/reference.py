@@ -1,0 +1,136 @@
+"""What a case's outputs are compared with: the oracle's or the baseline's, and how well the baseline itself does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernel_gate.cases import Case
+from kernel_gate.compare import compare, measure, truncated, unwritten
+from kernel_gate.devices.base import DeviceError
+from kernel_gate.dtypes import DTYPES, Array, DType
+from kernel_gate.inputs import perturbed
+from kernel_gate.launching import LaunchError
+from kernel_gate.reasons import FAULT_REASONS, Reason
+from kernel_gate.stages.check_state import (
+    CheckState,
+    Dropped,
+    Stop,
+    argument_of,
+    execution_of,
+    hard_fault,
+    launch,
+    say,
+    stop_for_the_environment,
+)
+from kernel_gate.tolerance import Allowed, Errors
+
+_BASELINE_GROSS = 2e-2
+"""Relative error from which a baseline does not compute what its oracle says."""
+
+
+@dataclass(slots=True)
+class Reference:
+    """What a case's outputs are compared with."""
+
+    inputs: Mapping[str, Array]
+    expected: Mapping[str, Array]
+    """The oracle's float64, or the baseline's own outputs as they are stored."""
+    errors: Mapping[str, Errors | None]
+    """The baseline's own, where there is an oracle."""
+    truncates: frozenset[str] = frozenset()
+    """Outputs that the baseline itself cuts off instead of rounding to nearest."""
+    reads_unwritten: frozenset[str] = frozenset()
+    """Buffers that the baseline reads before anything has written them."""
+    condition: Mapping[str, Errors] | None = None
+    """What the last bit of the inputs does to the baseline's outputs; measured when it is needed."""
+
+
+def run_baseline(run: CheckState, case: Case, inputs: Mapping[str, Array]) -> Reference:
+    """What is expected, and how well the baseline itself does. Raises `Stop` or `Dropped` for one that does not."""
+
+    def unusable(code: Reason, why: str, about: Mapping[str, Any] | None = None) -> Stop | Dropped:
+        if case.required:
+            reason = f"the baseline does not pass its own check: {why}"
+            return Stop("baseline", Reason.BASELINE_FAILS_CHECK, reason, {"cause": code, **(about or {})})
+        return Dropped(code, f"the baseline does not pass it: {why}")
+
+    try:
+        execution = execution_of(run, "baseline", case)
+    except (LaunchError, DeviceError) as error:
+        stop_for_the_environment(error, case)
+        raise unusable(error.code, str(error)) from error
+    with execution:
+        done = launch(run, execution, inputs, 0)
+        doubtful = any(
+            DTYPES[argument_of(run.workload, n).dtype].poisoned(o, 0).any() for n, o in done.outputs.items()
+        )
+        other = launch(run, execution, inputs, 1) if doubtful and hard_fault(done) is None else None
+    fault = hard_fault(done)
+    if fault is not None and fault.kind == "unsupported":
+        raise Stop(
+            "environment",
+            Reason.UNSUPPORTED_INSTRUCTION,
+            f"the {run.device.kind} device cannot run the baseline: {say(fault, run.baseline.label, case)}",
+        )
+    if fault is not None:
+        about = {"fault": fault.kind, **fault.where()}
+        raise unusable(FAULT_REASONS[fault.kind], say(fault, run.baseline.label, case), about)
+    oracle = run.oracle.expected(case, inputs) if run.oracle is not None else None
+    expected: dict[str, Array] = {}
+    errors: dict[str, Errors | None] = {}
+    truncates = set()
+    for name, got in done.outputs.items():
+        argument = argument_of(run.workload, name)
+        dtype = DTYPES[argument.dtype]
+        missed = None
+        if other is not None and argument.kind == "output":
+            missed = unwritten(name, got, other.outputs[name], dtype, got)
+        if missed is not None:
+            raise unusable(
+                missed.code, f"{missed.output}{list(missed.index)} is not written; {case}", missed.about()
+            )
+        if oracle is None:
+            expected[name], errors[name] = got, None
+            continue
+        expected[name] = _as_the_type_overflows(oracle[name], got, dtype)
+        told = run.workload.tolerance.relative or _BASELINE_GROSS + 2 * dtype.epsilon
+        if wrong := compare(name, got, expected[name], dtype, Allowed(told, told, "")):
+            raise unusable(wrong.code, f"{wrong}; {case}", wrong.about())
+        errors[name] = measure(got, expected[name], dtype) if dtype.is_float else Errors(0.0, 0.0)
+        if truncated(got, expected[name], dtype):
+            truncates.add(name)
+    unwritten_reads = (f.buffer for f in done.faults if f.kind == "uninitialised" and f.buffer is not None)
+    return Reference(inputs, expected, errors, frozenset(truncates), frozenset(unwritten_reads))
+
+
+def _as_the_type_overflows(exact: Array, got: Array, dtype: DType) -> Array:
+    """What is expected beyond the largest value of a type narrower than float32: what the baseline gave.
+
+    Conversions to these types exist with and without saturation; both are right, and a change from one to the other
+    is a change of what the kernel computes.
+    """
+    if not dtype.is_float or dtype.itemsize > 2:
+        return exact
+    beyond = np.abs(exact) > dtype.largest
+    if not beyond.any():
+        return exact
+    wide = dtype.wide(got)
+    saturated = beyond & (wide == np.copysign(dtype.largest, exact))
+    overflowed = beyond & ~np.isfinite(wide)
+    return np.where(saturated | overflowed, wide, exact)
+
+
+def condition_of(run: CheckState, case: Case, reference: Reference) -> Mapping[str, Errors]:
+    """What one unit in the last place of the inputs does to each of the baseline's outputs."""
+    if reference.condition is None:
+        with execution_of(run, "baseline", case) as execution:
+            moved = launch(run, execution, perturbed(run.workload, case, reference.inputs), 0)
+        reference.condition = {
+            name: measure(got, reference.expected[name], DTYPES[argument_of(run.workload, name).dtype])
+            for name, got in moved.outputs.items()
+        }
+    return reference.condition

@@ -1,0 +1,73 @@
+"""Nothing may be remembered from launch to launch: not by address, not by data, not in the module's own variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kernel_gate.cases import Case
+from kernel_gate.dtypes import Array
+from kernel_gate.execution import Execution, Run
+from kernel_gate.inputs import make_inputs
+from kernel_gate.reasons import FAULT_REASONS, Reason
+from kernel_gate.stages.check_state import CheckState, Stop, execution_of, hard_fault, launch, say
+from kernel_gate.stages.judge_outputs import compare_outputs, first_difference, may_vary, unrepeatable
+from kernel_gate.stages.reference import run_baseline
+
+
+def require_nothing_remembered(
+    run: CheckState, case: Case, execution: Execution, inputs: Mapping[str, Array], first: Run
+) -> None:
+    """Launches that a kernel with a memory gets wrong. Raises `Stop`; `first` is what the inputs gave at first."""
+    _new_data_at_the_same_addresses(run, case, execution)
+    _same_bits(run, case, first, launch(run, execution, inputs, 1), "after other data, the first inputs gave")
+    with execution_of(run, "candidate", case) as elsewhere:
+        moved = launch(run, elsewhere, inputs, 0)
+    _same_bits(run, case, first, moved, "at other addresses, the same inputs gave")
+    _overwritten_variables(run, case, execution, inputs, first)
+
+
+def _new_data_at_the_same_addresses(run: CheckState, case: Case, execution: Execution) -> None:
+    other = replace(case, seed=case.seed + 5000)
+    changed = make_inputs(run.workload, other)
+    done = launch(run, execution, changed, 0)
+    if fault := hard_fault(done):
+        about = {"fault": fault.kind, **fault.where()}
+        raise Stop("candidate", FAULT_REASONS[fault.kind], say(fault, run.candidate.label, other), about)
+    reference = run_baseline(run, other, changed)
+    try:
+        compare_outputs(run, other, done, reference)
+    except Stop as stop:
+        reason = f"with new data at the same addresses: {stop.reason}"
+        raise Stop(stop.at_fault, Reason.KEEPS_STATE, reason, {**stop.details, "cause": stop.code}) from stop
+
+
+def _overwritten_variables(
+    run: CheckState, case: Case, execution: Execution, inputs: Mapping[str, Array], first: Run
+) -> None:
+    """What a launch leaves in device globals must not matter to the next: random bytes take its place.
+
+    Globals that a launch leaves as it found them (counters that are counted back to zero) stay.
+    """
+    changed = execution.overwrite_variables(case.seed)
+    if not changed:
+        return
+    done = launch(run, execution, inputs, 0)
+    if hard_fault(done) is None and (first_difference(first, done) is None or may_vary(run)):
+        return
+    with execution_of(run, "baseline", case) as theirs:
+        before = launch(run, theirs, inputs, 0)
+        if theirs.overwrite_variables(case.seed) and first_difference(before, launch(run, theirs, inputs, 0)):
+            run.notes.append(f"both programs keep state in device globals ({', '.join(changed)})")
+            return
+    what = f"with other bytes in the device globals that it left ({', '.join(changed)}), the same inputs gave"
+    _same_bits(run, case, first, done, what)
+
+
+def _same_bits(run: CheckState, case: Case, first: Run, done: Run, what: str) -> None:
+    if fault := hard_fault(done):
+        reason = f"{what} a fault: {say(fault, run.candidate.label, case)}"
+        raise Stop("candidate", Reason.KEEPS_STATE, reason, {"cause": FAULT_REASONS[fault.kind]})
+    difference = first_difference(first, done)
+    if difference is not None and not may_vary(run):
+        raise Stop("candidate", Reason.KEEPS_STATE, unrepeatable(what, difference, run, case))

@@ -1,0 +1,94 @@
+"""What the work of a shape costs at least on a device, and which share of the device's peaks was reached.
+
+Williams, Waterman and Patterson, Roofline (CACM 52(4), 2009): time ≥ bytes / bandwidth and time ≥ operations / rate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kernel_gate.dtypes import DTYPES
+from kernel_gate.expressions import evaluate
+from kernel_gate.workload import Workload
+
+_CERTAIN = 0.95
+"""Share of a floor under which a time is impossible: room for the clocks that the driver states."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Bytes and operations of one shape beside what the device can do."""
+
+    bytes: float
+    bytes_from: Literal["declared", "arguments"]
+    """`[work] bytes`, or every input read and every output written once, which a kernel may undercut."""
+    flops: float | None
+    """`[work] flops`; None when the workload does not say."""
+    peak_bytes_per_second: float
+    peak_flops_per_second: float | None
+    floor_us: float
+    """No launch with a cold cache can take less."""
+
+    def against(self, baseline_us: float, candidate_us: float) -> dict[str, Any]:
+        """The roofline and where both programs stand, for the details of a shape."""
+        found: dict[str, Any] = {
+            "bytes_declared": self.bytes,
+            "bytes_from": self.bytes_from,
+            "bytes_per_second": self.bytes / candidate_us * 1e6,
+            "peak_bytes_per_second": self.peak_bytes_per_second,
+            "bandwidth_share": {
+                "baseline": self.bytes / baseline_us * 1e6 / self.peak_bytes_per_second,
+                "candidate": self.bytes / candidate_us * 1e6 / self.peak_bytes_per_second,
+            },
+            "floor_us": self.floor_us,
+        }
+        if self.flops is not None and self.peak_flops_per_second is not None:
+            found |= {
+                "flop": self.flops,
+                "flop_per_second": self.flops / candidate_us * 1e6,
+                "peak_flop_per_second": self.peak_flops_per_second,
+                "flop_share": {
+                    "baseline": self.flops / baseline_us * 1e6 / self.peak_flops_per_second,
+                    "candidate": self.flops / candidate_us * 1e6 / self.peak_flops_per_second,
+                },
+            }
+        return found
+
+
+def work_of(workload: Workload, dims: Mapping[str, int], device: Mapping[str, Any]) -> Work:
+    """The work of a shape. `device` is what `Device.describe` says.
+
+    Inputs count towards the floor only where the workload declares the bytes: a right kernel may leave a part of an
+    input unread. Of what is written, as much as the L2 cache holds may reach memory after the launch.
+    """
+    names = {**dims, **workload.scalars(dims)}
+    written = _bytes(workload, dims, {"output", "inout"})
+    moved = written + _bytes(workload, dims, {"input", "inout"})
+    declared = workload.work.bytes
+    flops = float(evaluate(workload.work.flops, names)) if workload.work.flops is not None else None
+    needed = float(evaluate(declared, names)) if declared is not None else float(written)
+    in_cache = min(written, int(device["l2_bytes"]))
+    bandwidth = float(device["peak_bytes_per_second"])
+    rate = device.get("peak_flops_per_second")
+    floor = max(0.0, needed - in_cache) / bandwidth
+    if flops is not None and device.get("most_flops_per_second"):
+        floor = max(floor, flops / float(device["most_flops_per_second"]))
+    return Work(
+        bytes=needed if declared is not None else float(moved),
+        bytes_from="declared" if declared is not None else "arguments",
+        flops=flops,
+        peak_bytes_per_second=bandwidth,
+        peak_flops_per_second=float(rate) if rate else None,
+        floor_us=_CERTAIN * floor * 1e6,
+    )
+
+
+def _bytes(workload: Workload, dims: Mapping[str, int], kinds: set[str]) -> int:
+    return sum(
+        math.prod(workload.extents(a, dims)) * DTYPES[a.dtype].itemsize
+        for a in workload.args
+        if a.kind in kinds
+    )

@@ -1,0 +1,197 @@
+"""Measure blocks until the ratio's interval says enough, or the time is spent.
+
+The intervals are looked at several times, after 12 blocks and then always half as many again. Looking often and
+stopping at a welcome result would make chance findings likely; so each look asks for a level at which all looks that
+can be taken are wrong together in 1 % of runs at most (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kernel_gate.reasons import Reason
+from kernel_gate.timing.intervals import Interval, midmean, signed_rank
+from kernel_gate.timing.sampling import BASELINE, CANDIDATE, Blocks, Launch, Sampler, draw_block
+from kernel_gate.timing.states import MIN_NOISE, classify, in_cycles
+from kernel_gate.verdict import SpeedState
+
+LEVEL = 0.99
+"""Of all looks of one comparison together."""
+_FIRST_LOOK = 12
+_GROWTH = 1.5
+_LOOKS = 18
+_LEVEL_PER_LOOK = 1 - (1 - LEVEL) / _LOOKS
+_PRECISE = 0.005
+"""Half-width at which a known difference is known well enough."""
+_WARM_CHANGE = 0.005
+_WARM_ROUND = 8
+_THROTTLED_FOR_HEAT_OR_POWER = 0x4 | 0x8 | 0x20 | 0x40 | 0x80
+"""NVML's bits: power cap, hardware slowdown, software and hardware thermal slowdown, power brake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Baseline against candidate on one shape."""
+
+    ratio: Interval
+    """Baseline time over candidate time."""
+    noise: float
+    """What the copies of the same code differ by at most: the far end of their interval around 1."""
+    state: SpeedState
+    code: Reason | None
+    """Why it is ambiguous; None when it is not."""
+    reason: str
+    baseline_us: float
+    """The mean of the middle half of its samples."""
+    candidate_us: float
+    blocks: int
+    looks: int
+    seconds: float
+    """What measuring took, warming up included."""
+    clock_ratio: float | None
+    """Mean SM clock beside the candidate's samples over that beside the baseline's."""
+    baseline_cycles: float | None
+    """Time × SM clock, as the times; None when nothing tells the clock."""
+    candidate_cycles: float | None
+    device_states: list[dict[str, float]] = field(default_factory=list)
+    """Temperature, power and throttle reasons at the start, when throttle reasons change, and at the end."""
+    samples: dict[str, list[Any]] = field(default_factory=dict)
+
+
+def warm_up(sampler: Sampler, seconds: float, clock: Callable[[], float]) -> None:
+    """Launch everything in turns until a round's median stops changing, or the time is spent."""
+    started = clock()
+    previous = math.inf
+    everything = [
+        Launch(program, copy, buffers)
+        for buffers in range(sampler.buffer_sets)
+        for copy in (0, 1)
+        for program in (BASELINE, CANDIDATE)
+    ]
+    while True:
+        times: dict[int, list[float]] = {BASELINE: [], CANDIDATE: []}
+        while len(times[BASELINE]) < _WARM_ROUND:
+            for launch in everything:
+                times[launch.program].append(sampler.time(launch).micros)
+                if clock() - started > seconds:
+                    return
+        now = sum(float(np.median(values)) for values in times.values())
+        if abs(now - previous) <= _WARM_CHANGE * now:
+            return
+        previous = now
+
+
+def compare_pairs(
+    sampler: Sampler,
+    *,
+    seconds: float,
+    worth: float,
+    seed: int,
+    clock: Callable[[], float] = time.monotonic,
+) -> Comparison:
+    """Measure for `seconds` at most. `worth` is the smallest difference that is looked for, as a share of the time."""
+    generator = np.random.default_rng(seed)
+    started = clock()
+    states = [sampler.state()]
+    warm_up(sampler, seconds / 4, clock)
+    blocks = Blocks()
+    look, looks = _FIRST_LOOK, 0
+    while True:
+        launches = draw_block(generator, sampler.buffer_sets)
+        blocks.add(launches, [sampler.time(launch) for launch in launches])
+        spent = clock() - started
+        out_of_time = spent > seconds
+        if len(blocks) < look and not out_of_time:
+            continue
+        looks += 1
+        look = math.ceil(look * _GROWTH)
+        _note_change(states, sampler.state())
+        last = out_of_time or looks == _LOOKS
+        found = _judge(blocks, worth, last=last)
+        if last or _settled(found, spent > seconds / 2):
+            break
+    states.append(sampler.state())
+    return _conclude(found, blocks, looks, clock() - started, states)
+
+
+def _note_change(states: list[dict[str, float]], now: dict[str, float]) -> None:
+    if now.get("throttle_reasons") != states[-1].get("throttle_reasons"):
+        states.append(now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judgement:
+    ratio: Interval
+    noise: float
+    state: SpeedState
+    code: Reason | None
+    reason: str
+
+
+def _judge(blocks: Blocks, worth: float, *, last: bool) -> _Judgement:
+    """What the blocks so far say."""
+    ratios = blocks.log_ratios()
+    ratio = signed_rank(ratios, _LEVEL_PER_LOOK).map(_exp)
+    twins = signed_rank(blocks.log_twins(), _LEVEL_PER_LOOK).map(_exp)
+    noise = max(MIN_NOISE, 1 - twins.low, twins.high - 1)
+    if len(set(blocks.of(BASELINE))) == len(set(blocks.of(CANDIDATE))) == 1:
+        why = "every sample is identical: the timer is at fault, not the kernel"
+        return _Judgement(ratio, noise, SpeedState.AMBIGUOUS, Reason.IDENTICAL_SAMPLES, why)
+    state, code, reason = classify(ratio, noise, worth, last=last)
+    clock_ratio = blocks.clock_ratio()
+    if clock_ratio is not None and state in {SpeedState.FAST, SpeedState.SLOW}:
+        cycles = in_cycles(ratio, clock_ratio)
+        if classify(cycles, noise, worth, last=last)[0] is not state:
+            state, code = SpeedState.AMBIGUOUS, Reason.AMBIGUOUS_CYCLES
+            reason = f"it does not hold in clock cycles: the SM clock differed by {clock_ratio - 1:+.2%}; measure again"
+    return _Judgement(ratio, noise, state, code, reason)
+
+
+def _exp(value: float) -> float:
+    return math.exp(min(value, 700.0))
+
+
+def _settled(found: _Judgement, long_enough: bool) -> bool:
+    """Whether more blocks would change nothing that matters."""
+    if found.code is Reason.IDENTICAL_SAMPLES:
+        return True
+    if found.state is SpeedState.AMBIGUOUS:
+        return False
+    return found.ratio.half_width <= _PRECISE or long_enough
+
+
+def _conclude(
+    found: _Judgement, blocks: Blocks, looks: int, seconds: float, states: list[dict[str, float]]
+) -> Comparison:
+    code, reason = found.code, found.reason
+    throttled = any(int(s.get("throttle_reasons", 0)) & _THROTTLED_FOR_HEAT_OR_POWER for s in states)
+    if code is Reason.AMBIGUOUS_NOISE and throttled:
+        code, reason = Reason.THROTTLED, f"{reason}; the GPU lowered its clock for heat or power meanwhile"
+    return Comparison(
+        ratio=found.ratio,
+        noise=found.noise,
+        state=found.state,
+        code=code,
+        reason=reason,
+        baseline_us=midmean(blocks.of(BASELINE)),
+        candidate_us=midmean(blocks.of(CANDIDATE)),
+        blocks=len(blocks),
+        looks=looks,
+        seconds=seconds,
+        clock_ratio=blocks.clock_ratio(),
+        baseline_cycles=blocks.cycles(BASELINE),
+        candidate_cycles=blocks.cycles(CANDIDATE),
+        device_states=states,
+        samples={
+            "baseline_us": blocks.of(BASELINE),
+            "candidate_us": blocks.of(CANDIDATE),
+            "baseline_mhz": blocks.clocks_of(BASELINE),
+            "candidate_mhz": blocks.clocks_of(CANDIDATE),
+        },
+    )
