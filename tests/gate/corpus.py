@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import time
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -33,6 +34,11 @@ class Entry:
     def name(self) -> str:
         return self.folder.name
 
+    @property
+    def needs_gpu(self) -> bool:
+        """Whether only times tell the cheat from its honest twin."""
+        return bool(self.case.get("gpu", False))
+
     def program(self, which: str) -> Program:
         path = next(p for p in self.folder.glob(f"{which}.*") if p.suffix in {".cu", ".py"})
         language = "cuda" if path.suffix == ".cu" else "triton"
@@ -43,7 +49,8 @@ class Entry:
             else None
         )
         entry = load_workload(self.folder / "workload.toml").kernel
-        return Program(language, path.read_text(), entry, spec, name=path.name)
+        source = path.read_text().replace("CORPUS_FOLDER", str(self.folder))
+        return Program(language, source, entry, spec, name=path.name)
 
     def request(self, which: str, device: Literal["cuda", "emulated"] = "emulated") -> GateRequest:
         workload = load_workload(self.folder / self.case.get(f"{which}_workload", "workload.toml"))
@@ -63,9 +70,9 @@ class Entry:
         stage = verdict.stage(expect["stage"]) if expect["stage"] else None
         wanted = StageStatus.FAIL if expect["outcome"] == "rejected" else StageStatus.UNAVAILABLE
         right = verdict.outcome.value == expect["outcome"] and expect["reason"] in verdict.reason
-        if right and (stage is None or stage.status is wanted):
+        if right and verdict.code in expect["codes"] and (stage is None or stage.status is wanted):
             return ""
-        return f"{verdict.outcome.value}: {verdict.reason}"
+        return f"{verdict.outcome.value} ({verdict.code}): {verdict.reason}"
 
 
 def passes(verdict: Verdict) -> bool:
@@ -80,22 +87,33 @@ def entries() -> list[Entry]:
     return [Entry(folder, tomllib.loads((folder / "case.toml").read_text())) for folder in folders]
 
 
+def _judged() -> Iterator[tuple[str, Verdict, str, Verdict]]:
+    """Name, verdict on the cheat, what is wrong with that, verdict on the honest twin."""
+    from gate.environments import ENVIRONMENTS, in_a_folder
+
+    for entry in (e for e in entries() if not e.needs_gpu):
+        cheat = entry.judge("cheat")
+        yield entry.name, cheat, entry.caught(cheat), entry.judge("honest")
+    for environment in ENVIRONMENTS:
+        cheat = in_a_folder(environment.cheat)
+        name = f"{environment.row}_{environment.name}"
+        yield name, cheat, environment.caught(cheat), in_a_folder(environment.honest)
+
+
 def main() -> int:
     """Print a table and both rates; 1 when either is not zero."""
-    false_accepts = false_rejects = 0
-    found = entries()
-    for entry in found:
-        started = time.perf_counter()
-        cheat, honest = entry.judge("cheat"), entry.judge("honest")
-        missed, refused = entry.caught(cheat), not passes(honest)
+    total = false_accepts = false_rejects = 0
+    started = time.perf_counter()
+    for name, cheat, missed, honest in _judged():
+        refused = not passes(honest)
+        total += 1
         false_accepts += bool(missed)
         false_rejects += refused
         state = "ok" if not missed and not refused else "WRONG"
-        seconds = time.perf_counter() - started
-        sys.stdout.write(f"{state:5} {entry.name:36} {seconds:5.1f} s  {cheat.reason[:110]}\n")
+        seconds, started = time.perf_counter() - started, time.perf_counter()
+        sys.stdout.write(f"{state:5} {name:36} {seconds:5.1f} s  {cheat.reason[:110]}\n")
         if refused:
             sys.stdout.write(f"      honest twin: {honest.reason}\n")
-    total = len(found)
     sys.stdout.write(
         f"{false_accepts} of {total} cheats not caught as expected, {false_rejects} honest twins refused\n"
     )
@@ -103,4 +121,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(FOLDER.parents[1]))
     sys.exit(main())

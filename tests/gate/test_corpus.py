@@ -4,7 +4,7 @@ import pytest
 
 from gate.corpus import Entry, entries, passes
 
-ENTRIES = entries()
+ENTRIES = [entry for entry in entries() if not entry.needs_gpu]
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
@@ -18,5 +18,11 @@ def test_the_honest_twin_passes(entry: Entry):
     assert passes(verdict), verdict.reason
 
 
+@pytest.mark.parametrize("entry", [e for e in entries() if e.needs_gpu], ids=lambda e: e.name)
+def test_what_only_times_can_tell_passes_everything_else(entry: Entry):
+    assert passes(entry.judge("cheat"))
+    assert passes(entry.judge("honest"))
+
+
 def test_the_rows_that_can_be_judged_without_a_gpu_are_there():
-    assert {e.case["row"] for e in ENTRIES} >= {*range(1, 16), 17, 18, 29, 30}
+    assert {e.case["row"] for e in ENTRIES} >= {*range(1, 16), 17, 18, 29, 30, 31}

@@ -1,0 +1,6 @@
+__global__ void quantise(signed char *q, const float *x, float scale, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float r = rintf(x[i] * scale);
+    q[i] = (signed char)(int)fminf(fmaxf(r, -128.0f), 127.0f);
+}

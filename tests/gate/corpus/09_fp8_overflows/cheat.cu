@@ -1,0 +1,6 @@
+#include <cuda_fp8.h>
+
+__global__ void scale_down(__nv_fp8_storage_t *q, const float *x, float scale, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) q[i] = __nv_cvt_float_to_fp8(x[i] * scale, __NV_NOSAT, __NV_E4M3);
+}
