@@ -7,6 +7,7 @@ from gate.corpus import entries
 from gate.programs import affine, workload
 from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchSpec, Program
+from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, SpeedState, StageStatus, Verdict
 from kernel_gate.worker import run_in_child
@@ -18,7 +19,9 @@ TIMED = "[[profile_dims]]\nN = 4096\nC = 4096\n"
 
 
 def timed_workload() -> Workload:
-    return workload(**{"C = [32, 70]\n": "C = [32, 70]\n" + TIMED})
+    return workload(
+        **{"C = [32, 70]\n": "C = [32, 70]\n" + TIMED, 'name = "y"': 'name = "y"\nnoalias = true'}
+    )
 
 
 def verdict(
@@ -59,6 +62,23 @@ def test_identical_programs_are_not_called_fast_or_slow():
     assert v.speedup.state in {SpeedState.SAME, SpeedState.AMBIGUOUS}
 
 
+def test_the_profile_tells_resources_roofline_warm_times_and_counters():
+    v = verdict(affine(), baseline=slow(), warm=True, counters=True)
+    stage = v.stage("profile")
+    assert stage is not None
+    shape = stage.details["shapes"][0]
+    assert shape["warm"]["state"] == "fast"
+    assert shape["resources"]["candidate"][0]["occupancy"] == 1.0
+    assert 0 < shape["bandwidth_share"]["candidate"] < 1
+    assert shape["peak_bytes"]["candidate"] == 2 * 4096 * 4096 * 4
+    assert {"temperature_c", "power_w", "throttle_reasons"} <= set(shape["device_states"][0])
+    counted = stage.details["counters"]
+    assert counted["status"] == "pass", counted
+    measured = counted["candidate"][0]["duration_ns"] / 1000
+    assert abs(measured / v.speedup.by_shape[0].candidate_us - 1) < 0.05
+    assert counted["candidate"][0]["sectors_per_load_request"] == 4.0
+
+
 def test_a_launch_over_the_limits_is_rejected_and_nothing_stands():
     v = verdict(affine(launch=LaunchSpec(("ceil_div(N * C, 64)",), ("64",), "400000")))
     assert v.outcome is Outcome.REJECTED
@@ -89,11 +109,26 @@ def test_a_write_beside_a_buffer_is_noticed_by_its_guard():
     assert "wrote outside its buffer" in v.reason
 
 
-def test_a_hang_is_ended():
-    v = verdict(affine("if (i < n)", "while (clock64() >= 0) {} if (i < n)"), timeout=20.0)
-    assert v.outcome is Outcome.INCONCLUSIVE
-    assert "hangs" in v.reason
+def test_a_hang_costs_one_verdict_and_its_own_time():
+    endless = affine("if (i < n)", "while (clock64() >= 0) {} if (i < n)")
+    v = verdict(endless, launch_seconds=2.0)
+    assert v.outcome is Outcome.REJECTED
+    assert v.code is Reason.HANG
+    assert "did not end within 2" in v.reason, v.reason
     assert verdict(affine(), baseline=slow()).outcome is Outcome.ACCEPTED
+
+
+def test_buffers_that_do_not_fit_are_not_the_candidates_fault():
+    huge = timed_workload().model_copy(update={"dims": {"N": (1 << 20,), "C": (1 << 20,)}})
+    request = GateRequest.of(affine(), affine(), huge, device="cuda", options=GateOptions(hidden=False))
+    v = run_in_child(request, timeout=120.0)
+    assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.OUT_OF_MEMORY), v.reason
+
+
+def test_missing_arguments_are_not_launched():
+    v = verdict(affine(arguments=("y", "x")))
+    assert v.outcome is Outcome.REJECTED
+    assert "takes 3 arguments; 2 were given" in v.reason
 
 
 @pytest.mark.parametrize("entry", [e for e in entries() if e.case["row"] != 30], ids=lambda e: e.name)
@@ -102,6 +137,8 @@ def test_the_corpus_on_a_gpu(entry):
         run_in_child(entry.request(which, device="cuda"), timeout=120.0) for which in ("cheat", "honest")
     )
     assert cheat.outcome is not Outcome.ACCEPTED
+    if entry.needs_gpu:
+        assert entry.caught(cheat) == ""
     assert all(s.status is StageStatus.PASS for s in honest.stages[:3]), honest.reason
     assert honest.outcome is not Outcome.REJECTED
 

@@ -9,6 +9,7 @@ from kernel_gate.devices.base import DeviceError
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchSpec, Program
+from kernel_gate.reasons import Reason
 from kernel_gate.verdict import ExitCode, Outcome, StageStatus, Verdict
 
 PASS, FAIL, UNAVAILABLE, SKIPPED = (
@@ -48,6 +49,28 @@ def test_a_fault_names_the_line_of_the_users_file():
     assert v.outcome is Outcome.REJECTED
     assert v.reason.endswith("affine.cu:22")
     assert v.stages[1].details["fault"] == "out_of_bounds"
+
+
+def test_a_nan_is_traced_to_the_line_and_the_operands_that_made_it():
+    v = verdict(affine("2.0f * x[i]", "(x[i] - x[i]) / (x[i] * 0.0f)", first_line=20))
+    assert v.outcome is Outcome.REJECTED
+    said = "NaN was born at line 22: 0 / -0 by thread (0, 0, 0) of block (0, 0, 0)"
+    assert said in v.reason
+    assert v.stages[1].details["births"][0]["line"] == 22
+
+
+def test_an_index_that_overflows_is_named_where_it_wraps():
+    v = verdict(affine("x[i]", "x[i + n * 99999999]"))
+    assert (v.outcome, v.code) == (Outcome.REJECTED, Reason.ADDRESS_OVERFLOW)
+    assert "overflow in an address: 32 * 99999999" in v.reason
+    assert v.reason.endswith("affine.cu:3")
+
+
+def test_an_input_that_is_changed_is_named_where_it_is_stored():
+    v = verdict(affine("if (i < n)", "if (i == 5) const_cast<float*>(x)[7] = 3.0f;\n    if (i < n)"))
+    assert (v.outcome, v.code) == (Outcome.REJECTED, Reason.INPUT_OVERWRITTEN)
+    assert "changed its input x[7]" in v.reason and "thread (5, 0, 0)" in v.reason
+    assert v.reason.endswith("affine.cu:3")
 
 
 def test_a_candidate_that_does_not_build_is_rejected_with_its_line():
@@ -154,7 +177,7 @@ def test_time_that_ran_out_is_said():
 
 
 def test_a_tiny_case_says_nothing_of_the_time_of_a_large_one(monkeypatch):
-    ticks = itertools.count(step=0.2)
+    ticks = itertools.count(step=0.05)
     monkeypatch.setattr("kernel_gate.stages.check.time.monotonic", lambda: next(ticks))
     wide = workload(**{"N = [1, 3]": "N = [1, 5000]"})
     v = verdict(affine(), workload=wide, options=GateOptions(hidden=False))
@@ -178,11 +201,54 @@ def test_the_hash_covers_everything_that_went_in(tmp_path):
 
 def test_a_missing_gpu_is_an_error_only_when_it_is_asked_for(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pycuda", None)
-    with pytest.raises(DeviceError, match=r"kernel-lineage\[gpu\]"):
+    with pytest.raises(DeviceError, match=r"kernel-lineage\[gpu\]") as raised:
         judge(affine(), affine(), workload(), device="cuda")
+    assert raised.value.code is Reason.DEVICE_MISSING
 
 
 def test_progress_is_reported_per_stage():
     seen: list[str] = []
     verdict(affine(), progress=lambda stage, what, share: seen.append(stage))
     assert list(dict.fromkeys(seen)) == ["build", "check"]
+
+
+def test_a_wrong_element_names_the_thread_and_the_line_that_wrote_it():
+    v = verdict(affine("+ 1.0f;", "+ 1.0f;\n    if (i == 5) y[i] = 0.0f;", first_line=20))
+    check = v.stages[1]
+    assert (check.details["line"], check.details["block"], check.details["thread"]) == (
+        23,
+        (0, 0, 0),
+        (5, 0, 0),
+    )
+    assert check.reason.endswith("written on line 23 by block (0, 0, 0), thread (5, 0, 0)")
+
+
+def test_a_wrong_element_of_the_baseline_names_its_line_too(tmp_path):
+    (tmp_path / "oracle.py").write_text("def affine(x, **_):\n    return 3 * x + 1\n")
+    oracle = workload('[oracle]\npython = "oracle.py:affine"\n').model_copy(update={"folder": tmp_path})
+    check = verdict(affine(), workload=oracle).stages[1]
+    assert (check.details["cause"], check.details["output"], check.details["line"]) == (
+        Reason.WRONG_VALUE,
+        "y",
+        3,
+    )
+
+
+def test_a_race_comes_with_its_other_side():
+    racing = affine(
+        "if (i < n) y[i] = 2.0f * x[i] + 1.0f",
+        "__shared__ float one[64];\n    one[threadIdx.x] = 1.0f;\n"
+        "    if (i < n) y[i] = 2.0f * x[i] + one[63 - threadIdx.x]",
+    )
+    aliased = verdict(racing).stages[1].details
+    apart = workload(**{'name = "y"': 'name = "y"\nnoalias = true'})
+    (found, *_) = verdict(racing, workload=apart).stages[2].details["findings"]
+    for finding in (aliased, found):
+        assert finding["line"] == 5
+        _is_the_other_side(finding)
+
+
+def _is_the_other_side(finding):
+    (other,) = finding["related"]
+    assert (other["what"], other["line"], other["block"]) == ("the other access of the race", 4, (0, 0, 0))
+    assert other["thread"][0] == 63 - finding["thread"][0]

@@ -10,9 +10,10 @@ from gate.programs import affine, workload
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchSpec
+from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, StageStatus
-from kernel_gate.worker import run_in_child
+from kernel_gate.worker import Worker, run_in_child
 
 
 @pytest.fixture
@@ -41,29 +42,34 @@ def test_the_verdict_is_that_of_the_gate_itself():
     steps: list[str] = []
     ours = run_in_child(request(), on_progress=lambda stage, what, share: steps.append(stage))
     here = judge(affine(), affine(), workload(), device="emulated")
-    assert ours.stages == here.stages
+    assert [stage.model_copy(update={"seconds": None}) for stage in ours.stages] == [
+        stage.model_copy(update={"seconds": None}) for stage in here.stages
+    ]
+    assert all((stage.seconds is None) == (stage.status is StageStatus.SKIPPED) for stage in ours.stages[:2])
     assert ours.inputs_hash == here.inputs_hash
     assert steps[0] == "build" and "check" in steps
 
 
 def test_a_hang_is_ended_and_said(hanging):
-    verdict = run_in_child(hanging, timeout=3.0)
+    verdict = run_in_child(hanging, timeout=8.0)
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert verdict.reason == "check: ended after 3 s without a verdict: the kernel or the device hangs"
+    assert verdict.reason == "check: ended after 8 s without a verdict: the kernel or the device hangs"
+    codes = [Reason.RESULT_LOST, Reason.HANG, Reason.RUN_ENDED, Reason.RUN_ENDED]
+    assert verdict.code is Reason.HANG and [stage.code for stage in verdict.stages] == codes
     assert [s.status for s in verdict.stages][1:3] == [StageStatus.UNAVAILABLE, StageStatus.SKIPPED]
 
 
 def test_a_cancelled_run_is_ended_and_said(hanging):
     verdict = run_in_child(hanging, cancelled=lambda: True)
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert "cancelled" in verdict.reason
+    assert verdict.code is Reason.CANCELLED and "cancelled" in verdict.reason
 
 
 def test_a_process_that_dies_is_said():
     greedy = request(options=GateOptions(seed=-1))
     verdict = run_in_child(greedy)
     assert verdict.outcome is Outcome.INCONCLUSIVE
-    assert "died (status 1)" in verdict.reason
+    assert verdict.code is Reason.WORKER_DIED and "died (status 1)" in verdict.reason
 
 
 def test_a_request_that_cannot_be_read_is_wrong_use():
@@ -79,3 +85,16 @@ def test_stdout_is_the_verdict_and_nothing_else():
     done = subprocess.run([sys.executable, "-m", "kernel_gate"], input=text, capture_output=True, check=False)
     assert json.loads(done.stdout)["outcome"] == "rejected"
     assert done.returncode == 1
+
+
+def test_a_worker_keeps_its_process_until_something_ends_it(hanging):
+    with Worker() as worker:
+        assert worker.judge(request()).code is Reason.NOT_PROFILED
+        first = worker.process_id
+        assert worker.judge(request(affine("2.0f", "3.0f"))).code is Reason.WRONG_VALUE
+        assert worker.process_id == first
+        assert worker.judge(hanging, timeout=2.0).code is Reason.HANG
+        assert worker.process_id is None
+        assert worker.judge(request()).code is Reason.NOT_PROFILED
+        assert worker.process_id != first
+    assert worker.process_id is None

@@ -6,6 +6,7 @@ from kernel_gate.build.compile import Limits, child_environment, compile_program
 from kernel_gate.build.errors import BuildError
 from kernel_gate.build.unit import Unit
 from kernel_gate.program import Program
+from kernel_gate.reasons import Reason
 
 SOFTMAX = """
 import triton
@@ -118,7 +119,8 @@ def test_nvcc_errors_name_the_line():
 
 def test_a_compilation_that_takes_too_long_is_ended():
     hang = "import time\ntime.sleep(1000)\n" + SOFTMAX
-    assert "longer than 1 s" in str(build_error(triton(hang), UNIT, limits=Limits(seconds=1)))
+    error = build_error(triton(hang), UNIT, limits=Limits(seconds=1))
+    assert error.code is Reason.COMPILER_LIMIT and "longer than 1 s" in str(error)
 
 
 def test_a_compilation_that_writes_too_much_is_ended():
@@ -129,7 +131,7 @@ def test_a_compilation_that_writes_too_much_is_ended():
 
 def test_a_compilation_that_takes_too_much_memory_is_ended():
     greedy = "hoard = bytearray(1 << 34)\n" + SOFTMAX
-    assert "MemoryError" in str(build_error(triton(greedy), UNIT, limits=Limits(memory_bytes=8 << 30)))
+    assert "MemoryError" in str(build_error(triton(greedy), UNIT, limits=Limits(address_bytes=8 << 30)))
 
 
 def test_secrets_of_the_environment_stay_here(tmp_path, monkeypatch):
