@@ -4,7 +4,7 @@ import pytest
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.skills.applicable import applicable
-from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.conditions.facts import Facts, StatedPromise
 from kernel_lineage.skills.conditions.stated import stated_facts
 from kernel_lineage.skills.conditions.truth import Truth
 
@@ -57,3 +57,26 @@ def test_an_assertion_in_the_kernel_counts_and_a_known_failure_stays() -> None:
     kernel = APPLIES.replace("{\n", "{\n    assert(C % 4 == 0);\n", 1)
     assert judged("", kernel).judgement.truth is Truth.HOLDS
     assert judged("", kernel, "C = 770").judgement.truth is Truth.FAILS
+
+
+@pytest.mark.parametrize(
+    ("values", "promise", "truth"),
+    [
+        ("", "C % 8 == 0", Truth.HOLDS),
+        ("C = 64", "C % 4 == 0", Truth.HOLDS),
+        ("", "C % 2 == 0", Truth.UNKNOWN),
+        ("C = 6", "C % 4 == 0", Truth.FAILS),
+        ("", "2 ** C > 4", Truth.UNKNOWN),
+    ],
+)
+def test_what_callers_promise_holds_unless_a_known_size_breaks_it(
+    values: str, promise: str, truth: Truth
+) -> None:
+    (only,) = read(APPLIES.encode(), Language.CUDA).kernels
+    facts = Facts(
+        stated_facts(values, "stated").known if values else {},
+        (StatedPromise(promise, "promised by the workload"),),
+    )
+    condition = applicable(only, [SKILL], facts)[0].conditions[0]
+    assert condition.judgement.truth is truth
+    assert (condition.evidence == "promised by the workload") is (truth is Truth.HOLDS)

@@ -173,7 +173,7 @@ def _judged(
     condition: Condition, bindings: tuple[tuple[str, str], ...], facts: Facts, promises: Sequence[Promise]
 ) -> Judged:
     tree, expr, says = _bound(condition.expr, bindings)
-    return Judged(condition, tree, expr, says, promised(tree, judge(tree, facts), promises))
+    return Judged(condition, tree, expr, says, promised(tree, judge(tree, facts), promises, facts.promises))
 
 
 @lru_cache(maxsize=8192)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kernel_lineage.kernels.guards import guards_of, launcher_guards
 from kernel_lineage.kernels.source import Guard, Kernel, Language, Launch
 from kernel_lineage.skills.conditions.binding import bind
-from kernel_lineage.skills.conditions.facts import Fact, FactSource
+from kernel_lineage.skills.conditions.facts import Fact, FactSource, StatedPromise
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
 from kernel_lineage.skills.conditions.prove import implies
 from kernel_lineage.skills.conditions.tree import Expr, facts_in, names_in
@@ -45,16 +46,38 @@ def promises_of(kernel: Kernel) -> tuple[Promise, ...]:
     return tuple(found)
 
 
-def promised(tree: Expr, judgement: Judgement, promises: Sequence[Promise]) -> Judgement:
-    """An unknown condition that the promises imply holds; any other judgement stays as it is."""
-    if judgement.truth is not Truth.UNKNOWN or not all(ref.bound for ref in facts_in(tree)):
+def promised(
+    tree: Expr, judgement: Judgement, promises: Sequence[Promise], stated: Sequence[StatedPromise] = ()
+) -> Judgement:
+    """A condition that does not fail and that callers promise holds, and so does an unknown one that the code promises.
+
+    What callers promise is better evidence than values that happen to satisfy the condition.
+    """
+    if judgement.truth is Truth.FAILS or not all(ref.bound for ref in facts_in(tree)):
         return judgement
+    told = [p for s in stated if (p := _stated(s)) is not None]
+    if (proof := _implied(tree, told, FactSource.WORKLOAD)) is not None:
+        return proof
+    if judgement.truth is Truth.UNKNOWN:
+        return _implied(tree, [*told, *promises], FactSource.SYNTAX) or judgement
+    return judgement
+
+
+def _implied(tree: Expr, promises: Sequence[Promise], source: FactSource) -> Judgement | None:
     spoken = names_in(tree)
     near = [p for p in promises if names_in(p.tree) & spoken]
     if not near or implies(tuple(p.tree for p in near), tree, LIMIT_MS).truth is not Truth.HOLDS:
-        return judgement
-    facts = tuple(Fact((True,), p.evidence, FactSource.SYNTAX) for p in near)
-    return Judgement(Truth.HOLDS, facts)
+        return None
+    return Judgement(Truth.HOLDS, tuple(Fact((True,), p.evidence, source) for p in near))
+
+
+@lru_cache(maxsize=512)
+def _stated(promise: StatedPromise) -> Promise | None:
+    """A promise as a condition; None for one that the language of conditions cannot say."""
+    try:
+        return Promise(parse(promise.expr), promise.evidence)
+    except ConditionError:
+        return None
 
 
 def _at_site(kernel: Kernel, launch: Launch) -> list[Promise]:

@@ -42,22 +42,34 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class StatedPromise:
+    """A condition that every caller keeps, in the names of the facts, and who says so."""
+
+    expr: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """All facts of one situation: a kernel with its workload, on a device, with a toolchain."""
 
     known: Mapping[str, Fact] = field(default_factory=dict)
+    promises: tuple[StatedPromise, ...] = ()
+    """What holds for all sizes, not only for the values that are known."""
 
     def get(self, name: str) -> Fact | None:
         """The fact of that name, or None when nothing is known."""
         return self.known.get(name)
 
     def merged(self, *others: Facts) -> Facts:
-        """These facts and the others'; of two with one name, the one named first stays."""
+        """These facts and the others', promises too; of two facts with one name, the one named first stays."""
         known = dict(self.known)
+        promises = dict.fromkeys(self.promises)
         for other in others:
+            promises |= dict.fromkeys(other.promises)
             for name, fact in other.known.items():
                 known.setdefault(name, fact)
-        return Facts(known)
+        return Facts(known, tuple(promises))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.known)

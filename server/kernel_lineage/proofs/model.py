@@ -1,0 +1,99 @@
+"""A kernel as its accesses to memory and its address arithmetic, each under the conditions of its path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kernel_lineage.solving.terms import Term, variables
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One place in the code that reads or writes memory, on one path."""
+
+    line: int
+    text: str
+    """As written: `out[row * C + col]`."""
+    root: str
+    """The buffer's parameter, or the shared array."""
+    space: str
+    """`global` or `shared`."""
+    offset: Term | None
+    """Bytes from the root's start; None when it could not be modelled."""
+    nbytes: int
+    reads: bool
+    writes: bool
+    path: tuple[Term, ...]
+    atomic: bool = False
+    arithmetic: frozenset[int] = frozenset()
+    """The steps of `Model.arithmetic` that the address is computed by."""
+    reason: str = ""
+    """Why the offset could not be modelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """One operation on 32-bit integers that an address may depend on."""
+
+    line: int
+    text: str
+    term: Term
+    least: int
+    most: int
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class SharedArray:
+    """One array in shared memory."""
+
+    name: str
+    nbytes: Term
+    dynamic: bool = False
+
+
+@dataclass(slots=True)
+class Model:
+    """What reading a kernel symbolically left behind; filled while it is read."""
+
+    ranges: dict[str, tuple[Term, ...]] = field(default_factory=dict)
+    """Variable → what is known of it wherever it occurs."""
+    naturals: set[str] = field(default_factory=set)
+    """Variables that are never negative."""
+    instance: set[str] = field(default_factory=set)
+    """Variables that differ between threads, blocks or iterations; all others are the launch's."""
+    places: dict[str, Term] = field(default_factory=dict)
+    """The variables that tell one thread from another, with how many values each has: `blockIdx.x` → extent."""
+    unknowns: dict[str, str] = field(default_factory=dict)
+    """Variables that stand for what could not be modelled, with the reason."""
+    accesses: list[Access] = field(default_factory=list)
+    arithmetic: list[Arithmetic] = field(default_factory=list)
+    shared: dict[str, SharedArray] = field(default_factory=dict)
+    ends: set[str] = field(default_factory=set)
+    """Variables that stand for how many rounds a loop went; there always is such a number."""
+    cut: str = ""
+    """Why a place in the code may not be reached although the conditions on its path hold."""
+    problems: list[tuple[int, str]] = field(default_factory=list)
+    """Line and construct that could not be modelled, when accesses may hide in it."""
+
+    def facts(self, terms: tuple[Term, ...]) -> list[Term]:
+        """What is known of every variable that occurs in some terms, directly or through what is known."""
+        seen: set[str] = set()
+        known: list[Term] = []
+        waiting = [name for term in terms for name in variables(term)]
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            for fact in self.ranges.get(name, ()):
+                known.append(fact)
+                waiting += variables(fact)
+        return known
+
+    def doubts(self, *terms: Term) -> Iterator[str]:
+        """Why values in some terms are not known."""
+        for name in dict.fromkeys(n for term in terms for n in variables(term)):
+            if name in self.unknowns:
+                yield self.unknowns[name]

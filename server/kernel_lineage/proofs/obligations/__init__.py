@@ -1,0 +1,1 @@
+"""What is to be proved of a kernel: one kind of obligation a file."""

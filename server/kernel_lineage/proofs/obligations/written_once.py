@@ -1,0 +1,101 @@
+"""No element of an output is written by two threads: index expressions tell threads apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations_with_replacement
+
+from kernel_lineage.proofs.model import Access
+from kernel_lineage.proofs.obligations.asking import Questions
+from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
+from kernel_lineage.solving.polynomials import content, polynomial, term_of
+from kernel_lineage.solving.terms import (
+    Num,
+    Term,
+    Var,
+    add,
+    conjunction,
+    disjunction,
+    equal,
+    floor_div,
+    less,
+    negation,
+    substituted,
+)
+
+_MOST_SITES = 8
+
+
+def written_once(questions: Questions) -> Iterator[Obligation]:
+    """One obligation for each place that writes an output; atomic updates may meet."""
+    for buffer in questions.setting.buffers.values():
+        if not buffer.is_output:
+            continue
+        writes = [a for a in _writes(questions, buffer.name) if not a.atomic]
+        if not writes:
+            continue
+        last = writes[-1]
+        if why := _why_not(questions, buffer.name, writes):
+            yield Obligation(Kind.WRITTEN_ONCE, last.line, last.text, Status.UNDECIDED, why, root=buffer.name)
+            continue
+        for one, other in combinations_with_replacement(writes, 2):
+            yield _of_pair(questions, one, other)
+
+
+def _writes(questions: Questions, root: str) -> list[Access]:
+    return [a for a in questions.model.accesses if a.writes and a.root == root and a.space == "global"]
+
+
+def _why_not(questions: Questions, name: str, writes: list[Access]) -> str:
+    for access in writes:
+        if access.offset is None:
+            return access.reason
+    if questions.model.problems:
+        line, what = questions.model.problems[0]
+        return f"line {line} may write {name} too: {what}"
+    if len(writes) > _MOST_SITES:
+        return f"{name} is written at {len(writes)} places; at most {_MOST_SITES} are compared"
+    return ""
+
+
+def _of_pair(questions: Questions, one: Access, other: Access) -> Obligation:
+    def ended(status: Status, reason: str = "") -> Obligation:
+        return Obligation(Kind.WRITTEN_ONCE, other.line, other.text, status, reason, root=other.root)
+
+    model = questions.model
+    assert one.offset is not None
+    assert other.offset is not None
+    if not model.places:
+        return ended(Status.PROVED)
+    renamed: Mapping[str, Term] = {name: Var(f"{name}'") for name in model.instance}
+    path = tuple(substituted(p, renamed) for p in other.path)
+    facts = [
+        substituted(f, renamed) for f in model.facts((*other.path, other.offset, *map(Var, model.places)))
+    ]
+    apart = disjunction(*(negation(equal(Var(p), Var(f"{p}'"))) for p in model.places))
+    meet = _overlap(one.offset, one.nbytes, substituted(other.offset, renamed), other.nbytes)
+    own = model.facts(tuple(Var(p) for p in model.places))
+    model.naturals |= {f"{name}'" for name in model.instance if name in model.naturals}
+    answer = questions.ask((*one.path, *path), negation(conjunction(meet, apart)), more=(*own, *facts))
+    if answer.status is not Status.REFUTED:
+        return ended(answer.status, answer.reason)
+    buffer = questions.setting.buffers[other.root]
+    element = floor_div(one.offset, Num(buffer.itemsize))
+    example = questions.counterexample(answer.values, other.root, element)
+    where = f"line {one.line} and line {other.line}" if one.line != other.line else f"line {other.line}"
+    reason = f"two threads write the same element of {other.root} ({where})"
+    return Obligation(
+        Kind.WRITTEN_ONCE, other.line, other.text, Status.REFUTED, reason, example, root=other.root
+    )
+
+
+def _overlap(a: Term, a_bytes: int, b: Term, b_bytes: int) -> Term:
+    """Whether two ranges of bytes meet; as one equation where both are whole elements."""
+    whole = a_bytes == b_bytes and all(content(polynomial(t)) % a_bytes == 0 for t in (a, b))
+    if whole:
+        return equal(_per(a, a_bytes), _per(b, b_bytes))
+    return conjunction(less(a, add(b, Num(b_bytes))), less(b, add(a, Num(a_bytes))))
+
+
+def _per(offset: Term, nbytes: int) -> Term:
+    return term_of({m: c // nbytes for m, c in polynomial(offset).items()})

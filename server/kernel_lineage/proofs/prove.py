@@ -1,0 +1,67 @@
+"""All obligations of one kernel in one setting, each proved, refuted or undecided."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.proofs.cuda.read import UnreadableError, read_cuda
+from kernel_lineage.proofs.model import Model
+from kernel_lineage.proofs.obligations.alignment import aligned
+from kernel_lineage.proofs.obligations.asking import LIMIT_MS, Questions
+from kernel_lineage.proofs.obligations.bank_conflicts import no_bank_conflicts
+from kernel_lineage.proofs.obligations.in_bounds import in_bounds
+from kernel_lineage.proofs.obligations.obligation import Obligation, Status
+from kernel_lineage.proofs.obligations.overflow import no_overflow
+from kernel_lineage.proofs.obligations.written import written
+from kernel_lineage.proofs.obligations.written_once import written_once
+from kernel_lineage.proofs.setting import Setting
+
+KINDS: tuple[Callable[[Questions], Iterator[Obligation]], ...] = (
+    in_bounds,
+    aligned,
+    written,
+    written_once,
+    no_bank_conflicts,
+    no_overflow,
+)
+_WORST = (Status.REFUTED, Status.UNDECIDED, Status.PROVED)
+
+
+def read_model(kernel: Kernel, setting: Setting, lines: Mapping[int, int]) -> Model:
+    """The model of a kernel. Raises `UnreadableError`."""
+    if kernel.language is Language.CUDA:
+        return read_cuda(kernel, setting, lines)
+    raise UnreadableError("proofs about Triton kernels are not supported yet")
+
+
+def prove(
+    kernel: Kernel, setting: Setting, *, lines: Mapping[int, int] | None = None, limit_ms: int = LIMIT_MS
+) -> tuple[Obligation, ...]:
+    """Every obligation, by line; of one access on several paths the worst counts.
+
+    `lines` maps the lines of the kernel's text to those to report, where they differ. Raises `UnreadableError` for a
+    kernel without a syntax tree, `SolverMissingError` without Z3.
+    """
+    questions = Questions(read_model(kernel, setting, lines or {}), setting, limit_ms)
+    timed = (obligation for kind in KINDS for obligation in _timed(kind(questions)))
+    return tuple(sorted(_by_place(timed), key=lambda o: (o.line, o.expression, o.kind)))
+
+
+def _timed(obligations: Iterator[Obligation]) -> Iterator[Obligation]:
+    started = time.monotonic()
+    for obligation in obligations:
+        yield replace(obligation, seconds=round(time.monotonic() - started, 4))
+        started = time.monotonic()
+
+
+def _by_place(obligations: Iterable[Obligation]) -> Iterator[Obligation]:
+    places: dict[tuple[str, int, str, str], list[Obligation]] = {}
+    for obligation in obligations:
+        key = (obligation.kind, obligation.line, obligation.expression, obligation.root)
+        places.setdefault(key, []).append(obligation)
+    for same in places.values():
+        worst = min(same, key=lambda o: _WORST.index(o.status))
+        yield replace(worst, seconds=round(sum(o.seconds for o in same), 4))

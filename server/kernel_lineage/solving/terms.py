@@ -1,0 +1,216 @@
+"""Terms over mathematical integers and truth values.
+
+`//` and `%` are floor division and its remainder, for positive divisors. Builders fold constants and nothing else, so
+that a term stays close to the code that it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Num:
+    """A number; truth values are 0 and 1."""
+
+    value: int
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """An unknown integer."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """`name` over `args`: `+ * // % min max ite` give numbers, `< <= == and or not` truth values."""
+
+    name: str
+    args: tuple[Term, ...]
+
+    def __str__(self) -> str:
+        match self.name, self.args:
+            case "ite", (condition, yes, no):
+                return f"({yes} if {condition} else {no})"
+            case "not", (operand,):
+                return f"not {operand}"
+            case ("min" | "max") as name, args:
+                return f"{name}({', '.join(map(str, args))})"
+            case name, args:
+                return f"({f' {name} '.join(map(str, args))})"
+
+
+Term: TypeAlias = Num | Var | Op
+
+TRUE, FALSE, ZERO, ONE = Num(1), Num(0), Num(0), Num(1)
+
+_FOLDED: dict[str, Callable[..., int]] = {
+    "+": lambda a, b: a + b,
+    "*": lambda a, b: a * b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "min": min,
+    "max": max,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    "==": lambda a, b: a == b,
+}
+
+
+def _binary(name: str, a: Term, b: Term) -> Term:
+    if isinstance(a, Num) and isinstance(b, Num) and not (name in ("//", "%") and b.value <= 0):
+        return Num(int(_FOLDED[name](a.value, b.value)))
+    return Op(name, (a, b))
+
+
+def add(a: Term, b: Term) -> Term:
+    """`a + b`."""
+    if a == ZERO:
+        return b
+    return a if b == ZERO else _binary("+", a, b)
+
+
+def mul(a: Term, b: Term) -> Term:
+    """`a * b`."""
+    if ZERO in (a, b):
+        return ZERO
+    if a == ONE:
+        return b
+    return a if b == ONE else _binary("*", a, b)
+
+
+def sub(a: Term, b: Term) -> Term:
+    """`a - b`."""
+    return ZERO if a == b else add(a, mul(Num(-1), b))
+
+
+def floor_div(a: Term, b: Term) -> Term:
+    """`a // b`, for b > 0."""
+    return a if b == ONE else _binary("//", a, b)
+
+
+def mod(a: Term, b: Term) -> Term:
+    """`a % b`, for b > 0; never negative."""
+    return ZERO if b == ONE else _binary("%", a, b)
+
+
+def ceil_div(a: Term, b: Term) -> Term:
+    """The quotient rounded up, for b > 0."""
+    return floor_div(add(a, sub(b, ONE)), b)
+
+
+def minimum(a: Term, b: Term) -> Term:
+    """The smaller one."""
+    return a if a == b else _binary("min", a, b)
+
+
+def maximum(a: Term, b: Term) -> Term:
+    """The larger one."""
+    return a if a == b else _binary("max", a, b)
+
+
+def less(a: Term, b: Term) -> Term:
+    """`a < b`."""
+    return _binary("<", a, b)
+
+
+def at_most(a: Term, b: Term) -> Term:
+    """`a <= b`."""
+    return _binary("<=", a, b)
+
+
+def equal(a: Term, b: Term) -> Term:
+    """`a == b`."""
+    return TRUE if a == b else _binary("==", a, b)
+
+
+def negation(a: Term) -> Term:
+    """`not a`."""
+    match a:
+        case Num(value):
+            return Num(int(not value))
+        case Op("not", (inner,)):
+            return inner
+        case Op("<", (x, y)):
+            return at_most(y, x)
+        case Op("<=", (x, y)):
+            return less(y, x)
+        case _:
+            return Op("not", (a,))
+
+
+def conjunction(*parts: Term) -> Term:
+    """All of them."""
+    kept = tuple(dict.fromkeys(p for p in parts if p != TRUE))
+    if FALSE in kept:
+        return FALSE
+    return TRUE if not kept else kept[0] if len(kept) == 1 else Op("and", kept)
+
+
+def disjunction(*parts: Term) -> Term:
+    """At least one of them."""
+    kept = tuple(dict.fromkeys(p for p in parts if p != FALSE))
+    if TRUE in kept:
+        return TRUE
+    return FALSE if not kept else kept[0] if len(kept) == 1 else Op("or", kept)
+
+
+def choice(condition: Term, yes: Term, no: Term) -> Term:
+    """`yes` where the condition holds, else `no`."""
+    if isinstance(condition, Num):
+        return yes if condition.value else no
+    return yes if yes == no else Op("ite", (condition, yes, no))
+
+
+def variables(term: Term) -> Iterator[str]:
+    """The names of the variables, from left to right, with repetitions."""
+    waiting = [term]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, Var):
+            yield here.name
+        elif isinstance(here, Op):
+            waiting += reversed(here.args)
+
+
+_BUILDERS: dict[str, Callable[..., Term]] = {
+    "+": add,
+    "*": mul,
+    "//": floor_div,
+    "%": mod,
+    "min": minimum,
+    "max": maximum,
+    "<": less,
+    "<=": at_most,
+    "==": equal,
+    "not": negation,
+    "and": conjunction,
+    "or": disjunction,
+    "ite": choice,
+}
+
+
+def substituted(term: Term, values: Mapping[str, Term]) -> Term:
+    """The term with variables replaced, folded anew."""
+    match term:
+        case Num():
+            return term
+        case Var(name):
+            return values.get(name, term)
+        case Op(name, args):
+            return rebuilt(name, tuple(substituted(a, values) for a in args))
+
+
+def rebuilt(name: str, args: tuple[Term, ...]) -> Term:
+    """An operation of that name, folded."""
+    return _BUILDERS[name](*args)
