@@ -1,0 +1,106 @@
+"""What `klineage coverage` gives, as JSON and as a table. Fields may be added, none is renamed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+VERSION = 1
+_ROWS_MOST = 25
+
+
+class KernelCovered(BaseModel):
+    """One kernel of the folder."""
+
+    model_config = ConfigDict(frozen=True)
+
+    file: str
+    kernel: str
+    line: int
+    language: str
+    compiled: bool
+    decoded: bool
+    reason: str | None = None
+    """Why it does not compile, without the place."""
+    how: str = ""
+    """`slice` (NVRTC), `file` (nvcc) or `signature` (Triton, drafted)."""
+    instances: int = 0
+    """Images that were decoded: instances of a template, or one."""
+    instructions: int = 0
+    """Of all its images, with calls inlined."""
+    unsupported: dict[str, int] = {}
+    """Opcode → how often it stands in the kernel's images."""
+
+
+class CoverageDocument(BaseModel):
+    """What `klineage coverage --json` prints."""
+
+    model_config = ConfigDict(frozen=True)
+
+    version: int = VERSION
+    arch: str
+    files: int
+    """Files that hold kernels."""
+    kernels: int
+    compiled: int
+    decoded: int
+    """Kernels whose every instruction the emulated device knows."""
+    unsupported: dict[str, int]
+    """Opcode → kernels that hold it, the most frequent first."""
+    not_compiled: dict[str, int]
+    """Reason → kernels, the most frequent first."""
+    problems: tuple[str, ...] = ()
+    """Files that could not be read."""
+    details: tuple[KernelCovered, ...] = ()
+
+
+def document(
+    arch: str, files: int, rows: Sequence[KernelCovered], problems: Sequence[str]
+) -> CoverageDocument:
+    """The figures of some kernels."""
+    missing = Counter(opcode for row in rows for opcode in row.unsupported)
+    reasons = Counter(row.reason or "no reason given" for row in rows if not row.compiled)
+    return CoverageDocument(
+        arch=arch,
+        files=files,
+        kernels=len(rows),
+        compiled=sum(row.compiled for row in rows),
+        decoded=sum(row.decoded for row in rows),
+        unsupported=dict(missing.most_common()),
+        not_compiled=dict(reasons.most_common()),
+        problems=tuple(problems),
+        details=tuple(rows),
+    )
+
+
+def table(found: CoverageDocument) -> str:
+    """The figures as text: what decodes, why kernels do not compile, which opcodes are missing."""
+    return "\n".join(_lines(found)) + "\n"
+
+
+def _lines(found: CoverageDocument) -> Iterator[str]:
+    yield f"{found.files} files, {found.kernels} kernels, compiled for {found.arch}"
+    yield f"  compiled {found.compiled:5}  {_share(found.compiled, found.kernels)} of the kernels"
+    yield f"  decoded  {found.decoded:5}  {_share(found.decoded, found.compiled)} of those that compile"
+    if found.unsupported:
+        yield "\nMissing opcodes, by kernels that hold them"
+        yield from _ranked(found.unsupported)
+    if found.not_compiled:
+        yield "\nWhy kernels do not compile, by kernels"
+        yield from _ranked(found.not_compiled)
+    if found.problems:
+        yield "\nNot read"
+        yield from (f"  {problem}" for problem in found.problems)
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:5.1f} %" if whole else "    – "
+
+
+def _ranked(counts: dict[str, int]) -> Iterator[str]:
+    for name, count in list(counts.items())[:_ROWS_MOST]:
+        yield f"  {count:5}  {name}"
+    if len(counts) > _ROWS_MOST:
+        yield f"         and {len(counts) - _ROWS_MOST} more (--json names them)"

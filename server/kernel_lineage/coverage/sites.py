@@ -1,0 +1,86 @@
+"""What the launch sites of a folder say about a kernel, wherever in the folder they stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kernel_lineage.kernels.source import Language, Launch, SourceFile
+
+_NAME = re.compile(r"[A-Za-z_]\w*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Sites:
+    """By kernel name."""
+
+    templates: dict[str, list[list[str]]] = field(default_factory=dict)
+    """CUDA: distinct template arguments, local constants put in."""
+    options: dict[str, list[dict[str, str]]] = field(default_factory=dict)
+    """Triton: constexpr values and options as written, local names put in."""
+    launched_in: dict[str, list[str]] = field(default_factory=dict)
+    """CUDA: files."""
+
+    def of(self, kernels: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """What is told of some kernels, as JSON."""
+        return {
+            name: {
+                "templates": self.templates.get(name, []),
+                "options": self.options.get(name, []),
+                "launched_in": self.launched_in.get(name, []),
+            }
+            for name in kernels
+        }
+
+
+def sites_of(sources: Mapping[Path, SourceFile]) -> Sites:
+    """Gather every launch of some files."""
+    found = Sites()
+    for path, source in sources.items():
+        for launch in source.launches:
+            if source.language is Language.CUDA:
+                _keep(found.launched_in, launch.kernel, str(path))
+            if launch.template_arguments:
+                for arguments in _through_launcher(source, launch):
+                    _keep(found.templates, launch.kernel, arguments)
+            if launch.options:
+                values = (_followed(text, launch.definitions) for text in launch.options.values())
+                _keep(found.options, launch.kernel, dict(zip(launch.options, values, strict=True)))
+    return found
+
+
+def _keep(where: dict[str, list[Any]], kernel: str, value: Any) -> None:
+    known = where.setdefault(kernel, [])
+    if value not in known:
+        known.append(value)
+
+
+def _through_launcher(source: SourceFile, launch: Launch) -> Iterator[list[str]]:
+    """A site's template arguments; a parameter of its launcher's template as the launcher's callers give it."""
+    arguments = [_followed(text, launch.definitions) for text in launch.template_arguments]
+    name = (launch.launcher or "").rsplit("::", 1)[-1]
+    text = source.data.decode("utf-8", "replace")
+    head = (
+        re.search(rf"template\s*<([^<>;{{}}]*)>[^;{{}}()]*\b{re.escape(name)}\s*\(", text) if name else None
+    )
+    parameters = [part.split()[-1] for part in head[1].split(",")] if head and head[1].strip() else []
+    if not set(parameters) & set(arguments):
+        yield arguments
+        return
+    for call in re.finditer(rf"\b{re.escape(name)}\s*<([^<>;{{}}()]*)>\s*\(", text):
+        given = dict(zip(parameters, _parts(call[1]), strict=False))
+        yield [given.get(a, a) for a in arguments]
+
+
+def _parts(text: str) -> Sequence[str]:
+    return [part.strip() for part in text.split(",")]
+
+
+def _followed(text: str, definitions: Mapping[str, str], depth: int = 4) -> str:
+    """A name that the launcher defines, replaced by what it is defined as."""
+    while depth and _NAME.match(text) and text in definitions:
+        text, depth = definitions[text].strip(), depth - 1
+    return text
