@@ -215,3 +215,45 @@ def test_what_cannot_be_a_program_is_said(tmp_path, name, text, said):
     assert said in str(caught.value)
     with pytest.raises(ProgramError, match="cannot be read"):
         program_from_file(tmp_path / "none.cu", "k", workload())
+
+
+SEQUENCE = """
+[[launches]]
+kernel = "scale_rows"
+grid = ["rows"]
+[[launches]]
+memset = "out"
+[[launches]]
+kernel = "fill"
+arguments = ["out"]
+grid = [1]
+"""
+
+
+def sequence(language: str) -> Workload:
+    return parse_workload(WORKLOAD.format(language=language).partition("[launch]")[0] + SEQUENCE)
+
+
+def test_a_sequence_cuts_out_all_of_its_kernels(tmp_path):
+    path = tmp_path / "scale.cu"
+    path.write_text(
+        CUDA.replace('#include "common.cuh"', COMMON) + "__global__ void fill(float* p) { *p = twice(1); }\n"
+    )
+    program = program_from_file(path, "scale_rows", sequence("cuda"))
+    assert "void scale_rows" in program.source and "void fill" in program.source
+    assert "void run" not in program.source
+    module = tmp_path / "scale.py"
+    module.write_text(
+        TRITON.format(grid="(1,)", options="") + "\n@triton.jit\ndef fill(p):\n    tl.store(p, 1.0)\n"
+    )
+    text = program_from_file(module, "scale_rows", sequence("triton")).source
+    assert "def scale_rows" in text and "def fill" in text and "import torch" not in text
+
+
+@pytest.mark.parametrize(
+    ("file", "said"), [("a.cu", "no kernel named `fill`"), ("a.py", "`scale_rows` or `fill`")]
+)
+def test_a_sequence_names_the_kernel_that_is_missing(tmp_path, file, said):
+    (tmp_path / file).write_text(CUDA if file == "a.cu" else TRITON.format(grid="(1,)", options=""))
+    with pytest.raises(ProgramError, match=said):
+        program_from_file(tmp_path / file, "scale_rows", sequence("cuda" if file == "a.cu" else "triton"))

@@ -64,9 +64,13 @@ class _Piece:
 
 
 def device_slice(
-    source: SourceFile, kernel: str, resolve: Resolve, path: str = "kernel.cu", names: Iterable[str] = ()
+    source: SourceFile,
+    kernel: str | Sequence[str],
+    resolve: Resolve,
+    path: str = "kernel.cu",
+    names: Iterable[str] = (),
 ) -> DeviceSlice:
-    """The slice of a CUDA file for the kernels of one name. `resolve` gives a header by its path, or None.
+    """The slice of a CUDA file for the kernels of these names. `resolve` gives a header by its path, or None.
 
     Headers are asked for relative to the file that includes them and then as written; `path` names the file itself in
     `#line`; `names` are also needed, such as those in template arguments. A header that nobody has,
@@ -78,12 +82,14 @@ def device_slice(
             "", (), (Problem("only CUDA C++ is sliced; a Triton kernel is compiled by its own module"),)
         )
     pieces = list(_pieces(source.data, path, resolve, {path}, problems))
-    wanted = [
-        p for p in pieces if p.declaration and p.declaration.what is What.FUNCTION and _is_kernel(p, kernel)
-    ]
-    if not wanted:
-        problems.append(Problem(f"{path} holds no kernel named `{kernel}`"))
-        return DeviceSlice("", (), tuple(problems))
+    functions = [p for p in pieces if p.declaration and p.declaration.what is What.FUNCTION]
+    wanted = []
+    for name in (kernel,) if isinstance(kernel, str) else kernel:
+        found = [p for p in functions if _is_kernel(p, name)]
+        if not found:
+            problems.append(Problem(f"{path} holds no kernel named `{name}`"))
+            return DeviceSlice("", (), tuple(problems))
+        wanted += found
     chosen, needed = _closure(
         pieces, wanted, [word for name in names for word in _WORD.findall(name.encode())]
     )

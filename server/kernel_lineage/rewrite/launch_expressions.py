@@ -16,11 +16,11 @@ from kernel_lineage.rewrite.constants import constants_of
 
 _DEPTH = 12
 _CEIL_DIV = frozenset({"ceil_div", "ceildiv", "cdiv", "divup", "div_up", "div_ceil", "divceil", "iceildiv"})
-_BLOCK_SIZES = frozenset(
+BLOCK_SIZES = frozenset(
     {"block_size", "blocksize", "block_dim", "num_threads", "threads", "threads_per_block"}
 )
 """Parameters of launchers by which a caller chooses the block; the workload's block says what it chooses."""
-_SIZES = {
+SIZES = {
     "char": 1,
     "int8_t": 1,
     "uint8_t": 1,
@@ -45,7 +45,8 @@ _SIZES = {
 }
 """Bytes of types in `sizeof`."""
 _CAST = re.compile(
-    r"\(\s*(?:const\s+)?(?:unsigned\s+int|unsigned|int|size_t|long long|long|int64_t|uint32_t|int32_t|dim3)\s*\)|"
+    r"\(\s*(?:const\s+)?(?:unsigned\s+int|unsigned|int|size_t|long long|long|int64_t|uint32_t|int32_t|"
+    r"float|double|dim3)\s*\)|"
     r"\bstatic_cast\s*<[^<>]*>"
 )
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -138,7 +139,7 @@ def _names(kernel: Kernel, launch: Launch, workload: Workload, order: Sequence[s
         if dim not in direct and dim not in defined:
             direct[dim] = dim
     block = " * ".join(f"({extent})" for extent in workload.launch.block)
-    chosen = {n for text in _texts(launch) for n in _WORD.findall(text) if n.lower() in _BLOCK_SIZES}
+    chosen = {n for text in _texts(launch) for n in _WORD.findall(text) if n.lower() in BLOCK_SIZES}
     for name in chosen - set(defined) - set(direct):
         direct[name] = block
     return _Names(direct, tensors, defined, kernel.language)
@@ -168,7 +169,7 @@ def _option(launch: Launch, name: str, names: _Names, default: int) -> int:
 
 
 def _expression(written: str, names: _Names, known: frozenset[str] | set[str] = frozenset()) -> str:
-    text = written if names.language is Language.TRITON else _from_cpp(written)
+    text = written if names.language is Language.TRITON else from_cpp(written)
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError) as error:
@@ -176,11 +177,21 @@ def _expression(written: str, names: _Names, known: frozenset[str] | set[str] = 
     return ast.unparse(_Translate(names, known, _DEPTH).visit(tree))
 
 
-def _from_cpp(written: str) -> str:
+def host_expression(written: str, values: Mapping[str, str], constants: Mapping[str, str]) -> str:
+    """A C++ expression over names with values, which are expressions of the workload, and a file's constants.
+
+    Raises `NotExpressible`.
+    """
+    return _expression(written, _Names(values, {}, constants, Language.CUDA))
+
+
+def from_cpp(written: str) -> str:
     """C++ arithmetic in Python's spelling: whole-number division, logic, the conditional operator."""
-    text = _CAST.sub("", written)
-    text = re.sub(r"\bsizeof\s*\(\s*([\w ]+?)\s*\)", lambda m: str(_SIZES.get(m[1], m[0])), text)
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", written, flags=re.DOTALL)
+    text = re.sub(r"\bsizeof\s*\(\s*([\w ]+?)\s*\)", lambda m: str(SIZES.get(m[1], m[0])), text)
+    text = _CAST.sub("", text)
     text = re.sub(r"(?<=\d)[uUlL]+\b", "", text)
+    text = re.sub(r"(?<=\d\.)[fF]\b|(?<=\.\d)[fF]\b", "", text)
     text = re.sub(r"\bstd\s*::\s*|::", "", text)
     text = re.sub(r"(?<!/)/(?!/)", "//", text)
     text = text.replace("&&", " and ").replace("||", " or ")
@@ -190,11 +201,11 @@ def _from_cpp(written: str) -> str:
     return " ".join(text.split())
 
 
-class _Translate(ast.NodeTransformer):
-    """Host names to the workload's names. Raises `NotExpressible` for anything else."""
+class HostExpression(ast.NodeTransformer):
+    """Arithmetic of the host in the workload's language. Raises `NotExpressible` for anything else.
 
-    def __init__(self, names: _Names, known: frozenset[str] | set[str], depth: int) -> None:
-        self._names, self._known, self._depth = names, known, depth
+    What names stand for is told by `visit_Name` of a subclass.
+    """
 
     def visit(self, node: ast.AST) -> ast.AST:
         handler: Callable[[ast.AST], ast.AST] | None = getattr(self, f"visit_{type(node).__name__}", None)
@@ -214,10 +225,45 @@ class _Translate(ast.NodeTransformer):
             raise NotExpressible(ast.unparse(node))
         return self.generic_visit(node)
 
+    def _expression(self, node: ast.expr) -> ast.expr:
+        visited = self.visit(node)
+        if not isinstance(visited, ast.expr):
+            raise NotExpressible(ast.unparse(node))
+        return visited
+
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if isinstance(node.value, (int, float)):
             return node
         raise NotExpressible(repr(node.value))
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if node.keywords:
+            raise NotExpressible(ast.unparse(node))
+        function = node.func
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        lowered = name.lower()
+        if lowered in _CEIL_DIV:
+            name = "ceil_div"
+        elif lowered in {"next_power_of_2", "nextpow2", "next_pow2"}:
+            name = "next_power_of_2"
+        elif lowered == "ceil" and len(node.args) == 1 and isinstance(node.args[0], ast.BinOp):
+            division = node.args[0]
+            if not isinstance(division.op, (ast.Div, ast.FloorDiv)):
+                raise NotExpressible(ast.unparse(node))
+            arguments = [self.visit(division.left), self.visit(division.right)]
+            return ast.Call(ast.Name("ceil_div", ast.Load()), arguments, [])  # type: ignore[arg-type]
+        elif lowered in {"sqrt", "sqrtf"} and len(node.args) == 1:
+            return ast.BinOp(self._expression(node.args[0]), ast.Pow(), ast.Constant(0.5))
+        elif lowered not in {"min", "max", "abs"}:
+            raise NotExpressible(ast.unparse(node))
+        return ast.Call(ast.Name(name.lower(), ast.Load()), [self.visit(a) for a in node.args], [])  # type: ignore[misc]
+
+
+class _Translate(HostExpression):
+    """Host names to the workload's names."""
+
+    def __init__(self, names: _Names, known: frozenset[str] | set[str], depth: int) -> None:
+        self._names, self._known, self._depth = names, known, depth
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id in self._known:
@@ -227,7 +273,7 @@ class _Translate(ast.NodeTransformer):
         defined = self._names.definitions.get(node.id)
         if defined is None or self._depth == 0:
             raise NotExpressible(node.id)
-        text = defined if self._names.language is Language.TRITON else _from_cpp(defined)
+        text = defined if self._names.language is Language.TRITON else from_cpp(defined)
         try:
             tree = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError) as error:
@@ -235,28 +281,11 @@ class _Translate(ast.NodeTransformer):
         return _Translate(self._names, self._known, self._depth - 1).visit(tree)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if node.keywords:
-            raise NotExpressible(ast.unparse(node))
-        if isinstance(node.func, ast.Attribute):
-            if (extent := self._of_tensor(node.func, node.args)) is not None:
+        if isinstance(node.func, ast.Attribute) and not node.keywords:
+            extent = self._of_tensor(node.func, node.args)
+            if extent is not None:
                 return extent
-            name = node.func.attr
-        else:
-            name = node.func.id if isinstance(node.func, ast.Name) else ""
-        lowered = name.lower()
-        if lowered in _CEIL_DIV:
-            name = "ceil_div"
-        elif lowered in {"next_power_of_2", "nextpow2", "next_pow2"}:
-            name = "next_power_of_2"
-        elif lowered == "ceil" and len(node.args) == 1 and isinstance(node.args[0], ast.BinOp):
-            division = node.args[0]
-            if not isinstance(division.op, ast.Div):
-                raise NotExpressible(ast.unparse(node))
-            arguments = [self.visit(division.left), self.visit(division.right)]
-            return ast.Call(ast.Name("ceil_div", ast.Load()), arguments, [])  # type: ignore[arg-type]
-        elif lowered not in {"min", "max", "abs"}:
-            raise NotExpressible(ast.unparse(node))
-        return ast.Call(ast.Name(name.lower(), ast.Load()), [self.visit(a) for a in node.args], [])  # type: ignore[misc]
+        return super().visit_Call(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         index = node.slice

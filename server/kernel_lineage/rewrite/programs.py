@@ -6,12 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kernel_gate.program import LaunchSpec, Program
+from kernel_gate.program import LaunchSpec, LaunchStep, Program
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.slicing import device_slice
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
+from kernel_lineage.rewrite.constants import constants_of
+from kernel_lineage.rewrite.host_functions import host_functions, launched_kernels
+from kernel_lineage.rewrite.host_launchers import read_host_function
+from kernel_lineage.rewrite.host_names import Unreadable
 from kernel_lineage.rewrite.launch_expressions import read_launch
+from kernel_lineage.rewrite.python_package import package_of
 from kernel_lineage.rewrite.triton_module import kernel_module
 
 
@@ -29,12 +34,14 @@ def program_from_file(
     launch: Mapping[str, str] | None = None,
     name: str = "",
     template_arguments: Sequence[str] = (),
+    import_path: Path | None = None,
 ) -> Program:
     """The program of one kernel of a file.
 
     `data` is the text when it is not what the file holds; headers are read beside `path`, never outside of `root`
     (by default the repository around it). `launch` overrides fields of the launch, as a candidate does:
-    {"block": "[256]"}. Raises `ProgramError`.
+    {"block": "[256]"}. `import_path` is where the packages lie that a recorded wrapper imports; by default the folder
+    above the outermost package around `path`. Raises `ProgramError`.
     """
     if data is None:
         try:
@@ -44,8 +51,14 @@ def program_from_file(
     language = language_of(str(path), data)
     if language is None:
         raise ProgramError(f"{path} holds no kernels: it is neither CUDA C++ nor Triton")
+    if workload.wrapper is not None:
+        return _recorded(data, path, kernel_name, import_path, name or path.name)
     source = read(data, language)
+    if workload.launches:
+        return _sequence(source, path, kernel_name, workload, root, name)
     kernel = source.kernel(kernel_name)
+    if kernel is None and kernel_name in host_functions(source):
+        return _launched(source, path, kernel_name, workload, root, name or path.name)
     if kernel is None:
         known = ", ".join(k.name for k in source.kernels) or "none"
         raise ProgramError(f"{path} has no kernel `{kernel_name}`; its kernels: {known}")
@@ -53,17 +66,61 @@ def program_from_file(
     arguments = order if order != tuple(a.name for a in workload.args) else None
     label = name or path.name
     if language is Language.TRITON:
-        text = _triton_text(data, kernel_name, path)
+        text = _triton_text(data, (kernel_name,), path)
         spec = _overridden(read_launch(kernel, workload, order), workload, launch or {})
         return Program("triton", text, kernel_name, spec, name=label, arguments=arguments)
     template = tuple(template_arguments) or _template_arguments(kernel, path)
-    text = _cuda_text(source, kernel_name, path, root or _repository(path), template)
+    text = _cuda_text(source, (kernel_name,), path, root or _repository(path), template)
     # The slice holds the macros of the headers too, which launch expressions may name.
     with_headers = replace(kernel, source=None, text=text)
     spec = _overridden(read_launch(with_headers, workload, order), workload, launch or {})
     return Program(
         "cuda", text, kernel_name, spec, template_arguments=template, name=label, arguments=arguments
     )
+
+
+def _recorded(data: bytes, path: Path, entry: str, import_path: Path | None, label: str) -> Program:
+    """The program of a Python function that launches Triton kernels: its module, and the modules that it imports."""
+    try:
+        text = data.decode("utf-8")
+        module, siblings = package_of(text, path, import_path)
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise ProgramError(f"{path} does not parse: {error}") from error
+    except ValueError as error:
+        raise ProgramError(str(error)) from error
+    return Program("triton", text, entry, includes=siblings, module=module, name=label)
+
+
+def _sequence(
+    source: SourceFile, path: Path, entry: str, workload: Workload, root: Path | None, name: str
+) -> Program:
+    """The program of a workload's `[[launches]]`: the file's kernels of the names that they give."""
+    launched = [step for step in workload.steps if isinstance(step, LaunchStep)]
+    kernels = tuple(dict.fromkeys(step.entry for step in launched))
+    label = name or path.name
+    if source.language is Language.TRITON:
+        text = _triton_text(source.data, kernels, path)
+        return Program("triton", text, entry, name=label)
+    bare = [kernel.rsplit("::", 1)[-1] for kernel in kernels]
+    template = tuple(argument for step in launched for argument in step.template_arguments)
+    text = _cuda_text(source, bare, path, root or _repository(path), template)
+    return Program("cuda", text, entry, name=label)
+
+
+def _launched(
+    source: SourceFile, path: Path, function: str, workload: Workload, root: Path | None, label: str
+) -> Program:
+    """The program of a host function: what it launches, as its statements say."""
+    kernels = launched_kernels(source, function)
+    if not kernels:
+        raise ProgramError(f"{path}: `{function}` launches no kernel of this file")
+    text = _cuda_text(source, kernels, path, root or _repository(path), ())
+    constants = constants_of(replace(source.kernels[0], source=None, text=text))
+    try:
+        read_steps = read_host_function(source, function, workload, constants)
+    except Unreadable as error:
+        raise ProgramError(f"{path}, {error}; give the launches in the workload, as [[launches]]") from error
+    return Program("cuda", text, function, steps=read_steps.steps, scratch=read_steps.scratch, name=label)
 
 
 def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:
@@ -129,7 +186,19 @@ def _repository(path: Path) -> Path:
     return next((f for f in (folder, *folder.parents) if (f / ".git").exists()), folder)
 
 
-def _cuda_text(source: SourceFile, kernel: str, path: Path, root: Path, names: Sequence[str]) -> str:
+def device_text(kernel: Kernel, path: Path, names: Sequence[str] = (), root: Path | None = None) -> str:
+    """The device code of a CUDA C++ kernel with what its headers give; the kernel alone where no slice can be cut."""
+    if kernel.source is None:
+        return kernel.text
+    try:
+        return _cuda_text(kernel.source, (kernel.name,), path, root or _repository(path), names)
+    except ProgramError:
+        return kernel.text
+
+
+def _cuda_text(
+    source: SourceFile, kernels: Sequence[str], path: Path, root: Path, names: Sequence[str]
+) -> str:
     folder = path.resolve().parent
     inside = root.resolve()
 
@@ -139,18 +208,19 @@ def _cuda_text(source: SourceFile, kernel: str, path: Path, root: Path, names: S
             return None
         return target.read_bytes()
 
-    cut = device_slice(source, kernel, resolve, path.name, names)
+    cut = device_slice(source, kernels, resolve, path.name, names)
     if not cut.text.strip():
         said = "; ".join(p.message for p in cut.problems) or "nothing of it is device code"
         raise ProgramError(f"{path}: {said}")
     return cut.text
 
 
-def _triton_text(data: bytes, kernel: str, path: Path) -> str:
+def _triton_text(data: bytes, kernels: Sequence[str], path: Path) -> str:
     try:
-        text = kernel_module(data.decode("utf-8"), kernel)
+        text = kernel_module(data.decode("utf-8"), *kernels)
     except (SyntaxError, UnicodeDecodeError) as error:
         raise ProgramError(f"{path} does not parse: {error}") from error
     if text is None:
-        raise ProgramError(f"{path} has no function `{kernel}` at its top level")
+        names = " or ".join(f"`{kernel}`" for kernel in kernels)
+        raise ProgramError(f"{path} has no function {names} at its top level")
     return text

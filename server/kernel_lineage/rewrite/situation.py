@@ -5,6 +5,7 @@ What the source itself says (types, launch sites, mechanisms) is added where con
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +17,7 @@ from kernel_gate.expressions import ExpressionError, Number, evaluate
 from kernel_gate.workload import Argument, Workload
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.workloads import FoundWorkload, folder_of, workloads_in
-from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource, Scalar
+from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource, Scalar, StatedPromise
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +89,24 @@ def workload_facts(workload: Workload, where: str) -> Facts:
             said = f"{argument.name} is aligned to {argument.align} bytes in {where}"
             known[f"align({argument.name})"] = Fact((argument.align,), said, FactSource.WORKLOAD)
     for one, other in combinations(buffers, 2):
+        if other.name in one.may_alias or one.name in other.may_alias:
+            continue
         said = f"{one.name} and {other.name} are separate buffers in {where}"
         known[f"noalias({one.name}, {other.name})"] = Fact((True,), said, FactSource.WORKLOAD)
-    return Facts(known)
+    return Facts(known, tuple(_promises(workload, where)))
+
+
+def _promises(workload: Workload, where: str) -> Iterable[StatedPromise]:
+    """The workload's promises, over dims and over the arguments that are one dim each."""
+    named = {a.value: a.name for a in workload.args if a.kind == "scalar" and isinstance(a.value, str)}
+    for promise in workload.promises:
+        evidence = f"`{promise}` is promised by the workload {where}"
+        renamed = _NAME.sub(lambda m: named.get(m.group(), m.group()), promise)
+        for expr in dict.fromkeys((promise, renamed)):
+            yield StatedPromise(expr, evidence)
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def _of_shape(workload: Workload, dims: Mapping[str, int]) -> Iterable[tuple[str, Scalar]]:

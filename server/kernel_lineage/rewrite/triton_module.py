@@ -1,4 +1,4 @@
-"""The part of a Triton module that one kernel needs, on its own lines: what the gate's compiler executes.
+"""The part of a Triton module that some kernels need, on its own lines: what the gate's compiler executes.
 
 Wrappers, autotuning and imports that the kernel does not reach are blanked: they would ask for packages (torch) and
 for a GPU that compiling does not need.
@@ -7,35 +7,34 @@ for a GPU that compiling does not need.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 
-def kernel_module(text: str, kernel: str) -> str | None:
-    """The module's text with everything blanked that `kernel` does not reach; None when it has no such function.
+def kernel_module(text: str, *kernels: str) -> str | None:
+    """The module's text with everything blanked that `kernels` do not reach; None when one of them is not there.
 
     Raises `SyntaxError` for a module that does not parse.
     """
     tree = ast.parse(text)
-    chosen = _reached(tree, kernel)
-    if chosen is None:
+    functions = {name for s in tree.body if isinstance(s, ast.FunctionDef) for name in bound(s)}
+    if not functions.issuperset(kernels):
         return None
+    chosen, _ = reached(tree, kernels)
     lines = text.split("\n")
     kept: set[int] = set()
     for statement in chosen:
-        kept.update(_lines_of(statement))
+        kept.update(lines_of(statement))
     return "\n".join(line if number in kept else "" for number, line in enumerate(lines, start=1))
 
 
-def _reached(tree: ast.Module, kernel: str) -> list[ast.stmt] | None:
-    """The top-level statements that bind what the kernel uses, in order."""
+def reached(tree: ast.Module, names: Iterable[str]) -> tuple[list[ast.stmt], frozenset[str]]:
+    """The top-level statements that bind what some names need, in order, and all names that were needed."""
     binds: dict[str, list[ast.stmt]] = {}
     for statement in tree.body:
-        for name in _bound(statement):
+        for name in bound(statement):
             binds.setdefault(name, []).append(statement)
-    if not any(isinstance(s, ast.FunctionDef) for s in binds.get(kernel, ())):
-        return None
     chosen: set[int] = set()
-    waiting = [kernel]
+    waiting = list(names)
     seen: set[str] = set()
     while waiting:
         name = waiting.pop()
@@ -46,14 +45,14 @@ def _reached(tree: ast.Module, kernel: str) -> list[ast.stmt] | None:
             if id(statement) not in chosen:
                 chosen.add(id(statement))
                 waiting.extend(_used(statement))
-    return [s for s in tree.body if id(s) in chosen or _is_future(s)]
+    return [s for s in tree.body if id(s) in chosen or _is_future(s)], frozenset(seen)
 
 
 def _is_future(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
 
 
-def _bound(statement: ast.stmt) -> Iterator[str]:
+def bound(statement: ast.stmt) -> Iterator[str]:
     """The names that a top-level statement binds, inside `if` and `try` too."""
     if isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
         yield statement.name
@@ -66,9 +65,9 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
         for part in ast.iter_child_nodes(statement):
             if isinstance(part, ast.ExceptHandler):
                 for inner in part.body:
-                    yield from _bound(inner)
+                    yield from bound(inner)
             elif isinstance(part, ast.stmt):
-                yield from _bound(part)
+                yield from bound(part)
         return
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -76,10 +75,12 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
 
 
 def _used(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement reads; of a function's decorators only the jit ones, which are kept."""
+    """The names that a statement reads; of a jit function's decorators only the jit ones, which are kept."""
     parts: list[ast.AST] = [statement]
-    if isinstance(statement, ast.FunctionDef):
-        jits = [d for d in statement.decorator_list if _is_jit(d)]
+    jits = (
+        [d for d in statement.decorator_list if _is_jit(d)] if isinstance(statement, ast.FunctionDef) else []
+    )
+    if isinstance(statement, ast.FunctionDef) and jits:
         parts = [statement.args, *statement.body, *jits, *([statement.returns] if statement.returns else [])]
     for part in parts:
         for node in ast.walk(part):
@@ -94,7 +95,7 @@ def _is_jit(decorator: ast.expr) -> bool:
     )
 
 
-def _lines_of(statement: ast.stmt) -> Iterator[int]:
+def lines_of(statement: ast.stmt) -> Iterator[int]:
     """The lines of a statement; a function without its decorators other than jit."""
     first = statement.lineno
     if isinstance(statement, ast.FunctionDef) and any(_is_jit(d) for d in statement.decorator_list):

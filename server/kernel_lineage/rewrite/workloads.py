@@ -49,3 +49,21 @@ def workloads_in(root: Path) -> Workloads:
         except WorkloadError as error:
             problems.append(str(error))
     return Workloads(tuple(found), tuple(problems))
+
+
+def source_of(workload: Workload, path: Path) -> Path:
+    """The file that a workload is for: its `source` from the repository's root, or the one file of that name in it.
+
+    Raises `WorkloadError` when there is none, or several.
+    """
+    root = repository_of(path.resolve().parent) or path.resolve().parent
+    if workload.source and (root / workload.source).is_file():
+        return root / workload.source
+    name = Path(workload.source).name
+    found = [f for f in root.rglob(name) if f.is_file() and ".git" not in f.parts] if name else []
+    if len(found) == 1:
+        return found[0]
+    said = ", ".join(str(f.relative_to(root)) for f in found[:4]) or "none"
+    raise WorkloadError(
+        f"{path}: source = {workload.source!r} is not one file of {root} ({said}); name it with --file"
+    )

@@ -1,0 +1,70 @@
+"""From a kernel to a workload that was tried: the draft, mended by what the kernel does when it is run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from pathlib import Path
+
+from kernel_lineage.kernels.reading import language_of, read
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.drafting.draft import draft_of
+from kernel_lineage.rewrite.drafting.model import Draft
+from kernel_lineage.rewrite.drafting.proof import Device, Proof, prove
+from kernel_lineage.rewrite.programs import ProgramError
+
+_NOT_WRITTEN = re.compile(r"\b(\w+)\[[^\]]*\] is not written")
+
+
+def kernel_of(path: Path, name: str, data: bytes | None = None) -> Kernel:
+    """The kernel of a file. Raises `ProgramError`, which names the file's kernels."""
+    try:
+        data = path.read_bytes() if data is None else data
+    except OSError as error:
+        raise ProgramError(f"{path} cannot be read: {error.strerror}") from error
+    language = language_of(str(path), data)
+    if language is None:
+        raise ProgramError(f"{path} holds no kernels: it is neither CUDA C++ nor Triton")
+    source = read(data, language)
+    kernel = source.kernel(name)
+    if kernel is None:
+        known = ", ".join(k.name for k in source.kernels) or "none"
+        raise ProgramError(f"{path} has no kernel `{name}`; its kernels: {known}")
+    return kernel
+
+
+def tried_draft(
+    kernel: Kernel,
+    path: Path,
+    *,
+    device: Device = "emulated",
+    per_kind: int = 2,
+    kinds: Collection[str] | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> tuple[Draft, Proof | None]:
+    """The draft of a kernel and what it sees; no proof for a draft in which something is missing.
+
+    An output of which the kernel leaves elements alone is an inout: what is there before is kept and compared.
+    Raises as `prove` does.
+    """
+    draft = draft_of(kernel, path)
+    if draft.missing:
+        return draft, None
+    proof = Proof("")
+    for _ in draft.arguments:
+        workload = draft.workload()
+        proof = prove(
+            kernel, path, workload, device=device, per_kind=per_kind, kinds=kinds, on_progress=on_progress
+        )
+        left = _NOT_WRITTEN.search(proof.baseline)
+        if left is None:
+            break
+        draft = _as_inout(draft, left[1])
+    return draft, proof
+
+
+def _as_inout(draft: Draft, name: str) -> Draft:
+    arguments = tuple(replace(a, kind="inout") if a.name == name else a for a in draft.arguments)
+    said = f"{name} is not written everywhere by the kernel, so what it leaves alone is compared too"
+    return replace(draft, arguments=arguments, assumed=(*draft.assumed, said))

@@ -1,0 +1,178 @@
+"""The host side of a CUDA C++ file: its functions, who calls whom with what, and what they allocate and copy.
+
+A launch is written in the names of its launcher; the launcher's caller says what those are, and so on up to a function
+that nobody calls, where they are numbers. The way up is a chain of scopes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_syntax import bare, text_of
+from kernel_lineage.kernels.source import Launch, SourceFile
+
+_ALLOCATORS = frozenset({"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync"})
+_COPIES = frozenset({"cudaMemcpy", "cudaMemcpyAsync", "memcpy_convert"})
+_DEPTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class HostFunction:
+    """One function of the host, by what a draft asks of it."""
+
+    name: str
+    parameters: tuple[str, ...]
+    locals: Mapping[str, Node]
+    """Local name → its first value."""
+    types: Mapping[str, str]
+    """Local pointer → the type of its elements, as written."""
+    calls: tuple[tuple[str, tuple[str, ...], Node], ...]
+    """What it calls with which arguments, as written, in the order of the text."""
+    node: Node
+
+    def allocated(self, pointer: str) -> str:
+        """The bytes that a pointer is given, as written; "" when it is not allocated here."""
+        for name, given, _ in self.calls:
+            if name in _ALLOCATORS and len(given) >= 2 and _bare_pointer(given[0]) == pointer:
+                return given[1]
+        return ""
+
+    def copied_from(self, pointer: str) -> str:
+        """The host array that is copied to a pointer, as written; "" when none is."""
+        for name, given, _ in self.calls:
+            if name in _COPIES and len(given) >= 2 and _bare_pointer(given[0]) == pointer:
+                return _bare_pointer(given[1])
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A function on the way from a kernel's launch to where its sizes are numbers."""
+
+    function: HostFunction
+    given: Mapping[str, str]
+    """Parameter → the argument as the caller writes it."""
+    caller: Scope | None = None
+
+    def origin(self, name: str) -> tuple[str, Scope]:
+        """A name as it is called where it comes from, and that scope: parameters are followed to their arguments."""
+        scope = self
+        while scope.caller is not None and name in scope.given:
+            given = _bare_pointer(scope.given[name])
+            if not given.isidentifier():
+                break
+            name, scope = given, scope.caller
+        return name, scope
+
+
+def scope_of(source: SourceFile, launch: Launch) -> Scope | None:
+    """The chain of scopes of a launch, by the first caller of each function; None for a launch outside of functions."""
+    functions = _functions(source)
+    place = next(
+        (f for f in functions if f.name == launch.launcher and _holds(f.node, launch.span.start)), None
+    )
+    return _scope(place, functions, _DEPTH) if place is not None else None
+
+
+def _scope(function: HostFunction, functions: tuple[HostFunction, ...], depth: int) -> Scope:
+    for caller in functions if depth else ():
+        for name, given, _ in caller.calls:
+            if name == function.name and caller is not function and len(given) >= len(function.parameters):
+                bound = dict(zip(function.parameters, given, strict=False))
+                return Scope(function, bound, _scope(caller, functions, depth - 1))
+    return Scope(function, {})
+
+
+def _holds(node: Node, offset: int) -> bool:
+    return node.start_byte <= offset < node.end_byte
+
+
+def _functions(source: SourceFile) -> tuple[HostFunction, ...]:
+    if source.root is None:
+        return ()
+    return tuple(_function(node) for node in _of_type(source.root, "function_definition"))
+
+
+def _of_type(node: Node, kind: str) -> Iterator[Node]:
+    if node.type == kind:
+        yield node
+        return
+    for child in node.named_children:
+        yield from _of_type(child, kind)
+
+
+def _inside(node: Node) -> Iterator[Node]:
+    yield node
+    for child in node.named_children:
+        yield from _inside(child)
+
+
+def _function(node: Node) -> HostFunction:
+    declarator = node.child_by_field_name("declarator")
+    while declarator is not None and declarator.type != "function_declarator":
+        declarator = declarator.child_by_field_name("declarator")
+    name = text_of(declarator.child_by_field_name("declarator")) if declarator is not None else ""
+    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+    parameters = tuple(_declared(p) for p in listed.named_children if p.type != "comment") if listed else ()
+    values: dict[str, Node] = {}
+    types: dict[str, str] = {}
+    calls: list[tuple[str, tuple[str, ...], Node]] = []
+    body = node.child_by_field_name("body")
+    for inner in _inside(body) if body is not None else ():
+        if inner.type == "init_declarator":
+            value = inner.child_by_field_name("value")
+            if value is not None:
+                values.setdefault(_declared(inner), value)
+        elif inner.type == "declaration":
+            kind = text_of(inner.child_by_field_name("type"))
+            types.update((_declared_as(d), kind) for d in inner.children_by_field_name("declarator"))
+        elif inner.type == "call_expression":
+            given = inner.child_by_field_name("arguments")
+            called = text_of(inner.child_by_field_name("function")).split("<")[0].strip()
+            arguments = (
+                tuple(text_of(a) for a in given.named_children if a.type != "comment") if given else ()
+            )
+            calls.append((called, arguments, inner))
+    return HostFunction(name, parameters, values, types, tuple(calls), node)
+
+
+def _declared(node: Node) -> str:
+    """The name that a declaration or a parameter introduces."""
+    return _declared_as(node.child_by_field_name("declarator"))
+
+
+def _declared_as(inner: Node | None) -> str:
+    while inner is not None and inner.type != "identifier":
+        inner = inner.child_by_field_name("declarator") or next(
+            (c for c in inner.named_children if c.type in ("identifier", "pointer_declarator")), None
+        )
+    return text_of(inner)
+
+
+def _bare_pointer(written: str) -> str:
+    """`&d_out`, `(void**)&d_out` and `d_out` → `d_out`."""
+    return re.sub(r"^\(\s*[\w\s]+\*+\s*\)", "", written.strip()).lstrip("&* ").strip()
+
+
+def literal(node: Node | None) -> int | float | None:
+    """The number that a value is written as; of a list of whole numbers, the one nearest to 128 from above."""
+    node = bare(node)
+    if node is None:
+        return None
+    if node.type == "number_literal":
+        text = text_of(node).rstrip("uUlLfF") if not text_of(node).startswith("0x") else text_of(node)
+        try:
+            return int(text, 0)
+        except ValueError:
+            try:
+                return float(text)
+            except ValueError:
+                return None
+    if node.type == "initializer_list":
+        numbers = [n for c in node.named_children if isinstance(n := literal(c), int)]
+        return min((n for n in numbers if n >= 128), default=max(numbers, default=None))
+    return None

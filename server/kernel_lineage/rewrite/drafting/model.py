@@ -1,0 +1,57 @@
+"""What a draft is: how a kernel is run as far as it is known, what was concluded, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kernel_gate.workload import Workload, WorkloadError, parse_workload
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.rewrite.drafting.toml_text import written
+
+
+@dataclass(frozen=True, slots=True)
+class DraftArgument:
+    """One argument as far as it is known; a missing part is None, with the reason among the draft's `missing`."""
+
+    name: str
+    kind: str
+    dtype: str | None
+    shape: tuple[str, ...] | None = None
+    values: str = ""
+    value: str | float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What is known of how a kernel is run."""
+
+    kernel: str
+    language: Language
+    source: str
+    dims: Mapping[str, int]
+    """As the file has them."""
+    checked: Mapping[str, int]
+    """As they are checked."""
+    arguments: tuple[DraftArgument, ...]
+    grid: tuple[str, ...] = ()
+    block: tuple[str, ...] = ()
+    shared_bytes: str = "0"
+    constexpr: Mapping[str, str] = field(default_factory=dict)
+    num_warps: int = 4
+    num_stages: int = 3
+    assumed: tuple[str, ...] = ()
+    """What was concluded, for people: `C is 768 in main; checked with 96`."""
+    missing: tuple[str, ...] = ()
+    """What was not found, and so has to be filled in."""
+
+    @property
+    def text(self) -> str:
+        """The draft as a workload file; what is missing is a comment."""
+        return written(self)
+
+    def workload(self) -> Workload:
+        """The drafted workload. Raises `WorkloadError` when something is missing or does not fit together."""
+        if self.missing:
+            raise WorkloadError(f"the draft for {self.kernel} is not complete: {'; '.join(self.missing)}")
+        return parse_workload(self.text, name=f"the draft for {self.kernel}")

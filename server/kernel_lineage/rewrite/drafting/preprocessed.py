@@ -1,0 +1,54 @@
+"""The lines of C++ text that stay when no option is given but those that the text defines itself."""
+
+from __future__ import annotations
+
+import re
+
+_DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define|undef)\b\s*(.*)")
+_DEFINED = re.compile(r"defined\s*\(?\s*(\w+)\s*\)?")
+
+
+def active_text(text: str) -> str:
+    """The text without the branches of `#if` that are not taken; of a condition only `defined` is known, else it fails.
+
+    A branch of which nothing is known is taken to be off, as an option that nobody gave.
+    """
+    defined: set[str] = set()
+    kept: list[str] = []
+    levels: list[tuple[bool, bool]] = []
+    """For each open conditional: whether its current branch stays, and whether one of its branches did."""
+    for line in text.splitlines():
+        directive = _DIRECTIVE.match(line)
+        on = all(taken for taken, _ in levels)
+        if directive is None:
+            if on:
+                kept.append(line)
+            continue
+        word, rest = directive[1], re.split(r"//|/\*", directive[2])[0].strip()
+        if word in ("if", "ifdef", "ifndef"):
+            holds = (rest in defined) != (word == "ifndef") if word != "if" else _holds(rest, defined)
+            levels.append((holds, holds))
+        elif word == "elif" and levels:
+            taken = not levels[-1][1] and _holds(rest, defined)
+            levels[-1] = (taken, levels[-1][1] or taken)
+        elif word == "else" and levels:
+            levels[-1] = (not levels[-1][1], True)
+        elif word == "endif" and levels:
+            levels.pop()
+        elif on and word == "define":
+            kept.append(line)
+            defined.add(re.split(r"\W", rest, maxsplit=1)[0])
+        elif on:
+            defined.discard(rest)
+    return "\n".join(kept)
+
+
+def _holds(condition: str, defined: set[str]) -> bool:
+    """A condition made of `defined(X)`, `!`, `&&` and `||`; one with anything else in it fails."""
+    known = _DEFINED.sub(lambda m: "1" if m[1] in defined else "0", condition).replace(" ", "")
+    if not re.fullmatch(r"[01!&|]+", known):
+        return known not in ("", "0") and known.isdigit()
+    return any(
+        all((p.count("!") % 2 == 0) == p.endswith("1") for p in part.split("&&"))
+        for part in known.split("||")
+    )

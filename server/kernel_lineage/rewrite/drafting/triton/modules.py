@@ -1,0 +1,119 @@
+"""Python modules of a repository by what they define at their top level, found by the imports that name them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_LARGEST = 400_000
+"""Bytes of a module that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostModule:
+    """One module."""
+
+    path: Path
+    tree: ast.Module
+    functions: Mapping[str, ast.FunctionDef]
+    """Top-level functions, and methods as `Class.method`."""
+    values: Mapping[str, ast.expr]
+    """Top-level name → the last value that it is given."""
+    imports: Mapping[str, tuple[str, str]]
+    """Local name → the module that it comes from, and its name there; "" for a whole module."""
+
+
+def module_of(path: Path, tree: ast.Module) -> HostModule:
+    """A module as its tree defines it."""
+    functions: dict[str, ast.FunctionDef] = {}
+    values: dict[str, ast.expr] = {}
+    imports: dict[str, tuple[str, str]] = {}
+    for node in _top_level(tree.body):
+        match node:
+            case ast.FunctionDef():
+                functions[node.name] = node
+            case ast.ClassDef():
+                inner = (n for n in node.body if isinstance(n, ast.FunctionDef))
+                functions.update((f"{node.name}.{n.name}", n) for n in inner)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                values[name] = value
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                values[name] = value
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                imports[alias.asname or alias.name.split(".")[0]] = (alias.name, "")
+        elif isinstance(statement, ast.ImportFrom):
+            base = "." * statement.level + (statement.module or "")
+            for alias in statement.names:
+                imports[alias.asname or alias.name] = (base, alias.name)
+    return HostModule(path, tree, functions, values, imports)
+
+
+def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module, those of `if` and `try` too; of the branches of an `if`, the last counts."""
+    for node in body:
+        yield node
+        if isinstance(node, (ast.If, ast.Try)):
+            yield from _top_level(node.body)
+            yield from _top_level(node.orelse)
+
+
+@dataclass(slots=True)
+class Modules:
+    """The modules of one repository, read when they are asked for."""
+
+    folder: Path
+    """Nothing outside of it is read."""
+    known: dict[Path, HostModule | None] = field(default_factory=dict)
+
+    def read(self, path: Path) -> HostModule | None:
+        """The module of a file; None when it cannot be read or does not parse."""
+        if path not in self.known:
+            self.known[path] = self._parsed(path)
+        return self.known[path]
+
+    def _parsed(self, path: Path) -> HostModule | None:
+        try:
+            if path.stat().st_size > _LARGEST:
+                return None
+            return module_of(path, ast.parse(path.read_bytes()))
+        except (OSError, SyntaxError, ValueError, RecursionError):
+            return None
+
+    def defining(self, module: HostModule, name: str, depth: int = 6) -> tuple[HostModule, str] | None:
+        """The module that defines what a name of this module stands for, and its name there; imports are followed."""
+        if name in module.functions or name in module.values or f"{name}.forward" in module.functions:
+            return module, name
+        if name not in module.imports or depth == 0:
+            return None
+        base, inner = module.imports[name]
+        there = self.read(found) if inner and (found := self._file(module.path, base)) else None
+        if there is not None and (found_there := self.defining(there, inner, depth - 1)) is not None:
+            return found_there
+        return None
+
+    def imported(self, module: HostModule) -> Iterator[Path]:
+        """The files of the repository from which a module imports names."""
+        for base, inner in set(module.imports.values()):
+            file = self._file(module.path, base)
+            below = self._file(module.path, f"{base}.{inner}") if inner else None
+            yield from (f for f in (file, below) if f is not None)
+
+    def _file(self, importer: Path, dotted: str) -> Path | None:
+        """The file of `a.b.c`, or of `..b`, beside or above the module that imports it, or below its `src`."""
+        level = len(dotted) - len(dotted.lstrip("."))
+        parts = [p for p in dotted[level:].split(".") if p]
+        if level:
+            folders = [importer.parents[level - 1]]
+        else:
+            above = [f for f in importer.parents if f.is_relative_to(self.folder)]
+            folders = [*above, self.folder / "src"]
+        for folder in folders:
+            at = folder.joinpath(*parts)
+            for file in (at.with_name(at.name + ".py"), at / "__init__.py"):
+                if parts and file.is_file() and file.resolve().is_relative_to(self.folder):
+                    return file
+        return None

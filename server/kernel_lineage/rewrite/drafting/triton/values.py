@@ -1,0 +1,156 @@
+"""What a name of the host stands for while its code is read: sizes as expressions over dims, tensors by their shape."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kernel_gate.expressions import ExpressionError, Number, evaluate
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A number as an expression over dims."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stride(Size):
+    """How many elements apart neighbours along an axis of a row-major tensor are; "" while its shape is not known."""
+
+    tensor: str
+    axis: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor by what is known of it."""
+
+    name: str
+    shape: tuple[int | Size, ...] | None
+    dtype: str | None = None
+    values: str = ""
+    """How its elements are drawn, when they are no normal numbers: `integers(0, V)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dtype:
+    """`torch.float32` or `tl.float32`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """A function, module or object of a package that is not read, by its dotted name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A parameter of which the caller is not known: a tensor or a number."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """What the code does not tell, with the expression that stands in the way."""
+
+    why: str
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a number, known or as an expression."""
+    return isinstance(value, (int, float)) or (isinstance(value, Size) and value.text != "")
+
+
+def text_of(value: object) -> str:
+    """A number as an expression."""
+    return value.text if isinstance(value, Size) else repr(value)
+
+
+def tree_of(value: object) -> ast.expr:
+    """A number as the tree of its expression."""
+    return ast.parse(text_of(value), mode="eval").body
+
+
+def size_of(tree: ast.expr) -> Size | int | float:
+    """The number of a tree; one without names is calculated."""
+    text = ast.unparse(tree)
+    if not any(isinstance(n, ast.Name) and n.id not in ("min", "max") for n in ast.walk(tree)):
+        try:
+            return evaluate(text, {})
+        except ExpressionError:
+            pass
+    return Size(text)
+
+
+def called(name: str, *arguments: object) -> Size | int | float:
+    """`next_power_of_2(C)` of numbers."""
+    return size_of(ast.Call(ast.Name(name, ast.Load()), [tree_of(a) for a in arguments], []))
+
+
+def value_at(value: object, sizes: Mapping[str, Number]) -> Number | None:
+    """A number where the dims have these sizes; None when something in it is not known."""
+    if isinstance(value, (int, float)):
+        return value
+    try:
+        return evaluate(value.text, sizes) if isinstance(value, Size) else None
+    except ExpressionError:
+        return None
+
+
+def product(values: Iterable[int | Size]) -> int | Size:
+    """The product of extents."""
+    whole: ast.expr | None = None
+    for value in values:
+        if value != 1:
+            whole = tree_of(value) if whole is None else ast.BinOp(whole, ast.Mult(), tree_of(value))
+    found = size_of(whole) if whole is not None else 1
+    return int(found) if isinstance(found, float) else found
+
+
+def reshaped(old: Sequence[int | Size], new: Sequence[object]) -> tuple[int | Size, ...] | Unknown:
+    """The shape after `view`; an extent of -1 is what is left of the old ones."""
+    extents = [e for e in new if isinstance(e, (int, Size))]
+    if len(extents) != len(new):
+        return Unknown("an extent of `view`")
+    if -1 not in extents:
+        return tuple(extents)
+    left = [f for e in old for f in _factors(tree_of(e))]
+    divisor: list[ast.expr] = []
+    for extent in extents:
+        for factor in _factors(tree_of(extent)) if extent != -1 else ():
+            same = next((f for f in left if ast.dump(f) == ast.dump(factor)), None)
+            if same is None:
+                divisor.append(factor)
+            else:
+                left.remove(same)
+    rest = product([_whole(f) for f in left])
+    if divisor:
+        under = tree_of(product([_whole(f) for f in divisor]))
+        rest = _whole(ast.BinOp(tree_of(rest), ast.FloorDiv(), under))
+    return tuple(rest if e == -1 else e for e in extents)
+
+
+def _whole(tree: ast.expr) -> int | Size:
+    found = size_of(tree)
+    return int(found) if isinstance(found, float) else found
+
+
+def _factors(tree: ast.expr) -> list[ast.expr]:
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Mult):
+        return [*_factors(tree.left), *_factors(tree.right)]
+    return [] if isinstance(tree, ast.Constant) and tree.value in (1, -1) else [tree]
+
+
+def stride_of(tensor: Tensor, axis: int) -> Stride:
+    """The stride of a row-major tensor."""
+    if tensor.shape is None:
+        return Stride("", tensor.name, axis)
+    axis %= max(1, len(tensor.shape))
+    return Stride(text_of(product(tensor.shape[axis + 1 :])), tensor.name, axis)

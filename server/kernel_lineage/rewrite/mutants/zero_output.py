@@ -1,0 +1,34 @@
+"""The output is zero: what is stored is replaced by zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.rewrite.assists.layout import replace_node
+from kernel_lineage.rewrite.candidate import Edit
+from kernel_lineage.rewrite.mutants.examples import ROW_SUMS, SCALE, TRITON_ROWS, changed
+from kernel_lineage.rewrite.mutants.ground import Ground
+from kernel_lineage.rewrite.mutants.model import Mutation, UntouchedExample
+from kernel_lineage.rewrite.mutants.operations import stores
+
+
+def _mutate(ground: Ground) -> Iterator[tuple[Edit, ...]]:
+    for store in stores(ground):
+        yield (replace_node(store.value, store.zero),)
+
+
+MUTATION = Mutation(
+    id="zero_output",
+    title="output is zero",
+    mutate=_mutate,
+    mutates=(
+        changed(SCALE, "= factor * x[i];", "= 0.0f;"),
+        changed(ROW_SUMS, "out[blockIdx.x] = partial[0];", "out[blockIdx.x] = 0.0f;"),
+        changed(TRITON_ROWS, "e / tl.sum(e, axis=0), mask", "(e / tl.sum(e, axis=0)) * 0, mask"),
+    ),
+    leaves=(
+        UntouchedExample(Language.CUDA, "idle", "__global__ void idle(float* x) {\n    __shared__ float s[32];\n"
+                         "    s[threadIdx.x] = 1.0f;\n}\n"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,67 @@
+"""`prove`: the obligations of a kernel of a file in a workload, counterexamples confirmed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from kernel_gate.program import Program
+from kernel_gate.workload import Workload
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.proofs.obligations.asking import LIMIT_MS
+from kernel_lineage.proofs.obligations.obligation import Obligation
+from kernel_lineage.proofs.prove import prove
+from kernel_lineage.rewrite.programs import ProgramError, program_from_file
+from kernel_lineage.rewrite.proving.replay import Replay
+from kernel_lineage.rewrite.proving.setting import setting_of
+
+_LINE = re.compile(r'#line (\d+)(?: "([^"]*)")?')
+
+
+def prove_file(
+    path: Path,
+    kernel_name: str,
+    workload: Workload,
+    *,
+    template_arguments: Sequence[str] = (),
+    limit_ms: int = LIMIT_MS,
+    replayed: bool = True,
+) -> tuple[Obligation, ...]:
+    """Every obligation of a kernel of a file, by line of that file.
+
+    Template arguments are needed where no launch in the file gives them. Raises `ProgramError` when no program can be
+    made of it, `UnreadableError` when it cannot be parsed, and `SolverMissingError` without Z3.
+    """
+    if workload.launches:
+        raise ProgramError("proofs are about one launch of one kernel; the workload describes a sequence")
+    program = program_from_file(path, kernel_name, workload, template_arguments=template_arguments)
+    kernel = _kernel(program, kernel_name, path)
+    lines = _line_map(program.source) if program.language == "cuda" else {}
+    obligations = prove(kernel, setting_of(kernel, workload, program), lines=lines, limit_ms=limit_ms)
+    if not replayed:
+        return obligations
+    order = program.arguments or tuple(a.name for a in workload.args)
+    names = dict(zip((p.name for p in kernel.parameters if not p.constexpr), order, strict=False))
+    replay = Replay(program, workload, names=names)
+    return tuple(replay.confirmed(o) for o in obligations)
+
+
+def _kernel(program: Program, name: str, path: Path) -> Kernel:
+    """The kernel as it stands in the program's text, with what headers give."""
+    kernel = read(program.source.encode(), Language(program.language)).kernel(name)
+    if kernel is None:
+        raise ProgramError(f"{path}: `{name}` could not be read")
+    return kernel
+
+
+def _line_map(text: str) -> dict[int, int]:
+    """Lines of a text with `#line` directives → the lines that these name."""
+    lines: dict[int, int] = {}
+    shift = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if (match := _LINE.match(line)) is not None:
+            shift = int(match[1]) - number - 1
+        lines[number] = number + shift
+    return lines

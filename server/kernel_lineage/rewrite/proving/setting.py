@@ -1,0 +1,113 @@
+"""A workload and a program as the setting of a proof."""
+
+from __future__ import annotations
+
+from kernel_gate.dtypes import DTYPES
+from kernel_gate.program import Program
+from kernel_gate.workload import Argument, Workload
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.proofs.expressions import Reading
+from kernel_lineage.proofs.setting import (
+    MAX_BLOCK,
+    MAX_GRID,
+    MAX_THREADS,
+    BufferSetting,
+    LaunchSetting,
+    Setting,
+)
+from kernel_lineage.proofs.values import INTEGERS
+from kernel_lineage.solving.terms import Num, Term, Var, at_most, conjunction, mul
+
+_ALLOCATORS_ALIGN = 256
+"""Bytes: what CUDA's allocators give; a workload's `align` says otherwise."""
+
+
+def setting_of(kernel: Kernel, workload: Workload, program: Program) -> Setting:
+    """What the workload and the program's launch promise of the kernel's arguments, by its own parameter names."""
+    dims: dict[str, Term] = {name: Var(name) for name in workload.dims}
+    reading = Reading(dims)
+    assumptions = [reading.read(promise) for promise in workload.promises]
+    integers = {
+        a.name: reading.read(a.value)
+        for a in workload.args
+        if a.kind == "scalar" and a.value is not None and a.dtype in INTEGERS
+    }
+    for argument in workload.args:
+        if argument.name in integers:
+            type_, value = INTEGERS[argument.dtype], integers[argument.name]
+            assumptions.append(conjunction(at_most(Num(type_.least), value), at_most(value, Num(type_.most))))
+    names: dict[str, Term] = {**dims, **integers}
+    launch_reading = Reading(names, reading.facts, reading.unknowns)
+    spec = program.launch or workload.launch.spec()
+    for name, text in spec.constexpr.items():
+        names[name] = launch_reading.read(text)
+    launch = LaunchSetting(
+        _three(spec.grid, launch_reading),
+        _three(spec.block, launch_reading) if program.language == "cuda" else (Num(1), Num(1), Num(1)),
+        launch_reading.read(spec.shared_bytes),
+    )
+    assumptions += _launchable(launch)
+    order = program.arguments or tuple(a.name for a in workload.args)
+    parameters = [p.name for p in kernel.parameters if not p.constexpr]
+    by_parameter = {p: workload.argument(a) for p, a in zip(parameters, order, strict=False)}
+    constants, types = _template(kernel, program, launch_reading)
+    constants |= {name: names[name] for name in spec.constexpr}
+    return Setting(
+        tuple(dims),
+        (*assumptions, *reading.facts),
+        {p: _buffer(p, a, reading) for p, a in by_parameter.items() if a is not None and a.is_pointer},
+        {p: integers[a.name] for p, a in by_parameter.items() if a is not None and a.name in integers},
+        launch,
+        constants,
+        types,
+        reading.unknowns,
+    )
+
+
+def _three(extents: tuple[str, ...], reading: Reading) -> tuple[Term, Term, Term]:
+    x, y, z = [*(reading.read(e) for e in extents), Num(1), Num(1)][:3]
+    return x, y, z
+
+
+def _launchable(launch: LaunchSetting) -> list[Term]:
+    """A launch that no device takes does nothing wrong."""
+    limits = [*zip(launch.grid, MAX_GRID, strict=True), *zip(launch.block, MAX_BLOCK, strict=True)]
+    facts = [conjunction(at_most(Num(1), extent), at_most(extent, Num(most))) for extent, most in limits]
+    threads = mul(launch.block[0], mul(launch.block[1], launch.block[2]))
+    return [f for f in (*facts, at_most(threads, Num(MAX_THREADS))) if f != Num(1)]
+
+
+def _buffer(parameter: str, argument: Argument, reading: Reading) -> BufferSetting:
+    elements: Term = Num(1)
+    for extent in argument.shape or ():
+        elements = mul(elements, reading.read(extent))
+    kind, given = argument.values_spec
+    values = None
+    if argument.kind == "input" and kind == "integers" and len(given) == 2:
+        values = (reading.read(given[0]), reading.read(given[1]))
+    return BufferSetting(
+        parameter,
+        argument.dtype,
+        DTYPES[argument.dtype].itemsize,
+        elements,
+        argument.align or _ALLOCATORS_ALIGN,
+        argument.kind != "input",
+        argument.kind == "output",
+        values,
+    )
+
+
+def _template(kernel: Kernel, program: Program, reading: Reading) -> tuple[dict[str, Term], dict[str, str]]:
+    """Template arguments: numbers and types."""
+    constants: dict[str, Term] = {}
+    types: dict[str, str] = {}
+    given = [*program.template_arguments]
+    for position, parameter in enumerate(kernel.template_parameters):
+        argument = given[position] if position < len(given) else parameter.default
+        if argument is None:
+            continue
+        if parameter.type is None:
+            types[parameter.name] = argument
+        else:
+            constants[parameter.name] = reading.read({"true": "1", "false": "0"}.get(argument, argument))
+    return constants, types

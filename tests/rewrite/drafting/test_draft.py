@@ -1,0 +1,147 @@
+"""What a draft takes from a CUDA C++ file: launch, roles, shapes, sizes; and what it says of what is not told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_gate.workload import WorkloadError
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.rewrite.drafting.draft import draft_of
+from kernel_lineage.rewrite.drafting.model import Draft
+from kernel_lineage.rewrite.drafting.preprocessed import active_text
+
+FILE = """\
+#define ENABLE_HALF
+#if defined(ENABLE_HALF)
+typedef half real;
+#else
+typedef float real;
+#endif
+
+__global__ void embed(real* out, const int* tokens, const real* table, float* seen, float scale, int N, int C) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < N * C) {
+        out[i] = table[tokens[i / C] * C + i % C];
+        seen[i / C] += scale;
+    }
+}
+
+void embed1(real* out, const int* tokens, const real* table, float* seen, int B, int T, int C, const int block_size) {
+    const int N = B * T;
+    const int grid_size = (N * C + block_size - 1) / block_size;
+    embed<<<grid_size, block_size, block_size * sizeof(real)>>>(out, tokens, table, seen, 1.0f / sqrtf(C), N, C);
+}
+
+void embed_any(int which, real* out, const int* tokens, const real* table, float* seen, int B, int T, int C, int b) {
+    switch (which) {
+        case 1: embed1(out, tokens, table, seen, B, T, C, b); break;
+    }
+}
+
+int main() {
+    int B = 8;
+    int T = 1024;
+    int C = 768;
+    int V = 50257;
+    int block_sizes[] = {32, 64, 128, 256};
+    int* host = make_random_int(B * T, V);
+    real* d_out;
+    int* d_tokens;
+    real* d_table;
+    float* d_seen;
+    cudaMalloc(&d_out, B * T * C * sizeof(real));
+    cudaMalloc((void**)&d_tokens, B * T * sizeof(int));
+    cudaMalloc(&d_table, V * C * sizeof(real));
+    cudaMalloc(&d_seen, B * T * sizeof(float));
+    cudaMemcpy(d_tokens, host, B * T * sizeof(int), cudaMemcpyHostToDevice);
+    for (int j = 0; j < 4; j++) {
+        int block_size = block_sizes[j];
+        embed_any(1, d_out, d_tokens, d_table, d_seen, B, T, C, block_size);
+    }
+}
+"""
+
+
+def drafted(code: str, kernel: str) -> Draft:
+    found = read(code.encode(), Language.CUDA).kernel(kernel)
+    assert found is not None
+    return draft_of(found, Path("embed.cu"))
+
+
+def test_a_whole_program_gives_a_workload_with_nothing_missing() -> None:
+    draft = drafted(FILE, "embed")
+    assert draft.missing == ()
+    workload = draft.workload()
+    assert dict(draft.dims) == {"B": 8, "T": 1024, "C": 768, "V": 50257}
+    assert workload.profile_dims == ({"B": 8, "T": 1024, "C": 768, "V": 50257},)
+    kinds = {a.name: (a.kind, a.dtype, a.shape) for a in workload.args if a.is_pointer}
+    assert kinds == {
+        "out": ("output", "float16", ("B", "T", "C")),
+        "tokens": ("input", "int32", ("B", "T")),
+        "table": ("input", "float16", ("V", "C")),
+        "seen": ("inout", "float32", ("B", "T")),
+    }
+    tokens = workload.argument("tokens")
+    assert tokens is not None
+    assert tokens.values == "integers(0, V)"
+
+
+def test_scalars_and_launch_are_expressions_over_the_sizes() -> None:
+    workload = drafted(FILE, "embed").workload()
+    values = {a.name: a.value for a in workload.args if not a.is_pointer}
+    assert values == {"scale": "1.0 / C ** 0.5", "N": "B * T", "C": "C"}
+    assert workload.launch.block == ("128",)
+    assert workload.launch.shared_bytes == "128 * 2"
+    assert workload.launch.grid == ("(B * T * C + 128 - 1) // 128",)
+
+
+def test_checked_sizes_are_the_files_own_halved() -> None:
+    draft = drafted(FILE, "embed")
+    assert draft.checked["B"] == 8
+    assert 768 % draft.checked["C"] == 0
+    assert draft.checked["C"] < 768
+    assert any(s.startswith("C is 768 in main; checked with ") for s in draft.assumed)
+
+
+@pytest.mark.parametrize(
+    ("gone", "there", "missing"),
+    [
+        (
+            "    cudaMalloc(&d_table, V * C * sizeof(real));\n",
+            "",
+            "the shape of table: nothing allocates `table`",
+        ),
+        ("    int C = 768;\n", "    int C = atoi(argv[1]);\n", "nothing tells atoi(argv[1])"),
+        ("    int* host = make_random_int(B * T, V);\n", "", "the range of the values of tokens"),
+        ("    embed<<<grid_size, block_size,", "    embed<<<grids(), block_size,", "the launch's grid"),
+        ("embed<<<", "other<<<", "embed is not launched in embed.cu"),
+    ],
+)
+def test_what_the_file_does_not_tell_is_said_and_never_made_up(gone: str, there: str, missing: str) -> None:
+    assert gone in FILE
+    draft = drafted(FILE.replace(gone, there), "embed")
+    assert any(missing in m for m in draft.missing), draft.missing
+    assert any(line.startswith("# not found: ") and missing in line for line in draft.text.splitlines())
+    with pytest.raises(WorkloadError, match="not complete"):
+        draft.workload()
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("#ifdef A\nx\n#else\ny\n#endif", "y"),
+        ("#define A\n#ifdef A\nx\n#else\ny\n#endif", "#define A\nx"),
+        ("#ifndef A\nx\n#endif", "x"),
+        (
+            "#define B\n#if defined(A)\nx\n#elif defined(B) && !defined(A)\ny\n#else\nz\n#endif",
+            "#define B\ny",
+        ),
+        ("#if 0\nx\n#endif\ny", "y"),
+        ("#if VERSION >= 12\nx\n#else\ny\n#endif", "y"),
+    ],
+)
+def test_only_what_the_file_itself_switches_on_is_read(text: str, kept: str) -> None:
+    assert active_text(text) == kept

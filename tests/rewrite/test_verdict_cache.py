@@ -1,0 +1,87 @@
+"""`.klineage/cache.sqlite` as the gate's memory: whole, signed, bounded, and never in the way of a verdict."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from kernel_gate.reasons import Reason
+from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
+from kernel_lineage.rewrite import verdict_cache
+from kernel_lineage.rewrite.verdict_cache import VerdictCache, open_verdict_cache
+
+STAGE = Stage(name="check", status=StageStatus.PASS, reason="22 cases", details={"cases": 22})
+VERDICT = Verdict(
+    outcome=Outcome.REJECTED, code=Reason.NOT_FASTER, reason="not faster", stages=[STAGE], inputs_hash="ab"
+)
+
+
+def opened(folder: Path, user: str = "mine") -> VerdictCache:
+    return open_verdict_cache(folder / ".klineage", folder / user / "key")
+
+
+def test_what_is_kept_is_found_again(tmp_path):
+    with opened(tmp_path) as cache:
+        assert cache.verdict("k") is None and list(cache.stages("k")) == []
+        cache.keep_verdict("k", VERDICT)
+        cache.keep_stage("k", STAGE.model_copy(update={"name": "build"}))
+        cache.keep_stage("k", STAGE)
+    with opened(tmp_path) as cache:
+        assert cache.verdict("k") == VERDICT and cache.verdict("other") is None
+        assert [s.name for s in cache.stages("k")] == ["build", "check"]
+        cache.forget_stages("k")
+        assert list(cache.stages("k")) == []
+    assert (tmp_path / "mine" / "key").stat().st_mode & 0o077 == 0
+
+
+def test_a_verdict_that_another_user_wrote_is_none(tmp_path):
+    with opened(tmp_path) as cache:
+        cache.keep_verdict("k", VERDICT)
+        cache.keep_stage("k", STAGE)
+    with opened(tmp_path, user="other") as cache:
+        assert cache.verdict("k") is None and list(cache.stages("k")) == []
+
+
+def test_a_row_that_was_moved_or_changed_is_none(tmp_path):
+    with opened(tmp_path) as cache:
+        cache.keep_verdict("k", VERDICT)
+    with sqlite3.connect(tmp_path / ".klineage" / "cache.sqlite") as db:
+        db.execute("UPDATE gate_verdicts SET key = 'another'")
+    with opened(tmp_path) as cache:
+        assert cache.verdict("another") is None
+
+
+def test_the_oldest_go_when_there_are_too_many(tmp_path, monkeypatch):
+    monkeypatch.setattr(verdict_cache, "_KEPT_VERDICTS", 2)
+    with opened(tmp_path) as cache:
+        for key in "abc":
+            cache.keep_verdict(key, VERDICT)
+        assert [cache.verdict(key) is not None for key in "abc"] == [False, True, True]
+
+
+def test_a_file_that_is_no_database_is_said(tmp_path):
+    (tmp_path / ".klineage").mkdir()
+    (tmp_path / ".klineage" / "cache.sqlite").write_text(
+        "not a database at all, but long enough to be one" * 50
+    )
+    with pytest.raises(sqlite3.DatabaseError):
+        opened(tmp_path)
+
+
+def test_what_cannot_be_written_costs_no_verdict(tmp_path):
+    with opened(tmp_path) as cache:
+        cache._db.execute("DROP TABLE gate_verdicts")
+        cache.keep_verdict("k", VERDICT)
+        assert cache.problem is not None and "cannot be written" in cache.problem
+        assert cache.verdict("k") is None
+
+
+def test_mining_and_the_gate_share_the_file(tmp_path):
+    from kernel_lineage.history.cache import open_cache
+
+    with opened(tmp_path) as cache:
+        cache.keep_verdict("k", VERDICT)
+    with open_cache(tmp_path / ".klineage", "a fingerprint") as mining:
+        assert mining.messages == []
+    with opened(tmp_path) as cache:
+        assert cache.verdict("k") == VERDICT
