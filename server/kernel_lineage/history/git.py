@@ -203,9 +203,12 @@ def commits_named(repository: Repository, shas: Iterable[str]) -> dict[str, Comm
 
 def head_files(repository: Repository) -> dict[str, str]:
     """Blob id by path of every regular file of HEAD (in the subfolder, if one was asked for)."""
-    if repository.head is None:
-        return {}
-    arguments = ["-r", "-z", repository.head, *([repository.prefix] if repository.prefix else [])]
+    return revision_files(repository, repository.head) if repository.head is not None else {}
+
+
+def revision_files(repository: Repository, revision: str) -> dict[str, str]:
+    """Blob id by path of every regular file of a commit (in the subfolder, if one was asked for)."""
+    arguments = ["-r", "-z", revision, *([repository.prefix] if repository.prefix else [])]
     try:
         out: bytes = repository.git.ls_tree(*arguments, stdout_as_string=False)
     except GitCommandError:

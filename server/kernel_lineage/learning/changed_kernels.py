@@ -1,0 +1,127 @@
+"""The kernels that a change touched: old and new version of each, whatever file or header the change is in.
+
+A kernel is changed when its device code, with what it takes from headers, or its launch is other than before, comments
+and layout aside. One that was renamed or moved is matched by its text, as mining matches it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernel_lineage.history.matching import RENAMED_AT_LEAST
+from kernel_lineage.history.similarity import Similarity, code_lines
+from kernel_lineage.history.trees import Tree
+from kernel_lineage.kernels.reading import language_of, read
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.rewrite.programs import device_text
+from kernel_lineage.rewrite.triton_module import kernel_module
+
+_HEADERS = (".cuh", ".h", ".hpp", ".inl")
+_DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(.*)")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_LINE_DIRECTIVE = re.compile(r"^\s*#\s*line\b.*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A kernel in one state of the repository."""
+
+    kernel: Kernel
+    path: str
+    """Relative to the repository."""
+    tree: Tree
+
+    @property
+    def file(self) -> Path:
+        """Where the file is on disk."""
+        return self.tree.root / self.path
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedKernel:
+    """A kernel before and after."""
+
+    before: Sighting
+    after: Sighting
+
+
+def changed_kernels(before: Tree, after: Tree, files: Collection[str] = ()) -> tuple[ChangedKernel, ...]:
+    """The kernels that differ, in the order of their new files. `files` restricts the new paths (a folder: all in it).
+
+    Kernels that are new, or gone, have nothing to be compared with and are left out.
+    """
+    touched = {p for p in before.files | after.files if before.read(p) != after.read(p)}
+    if any(p.endswith(_HEADERS) for p in touched):
+        touched |= {p for p in after.files if p.endswith((".cu", *_HEADERS))}
+    old = {(s.path, s.kernel.name): s for p in sorted(touched) for s in _sightings(before, p)}
+    new = {(s.path, s.kernel.name): s for p in sorted(touched) for s in _sightings(after, p)}
+    pairs = [(old.pop(place), new.pop(place)) for place in sorted(old.keys() & new.keys())]
+    pairs += _renamed(list(old.values()), list(new.values()))
+    changed = [ChangedKernel(b, a) for b, a in pairs if _wanted(a.path, files) and _essence(b) != _essence(a)]
+    return tuple(sorted(changed, key=lambda c: (c.after.path, c.after.kernel.span.start)))
+
+
+def _sightings(tree: Tree, path: str) -> Iterator[Sighting]:
+    data = tree.read(path)
+    language = language_of(path, data) if data is not None else None
+    if data is not None and language is not None:
+        yield from (Sighting(kernel, path, tree) for kernel in read(data, language).kernels)
+
+
+def _renamed(gone: list[Sighting], arrived: list[Sighting]) -> Iterator[tuple[Sighting, Sighting]]:
+    """Pairs of what went and what came, best pairs first."""
+    texts = {str(i): s.kernel.text for i, s in enumerate([*gone, *arrived])}
+    similarity = Similarity(texts.__getitem__)
+    scored = []
+    for i, one in enumerate(gone):
+        for j, other in enumerate(arrived):
+            if one.kernel.language is other.kernel.language:
+                python = one.kernel.language is Language.TRITON
+                scored.append((similarity.ratio(str(i), str(len(gone) + j), python), i, j))
+    used: set[tuple[str, int]] = set()
+    for score, i, j in sorted(scored, key=lambda s: (-s[0], s[1], s[2])):
+        if score >= RENAMED_AT_LEAST and ("gone", i) not in used and ("arrived", j) not in used:
+            used |= {("gone", i), ("arrived", j)}
+            yield gone[i], arrived[j]
+
+
+def _essence(seen: Sighting) -> tuple[object, ...]:
+    """What must be the same for a kernel to be the same."""
+    kernel = seen.kernel
+    python = kernel.language is Language.TRITON
+    if python:
+        data = kernel.source.data if kernel.source is not None else b""
+        try:
+            text = kernel_module(data.decode("utf-8", "replace"), kernel.name) or kernel.text
+        except SyntaxError:
+            text = kernel.text
+    else:
+        text = _without_unused_macros(
+            _LINE_DIRECTIVE.sub("", device_text(kernel, seen.file, root=seen.tree.root))
+        )
+    launches = tuple(
+        (x.grid, x.block, x.shared_bytes, x.arguments, tuple(x.options.items()), tuple(x.definitions.items()))
+        for x in kernel.launches
+    )
+    return tuple(code_lines(text.replace(kernel.name, "kernel"), python)), launches
+
+
+def _without_unused_macros(text: str) -> str:
+    """A slice keeps every macro; those that neither code nor a conditional uses do not change what it does."""
+    lines = text.replace("\\\n", " ").splitlines()
+    macros = {m[1]: m[2] for line in lines if (m := _DEFINE.match(line))}
+    waiting = [word for line in lines if not _DEFINE.match(line) for word in _WORD.findall(line)]
+    used: set[str] = set()
+    while waiting:
+        word = waiting.pop()
+        if word in macros and word not in used:
+            used.add(word)
+            waiting += _WORD.findall(macros[word])
+    return "\n".join(line for line in lines if not (m := _DEFINE.match(line)) or m[1] in used)
+
+
+def _wanted(path: str, files: Collection[str]) -> bool:
+    return not files or any(path == f or path.startswith(f.rstrip("/") + "/") for f in files)

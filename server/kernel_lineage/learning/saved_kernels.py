@@ -1,0 +1,158 @@
+"""A kernel as it was just saved, on the emulated device: right or wrong, and against what.
+
+It is compared with the workload's oracle where there is one. Beside it runs another version, from whose own errors
+the tolerance comes and which is what is expected where there is no oracle: the committed one, else the text that
+passed last. Where neither is there or neither is right itself, the kernel runs beside itself: bounds, races,
+uninitialised reads, barriers and repeatability are judged all the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, MutableMapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+from kernel_gate.evidence import companion_files, hash_inputs
+from kernel_gate.options import GateOptions
+from kernel_gate.program import Program
+from kernel_gate.reasons import Reason
+from kernel_gate.request import GateRequest
+from kernel_gate.verdict import Verdict
+from kernel_gate.worker import Worker
+from kernel_lineage.history.git import RepositoryError, head_files, open_repository
+from kernel_lineage.history.objects import BlobReader
+from kernel_lineage.learning.check_lineages import state_of
+from kernel_lineage.learning.version_checks import VersionState
+from kernel_lineage.rewrite.programs import ProgramError, program_from_file
+from kernel_lineage.rewrite.workloads import FoundWorkload
+
+_LEAST_SECONDS = 0.5
+_BASELINES_FAULT = {Reason.BASELINE_FAILS_CHECK, Reason.BASELINE_DOES_NOT_COMPILE}
+
+
+class Reference(StrEnum):
+    """The version that runs beside the saved one."""
+
+    COMMITTED = "the committed version"
+    PASSED = "the text that passed last"
+    ITSELF = "itself"
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A kernel in a text that was saved, with how to run it."""
+
+    path: Path
+    text: bytes
+    kernel: str
+    line: int
+    """Where the kernel begins."""
+    workload: FoundWorkload
+
+
+@dataclass(frozen=True, slots=True)
+class SavedVerdict:
+    """What running it says."""
+
+    saved: Saved
+    reference: Reference
+    verdict: Verdict | None
+    why_not: str = ""
+    """Why there is no verdict."""
+
+    @property
+    def state(self) -> VersionState:
+        """Whether it computes what it should, whatever its speed."""
+        if self.verdict is None:
+            return VersionState.UNKNOWN
+        state, _ = state_of(self.verdict)
+        build = self.verdict.stage("build")
+        broken = build is not None and build.code is Reason.CANDIDATE_DOES_NOT_COMPILE
+        return VersionState.WRONG if broken or self.is_wrong_beside_itself else state
+
+    @property
+    def is_wrong_beside_itself(self) -> bool:
+        """Whether the baseline's failure is the saved kernel's, because both are one."""
+        if self.reference is not Reference.ITSELF or self.verdict is None:
+            return False
+        sanitized = self.verdict.stage("sanitize")
+        found = sanitized is not None and bool(sanitized.details.get("findings"))
+        return found or self.verdict.code in _BASELINES_FAULT
+
+
+def check_saved(
+    saved: Saved,
+    worker: Worker,
+    *,
+    seconds: float,
+    passed: bytes | None,
+    known: MutableMapping[str, Verdict],
+    cancelled: Callable[[], bool],
+    on_progress: Callable[[str, str, float], None],
+) -> SavedVerdict:
+    """Judge a saved kernel within so many seconds.
+
+    `passed` is a text of the file that passed before; `known` holds earlier verdicts by the hash of what went into
+    them, and gets those that are final.
+    """
+    deadline = time.monotonic() + seconds
+    options = GateOptions(check_seconds=seconds, build_seconds=seconds)
+    workload = saved.workload.workload
+    try:
+        candidate = program_from_file(saved.path, saved.kernel, workload, data=saved.text)
+    except ProgramError as error:
+        return SavedVerdict(saved, Reference.ITSELF, None, str(error))
+    for reference, baseline in _beside(saved, candidate, passed):
+        inputs = hash_inputs(baseline, candidate, workload, options, companion_files(workload))
+        verdict = known.get(inputs)
+        if verdict is None:
+            verdict = worker.judge(
+                GateRequest.of(baseline, candidate, workload, device="emulated", options=options),
+                timeout=max(deadline - time.monotonic(), _LEAST_SECONDS),
+                on_progress=on_progress,
+                cancelled=cancelled,
+            )
+        result = SavedVerdict(saved, reference, verdict)
+        if result.state is not VersionState.UNKNOWN:
+            known[inputs] = verdict
+        if reference is Reference.ITSELF or verdict.code not in _BASELINES_FAULT:
+            return result
+    raise AssertionError("a kernel can always run beside itself")
+
+
+def _beside(saved: Saved, candidate: Program, passed: bytes | None) -> Iterator[tuple[Reference, Program]]:
+    """The versions that it may run beside, best first; one that is the same program is no other version."""
+    for reference, text in ((Reference.COMMITTED, _committed(saved.path)), (Reference.PASSED, passed)):
+        if text is None or text == saved.text:
+            continue
+        try:
+            other = program_from_file(
+                saved.path,
+                saved.kernel,
+                saved.workload.workload,
+                data=text,
+                name=f"{saved.path.name} ({reference})",
+            )
+        except ProgramError:  # the kernel is new, or was broken then: that says nothing about it now
+            continue
+        if replace(other, name=candidate.name) != candidate:
+            yield reference, other
+    yield Reference.ITSELF, candidate
+
+
+def _committed(path: Path) -> bytes | None:
+    """The file's text in HEAD; None when it is not in a repository, or not committed."""
+    try:
+        repository = open_repository(path.parent)
+    except RepositoryError:
+        return None
+    place = path.resolve()
+    if repository.bare or not place.is_relative_to(repository.top.resolve()):
+        return None
+    blob = head_files(repository).get(place.relative_to(repository.top.resolve()).as_posix())
+    if blob is None:
+        return None
+    with BlobReader(repository, {}) as reader:
+        return dict(reader.read([blob])).get(blob)

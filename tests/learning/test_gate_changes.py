@@ -1,0 +1,176 @@
+"""`gate --since`: which kernels a change touched, each old version against its new one, and what of the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from git import Actor, Repo
+
+from kernel_gate.reasons import Reason
+from kernel_gate.request import GateRequest
+from kernel_gate.verdict import ExitCode, Outcome, Verdict
+from kernel_gate.worker import run_in_child
+from kernel_lineage.history.git import RepositoryError, open_repository
+from kernel_lineage.history.trees import trees
+from kernel_lineage.learning.changed_kernels import changed_kernels
+from kernel_lineage.learning.gate_changes import KernelVerdict, gate_changes, worst
+
+HEADER = "#define FACTOR 2.0f\n#define OTHER 1\n"
+KERNELS = """\
+#include "factor.h"
+
+__global__ void scale(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        out[i] = FACTOR * x[i];
+    }
+}
+
+__global__ void shift(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        out[i] = x[i] + 1.0f;
+    }
+}
+
+void run(float* out, const float* x, int n) {
+    scale<<<(n + 127) / 128, 128>>>(out, x, n);
+    shift<<<(n + 127) / 128, 128>>>(out, x, n);
+}
+"""
+WORKLOAD = """\
+kernel = "scale"
+language = "cuda"
+source = "kernels.cu"
+[dims]
+n = [200]
+[[args]]
+name = "out"
+kind = "output"
+dtype = "float32"
+shape = ["n"]
+[[args]]
+name = "x"
+kind = "input"
+dtype = "float32"
+shape = ["n"]
+[[args]]
+name = "n"
+kind = "scalar"
+dtype = "int32"
+value = "n"
+[launch]
+grid = ["ceil_div(n, 128)"]
+block = [128]
+"""
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    (tmp_path / "kernels.cu").write_text(KERNELS)
+    (tmp_path / "factor.h").write_text(HEADER)
+    (tmp_path / ".klineage" / "workloads").mkdir(parents=True)
+    (tmp_path / ".klineage" / "workloads" / "scale.toml").write_text(WORKLOAD)
+    commit(tmp_path)
+    return tmp_path
+
+
+def judged(request: GateRequest, candidate: Path, name: str) -> Verdict:
+    return run_in_child(request)
+
+
+def commit(top: Path) -> None:
+    repo = Repo.init(top)
+    repo.git.add("-A")
+    someone = Actor("A", "a@example.org")
+    repo.index.commit("state", author=someone, committer=someone)
+    repo.close()
+
+
+def edit(top: Path, old: str, new: str, file: str = "kernels.cu") -> None:
+    text = (top / file).read_text()
+    assert old in text
+    (top / file).write_text(text.replace(old, new))
+
+
+def changed(top: Path, since: str = "HEAD", files: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+    with trees(open_repository(top), since) as (before, after):
+        return [(c.before.kernel.name, c.after.kernel.name) for c in changed_kernels(before, after, files)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "file", "expected"),
+    [
+        ("FACTOR * x[i]", "x[i] * FACTOR", "kernels.cu", [("scale", "scale")]),
+        ("FACTOR 2.0f", "FACTOR 3.0f", "factor.h", [("scale", "scale")]),
+        ("shift<<<(n + 127) / 128, 128", "shift<<<(n + 63) / 64, 64", "kernels.cu", [("shift", "shift")]),
+        ("shift", "translate", "kernels.cu", []),
+        ("x[i] + 1.0f", "x[i] + 1.5f", "kernels.cu", [("shift", "shift")]),
+        ("int i = blockIdx.x", "int i  =  blockIdx.x /* the element */", "kernels.cu", []),
+        ("OTHER 1", "OTHER 2", "factor.h", []),
+    ],
+    ids=["body", "macro-of-a-header", "launch", "only-renamed", "value", "only-comments", "unused-macro"],
+)
+def test_a_kernel_is_changed_when_what_it_computes_with_is(
+    top: Path, old: str, new: str, file: str, expected: list[tuple[str, str]]
+) -> None:
+    edit(top, old, new, file)
+    assert changed(top) == expected
+
+
+def test_a_renamed_and_edited_kernel_is_compared_with_what_it_was(top: Path) -> None:
+    edit(top, "shift", "translate")
+    edit(top, "x[i] + 1.0f", "1.0f + x[i]")
+    assert changed(top) == [("shift", "translate")]
+
+
+def test_a_range_compares_two_commits_and_files_narrow_it(top: Path) -> None:
+    edit(top, "FACTOR * x[i]", "x[i] * FACTOR")
+    commit(top)
+    edit(top, "x[i] + 1.0f", "1.0f + x[i]")
+    assert changed(top, "HEAD~1..HEAD") == [("scale", "scale")]
+    assert changed(top) == [("shift", "shift")]
+    assert changed(top, "HEAD~1", ("other.cu",)) == []
+    assert len(changed(top, "HEAD~1", ("kernels.cu",))) == 2
+
+
+def test_a_revision_that_is_not_there_is_said(top: Path) -> None:
+    with pytest.raises(RepositoryError, match="no revision `nowhere`"):
+        changed(top, "nowhere")
+
+
+def test_each_kernel_gets_a_verdict_and_one_without_a_workload_says_so(top: Path) -> None:
+    edit(top, "FACTOR * x[i]", "FACTOR + x[i]")
+    edit(top, "x[i] + 1.0f", "1.0f + x[i]")
+    scale, shift = gate_changes(open_repository(top), "HEAD", (), judged, device="emulated")
+    assert scale.verdict.outcome is Outcome.REJECTED
+    assert isinstance(scale.verdict, KernelVerdict)
+    assert scale.verdict.workload == ".klineage/workloads/scale.toml"
+    assert (scale.kernel, scale.candidate, scale.line) == ("scale", "kernels.cu", 3)
+    assert shift.verdict.code is Reason.NO_WORKLOAD
+    assert "klineage workload init kernels.cu:shift" in shift.verdict.reason
+    assert worst([scale.verdict, shift.verdict]) is ExitCode.REJECTED
+
+
+def test_an_old_version_is_compiled_with_the_headers_of_its_time(top: Path) -> None:
+    edit(top, "FACTOR 2.0f", "FACTOR 3.0f", "factor.h")
+    (only,) = gate_changes(open_repository(top), "HEAD", (), judged, device="emulated")
+    assert only.verdict.code is Reason.WRONG_VALUE, only.verdict.reason
+
+
+def test_nothing_changed_is_fine() -> None:
+    assert worst([]) is ExitCode.DONE
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "code"),
+    [
+        (["accepted"], ExitCode.DONE),
+        (["accepted", "inconclusive"], ExitCode.INCONCLUSIVE),
+        (["inconclusive", "rejected", "accepted"], ExitCode.REJECTED),
+    ],
+)
+def test_the_worst_verdict_decides(outcomes: list[str], code: ExitCode) -> None:
+    verdicts = [Verdict(outcome=Outcome(o), reason="", stages=[], inputs_hash="") for o in outcomes]
+    assert worst(verdicts) is code
