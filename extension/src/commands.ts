@@ -4,6 +4,7 @@ import { ExecuteCommandRequest } from 'vscode-languageclient/node';
 import { virtualDocuments } from './documents';
 import type { Server } from './server';
 import { apiKey, readSettings } from './settings';
+import type { CheckStatus } from './status';
 
 interface LineageAnswer {
   readonly title: string;
@@ -18,6 +19,7 @@ export function registerCommands(
   const commands: Record<string, (...args: never[]) => unknown> = {
     'klineage.applySkill': chooseSkill,
     'klineage.showLineage': (place?: { uri: string; line: number; character: number }) => showLineage(server, place),
+    'klineage.checkKernel': () => checkKernel(server),
     'klineage.setApiKey': () => setApiKey(context, server),
     'klineage.clearApiKey': () => clearApiKey(context, server),
     'klineage.restart': () => server.restart('the person asked for it'),
@@ -56,6 +58,24 @@ async function showLineage(server: Server, place?: { uri: string; line: number; 
   }
   const uri = virtualDocuments.add('lineage', `/${answer.title}.md`, answer.markdown);
   await vscode.commands.executeCommand('markdown.showPreview', uri);
+}
+
+/** Diagnostics say what is wrong; a check that finds nothing would otherwise end without a word. */
+async function checkKernel(server: Server): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  const client = server.running;
+  if (client === undefined || editor === undefined) {
+    return;
+  }
+  const at = {
+    uri: client.code2ProtocolConverter.asUri(editor.document.uri),
+    ...client.code2ProtocolConverter.asPosition(editor.selection.active),
+  };
+  const params = { command: 'klineage.check', arguments: [at] };
+  const answer = (await client.sendRequest(ExecuteCommandRequest.type, params)) as CheckStatus;
+  if (answer.state !== 'wrong') {
+    void vscode.window.showInformationMessage(answer.message);
+  }
 }
 
 async function setApiKey(context: vscode.ExtensionContext, server: Server): Promise<void> {

@@ -12,7 +12,7 @@ import { applyWithProgress } from './apply';
 import { type Resolution, resolveServer } from './python';
 import { SELECTOR } from './selector';
 import { apiKey, readSettings, type Settings } from './settings';
-import type { ServerStatus, Status } from './status';
+import type { CheckStatus, ServerStatus, Status } from './status';
 
 /** Commands that a hover card may link to; a link to any other is not followed. */
 const LINKED_COMMANDS = ['klineage.apply', 'klineage.showLineage'];
@@ -65,6 +65,7 @@ export class Server implements vscode.Disposable {
     };
     const client = new LanguageClient('klineage', 'Kernel Lineage', server, this.options(settings));
     client.onNotification('klineage/status', (status: ServerStatus) => this.status.report(status));
+    client.onNotification('klineage/check', (check: CheckStatus) => this.status.reportCheck(check));
     try {
       await client.start();
       this.client = client;
@@ -83,6 +84,8 @@ export class Server implements vscode.Disposable {
         confirmsEdits: true,
         commandLinks: true,
         device: settings.device,
+        checkOnSave: settings.checkOnSave,
+        checkSeconds: settings.checkSeconds,
         modelBaseUrl: settings.modelBaseUrl,
         modelName: settings.modelName,
       },

@@ -7,12 +7,15 @@ export interface Settings {
   readonly serverCommand: readonly string[];
   readonly interpreter: string;
   readonly device: Device;
+  readonly checkOnSave: boolean;
+  /** What checking one document may take. */
+  readonly checkSeconds: number;
   readonly modelBaseUrl: string;
   readonly modelName: string;
 }
 
 const SECTION = 'klineage';
-const RESTARTS = ['server.command', 'interpreter', 'device', 'model'].map((name) => `${SECTION}.${name}`);
+const RESTARTS = ['server.command', 'interpreter', 'device', 'check', 'model'].map((name) => `${SECTION}.${name}`);
 
 export function readSettings(): Settings {
   const section = vscode.workspace.getConfiguration(SECTION);
@@ -20,6 +23,8 @@ export function readSettings(): Settings {
     serverCommand: section.get<string[]>('server.command', []),
     interpreter: section.get<string>('interpreter', ''),
     device: section.get<Device>('device', 'auto'),
+    checkOnSave: section.get<boolean>('check.onSave', false),
+    checkSeconds: section.get<number>('check.seconds', 10),
     modelBaseUrl: section.get<string>('model.baseUrl', ''),
     modelName: section.get<string>('model.name', ''),
   };

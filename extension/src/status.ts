@@ -8,14 +8,26 @@ export interface ServerStatus {
   readonly message: string;
 }
 
+/** How the check of a document on the emulated device goes (`klineage/check`). */
+export interface CheckStatus {
+  readonly uri: string;
+  readonly state: 'checking' | 'right' | 'wrong' | 'unclear';
+  readonly message: string;
+}
+
 /** The entry in the language status menu ({} in the status bar): quiet unless something is wrong. */
 export class Status implements vscode.Disposable {
   private readonly item: vscode.LanguageStatusItem;
+  private readonly check: vscode.LanguageStatusItem;
 
   constructor() {
     this.item = vscode.languages.createLanguageStatusItem('klineage', SELECTOR);
     this.item.name = 'Kernel Lineage';
     this.item.command = { command: 'klineage.showLog', title: 'Show Log' };
+    this.check = vscode.languages.createLanguageStatusItem('klineage.check', SELECTOR);
+    this.check.name = 'Kernel Lineage: Emulated Device';
+    this.check.text = 'No kernel was checked yet';
+    this.check.command = { command: 'klineage.checkKernel', title: 'Check Now' };
     this.starting();
   }
 
@@ -33,6 +45,12 @@ export class Status implements vscode.Disposable {
     this.show(`Kernel Lineage: ${status.message}`, severity, status.state === 'mining');
   }
 
+  /** The newest check. What is wrong is said by diagnostics; what was not decided is said here only. */
+  reportCheck(check: CheckStatus): void {
+    this.check.text = check.message;
+    this.check.busy = check.state === 'checking';
+  }
+
   private show(text: string, severity: vscode.LanguageStatusSeverity, busy: boolean): void {
     this.item.text = text;
     this.item.severity = severity;
@@ -41,5 +59,6 @@ export class Status implements vscode.Disposable {
 
   dispose(): void {
     this.item.dispose();
+    this.check.dispose();
   }
 }

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from git import Actor, Repo
 
 from kernel_gate.verdict import ExitCode, Verdict
 from kernel_lineage.cli.main import main
@@ -90,3 +91,75 @@ def test_a_missing_gpu_is_the_environments_fault(gate, monkeypatch, tmp_path):
     result = gate(KERNEL, "--device", "cuda")
     assert result.exit_code == ExitCode.ENVIRONMENT
     assert "kernel-lineage[gpu]" in result.stderr
+
+
+def test_the_verdict_is_written_in_every_format_that_is_asked_for(gate, tmp_path, monkeypatch):
+    step = tmp_path / "step.md"
+    step.write_text("# Before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(step))
+    made = {name: tmp_path / "made" / name for name in ("junit", "sarif", "html", "summary")}
+    asked = [part for name, path in made.items() for part in (f"--{name}", str(path))]
+    evidence = tmp_path / "evidence"
+    result = gate(
+        KERNEL.replace("i < n", "i < n - 1"), *asked, "--github-summary", "--evidence", str(evidence)
+    )
+    assert result.exit_code == ExitCode.REJECTED, result.output
+    assert all("not-written" in path.read_text() for path in made.values())
+    assert step.read_text().startswith("# Before\n## Kernel gate: 1 rejected")
+    (kept,) = evidence.iterdir()
+    assert kept.name.startswith("twice-rejected-")
+    assert Verdict.model_validate_json(kept.read_text()).code == "not-written"
+
+
+def test_a_report_that_cannot_be_written_is_said(gate, tmp_path):
+    (tmp_path / "file").write_text("")
+    result = gate(KERNEL, "--junit", str(tmp_path / "file" / "junit.xml"))
+    assert result.exit_code == ExitCode.ENVIRONMENT
+    assert "A report cannot be written" in result.output
+
+
+def test_the_same_question_is_not_worked_out_twice(gate, tmp_path, monkeypatch):
+    (tmp_path / ".klineage").mkdir()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    wrong = KERNEL.replace("i < n", "i < n - 1")
+    first, again, anew = gate(wrong), gate(wrong), gate(wrong, "--no-cache")
+    assert {r.exit_code for r in (first, again, anew)} == {ExitCode.REJECTED}
+    assert "The same question was judged at" in again.stderr
+    assert "The same question" not in first.stderr + anew.stderr
+    assert first.stdout == again.stdout == anew.stdout
+
+
+def test_since_gates_what_the_work_tree_changed(tmp_path, monkeypatch):
+    repo = Repo.init(tmp_path)
+    (tmp_path / "k.cu").write_text(KERNEL)
+    (tmp_path / ".klineage" / "workloads").mkdir(parents=True)
+    (tmp_path / ".klineage" / "workloads" / "twice.toml").write_text(WORKLOAD)
+    repo.git.add("-A")
+    repo.index.commit("one", author=Actor("A", "a@b.org"), committer=Actor("A", "a@b.org"))
+    repo.close()
+    monkeypatch.chdir(tmp_path)
+    unchanged = CliRunner().invoke(main, ["gate", "--since", "HEAD", "--device", "emulated"])
+    assert (unchanged.exit_code, unchanged.stdout) == (ExitCode.DONE, "No kernel changed since HEAD.\n")
+    (tmp_path / "k.cu").write_text(KERNEL.replace("x[i] + x[i]", "x[i]"))
+    result = CliRunner().invoke(main, ["gate", "--since", "HEAD", "--device", "emulated", "--json"])
+    document = json.loads(result.stdout)
+    assert result.exit_code == ExitCode.REJECTED
+    assert [(v["kernel"], v["file"], v["outcome"]) for v in document["verdicts"]] == [
+        ("twice", "k.cu", "rejected")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--since", "HEAD", "--kernel", "k"], "leave --kernel, --workload and --case out"),
+        (["a.cu"], "give BASELINE, CANDIDATE and --kernel, or --since REV"),
+        (["--since", "HEAD", "/elsewhere.cu"], "/elsewhere.cu is not in"),
+    ],
+)
+def test_wrong_use_is_said(arguments, said, tmp_path, monkeypatch):
+    Repo.init(tmp_path).close()
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["gate", *arguments])
+    assert result.exit_code == ExitCode.WRONG_USE
+    assert said in result.stderr

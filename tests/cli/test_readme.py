@@ -9,7 +9,14 @@ from kernel_gate.workload import parse_workload
 from kernel_lineage.cli.main import main
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "evidence/README.md", "tests/benchmarks/README.md"]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "docs/verdicts.md",
+    "evidence/README.md",
+    "tests/benchmarks/README.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

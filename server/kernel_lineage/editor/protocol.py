@@ -33,12 +33,20 @@ class EditorProtocol(LanguageServerProtocol):
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
         """A document was edited."""
-        self._server.documents.change(params.text_document, params.content_changes)
+        documents, uri = self._server.documents, params.text_document.uri
+        before = documents.current(uri)
+        documents.change(params.text_document, params.content_changes)
+        after = documents.current(uri)
+        if before is not None and after is not None:
+            for listener in self._server.edited:
+                listener(uri, before[1], after[1])
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
     def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
         """A document was closed."""
         self._server.documents.close(params.text_document.uri)
+        for listener in self._server.closed:
+            listener(params.text_document.uri)
 
     @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
     async def lsp_workspace__execute_command(  # type: ignore[override]  # a coroutine, as for any other handler

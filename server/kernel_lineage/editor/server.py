@@ -9,6 +9,7 @@ import importlib
 import importlib.metadata
 import logging
 import pkgutil
+from collections.abc import Callable
 from pathlib import Path
 
 from lsprotocol import types
@@ -21,6 +22,7 @@ from kernel_lineage.editor.documents import Documents
 from kernel_lineage.editor.lineages import Lineages
 from kernel_lineage.editor.protocol import EditorProtocol
 from kernel_lineage.editor.settings import Key, Settings
+from kernel_lineage.editor.text import Text
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +43,11 @@ class EditorServer(LanguageServer):
         self.documents = Documents()
         self.applicability = Applicability(self.documents.thread)
         self.lineages = Lineages(self.report_status)
+        self.saved: list[Callable[[str], None]] = []
+        """Who wants to know of a document that was saved."""
+        self.edited: list[Callable[[str, Text, Text], None]] = []
+        """Of one that was edited: its text before and after."""
+        self.closed: list[Callable[[str], None]] = []
         for module in sorted(m.name for m in pkgutil.iter_modules(features.__path__)):
             importlib.import_module(f"{features.__name__}.{module}").register(self)
 

@@ -24,6 +24,10 @@ class Settings(BaseModel):
     command_links: bool = False
     """The editor follows `command:` links in hover cards."""
     device: Literal["auto", "cuda", "emulated"] = "auto"
+    check_on_save: bool = False
+    """Check the kernels of a saved document on the emulated device, each with its workload."""
+    check_seconds: float = Field(default=10.0, gt=0)
+    """What checking one document may take."""
     model_base_url: str = ""
     model_name: str = ""
 

@@ -38,6 +38,9 @@ def details_of(title: str, document: ApplyDocument) -> str:
         lines += ["| stage | | |", "|---|---|---|"]
         lines += [_row(stage) for stage in document.verdict.stages]
         lines.append("")
+        code = document.verdict.code
+        if code is not None and document.outcome != "accepted":
+            lines += [f"**{code}**: {code.means} {code.remedy}", ""]
         if document.verdict.speedup is not None:
             lines += _speedup(document.verdict.speedup)
         environment = [

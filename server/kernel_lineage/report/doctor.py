@@ -14,6 +14,7 @@ from kernel_gate.build.errors import CompilerMissing
 from kernel_gate.build.toolkit import find_nvcc, find_nvrtc
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.opening import open_device
+from kernel_gate.sandbox.containment import REMEDY, ContainmentError, offered
 from kernel_lineage.rewrite.model.settings import SettingsError, settings_from
 from kernel_lineage.skills.library import library, repository_of
 
@@ -49,6 +50,7 @@ def examine(repository: Path) -> DoctorDocument:
         ("NVRTC", "building CUDA C++ kernels", lambda: str(find_nvrtc().library)),
         ("nvcc", "building whole CUDA files", lambda: str(find_nvcc())),
         ("Triton", "building Triton kernels", lambda: importlib.metadata.version("triton")),
+        ("sandbox", "judging Triton kernels", _sandbox),
         ("GPU", "times, and edits", _gpu),
         ("model endpoint", "apply --by model", _model),
         ("skills", "code actions", lambda: _skills(repository)),
@@ -61,7 +63,7 @@ def _finding(what: str, needed_for: str, look: Callable[[], str]) -> Finding:
         return Finding(what=what, present=True, found=look(), needed_for=needed_for)
     except importlib.metadata.PackageNotFoundError as error:
         missing = f"not installed: pip install 'kernel-lineage[{error.name}]'"
-    except (CompilerMissing, DeviceError, SettingsError, OSError) as error:
+    except (CompilerMissing, ContainmentError, DeviceError, SettingsError, OSError) as error:
         missing = str(error)
     return Finding(what=what, present=False, found=missing, needed_for=needed_for)
 
@@ -74,6 +76,14 @@ def _git() -> str:
     from git import Git
 
     return ".".join(str(part) for part in Git().version_info)
+
+
+def _sandbox() -> str:
+    containment = offered()
+    if not containment.holds:
+        raise ContainmentError(f"{', '.join(containment.missing)} are not contained: {REMEDY}")
+    beyond = f"; not contained: {', '.join(containment.missing)}" if containment.missing else ""
+    return f"Landlock {containment.landlock} and seccomp around the compilers{beyond}"
 
 
 def _gpu() -> str:

@@ -12,11 +12,13 @@ _TEMPLATE = "lineages.html.j2"
 
 def render(report: ReportView) -> str:
     """The page. Everything from the repository is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
-        loader=PackageLoader("kernel_lineage.report", "."), autoescape=True, undefined=StrictUndefined
+    # The style is the one of the gate's pages.
+    templates = ChoiceLoader(
+        [PackageLoader("kernel_lineage.report", "."), PackageLoader("kernel_gate.reporting", ".")]
     )
+    environment = Environment(loader=templates, autoescape=True, undefined=StrictUndefined)
     return environment.get_template(_TEMPLATE).render(report=report)
 
 

@@ -10,10 +10,14 @@ import click
 _DOCUMENTS = {
     "applicable": ("kernel_lineage.skills.document", "ApplicableDocument"),
     "apply": ("kernel_lineage.rewrite.document", "ApplyDocument"),
+    "coverage": ("kernel_lineage.coverage.document", "CoverageDocument"),
     "demo": ("kernel_lineage.demo.document", "DemoDocument"),
     "doctor": ("kernel_lineage.report.doctor", "DoctorDocument"),
     "gate": ("kernel_gate.verdict", "Verdict"),
+    "gate --since": ("kernel_lineage.learning.gate_changes", "GateChangesDocument"),
     "mine": ("kernel_lineage.history.document", "MineDocument"),
+    "prove": ("kernel_lineage.rewrite.proving.document", "ProofDocument"),
+    "workload": ("kernel_lineage.rewrite.drafting.document", "WorkloadDocument"),
     "skills": ("kernel_lineage.skills.document", "SkillListDocument"),
 }
 

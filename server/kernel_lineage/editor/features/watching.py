@@ -33,6 +33,8 @@ def register(server: EditorServer) -> None:
             server.applicability.forget()
         else:
             server.lineages.touch(path, saved=True)
+            for listener in server.saved:
+                listener(params.text_document.uri)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def did_change(params: types.DidChangeWatchedFilesParams) -> None:

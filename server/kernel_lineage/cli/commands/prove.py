@@ -1,0 +1,73 @@
+"""`klineage prove FILE:KERNEL --workload W`: what holds of a kernel for all sizes, from its source."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from kernel_gate.verdict import ExitCode
+
+
+@click.command()
+@click.argument("target", metavar="FILE:KERNEL")
+@click.option(
+    "--workload",
+    "workload_path",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="How it is run (.toml).",
+)
+@click.option(
+    "--limit",
+    type=float,
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For one question to the solver.",
+)
+@click.option(
+    "--template",
+    "template",
+    metavar="ARGUMENT",
+    multiple=True,
+    help="A template argument, in order, where no launch in FILE gives them. May be repeated.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (klineage schema prove).")
+def command(target: str, workload_path: Path, limit: float, template: tuple[str, ...], as_json: bool) -> None:
+    """Prove or refute, access by access: in bounds, written exactly once, aligned, no bank conflicts, no overflow.
+
+    Sizes are symbolic: what is proved holds for all sizes that the workload's promises and the kernel's guards allow.
+    Counterexamples are run on the emulated device before they are shown.
+
+    Exit status: 0 all proved, 1 something refuted, 2 wrong use, 3 something undecided and nothing refuted, 4 the
+    environment lacks something.
+    """
+    from kernel_gate.workload import WorkloadError, load_workload
+    from kernel_lineage.proofs.cuda.read import UnreadableError
+    from kernel_lineage.rewrite.programs import ProgramError
+    from kernel_lineage.rewrite.proving.document import document_of, exit_code, table
+    from kernel_lineage.rewrite.proving.prove import prove_file
+    from kernel_lineage.solving.solver import SolverMissingError
+
+    file, separator, kernel = target.rpartition(":")
+    if not separator or not file or not kernel:
+        click.echo(
+            f"{target!r} names no kernel; write FILE:KERNEL, such as rmsnorm.cu:rmsnorm_forward.", err=True
+        )
+        sys.exit(ExitCode.WRONG_USE)
+    try:
+        workload = load_workload(workload_path)
+        obligations = prove_file(
+            Path(file), kernel, workload, template_arguments=template, limit_ms=int(1000 * limit)
+        )
+    except (WorkloadError, ProgramError, UnreadableError) as error:
+        click.echo(str(error), err=True)
+        sys.exit(ExitCode.WRONG_USE)
+    except SolverMissingError as error:
+        click.echo(str(error), err=True)
+        sys.exit(ExitCode.ENVIRONMENT)
+    document = document_of(file, kernel, obligations)
+    click.echo(document.model_dump_json(indent=2) if as_json else table(document))
+    sys.exit(exit_code(document))

@@ -1,0 +1,172 @@
+"""`klineage workload init | check`: how a kernel is run, and whether that shows a wrong one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NoReturn
+
+import click
+
+from kernel_gate.verdict import ExitCode
+
+if TYPE_CHECKING:
+    from kernel_lineage.rewrite.drafting.document import WorkloadDocument
+
+Device = Literal["auto", "cuda", "emulated"]
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+_device = click.option(
+    "--device",
+    type=click.Choice(["auto", "cuda", "emulated"]),
+    default="emulated",
+    show_default=True,
+    help="Where the mutants are checked; the emulated device finds races and needs no GPU.",
+)
+_per_kind = click.option(
+    "--mutants",
+    "per_kind",
+    type=click.IntRange(1),
+    default=2,
+    show_default=True,
+    help="How many mutants of each kind are tried.",
+)
+
+
+@click.group()
+def command() -> None:
+    """Draft a workload, and prove that it can see a wrong kernel."""
+
+
+@command.command()
+@click.argument("target", metavar="FILE:KERNEL")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
+@click.option("--force", is_flag=True, help="Write over a workload that is there.")
+@_device
+@_per_kind
+@_json
+def init(target: str, out: Path | None, force: bool, device: Device, per_kind: int, as_json: bool) -> None:
+    """Draft the workload of a kernel from its launch site, and prove that it can see a wrong kernel.
+
+    What the file does not tell is a comment in the draft, never a guess. Exit status: 0 the workload sees wrong
+    kernels, 1 something is missing or a wrong kernel goes unseen (the draft is kept), 2 wrong use, 4 no such device.
+    """
+    from kernel_lineage.rewrite.drafting.completing import kernel_of, tried_draft
+    from kernel_lineage.rewrite.drafting.document import ProofDocument, WorkloadDocument
+    from kernel_lineage.rewrite.workloads import FOLDER, folder_of
+    from kernel_lineage.skills.writing import write_atomically
+
+    path, name = _target(target)
+    out = out or folder_of(path) / FOLDER / f"{name}.toml"
+    if out.exists() and not force:
+        _wrong_use(
+            f"{out} is there already; `klineage workload check {out}` proves it, --force drafts it anew"
+        )
+    with _errors():
+        kernel = kernel_of(path, name)
+        draft, proof = tried_draft(kernel, path, device=device, per_kind=per_kind, on_progress=_show)
+    seen = ProofDocument.of(proof, draft.workload()) if proof is not None else None
+    unseen = f"# does not see a wrong kernel: {seen.blind}\n" if seen is not None and seen.blind else ""
+    write_atomically(out, (unseen + draft.text).encode())
+    document = WorkloadDocument(
+        kernel=name,
+        source=str(path),
+        workload=str(out),
+        assumed=list(draft.assumed),
+        missing=list(draft.missing),
+        proof=seen,
+    )
+    _tell(document, as_json)
+
+
+@command.command()
+@click.argument(
+    "workload_path", metavar="WORKLOAD", type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option(
+    "--file",
+    "source",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The kernel's file; by default the workload's `source`, looked for in its repository.",
+)
+@_device
+@_per_kind
+@_json
+def check(workload_path: Path, source: Path | None, device: Device, per_kind: int, as_json: bool) -> None:
+    """Prove that a workload can see a wrong kernel: gate mutants of its kernel.
+
+    Exit status: 0 it can, 1 it cannot, 2 wrong use, 4 no such device.
+    """
+    from kernel_gate.workload import load_workload
+    from kernel_lineage.rewrite.drafting.completing import kernel_of
+    from kernel_lineage.rewrite.drafting.document import ProofDocument, WorkloadDocument
+    from kernel_lineage.rewrite.drafting.proof import prove
+    from kernel_lineage.rewrite.workloads import source_of
+
+    with _errors():
+        workload = load_workload(workload_path)
+        path = source or source_of(workload, workload_path)
+        kernel = kernel_of(path, workload.kernel)
+        proof = prove(kernel, path, workload, device=device, per_kind=per_kind, on_progress=_show)
+    document = WorkloadDocument(
+        kernel=workload.kernel,
+        source=str(path),
+        workload=str(workload_path),
+        proof=ProofDocument.of(proof, workload),
+    )
+    _tell(document, as_json)
+
+
+def _target(target: str) -> tuple[Path, str]:
+    file, _, name = target.rpartition(":")
+    if not file:
+        _wrong_use(f"`{target}` names no kernel; give FILE:KERNEL, such as rmsnorm.cu:rmsnorm_forward")
+    return Path(file), name
+
+
+def _wrong_use(message: str) -> NoReturn:
+    click.echo(message, err=True)
+    sys.exit(ExitCode.WRONG_USE)
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """What cannot be used ends the command with its message."""
+    from kernel_gate.devices.base import DeviceError
+    from kernel_gate.workload import WorkloadError
+    from kernel_lineage.rewrite.programs import ProgramError
+
+    try:
+        yield
+    except (ProgramError, WorkloadError) as error:
+        _wrong_use(str(error))
+    except DeviceError as error:
+        click.echo(str(error), err=True)
+        sys.exit(ExitCode.ENVIRONMENT)
+    finally:
+        if sys.stderr.isatty():
+            click.echo("\r\033[K", err=True, nl=False)
+
+
+def _show(done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r\033[Kmutants {done}/{total}", err=True, nl=False)
+
+
+def _tell(document: WorkloadDocument, as_json: bool) -> None:
+    from kernel_lineage.rewrite.drafting.document import proof_text
+
+    if as_json:
+        click.echo(document.model_dump_json(indent=2))
+    else:
+        click.echo(document.workload)
+        for said in document.assumed:
+            click.echo(f"  {said}")
+        for what in document.missing:
+            click.echo(f"  not found: {what}")
+        if document.missing:
+            click.echo(f"Fill these in, then run `klineage workload check {document.workload}`.")
+        elif document.proof is not None:
+            click.echo(proof_text(document.proof))
+    sys.exit(ExitCode.DONE if document.proof is not None and document.proof.sees else ExitCode.REJECTED)

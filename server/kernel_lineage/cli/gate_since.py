@@ -1,0 +1,104 @@
+"""`klineage gate --since`: what is judged on, and how the verdicts are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from kernel_gate.reporting.text import render
+from kernel_gate.verdict import ExitCode
+from kernel_lineage.cli.gate_run import GateRun, clear, wrong_use
+
+if TYPE_CHECKING:
+    from kernel_gate.fleet.pool import Pool
+    from kernel_gate.options import GateOptions
+    from kernel_gate.reporting.named import NamedVerdict
+
+Device = Literal["auto", "cuda", "emulated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """On what the verdicts of `--since` are made."""
+
+    device: Device
+    jobs: int | None
+    cluster: str | None
+
+    @contextmanager
+    def pool(self) -> Iterator[Pool]:
+        """Workers here or on a cluster. Raises `ClusterError`, and `DeviceError` for a GPU that is not there."""
+        from kernel_gate.fleet.on_dask import cluster_pool
+        from kernel_gate.fleet.places import emulated_places, places
+        from kernel_gate.fleet.pool import LocalPool
+
+        if self.cluster is not None:
+            with cluster_pool(self.cluster, self.jobs) as cluster:
+                yield cluster
+            return
+        found = emulated_places(self.jobs) if self.device == "emulated" else places(self.device)
+        with LocalPool(found[: self.jobs]) as here:
+            yield here
+
+
+def gate_since(
+    since: str, files: tuple[Path, ...], device: Device, options: GateOptions, run: GateRun, where: Where
+) -> tuple[list[NamedVerdict], ExitCode]:
+    """Judge and show what changed; the verdicts, and the exit code of the whole. Raises `DeviceError`."""
+    from kernel_gate.fleet.on_dask import ClusterError
+    from kernel_lineage.history.git import RepositoryError, open_repository
+    from kernel_lineage.learning.gate_changes import GateChangesDocument, KernelVerdict, gate_changes, worst
+
+    judged: list[NamedVerdict] = []
+    try:
+        repository = open_repository(Path.cwd())
+        top = repository.top.resolve()
+        for file in files:
+            if not file.resolve().is_relative_to(top):
+                wrong_use(f"{file} is not in {top}")
+        wanted = [file.resolve().relative_to(top).as_posix() for file in files]
+        with where.pool() as pool:
+            found = gate_changes(
+                repository,
+                since,
+                wanted,
+                lambda request, candidate, name: run.judge(request, candidate, name, pool),
+                device=device,
+                options=options,
+                at_once=pool.size,
+            )
+            judged.extend(_told(found, run))
+    except (RepositoryError, ClusterError) as error:
+        wrong_use(str(error))
+    verdicts = [one.verdict for one in judged if isinstance(one.verdict, KernelVerdict)]
+    if run.as_json:
+        click.echo(GateChangesDocument(since=since, verdicts=verdicts).model_dump_json(indent=2))
+    else:
+        click.echo(_table(verdicts) if verdicts else f"No kernel changed since {since}.")
+    return judged, worst(verdicts)
+
+
+def _told(found: Iterable[NamedVerdict], run: GateRun) -> Iterator[NamedVerdict]:
+    for one in found:
+        clear()
+        if not run.as_json:
+            click.echo(f"{one.title}, {one.baseline}:\n{render(one.verdict)}\n")
+        yield one
+
+
+def _table(verdicts: list[Any]) -> str:
+    """One line for each verdict."""
+    wide = max(len(v.kernel) for v in verdicts)
+    lines = []
+    for verdict in verdicts:
+        speed = f"{verdict.speedup.median:.3f}×" if verdict.speedup is not None else ""
+        code = verdict.code.value if verdict.code is not None else ""
+        lines.append(
+            f"{verdict.outcome.value:<13}{verdict.kernel:<{wide + 2}}{verdict.file}  {speed or code}"
+        )
+    return "\n".join(lines)

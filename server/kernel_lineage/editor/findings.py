@@ -1,0 +1,200 @@
+"""What checking a saved kernel found, as diagnostics: a line, the counterexample, and the other places it speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lsprotocol import types
+
+from kernel_gate.verdict import Stage, StageStatus
+from kernel_lineage.editor.text import Text
+from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict
+
+SOURCE = "klineage"
+_BASELINE_SAYS = "the baseline does not pass its own check: "
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place of a finding."""
+
+    line: int
+    """1-based."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong with a kernel."""
+
+    line: int
+    """1-based."""
+    message: str
+    severity: types.DiagnosticSeverity
+    code: str | None = None
+    related: tuple[Related, ...] = ()
+
+
+def findings_of(result: SavedVerdict) -> tuple[Finding, ...]:
+    """What is wrong with the saved kernel itself; nothing for a verdict that is only inconclusive."""
+    if result.verdict is None:
+        return ()
+    found: list[Finding] = []
+    for stage in result.verdict.stages:
+        if stage.status in {StageStatus.PASS, StageStatus.SKIPPED}:
+            continue
+        if stage.name == "build":
+            found += _build(stage, result)
+        elif stage.name == "check":
+            found += _check(stage, result)
+        elif stage.name == "sanitize":
+            found += _sanitize(stage, result)
+    return tuple(found)
+
+
+def diagnostics(findings: Sequence[Finding], text: Text, uri: str) -> list[types.Diagnostic]:
+    """For the editor: each on the code of its line."""
+    return [
+        types.Diagnostic(
+            range=_line(text, finding.line),
+            message=finding.message,
+            severity=finding.severity,
+            code=finding.code,
+            source=SOURCE,
+            related_information=[
+                types.DiagnosticRelatedInformation(types.Location(uri, _line(text, r.line)), r.message)
+                for r in finding.related
+            ],
+        )
+        for finding in findings
+    ]
+
+
+def moved(findings: Sequence[Finding], before: bytes, after: bytes) -> tuple[Finding, ...]:
+    """The findings after an edit: those of a changed line, or with another place on one, are gone."""
+    if before == after:
+        return tuple(findings)
+    old, new = before.split(b"\n"), after.split(b"\n")
+    shortest = min(len(old), len(new))
+    head = next((i for i in range(shortest) if old[i] != new[i]), shortest)
+    tail = next((i for i in range(shortest - head) if old[-1 - i] != new[-1 - i]), shortest - head)
+    lines = {n: n for n in range(1, head + 1)}
+    lines |= {len(old) - i: len(new) - i for i in range(tail)}
+    return tuple(
+        replace(
+            finding,
+            line=lines[finding.line],
+            related=tuple(replace(r, line=lines[r.line]) for r in finding.related),
+        )
+        for finding in findings
+        if {finding.line, *(r.line for r in finding.related)} <= lines.keys()
+    )
+
+
+def _build(stage: Stage, result: SavedVerdict) -> Iterator[Finding]:
+    if stage.status is not StageStatus.FAIL and result.reference is not Reference.ITSELF:
+        return
+    for said in stage.details.get("diagnostics", ()):
+        if said["severity"] == "error" and said["line"]:
+            message = f"{result.saved.kernel} does not build: {said['message']}"
+            yield Finding(said["line"], message, types.DiagnosticSeverity.Error, _code(stage))
+
+
+def _check(stage: Stage, result: SavedVerdict) -> Iterator[Finding]:
+    if stage.status is not StageStatus.FAIL and not result.is_wrong_beside_itself:
+        return
+    details = stage.details
+    what = stage.reason.removeprefix(_BASELINE_SAYS)
+    expected = "fault" not in details
+    if expected:
+        what += f"\nExpected by {_expected_by(result)}."
+    else:
+        what += f"\nJudged beside {result.reference}."
+    # Another version may be wrong itself, or the change of what is computed may be meant.
+    another = (
+        expected
+        and result.saved.workload.workload.oracle is None
+        and result.reference is not Reference.ITSELF
+    )
+    severity = types.DiagnosticSeverity.Warning if another else types.DiagnosticSeverity.Error
+    code = str(details["cause"]) if "cause" in details else _code(stage)
+    yield _at(
+        details,
+        f"{result.saved.kernel}: {what}{_repeat(result, details.get('repeat'))}",
+        severity,
+        code,
+        result,
+    )
+
+
+def _sanitize(stage: Stage, result: SavedVerdict) -> Iterator[Finding]:
+    seen: set[tuple[str, int | None]] = set()
+    for found in stage.details.get("findings", ()):
+        if (found["kind"], found["line"]) in seen:
+            continue
+        seen.add((found["kind"], found["line"]))
+        older = found["program"] == "both" and result.reference is not Reference.ITSELF
+        what = f"{result.saved.kernel}: {found['message']}; {found['case']}"
+        if result.reference is not Reference.ITSELF:
+            what += f"\n{'Not new' if older else 'New'}: {result.reference} {'has' if older else 'does not have'} it."
+        severity = types.DiagnosticSeverity.Warning if older else types.DiagnosticSeverity.Error
+        yield _at(found, what + _repeat(result, None), severity, found["kind"], result)
+
+
+def _at(
+    details: Mapping[str, Any],
+    message: str,
+    severity: types.DiagnosticSeverity,
+    code: str | None,
+    result: SavedVerdict,
+) -> Finding:
+    related = tuple(
+        Related(
+            other["line"],
+            f"{other['what']}: block {_index(other['block'])}, thread {_index(other['thread'])}",
+        )
+        for other in details.get("related", ())
+        if other["line"]
+    )
+    return Finding(details.get("line") or result.saved.line, message, severity, code, related)
+
+
+def _index(place: Sequence[int] | None) -> str:
+    return "unknown" if place is None else f"({', '.join(map(str, place))})"
+
+
+def _expected_by(result: SavedVerdict) -> str:
+    oracle = result.saved.workload.workload.oracle
+    return f"the workload's oracle ({oracle.python})" if oracle is not None else str(result.reference)
+
+
+def _repeat(result: SavedVerdict, options: str | None) -> str:
+    """The command that shows it again; for a text that is on no disk there is none."""
+    path, kernel = result.saved.path.name, result.saved.kernel
+    match result.reference:
+        case Reference.ITSELF:
+            command = (
+                f"klineage gate {path} {path} --kernel {kernel} --device emulated {options or ''}".rstrip()
+            )
+        case Reference.COMMITTED:
+            command = f"klineage gate --since HEAD {path} --device emulated"
+        case Reference.PASSED:
+            return ""
+    return f"\nRepeat: {command}"
+
+
+def _code(stage: Stage) -> str | None:
+    return None if stage.code is None else str(stage.code)
+
+
+def _line(text: Text, number: int) -> types.Range:
+    """The code of a line, without the blanks around it."""
+    starts = text.line_starts
+    index = min(max(number, 1), len(starts)) - 1
+    end = starts[index + 1] if index + 1 < len(starts) else len(text.data)
+    code = text.data[starts[index] : end]
+    first = starts[index] + len(code) - len(code.lstrip())
+    last = max(first, starts[index] + len(code.rstrip()))
+    return types.Range(text.position(first), text.position(last))

@@ -1,0 +1,69 @@
+"""`klineage workload`: the file it drafts, what it says of what is missing, and its exit codes."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from kernel_gate.verdict import ExitCode
+from kernel_gate.workload import load_workload
+from kernel_lineage.cli.main import main
+
+FILE = """\
+__global__ void fill(float* out, const float* x) {
+    out[threadIdx.x] = x[threadIdx.x];
+}
+int main() {
+    int N = 32;
+    float *d_out;
+    float *d_x;
+    cudaMalloc(&d_out, N * sizeof(float));
+    cudaMalloc(&d_x, N * sizeof(float));
+    fill<<<1, N>>>(d_out, d_x);
+}
+"""
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(main, ["workload", *arguments])
+
+
+def test_a_complete_draft_is_written_and_proved(tmp_path):
+    (tmp_path / "fill.cu").write_text(FILE)
+    result = run("init", f"{tmp_path / 'fill.cu'}:fill", "--mutants", "1", "--json")
+    document = json.loads(result.stdout)
+    assert result.exit_code == ExitCode.DONE, document
+    assert document["missing"] == []
+    assert document["proof"]["sees"]
+    fates = {m["kind"]: m["fate"] for m in document["proof"]["mutants"]}
+    assert fates["zero_output"] == "killed"
+    written = load_workload(tmp_path / ".klineage" / "workloads" / "fill.toml")
+    assert written.kernel == "fill"
+    again = run("init", f"{tmp_path / 'fill.cu'}:fill")
+    assert again.exit_code == ExitCode.WRONG_USE
+    assert "is there already" in again.stderr
+
+
+def test_what_is_missing_is_listed_and_the_draft_kept(tmp_path):
+    (tmp_path / "fill.cu").write_text(FILE.replace("    cudaMalloc(&d_x, N * sizeof(float));\n", ""))
+    result = run("init", f"{tmp_path / 'fill.cu'}:fill")
+    assert result.exit_code == ExitCode.REJECTED
+    assert "not found: the shape of x: nothing allocates `d_x`" in result.stdout
+    kept = (tmp_path / ".klineage" / "workloads" / "fill.toml").read_text()
+    assert "# not found: shape = [...]" in kept
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("fill.cu", "names no kernel"),
+        ("nowhere.cu:fill", "cannot be read"),
+        ("fill.cu:other", "its kernels: fill"),
+    ],
+)
+def test_wrong_use_is_said(target, said, tmp_path, monkeypatch):
+    (tmp_path / "fill.cu").write_text(FILE)
+    monkeypatch.chdir(tmp_path)
+    result = run("init", target)
+    assert result.exit_code == ExitCode.WRONG_USE
+    assert said in result.stderr

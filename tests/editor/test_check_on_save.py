@@ -1,0 +1,156 @@
+"""Checking a kernel as it is saved, through the real server and the real gate on the emulated device."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from lsprotocol import types
+
+from editor.session import session
+from editor.test_apply import WORKLOAD
+
+ON = {"checkOnSave": True, "checkSeconds": 60}
+RIGHT = "alpha * row[i]"
+WRONG = "alpha + row[i]"
+ORACLE = '[oracle]\npython = "oracle.py:scale"\n'
+RACE = """\
+__global__ void scale(float* out, const float* x, float alpha, int C) {
+    __shared__ float last[64];
+    last[threadIdx.x] = alpha;
+    for (int i = threadIdx.x; i < C; i += blockDim.x)
+        out[blockIdx.x * C + i] = x[blockIdx.x * C + i] * last[63 - threadIdx.x];
+}
+"""
+
+
+@pytest.fixture
+def repository(scale):
+    folder = scale.parent / ".klineage" / "workloads"
+    folder.mkdir(parents=True)
+    (folder / "scale.toml").write_text(
+        WORKLOAD.replace('kind = "output"', 'kind = "output"\nnoalias = true') + ORACLE
+    )
+    (folder / "oracle.py").write_text("def scale(x, alpha, **_):\n    return x * alpha\n")
+    return scale
+
+
+class Checked:
+    """What a session is told of the checks."""
+
+    def __init__(self, editor, uri):
+        self.editor, self.uri, self.told = editor, uri, asyncio.Queue()
+        editor.client.feature("klineage/check")(lambda params: self.told.put_nowait(params))
+
+    async def ended(self):
+        """How the newest check ended."""
+        while (told := await self.told.get()).state == "checking":
+            pass
+        return told
+
+    @property
+    def diagnostics(self):
+        """As the editor shows them now."""
+        return list(self.editor.client.diagnostics.get(self.uri, ()))
+
+    async def save(self):
+        """Save, and wait until the check has ended."""
+        self.editor.save(self.uri)
+        return await self.ended()
+
+
+async def test_a_wrong_element_is_shown_where_it_was_written_and_goes_with_the_mistake(repository):
+    async with session(repository.parent, ON) as editor:
+        uri = editor.open(repository)
+        checked = Checked(editor, uri)
+        editor.replace(uri, RIGHT, WRONG)
+        assert (await checked.save()).state == "wrong"
+        (found,) = checked.diagnostics
+        assert found.range.start.line == editor.position(uri, WRONG).line
+        assert found.severity is types.DiagnosticSeverity.Error
+        for said in (
+            "scale: out[0, 0] = ", ", expected ", "N 3, C 256, seed 91", "block (0, 0, 0), thread (0, 0, 0)",
+            "Expected by the workload's oracle (oracle.py:scale).",
+            "Repeat: klineage gate scale.cu scale.cu --kernel scale --device emulated --case N=3,C=256 --seed 91",
+        ):  # fmt: skip
+            assert said in found.message
+        editor.replace(uri, WRONG, RIGHT)
+        assert (await checked.save()).state == "right"
+        assert checked.diagnostics == []
+
+
+async def test_a_race_is_shown_with_its_other_side_and_stays_at_its_line(repository):
+    repository.write_text(RACE)
+    async with session(repository.parent, ON) as editor:
+        uri = editor.open(repository)
+        checked = Checked(editor, uri)
+        await checked.save()
+        (found,) = checked.diagnostics
+        (other,) = found.related_information
+        assert (found.range.start.line, other.location.range.start.line) == (4, 2)
+        assert other.message.startswith("the other access of the race: block (0, 0, 0), thread (")
+        editor.replace(uri, "__global__", "// A race.\n__global__")
+        await editor.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        assert [d.range.start.line for d in checked.diagnostics] == [5]
+        editor.replace(uri, "last[threadIdx.x] = alpha;", "last[threadIdx.x] = alpha; __syncthreads();")
+        await editor.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        assert checked.diagnostics == []
+        assert (await checked.save()).state == "right"
+
+
+async def test_a_kernel_that_does_not_build_is_shown_at_its_line(repository):
+    async with session(repository.parent, ON) as editor:
+        uri = editor.open(repository)
+        checked = Checked(editor, uri)
+        editor.replace(uri, RIGHT, "beta * row[i]")
+        await checked.save()
+        (found,) = checked.diagnostics
+        assert found.range.start.line == 4
+        assert 'identifier "beta" is undefined' in found.message
+
+
+async def test_by_default_nothing_is_checked_but_on_request(repository):
+    async with session(repository.parent) as editor:
+        uri = editor.open(repository)
+        checked = Checked(editor, uri)
+        editor.replace(uri, RIGHT, WRONG)
+        editor.save(uri)
+        await editor.card(uri, "scale(")
+        assert checked.told.empty()
+        at = editor.position(uri, "scale(")
+        place = {"uri": uri, "line": at.line, "character": at.character}
+        assert (await editor.command("klineage.check", place))["state"] == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("__global__ void scale(float* out, {{{", ON, "not checked"),
+        ("__global__ void other(float* out) { out[0] = 1; }\n", ON, "has no kernel `scale`"),
+        (None, {**ON, "trusted": False}, "not trusted"),
+    ],
+    ids=["a text that is broken", "a kernel that has another name now", "a workspace that is not trusted"],
+)
+async def test_what_cannot_be_judged_is_said_quietly(repository, text, options, said):
+    if text is not None:
+        repository.write_text(text)
+    async with session(repository.parent, options) as editor:
+        checked = Checked(editor, editor.open(repository))
+        told = await checked.save()
+        assert told.state == "unclear"
+        assert said in told.message
+        assert checked.diagnostics == []
+
+
+async def test_a_newer_text_ends_the_check_of_the_older_one(repository):
+    async with session(repository.parent, ON) as editor:
+        uri = editor.open(repository)
+        checked = Checked(editor, uri)
+        editor.replace(uri, "i += blockDim.x", "i += 0")
+        editor.save(uri)
+        while (await checked.told.get()).state != "checking":
+            pass
+        editor.replace(uri, "i += 0", "i += blockDim.x")
+        assert (await checked.save()).state == "right"
+        assert checked.diagnostics == []
+        assert checked.told.empty()

@@ -1,0 +1,42 @@
+"""What stays at its line when a text is edited, and what goes."""
+
+from __future__ import annotations
+
+import pytest
+from lsprotocol import types
+
+from kernel_lineage.editor.findings import Finding, Related, diagnostics, moved
+from kernel_lineage.editor.text import Text
+
+RACE = Finding(4, "race", types.DiagnosticSeverity.Error, "race", (Related(2, "the other side"),))
+
+
+@pytest.mark.parametrize(
+    ("after", "lines"),
+    [
+        ("a\nb\nc\nd\ne\n", (4, 2)),
+        ("new\na\nb\nc\nd\ne\n", (5, 3)),
+        ("a\nb\nnew\nnew\nc\nd\ne\n", (6, 2)),
+        ("a\nb\nd\ne\n", (3, 2)),
+        ("a\nb\nc\nd\nE\n", (4, 2)),
+        ("a\nb\nc\nD\ne\n", None),
+        ("a\nB\nc\nd\ne\n", None),
+        ("", None),
+    ],
+    ids=["nothing", "before", "between", "a line less", "behind", "its line", "the other line", "everything"],
+)
+def test_an_edit_moves_a_finding_or_ends_it(after, lines):
+    kept = moved([RACE], b"a\nb\nc\nd\ne\n", after.encode())
+    assert [(f.line, f.related[0].line) for f in kept] == ([] if lines is None else [lines])
+
+
+def test_a_diagnostic_lies_on_the_code_of_its_line():
+    text = Text.of("a\n  b = 😀;  \n", types.PositionEncodingKind.Utf16)
+    (found,) = diagnostics([Finding(2, "m", types.DiagnosticSeverity.Error)], text, "file:///x.cu")
+    assert (found.range.start, found.range.end) == (types.Position(1, 2), types.Position(1, 9))
+
+
+def test_a_line_beyond_the_text_is_its_last():
+    text = Text.of("a\nb", types.PositionEncodingKind.Utf16)
+    (found,) = diagnostics([Finding(9, "m", types.DiagnosticSeverity.Error)], text, "file:///x.cu")
+    assert found.range.start.line == 1
