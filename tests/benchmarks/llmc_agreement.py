@@ -43,7 +43,7 @@ def program(root: Path, case: KernelCase) -> Program:
         return path.read_bytes() if path.is_file() else None
 
     source = parse((folder / case.file).read_bytes())
-    text = device_slice(source, case.kernel, resolve, case.file).text
+    text = device_slice(source, case.kernel, resolve, case.file, case.template_arguments).text
     return Program("cuda", text, case.kernel, template_arguments=case.template_arguments)
 
 
@@ -80,14 +80,17 @@ def run_case(device: Device, root: Path, case: KernelCase) -> dict[str, Any]:
     for name, want in expected.items():
         raw = buffers[name].read()
         got = (bf16_to_f32(raw.view(np.uint16)) if name in low else raw.view(np.float32)).astype(np.float64)
-        errors[name] = relative_error(got.reshape(np.shape(want)), want)
+        got = got.reshape(np.shape(want))
+        if case.compared is not None:
+            got, want = np.where(case.compared, got, 0), np.where(case.compared, want, 0)
+        errors[name] = relative_error(got, want)
     for buffer in buffers.values():
         buffer.free()
     tolerance = BF16_TOLERANCE if low else FLOAT_TOLERANCE
     right = all(e <= tolerance for e in errors.values())
     return {
         "file": case.file,
-        "kernel": case.kernel,
+        "kernel": case.name,
         "dtype": "bf16" if low else "float32",
         "elements": int(sum(np.size(v) for v in expected.values())),
         "worst_error": max(errors.values()),
@@ -105,16 +108,18 @@ def relative_error(got: np.ndarray, want: np.ndarray) -> float:
     return float(np.abs(got[finite] - want[finite]).max() / max(np.abs(want[finite]).max(), 1e-30))
 
 
-def run(root: Path, kind: str) -> dict[str, Any]:
-    """The table of one device."""
+def run(root: Path, kind: str, only: str = "") -> dict[str, Any]:
+    """The table of one device; of the kernels whose names hold `only`."""
     device, _ = open_device(kind)  # type: ignore[arg-type]
     rows = []
     for case in cases():
-        print(f"{case.file} {case.kernel}", file=sys.stderr)  # noqa: T201
+        if only and only not in case.name:
+            continue
+        print(f"{case.file} {case.name}", file=sys.stderr)  # noqa: T201
         try:
             rows.append(run_case(device, root, case))
         except BuildError as error:
-            rows.append({"file": case.file, "kernel": case.kernel, "result": f"not built: {error}"})
+            rows.append({"file": case.file, "kernel": case.name, "result": f"not built: {error}"})
     described = device.describe()
     device.close()
     return {"device": described, "kernels": rows}
@@ -152,10 +157,11 @@ def main(arguments: list[str]) -> None:
     runner = commands.add_parser("run")
     runner.add_argument("root", type=Path)
     runner.add_argument("--device", default="emulated")
+    runner.add_argument("--only", default="", help="kernels whose names hold this")
     comparer = commands.add_parser("compare")
     comparer.add_argument("tables", type=Path, nargs="+")
     options = parser.parse_args(arguments)
     if options.command == "run":
-        print(json.dumps(run(options.root, options.device), indent=1))  # noqa: T201
+        print(json.dumps(run(options.root, options.device, options.only), indent=1))  # noqa: T201
     else:
         print(compare([json.loads(p.read_text()) for p in options.tables]))  # noqa: T201

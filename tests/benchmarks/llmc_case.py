@@ -31,8 +31,16 @@ class KernelCase:
     low_precision: frozenset[str] = frozenset()
     """Arguments of the file's `floatX`: bf16 where the file says so, else float."""
     template_arguments: tuple[str, ...] = ()
+    compared: np.ndarray | None = None
+    """Mask over the last axes of every output: elsewhere the kernel may leave anything; None: all is compared."""
     zeroed: bool = False
     """Outputs start at zero, because the kernel adds to them."""
+
+    @property
+    def name(self) -> str:
+        """The kernel, with its template arguments where they name a function."""
+        chosen = ", ".join(a for a in self.template_arguments if a.startswith("matmul"))
+        return f"{self.kernel}<{chosen}>" if chosen else self.kernel
 
 
 def floats(*shape: int) -> np.ndarray:

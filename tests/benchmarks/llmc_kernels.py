@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import llmc_attention as more
 from . import llmc_rows as rows
 from . import llmc_tensors as tensors
 from .llmc_case import KernelCase
@@ -20,5 +21,9 @@ def cases() -> list[KernelCase]:
         tensors.encoder,
         tensors.matmul,
         tensors.attention,
+        more.softmax_backward,
+        more.attention_extras,
+        more.classifier,
+        more.biases_and_residuals,
     )
     return [case for family in families for case in family()]

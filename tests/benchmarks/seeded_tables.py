@@ -1,0 +1,107 @@
+"""The study of seeded bugs as Markdown: shares, what found what, and every survivor with its reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .seeded_bugs import Explained, Seeded
+
+_SETTING = "On the emulated device: build, check against float64 and against the kernel, all detectors."
+_BESIDE = """*Beside it*: the named line is in the same statement or innermost loop, computes with a name to which the
+changed line gives a value, or is one of two accesses between which the dropped barrier stood. A wrong value names the
+last store to the wrong element, which may be far from its cause.
+"""
+_DISTANCES = ("same", "near", "far", "none")
+
+
+def render(rows: Sequence[Seeded], known: Mapping[tuple[str, str], Explained], per_kind: int) -> str:
+    """The whole page."""
+    clean = [r for r in rows if not r.mutant]
+    mutants = [r for r in rows if r.mutant]
+    alarms = [r for r in clean if r.fate != "survived"]
+    survivors = [r for r in mutants if r.fate == "survived"]
+    equal = [r for r in survivors if (e := known.get((r.kernel, r.mutant))) and e.equivalent]
+    judged = [r for r in mutants if r.fate in ("found", "survived")]
+    real = len(judged) - len(equal)
+    found = [r for r in mutants if r.fate == "found"]
+    near = Counter(r.distance for r in found)
+    named = near["same"] + near["near"]
+    parts = [
+        "# Seeded bugs\n",
+        f"{len(mutants)} mutants of {len(clean)} kernels, at most {per_kind} of each kind and kernel. {_SETTING}\n",
+        "| | |\n|---|---|",
+        f"| alarms on the unmutated kernels | {len(alarms)} of {len(clean)} |",
+        f"| mutants that do not build | {sum(r.fate == 'unbuildable' for r in mutants)} of {len(mutants)} |",
+        f"| run ended otherwise | {sum(r.fate == 'undecided' for r in mutants)} of {len(mutants)} |",
+        f"| found, of all that build | {_share(len(found), len(judged))} |",
+        f"| survivors that compute the same | {len(equal)} of {len(survivors)} |",
+        f"| found, without those | {_share(len(found), real)} |",
+        f"| of the found, a changed line is named | {_share(near['same'], len(found))} |",
+        f"| of the found, that line or one beside it | {_share(named, len(found))} |\n",
+        _BESIDE,
+        _by_what(found),
+        _by_kind(mutants, known),
+        _survivors(survivors, known),
+        _named(alarms, "Alarms on unmutated kernels"),
+        _named([r for r in mutants if r.fate == "undecided"], "Ended otherwise"),
+    ]
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({100 * part / max(whole, 1):.1f} %)"
+
+
+def _by_what(found: Sequence[Seeded]) -> str:
+    lines = [
+        "## What found them\n",
+        "| found by | mutants | " + " | ".join(f"line: {d}" for d in _DISTANCES) + " |",
+    ]
+    lines.append("|---|---|" + "---|" * len(_DISTANCES))
+    for by, count in Counter(r.by for r in found).most_common():
+        counted = Counter(r.distance for r in found if r.by == by)
+        lines.append(f"| {by} | {count} | " + " | ".join(str(counted[d]) for d in _DISTANCES) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _by_kind(mutants: Sequence[Seeded], known: Mapping[tuple[str, str], Explained]) -> str:
+    lines = [
+        "## By kind\n",
+        "| kind | build | found | same | missed | line same or beside |",
+        "|---|---|---|---|---|---|",
+    ]
+    for kind in sorted({r.kind for r in mutants}):
+        these = [r for r in mutants if r.kind == kind and r.fate in ("found", "survived")]
+        found = [r for r in these if r.fate == "found"]
+        left = [known.get((r.kernel, r.mutant)) for r in these if r.fate == "survived"]
+        equal = sum(1 for e in left if e is not None and e.equivalent)
+        near = sum(r.distance in ("same", "near") for r in found)
+        lines.append(f"| `{kind}` | {len(these)} | {len(found)} | {equal} | {len(left) - equal} | {near} |")
+    return "\n".join(lines) + "\n"
+
+
+def _survivors(survivors: Sequence[Seeded], known: Mapping[tuple[str, str], Explained]) -> str:
+    if not survivors:
+        return ""
+    lines = ["## Survivors\n", "| kernel | mutant | change | verdict | why |", "|---|---|---|---|---|"]
+    for row in survivors:
+        about = known.get((row.kernel, row.mutant))
+        said = ("same" if about.equivalent else "missed", about.why) if about else ("not examined", "")
+        change = f"{_code(row.before)} → {_code(row.after)}"
+        lines.append(f"| `{row.kernel}` | `{row.mutant}` | {change} | {said[0]} | {said[1]} |")
+    return "\n".join(lines) + "\n"
+
+
+def _named(rows: Sequence[Seeded], title: str) -> str:
+    if not rows:
+        return ""
+    return (
+        f"## {title}\n\n" + "\n".join(f"- `{r.kernel}` `{r.mutant}`: {r.by}: {r.reason}" for r in rows) + "\n"
+    )
+
+
+def _code(text: str) -> str:
+    return f"`{' '.join(text.split())}`".replace("|", "\\|")
