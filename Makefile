@@ -68,7 +68,7 @@ test-editor: $(STAMP) package ## the scenario in a real VS Code (installs one in
 lock: ## renew the Python lock files (needs uv)
 	uv pip compile pyproject.toml --universal --python-version 3.11 --extra cuda --extra triton --extra prove --extra dev \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/lock.txt
-	uv pip compile pyproject.toml --universal --python-version 3.11 --extra gpu \
+	uv pip compile pyproject.toml --universal --python-version 3.11 --extra gpu --extra cluster \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/gpu.txt
 
 clean: ## remove what was built

@@ -18,6 +18,8 @@ PAGES = {
     "mechanisms.md": "kernel_lineage.kernels.mechanisms.page",
     "skills.md": "kernel_lineage.skills.page",
     "assists.md": "kernel_lineage.rewrite.assists.page",
+    "mutations.md": "kernel_lineage.rewrite.mutants.page",
+    "verdicts.md": "kernel_gate.reporting.reason_page",
 }
 """Page → the module whose `render()` gives it."""
 
