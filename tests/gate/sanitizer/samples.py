@@ -13,7 +13,7 @@ def _who(thread: int, block: int) -> str:
     )
 
 
-def _where(line: int, path: str = "/work/program.cu") -> str:
+def _where(line: int, path: str = "/src/program.cu") -> str:
     return f"<where><func>k</func><path>{path}</path><line>{line}</line><pc>0xc0</pc></where>"
 
 

@@ -89,7 +89,7 @@ def test_a_finding_is_in_the_users_lines_with_buffer_element_and_case(tmp_path, 
 
 
 def test_a_finding_in_a_header_names_the_header(tmp_path, watch):
-    inside = samples.BARRIER.replace("/work/program.cu", "/usr/include/cooperative_groups.h")
+    inside = samples.BARRIER.replace("/src/program.cu", "/usr/include/cooperative_groups.h")
     (answer,) = watch(stand_in(tmp_path, samples.document(inside)), ["synccheck"])
     assert answer.found[0].fault.line is None
     assert "in cooperative_groups.h:4" in answer.found[0].fault.message
