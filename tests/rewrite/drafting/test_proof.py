@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from kernel_lineage.rewrite.drafting.advice import advice
-from kernel_lineage.rewrite.drafting.completing import kernel_of, tried_draft
+from kernel_lineage.rewrite.drafting.completing import tried_draft
 from kernel_lineage.rewrite.drafting.document import ProofDocument, proof_text
 from kernel_lineage.rewrite.drafting.draft import draft_of
+from kernel_lineage.rewrite.drafting.files import kernel_of
 from kernel_lineage.rewrite.drafting.proof import Fate, Proof, Tried
 from kernel_lineage.rewrite.mutants.model import Mutant
 

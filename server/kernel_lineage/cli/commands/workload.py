@@ -52,8 +52,9 @@ def init(target: str, out: Path | None, force: bool, device: Device, per_kind: i
     What the file does not tell is a comment in the draft, never a guess. Exit status: 0 the workload sees wrong
     kernels, 1 something is missing or a wrong kernel goes unseen (the draft is kept), 2 wrong use, 4 no such device.
     """
-    from kernel_lineage.rewrite.drafting.completing import kernel_of, tried_draft
+    from kernel_lineage.rewrite.drafting.completing import tried_draft
     from kernel_lineage.rewrite.drafting.document import ProofDocument, WorkloadDocument
+    from kernel_lineage.rewrite.drafting.files import kernel_of
     from kernel_lineage.rewrite.workloads import FOLDER, folder_of
     from kernel_lineage.skills.writing import write_atomically
 
@@ -99,8 +100,8 @@ def check(workload_path: Path, source: Path | None, device: Device, per_kind: in
     Exit status: 0 it can, 1 it cannot, 2 wrong use, 4 no such device.
     """
     from kernel_gate.workload import load_workload
-    from kernel_lineage.rewrite.drafting.completing import kernel_of
     from kernel_lineage.rewrite.drafting.document import ProofDocument, WorkloadDocument
+    from kernel_lineage.rewrite.drafting.files import kernel_of
     from kernel_lineage.rewrite.drafting.proof import prove
     from kernel_lineage.rewrite.workloads import source_of
 

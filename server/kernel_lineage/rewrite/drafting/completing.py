@@ -7,37 +7,20 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 
-from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.drafting.draft import draft_of
 from kernel_lineage.rewrite.drafting.model import Draft
 from kernel_lineage.rewrite.drafting.proof import Device, Proof, prove
-from kernel_lineage.rewrite.programs import ProgramError
+from kernel_lineage.rewrite.drafting.triton.modules import Modules
 
 _NOT_WRITTEN = re.compile(r"\b(\w+)\[[^\]]*\] is not written")
-
-
-def kernel_of(path: Path, name: str, data: bytes | None = None) -> Kernel:
-    """The kernel of a file. Raises `ProgramError`, which names the file's kernels."""
-    try:
-        data = path.read_bytes() if data is None else data
-    except OSError as error:
-        raise ProgramError(f"{path} cannot be read: {error.strerror}") from error
-    language = language_of(str(path), data)
-    if language is None:
-        raise ProgramError(f"{path} holds no kernels: it is neither CUDA C++ nor Triton")
-    source = read(data, language)
-    kernel = source.kernel(name)
-    if kernel is None:
-        known = ", ".join(k.name for k in source.kernels) or "none"
-        raise ProgramError(f"{path} has no kernel `{name}`; its kernels: {known}")
-    return kernel
 
 
 def tried_draft(
     kernel: Kernel,
     path: Path,
     *,
+    root: Path | None = None,
     device: Device = "emulated",
     per_kind: int = 2,
     kinds: Collection[str] | None = None,
@@ -45,17 +28,25 @@ def tried_draft(
 ) -> tuple[Draft, Proof | None]:
     """The draft of a kernel and what it sees; no proof for a draft in which something is missing.
 
+    `root` is the folder below which headers and modules are read, by default the repository around `path`.
     An output of which the kernel leaves elements alone is an inout: what is there before is kept and compared.
     Raises as `prove` does.
     """
-    draft = draft_of(kernel, path)
+    draft = draft_of(kernel, path, Modules(root.resolve()) if root is not None else None)
     if draft.missing:
         return draft, None
     proof = Proof("")
     for _ in draft.arguments:
         workload = draft.workload()
         proof = prove(
-            kernel, path, workload, device=device, per_kind=per_kind, kinds=kinds, on_progress=on_progress
+            kernel,
+            path,
+            workload,
+            root=root,
+            device=device,
+            per_kind=per_kind,
+            kinds=kinds,
+            on_progress=on_progress,
         )
         left = _NOT_WRITTEN.search(proof.baseline)
         if left is None:

@@ -135,9 +135,9 @@ def _expressed(text: str, scope: Scope | None, known: _Known) -> str:
     return ast.unparse(_tree(text, scope, known, 16))
 
 
-def draft_from_launch(kernel: Kernel, path: Path, launch: Launch) -> Draft:
-    """The draft of a CUDA C++ kernel by one of its launches."""
-    text = active_text(device_text(kernel, path, launch.template_arguments))
+def draft_from_launch(kernel: Kernel, path: Path, launch: Launch, root: Path) -> Draft:
+    """The draft of a CUDA C++ kernel by one of its launches; headers are read below `root`."""
+    text = active_text(device_text(kernel, path, launch.template_arguments, root))
     known = _Known(text, constants_of(replace(kernel, source=None, text=text)))
     scope = scope_of(kernel.source, launch) if kernel.source is not None else None
     roles = roles_of(kernel)

@@ -9,15 +9,20 @@ from kernel_lineage.rewrite.drafting.checked_sizes import with_checked_sizes
 from kernel_lineage.rewrite.drafting.cuda_draft import draft_from_launch
 from kernel_lineage.rewrite.drafting.model import Draft, DraftArgument
 from kernel_lineage.rewrite.drafting.triton.draft import triton_drafts
+from kernel_lineage.rewrite.drafting.triton.modules import Modules
 from kernel_lineage.rewrite.workloads import folder_of
 
 
-def draft_of(kernel: Kernel, path: Path) -> Draft:
-    """The draft of a kernel of a file. Never raises: what is not told is missing."""
+def draft_of(kernel: Kernel, path: Path, modules: Modules | None = None) -> Draft:
+    """The draft of a kernel of a file. Never raises: what is not told is missing.
+
+    `modules` are those of the repository, by default the one around `path`; nothing outside of its folder is read.
+    """
+    modules = modules or Modules(folder_of(path).resolve())
     if kernel.language is Language.CUDA:
-        drafts = [draft_from_launch(kernel, path, launch) for launch in kernel.launches]
+        drafts = [draft_from_launch(kernel, path, launch, modules.folder) for launch in kernel.launches]
     else:
-        drafts = list(triton_drafts(kernel, path, folder_of(path)))
+        drafts = list(triton_drafts(kernel, path, modules))
     if not drafts:
         return _nothing(kernel, path)
     return with_checked_sizes(min(drafts, key=lambda d: len(d.missing)))

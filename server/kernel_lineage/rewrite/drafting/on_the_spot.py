@@ -9,7 +9,8 @@ from pathlib import Path
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.workload import Workload, WorkloadError
-from kernel_lineage.rewrite.drafting.completing import kernel_of, tried_draft
+from kernel_lineage.rewrite.drafting.completing import tried_draft
+from kernel_lineage.rewrite.drafting.files import kernel_of
 from kernel_lineage.rewrite.drafting.proof import TELLING, Device, Proof
 from kernel_lineage.rewrite.workloads import folder_of, workloads_in
 

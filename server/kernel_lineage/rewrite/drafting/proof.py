@@ -100,6 +100,7 @@ def prove(
     path: Path,
     workload: Workload,
     *,
+    root: Path | None = None,
     device: Device = "emulated",
     per_kind: int = 2,
     kinds: Collection[str] | None = None,
@@ -109,17 +110,19 @@ def prove(
 ) -> Proof:
     """Gate mutants of a kernel's file as it is, `per_kind` of each kind (or of these), spread over the kernel.
 
-    Each runs in a process of its own for at most about `seconds` of checking. Raises `ProgramError` when no program
-    can be made of the kernel, `DeviceError` when the device that was asked for is missing.
+    Headers are read below `root`, by default the repository around `path`. Each runs in a process of its own for at
+    most about `seconds` of checking. Raises `ProgramError` when no program can be made of the kernel, `DeviceError`
+    when the device that was asked for is missing.
     """
     # A survivor is told by its check: what it costs does not matter.
     options = GateOptions(check_seconds=seconds, profile_seconds=0.05, need="not_slower")
-    baseline = program_from_file(path, kernel.name, workload, data=_data(kernel))
+    baseline = program_from_file(path, kernel.name, workload, data=_data(kernel), root=root)
 
     idle: SimpleQueue[Worker] = SimpleQueue()
 
     def verdict_of(data: bytes) -> Verdict:
-        program = program_from_file(path, kernel.name, workload, data=data, name=f"{path.name} (mutant)")
+        label = f"{path.name} (mutant)"
+        program = program_from_file(path, kernel.name, workload, data=data, root=root, name=label)
         request = GateRequest.of(baseline, program, workload, device=device, options=options)
         worker = idle.get()
         try:

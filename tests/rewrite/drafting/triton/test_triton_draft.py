@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from kernel_gate.workload import Workload, WorkloadError
-from kernel_lineage.rewrite.drafting.completing import kernel_of, tried_draft
+from kernel_lineage.rewrite.drafting.completing import tried_draft
 from kernel_lineage.rewrite.drafting.draft import draft_of
+from kernel_lineage.rewrite.drafting.files import kernel_of
 from kernel_lineage.rewrite.drafting.model import Draft
 
 HEAD = """\

@@ -40,12 +40,12 @@ _DEFAULT_DTYPE = "float32"
 _MOST_READINGS = 60
 
 
-def triton_drafts(kernel: Kernel, path: Path, folder: Path) -> Iterator[Draft]:
-    """The drafts of a Triton kernel, one for each way to one of its launches. `folder` is the repository."""
+def triton_drafts(kernel: Kernel, path: Path, modules: Modules) -> Iterator[Draft]:
+    """The drafts of a Triton kernel, one for each way to one of its launches; `modules` are the repository's."""
     if kernel.source is None or kernel.source.module is None:
         return
     own = module_of(path.resolve(), kernel.source.module)
-    modules = Modules(folder.resolve(), {own.path: own})
+    modules.known[own.path] = own
     usages, defaults = usages_of(own, modules)
     touches = touches_of(kernel)
     left = _MOST_READINGS

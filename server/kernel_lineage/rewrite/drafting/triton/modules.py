@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 _LARGEST = 400_000
 """Bytes of a module that is read."""
+_MOST_FILES = 5000
+_SKIPPED = frozenset({"node_modules", "build", "dist", "site-packages", "__pycache__"})
+_WORD = re.compile(rb"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,14 @@ class Modules:
     folder: Path
     """Nothing outside of it is read."""
     known: dict[Path, HostModule | None] = field(default_factory=dict)
+    words: dict[Path, frozenset[bytes]] = field(default_factory=dict)
+    """For each Python file, the words that stand in it."""
+
+    def mentioning(self, names: frozenset[bytes]) -> list[Path]:
+        """The Python files of the folder in which one of some names stands, in the order of their paths."""
+        if not self.words:
+            self.words.update((path, _words(path)) for path in sorted(_python_files(self.folder)))
+        return [path for path, words in self.words.items() if not names.isdisjoint(words)]
 
     def read(self, path: Path) -> HostModule | None:
         """The module of a file; None when it cannot be read or does not parse."""
@@ -117,3 +130,20 @@ class Modules:
                 if parts and file.is_file() and file.resolve().is_relative_to(self.folder):
                     return file
         return None
+
+
+def _python_files(folder: Path) -> Iterator[Path]:
+    left = _MOST_FILES
+    for at, folders, names in os.walk(folder):
+        folders[:] = [f for f in folders if not f.startswith(".") and f not in _SKIPPED]
+        for name in names:
+            if name.endswith(".py") and left > 0:
+                left -= 1
+                yield Path(at, name)
+
+
+def _words(path: Path) -> frozenset[bytes]:
+    try:
+        return frozenset(_WORD.findall(path.read_bytes()))
+    except OSError:
+        return frozenset()

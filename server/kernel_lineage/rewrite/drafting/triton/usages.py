@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,8 +11,6 @@ from pathlib import Path
 
 from kernel_lineage.rewrite.drafting.triton.modules import HostModule, Modules
 
-_MOST_FILES = 5000
-_SKIPPED = frozenset({"node_modules", "build", "dist", "site-packages", "__pycache__"})
 _TEST = re.compile(r"(^|_)(tests?|bench(marks?)?)(_|$)")
 
 
@@ -37,11 +34,10 @@ def usages_of(module: HostModule, modules: Modules) -> tuple[tuple[Usage, ...], 
 
     The numbers are the defaults of parameters of those who use the module, each with where it stands.
     """
-    files = sorted(_python_files(modules.folder))
     stem = module.path.stem
-    direct = _importing(files, {module.path: module}, modules)
+    direct = _importing({module.path: module}, modules)
     between = {p: m for p, m in direct.items() if not _is_test(p)}
-    users = {**direct, **_importing(files, between, modules)}
+    users = {**direct, **_importing(between, modules)}
     tests = [m for p, m in users.items() if _is_test(p)]
     tests.sort(key=lambda m: (stem not in m.path.stem, len(m.path.stem), str(m.path)))
     defaults: dict[str, tuple[float, str]] = {}
@@ -57,27 +53,12 @@ def _is_test(path: Path) -> bool:
     return bool(_TEST.search(path.stem)) or path.stem == "conftest"
 
 
-def _python_files(folder: Path) -> Iterator[Path]:
-    left = _MOST_FILES
-    for at, folders, names in os.walk(folder):
-        folders[:] = [f for f in folders if not f.startswith(".") and f not in _SKIPPED]
-        for name in names:
-            if name.endswith(".py") and left > 0:
-                left -= 1
-                yield Path(at, name)
-
-
-def _importing(
-    files: list[Path], wanted: Mapping[Path, HostModule], modules: Modules
-) -> dict[Path, HostModule]:
+def _importing(wanted: Mapping[Path, HostModule], modules: Modules) -> dict[Path, HostModule]:
     """The files that import a name which one of some modules defines."""
     names = {n.split(".")[0].encode() for m in wanted.values() for n in m.functions if not n.startswith("__")}
-    if not names:
-        return {}
     found: dict[Path, HostModule] = {}
-    mentioned = re.compile(rb"\b(?:" + b"|".join(map(re.escape, sorted(names))) + rb")\b")
-    for path in files:
-        if path in wanted or path.name == "__init__.py" or not mentioned.search(_bytes(path)):
+    for path in modules.mentioning(frozenset(names)):
+        if path in wanted or path.name == "__init__.py":
             continue
         module = modules.read(path)
         if module is None:
@@ -88,13 +69,6 @@ def _importing(
                 found[path] = module
                 break
     return found
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
 
 
 def _number_defaults(function: ast.FunctionDef) -> Iterator[tuple[str, float]]:
