@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from kernel_gate.sandbox.containment import Containment
 from kernel_lineage.cli.main import main
 from kernel_lineage.coverage.document import CoverageDocument, KernelCovered, document, table
 from kernel_lineage.coverage.images import said
-from kernel_lineage.coverage.survey import survey
+from kernel_lineage.coverage.survey import Survey, survey
 
 CUDA = """
 #include "shape.cuh"
@@ -125,9 +126,45 @@ def test_a_triton_kernel_needs_neither_torch_nor_what_it_does_not_reach(covered)
     assert (row(covered, "doubled").compiled, row(covered, "doubled").decoded) == (True, True)
 
 
+CURIOUS = """
+import pathlib
+import triton
+import triton.language as tl
+
+SECRET: tl.constexpr = tl.constexpr(len(pathlib.Path("{secret}").read_text()))
+
+@triton.jit
+def curious(x_ptr, BLOCK: tl.constexpr):
+    tl.store(x_ptr + tl.arange(0, BLOCK), tl.zeros([BLOCK], tl.float32) + SECRET)
+"""
+
+
+@pytest.fixture
+def curious(tmp_path: Path) -> Path:
+    """A folder with a kernel whose module reads a file outside."""
+    (tmp_path / "secret").write_text("mine")
+    (tmp_path / "ops").mkdir()
+    (tmp_path / "ops" / "curious.py").write_text(CURIOUS.format(secret=tmp_path / "secret"))
+    return tmp_path / "ops"
+
+
+def test_a_triton_module_cannot_read_files_outside_the_folder(curious):
+    found = survey(curious)
+    assert found.compiled == 0
+    assert found.details[0].reason.startswith("PermissionError")
+
+
+def test_triton_is_left_out_where_it_cannot_be_contained(curious, monkeypatch):
+    monkeypatch.setattr("kernel_lineage.coverage.survey.offered", lambda: Containment(0, seccomp=False))
+    refused = survey(curious)
+    assert "cannot contain them" in refused.details[0].reason
+    assert "--allow-uncontained" in refused.details[0].reason
+    assert survey(curious, Survey(allow_uncontained=True)).decoded == 1
+
+
 def test_the_table_ranks_what_is_missing(covered):
     text = table(covered)
-    assert "2 files, 5 kernels, compiled for sm_80" in text
+    assert "2 files, 5 kernels, compiled for sm_90" in text
     assert " 75.0 % of those that compile" in text
     assert '1  identifier "nobody_knows" is undefined' in text
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -114,7 +114,7 @@ def readable() -> list[Path]:
     return [Path(p) for p in (*_SYSTEM, *_SYSTEM_FILES, *interpreter) if p] + list(_toolkits())
 
 
-def enter(containment: Containment, folder: Path) -> None:
+def enter(containment: Containment, folder: Path, also_readable: Iterable[Path] = ()) -> None:
     """Contain this process and all that it starts to `folder`, for good. Raises `ContainmentError`."""
     try:
         if len(os.listdir("/proc/self/task")) != 1:  # noqa: PTH208 - names only
@@ -125,7 +125,8 @@ def enter(containment: Containment, folder: Path) -> None:
                 "the compiler's sandbox cannot be entered: this kernel has an older Landlock"
             )
         if containment.landlock:
-            landlock.restrict(containment.landlock, readable=readable(), writable=[folder, Path("/dev/null")])
+            may_read = [*readable(), *also_readable]
+            landlock.restrict(containment.landlock, readable=may_read, writable=[folder, Path("/dev/null")])
         if containment.seccomp:
             seccomp.restrict()
     except OSError as error:

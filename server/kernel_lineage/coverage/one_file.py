@@ -1,6 +1,8 @@
 """The process that looks at one file: `python -m kernel_lineage.coverage.one_file FOLDER`.
 
-Reads request.json there and writes rows.jsonl, one line as soon as a kernel is known.
+Reads request.json there and writes rows.jsonl, one line as soon as a kernel is known. Compiling a Triton kernel
+executes the module that it stands in, so the process contains itself first: it may read the surveyed folder and the
+compilers, write its own folder, and nothing else.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from pathlib import Path
 
 from kernel_gate.build.child import limit
 from kernel_gate.build.compile import Limits
+from kernel_gate.sandbox.containment import Containment, enter
 from kernel_lineage.coverage.document import KernelCovered
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Language
@@ -40,6 +43,7 @@ def _rows(request: dict[str, object], work: Path) -> Iterator[KernelCovered]:
 def main(work: Path) -> None:
     """Answer the request that lies in a folder."""
     request = json.loads((work / "request.json").read_text("utf-8"))
+    enter(Containment(**request["containment"]), work, [Path(request["root"])])
     limit(Limits(seconds=_CPU_SECONDS).of_one_process)
     with (work / "rows.jsonl").open("w", encoding="utf-8") as out:
         for row in _rows(request, work):

@@ -1,4 +1,4 @@
-"""A folder's files, each compiled and decoded in a process of its own, two at a time."""
+"""A folder's files, each compiled and decoded in a contained process of its own, two at a time."""
 
 from __future__ import annotations
 
@@ -9,42 +9,57 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import kernel_lineage
-from kernel_gate.build.compile import child_environment
-from kernel_gate.sandbox.group import kill_group
+from kernel_gate.build.compile import Limits, child_environment
+from kernel_gate.sandbox.containment import REMEDY, offered
+from kernel_gate.sandbox.group import wait_within
 from kernel_lineage.coverage.document import CoverageDocument, KernelCovered, document
 from kernel_lineage.coverage.sites import Sites, sites_of
 from kernel_lineage.kernels.reading import language_of, read
-from kernel_lineage.kernels.source import SourceFile
+from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 
 Progress = Callable[[str, int, int], None]
+ARCH = "sm_90"
 SECONDS_PER_FILE = 600
-_PROCESSES = 2
+PROCESSES = 2
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", "build"})
 
 
-def survey(
-    folder: Path, arch: str = "sm_80", progress: Progress | None = None, seconds: int = SECONDS_PER_FILE
-) -> CoverageDocument:
-    """The coverage of a folder, or of one file, for `arch`; a file that takes longer than `seconds` is ended."""
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """How a folder is looked at."""
+
+    arch: str = ARCH
+    seconds: int = SECONDS_PER_FILE
+    """A file that takes longer is ended."""
+    processes: int = PROCESSES
+    """Files that are compiled at a time."""
+    allow_uncontained: bool = False
+    """Compile Triton modules, which are Python, also where this machine cannot contain them."""
+
+
+def survey(folder: Path, how: Survey | None = None, progress: Progress | None = None) -> CoverageDocument:
+    """The coverage of a folder, or of one file."""
+    how = how or Survey()
     root = folder if folder.is_dir() else _project(folder)
     problems: list[str] = []
     sources = dict(_sources(folder, root, problems))
     sites = sites_of(sources)
     with_kernels = {path: source for path, source in sources.items() if source.kernels}
     rows: list[KernelCovered] = []
-    with ThreadPoolExecutor(_PROCESSES) as pool:
+    with ThreadPoolExecutor(how.processes) as pool:
         asked = [
-            pool.submit(_compile_file, root, path, source, arch, sites, seconds)
+            pool.submit(_compile_file, root, path, source, how, sites)
             for path, source in with_kernels.items()
         ]
         for done, answer in enumerate(asked, 1):
             rows += answer.result()
             if progress is not None:
                 progress("compile", done, len(asked))
-    return document(arch, len(with_kernels), rows, problems)
+    return document(how.arch, len(with_kernels), rows, problems)
 
 
 def _project(file: Path) -> Path:
@@ -74,36 +89,44 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _compile_file(
-    root: Path, path: Path, source: SourceFile, arch: str, sites: Sites, seconds: int
+    root: Path, path: Path, source: SourceFile, how: Survey, sites: Sites
 ) -> list[KernelCovered]:
     """Ask a process about one file; what it did not answer is not compiled."""
-    names = [kernel.name for kernel in source.kernels]
+    containment = offered()
+    if source.language is Language.TRITON and not containment.holds and not how.allow_uncontained:
+        missing = ", ".join(containment.missing)
+        why = f"Triton modules are Python, and this machine cannot contain them ({missing}); {REMEDY}"
+        return [_not_compiled(path, kernel, why) for kernel in source.kernels]
     with tempfile.TemporaryDirectory(prefix="klineage-coverage-", ignore_cleanup_errors=True) as name:
         work = Path(name)
-        request = {"root": str(root.resolve()), "path": str(path), "arch": arch, "sites": sites.of(names)}
+        request = {
+            "root": str(root.resolve()),
+            "path": str(path),
+            "arch": how.arch,
+            "sites": sites.of([kernel.name for kernel in source.kernels]),
+            "containment": containment.to_json(),
+        }
         (work / "request.json").write_text(json.dumps(request), "utf-8")
-        status = _run_child(work, seconds)
+        excess = _run_child(work, how.seconds)
         answered = _answers(work / "rows.jsonl")
-    why = f"compiling the file took longer than {seconds} s" if status is None else "the compiler crashed"
-    return [
-        answered.get(
-            kernel.name,
-            KernelCovered(
-                file=str(path),
-                kernel=kernel.name,
-                line=kernel.name_span.first_line,
-                language=str(kernel.language),
-                compiled=False,
-                decoded=False,
-                reason=why,
-            ),
-        )
-        for kernel in source.kernels
-    ]
+    why = f"compiling the file {excess}" if excess else "the compiler crashed"
+    return [answered.get(kernel.name) or _not_compiled(path, kernel, why) for kernel in source.kernels]
 
 
-def _run_child(work: Path, seconds: int) -> int | None:
-    """Exit status; None when it was ended for taking too long."""
+def _not_compiled(path: Path, kernel: Kernel, why: str) -> KernelCovered:
+    return KernelCovered(
+        file=str(path),
+        kernel=kernel.name,
+        line=kernel.name_span.first_line,
+        language=str(kernel.language),
+        compiled=False,
+        decoded=False,
+        reason=why,
+    )
+
+
+def _run_child(work: Path, seconds: int) -> str:
+    """What the process, or what it started, took too much of; "" when it ended by itself."""
     environment = child_environment(work)
     own = str(Path(kernel_lineage.__file__).parents[1])
     environment["PYTHONPATH"] = os.pathsep.join((own, environment["PYTHONPATH"]))
@@ -116,12 +139,7 @@ def _run_child(work: Path, seconds: int) -> int | None:
         env=environment,
         start_new_session=True,
     )
-    try:
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        kill_group(process)
+    return wait_within(process, work, Limits(seconds=seconds).of_the_group)[1]
 
 
 def _answers(path: Path) -> dict[str, KernelCovered]:
