@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+_NAN = 0x7F
+
 
 @dataclass(frozen=True)
 class SmallFloat:
@@ -55,10 +57,18 @@ class SmallFloat:
             self._midpoints[np.minimum(below, len(self._midpoints) - 1)] == size
         )
         codes = np.where(tie & (below % 2 == 1), below + 1, below)
-        codes = np.where(np.isnan(wide), 0x7F, codes)
+        codes = np.where(np.isnan(wide), _NAN, codes)
         signs = np.signbit(wide).astype(np.uint8) << np.uint8(7)
         return codes.astype(np.uint8) | signs
+
+    def encode_saturated(self, values: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+        """The same, but beyond the largest finite value is that value; NaN is positive (PTX ISA, `cvt.satfinite`)."""
+        wide = np.asarray(values, np.float64)
+        largest = self.values[self.overflow_code - 1]
+        codes = self.encode(np.clip(wide, -largest, largest))
+        return np.where(np.isnan(wide), np.uint8(_NAN), codes)
 
 
 E4M3 = SmallFloat.of(4, 3, 0x7F)
 E5M2 = SmallFloat.of(5, 2, 0x7C)
+BY_PTX_NAME = {"e4m3": E4M3, "e5m2": E5M2}

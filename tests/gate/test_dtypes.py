@@ -50,6 +50,13 @@ def test_values_between_two_patterns_go_to_the_nearer_and_ties_to_the_even_one(f
     np.testing.assert_array_equal(form.encode(-np.nextafter(middle, np.inf)), finite[1:] | 0x80)
 
 
+@pytest.mark.parametrize(("form", "largest"), [(E4M3, 0x7E), (E5M2, 0x7B)])
+def test_a_saturating_conversion_stays_at_the_largest_value_and_has_one_nan(form, largest):
+    beyond = np.array([1e9, -1e9, np.inf, -np.inf, np.nan, -np.nan, form.values[largest], -0.0])
+    wanted = [largest, largest | 0x80, largest, largest | 0x80, 0x7F, 0x7F, largest, 0x80]
+    np.testing.assert_array_equal(form.encode_saturated(beyond), wanted)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "code"),
     [

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from kernel_gate.emulated.formats import FORMATS, pack, unpack
-from kernel_gate.emulated.fp8 import decode, encode
 from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import Array, PtxType
 from kernel_gate.emulated.wave import Wave
+from kernel_gate.small_floats import BY_PTX_NAME
 
 PAIRS = ("e4m3x2", "e5m2x2")
 
@@ -22,12 +22,15 @@ def convert_fp8(site: Site, target: PtxType, source: PtxType) -> Step:
         return _narrow(site, target, source)
     if target.name != "f16x2":
         raise site.unsupported()
-    name, form = source.name[:4], FORMATS["f16"]
+    small, form = BY_PTX_NAME[source.name[:4]], FORMATS["f16"]
     write, a = site.write(0, target), site.read(1, source)
 
     def widen(wave: Wave) -> None:
         words = np.asarray(a(wave))
-        halves = (decode(name, words & 0xFF), decode(name, words >> 8))
+        halves = (
+            small.decode(codes).astype(np.float32)
+            for codes in (words.astype(np.uint8), (words >> 8).astype(np.uint8))
+        )
         low, high = (form.close(_relu(site, half)) for half in halves)
         write(wave, pack(low, high)[()])
 
@@ -35,7 +38,7 @@ def convert_fp8(site: Site, target: PtxType, source: PtxType) -> Step:
 
 
 def _narrow(site: Site, target: PtxType, source: PtxType) -> Step:
-    name, form = target.name[:4], FORMATS.get(source.name)
+    small, form = BY_PTX_NAME[target.name[:4]], FORMATS.get(source.name)
     if form is None or source.name == "f64":
         raise site.unsupported()
     write, a = site.write(0, target), site.read(1, source)
@@ -46,7 +49,7 @@ def _narrow(site: Site, target: PtxType, source: PtxType) -> Step:
             low, high = (form.open(half.view(form.kind.dtype)) for half in unpack(a(wave)))
         else:
             high, low = a(wave), second(wave)
-        codes = (encode(name, _relu(site, v)).astype(np.uint16) for v in (low, high))
+        codes = (small.encode_saturated(_relu(site, v)).astype(np.uint16) for v in (low, high))
         first, upper = codes
         write(wave, (first | (upper << np.uint16(8)))[()])
 

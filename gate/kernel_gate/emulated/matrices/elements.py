@@ -1,18 +1,18 @@
 """Element types of matrices: bits in registers or memory → float64, which holds each of their values exactly.
 
-Sources: PTX ISA (alternate floating-point formats); OCP 8-bit floating point specification (OFP8), 2023.
+Source: PTX ISA (alternate floating-point formats).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from kernel_gate.emulated.types import UNSIGNED, Array, bf16_to_f32
+from kernel_gate.small_floats import BY_PTX_NAME
 
 _TF32_MASK = np.uint32(0xFFFFE000)
 
@@ -59,36 +59,13 @@ def _nibble(cells: Array) -> Array:
     return ((cells ^ 8).astype(np.int16) - 8).astype(np.float64)
 
 
-@cache
-def _fp8_values(exponent_bits: int) -> Array:
-    """The 256 values of E4M3 (4: no infinities, NaN only at all ones) or E5M2 (5: as IEEE 754)."""
-    mantissa_bits = 7 - exponent_bits
-    bits = np.arange(256)
-    exponent, mantissa = bits >> mantissa_bits & (1 << exponent_bits) - 1, bits & (1 << mantissa_bits) - 1
-    bias = (1 << exponent_bits - 1) - 1
-    fraction = mantissa / (1 << mantissa_bits)
-    normal = np.ldexp(1 + fraction, exponent - bias)
-    values = np.where(exponent == 0, np.ldexp(fraction, 1 - bias), normal)
-    if exponent_bits == 4:
-        values[bits & 0x7F == 0x7F] = np.nan
-    else:
-        top = exponent == 31
-        values[top] = np.where(mantissa[top] == 0, np.inf, np.nan)
-    result: Array = np.where(bits >= 128, -values, values)
-    return result
-
-
-def _fp8(exponent_bits: int) -> Callable[[Array], Array]:
-    return lambda cells: _fp8_values(exponent_bits)[cells]
-
-
 _ALL = (
     Element("f16", 16, False, _half),
     Element("bf16", 16, False, _bfloat),
     Element("tf32", 32, False, _tf32),
     Element("f64", 64, False, _double),
-    Element("e4m3", 8, False, _fp8(4)),
-    Element("e5m2", 8, False, _fp8(5)),
+    Element("e4m3", 8, False, BY_PTX_NAME["e4m3"].decode),
+    Element("e5m2", 8, False, BY_PTX_NAME["e5m2"].decode),
     Element("s8", 8, True, _integer(np.int8)),
     Element("u8", 8, True, _integer(np.uint8)),
     Element("s4", 4, True, _nibble),
