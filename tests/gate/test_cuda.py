@@ -1,5 +1,7 @@
 """The gate on a GPU: verdicts, faults that cost one verdict, times that hold. Run by `make test-gpu`."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -115,6 +117,29 @@ def test_a_hang_costs_one_verdict_and_its_own_time():
     assert v.outcome is Outcome.REJECTED
     assert v.code is Reason.HANG
     assert "did not end within 2" in v.reason, v.reason
+    assert verdict(affine(), baseline=slow()).outcome is Outcome.ACCEPTED
+
+
+def late(act: str) -> Program:
+    """Right until it has been launched some twenty times at the size that is timed."""
+    program = affine(
+        "if (i < n) y",
+        "__shared__ unsigned before;\n"
+        "    if (threadIdx.x == 0) before = n > 1000000 && blockIdx.x == 0 ? atomicAdd(&launches, 1u) : 0u;\n"
+        f"    __syncthreads();\n    if (before > 20) {act}\n    if (i < n) y",
+    )
+    return replace(program, source="__device__ unsigned launches;\n" + program.source)
+
+
+@pytest.mark.parametrize(
+    ("act", "code"),
+    [("while (clock64() >= 0) {}", Reason.HANG), ("y[1ll << 40] = 0.0f;", Reason.ILLEGAL_ADDRESS)],
+)
+def test_a_timed_launch_that_goes_wrong_costs_one_verdict_and_its_own_time(act, code):
+    v = verdict(late(act), baseline=slow(), timeout=60.0)
+    assert (v.outcome, v.code) == (Outcome.REJECTED, code), v.reason
+    assert "the candidate failed while it was timed" in v.reason
+    assert v.stage("profile").seconds < 20.0
     assert verdict(affine(), baseline=slow()).outcome is Outcome.ACCEPTED
 
 

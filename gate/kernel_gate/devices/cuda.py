@@ -11,6 +11,7 @@ from kernel_gate.devices.cuda_context import CudaContext
 from kernel_gate.devices.cuda_kernel import CudaKernel
 from kernel_gate.devices.occupancy import Multiprocessor
 from kernel_gate.devices.peaks import float32_flops_per_second, most_flops_per_second
+from kernel_gate.devices.timed import ClockReader, Timer
 
 
 class CudaDevice(CudaContext):
@@ -23,7 +24,8 @@ class CudaDevice(CudaContext):
         super().__init__(ordinal, launch_seconds=launch_seconds)
         major, minor = self.handle.compute_capability()
         self.arch = f"sm_{major}{minor}"
-        self.clocks = Clocks(self.handle.pci_bus_id())
+        self._nvml = Clocks(self.handle.pci_bus_id())
+        self.clocks: ClockReader = self._nvml
 
     def _attribute(self, name: str) -> int:
         return int(self.handle.get_attribute(getattr(self.driver.device_attribute, name)))
@@ -46,7 +48,7 @@ class CudaDevice(CudaContext):
             **self._peaks(),
             "l2_bytes": self._attribute("L2_CACHE_SIZE"),
             "peak_bytes_per_second": self.peak_bytes_per_second,
-            **self.clocks.describe(),
+            **self._nvml.describe(),
         }
 
     def _peaks(self) -> dict[str, Any]:
@@ -68,6 +70,12 @@ class CudaDevice(CudaContext):
             reserved_shared_bytes=self._attribute("RESERVED_SHARED_MEMORY_PER_BLOCK"),
         )
 
+    def open_timer(self) -> Timer:
+        """A timer by events, for the caller to close."""
+        from kernel_gate.devices.launch_timer import LaunchTimer
+
+        return LaunchTimer(self)
+
     def load(self, image: Image, beside: LoadedKernel | None = None) -> CudaKernel:
         """Load an image. Raises `DeviceError` when the GPU refuses it."""
         return CudaKernel(self, image, beside if isinstance(beside, CudaKernel) else None)
@@ -82,4 +90,4 @@ class CudaDevice(CudaContext):
     def close(self) -> None:
         """Give everything back. Safe after the context was lost."""
         self.leave()
-        self.clocks.close()
+        self._nvml.close()

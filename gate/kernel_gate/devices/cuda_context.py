@@ -16,6 +16,7 @@ KEPT: list[Any] = []
 """What belongs to a context with a kernel that does not end: giving any of it back would wait for that kernel."""
 _TIMES_LONGEST = 20
 _SPIN_SECONDS, _LONGEST_PAUSE = 0.001, 0.02
+"""How long a wait asks again and again before it pauses, and the longest pause."""
 
 
 class CudaContext:
@@ -61,14 +62,23 @@ class CudaContext:
         done = self.driver.Event()
         done.record()
         started = time.monotonic()
-        limit = self.launch_limit()
-        while not done.query():
+        ended = self.wait_for(done, self.launch_limit())
+        if ended:
+            self._longest = max(self._longest, time.monotonic() - started)
+        return ended
+
+    def wait_for(self, event: Any, limit: float, *, spin: float = _SPIN_SECONDS) -> bool:
+        """Wait for an event, asking without a pause for `spin` seconds; whether it came within `limit` seconds.
+
+        Raises the driver's error when what it waits for failed.
+        """
+        started = time.monotonic()
+        while not event.query():
             spent = time.monotonic() - started
             if spent > limit:
                 return False
-            if spent > _SPIN_SECONDS:
+            if spent > spin:
                 time.sleep(min(spent / 4, _LONGEST_PAUSE))
-        self._longest = max(self._longest, time.monotonic() - started)
         return True
 
     def scratch(self, nbytes: int) -> int:

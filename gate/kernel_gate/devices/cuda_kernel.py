@@ -133,7 +133,7 @@ class CudaKernel:
             ended = self._device.wait()
         except driver.Error as error:
             self._device.lost = True
-            fault = Fault(_kind_of(str(error)), f"the kernel failed: {error}")
+            fault = Fault(kind_of(str(error)), f"the kernel failed: {error}")
             return LaunchResult((fault,), device_lost=True)
         if ended:
             return LaunchResult()
@@ -164,7 +164,7 @@ def _refused(image: Image, message: str, driver_cuda: int) -> DeviceError:
     )
 
 
-def _kind_of(message: str) -> str:
+def kind_of(message: str) -> str:
     """Our word for an error of the driver."""
     text = message.lower()
     if "illegal memory access" in text or "illegal address" in text:

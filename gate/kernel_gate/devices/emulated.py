@@ -61,6 +61,10 @@ class EmulatedBuffer:
             start = self.segment.offset + offset
             self.segment.written[start : start + nbytes] = 0xFF
 
+    def copy_from(self, other: EmulatedBuffer) -> None:
+        """Take the bytes of a buffer of the same size; they count as initialised."""
+        self.segment.fill(other.segment.contents)
+
     def read(self) -> npt.NDArray[np.uint8]:
         """The bytes of the buffer, copied."""
         return self.segment.contents.copy()

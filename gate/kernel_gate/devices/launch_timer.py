@@ -20,8 +20,9 @@ from typing import Any
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.cuda import CudaDevice
 from kernel_gate.devices.cuda_context import KEPT
+from kernel_gate.devices.cuda_kernel import kind_of
 from kernel_gate.devices.service_kernels import PTX
-from kernel_gate.reasons import Reason
+from kernel_gate.reasons import FAULT_REASONS, Reason
 from kernel_gate.timing.intervals import midmean
 
 EMPTY_KERNEL_US = 1.5
@@ -35,6 +36,10 @@ _QUEUE_US = 15.0
 _QUEUE_LAUNCH_US = 8.0
 """And each further launch of a program."""
 _SHORTEST_US = 0.1
+_SPIN_SECONDS = 0.05
+"""A launch of up to this is waited for without a pause, so that the next one follows at once."""
+_CALIBRATION_LIMIT = 10.0
+"""Seconds for one launch of a kernel that does nothing."""
 
 
 class LaunchTimer:
@@ -64,8 +69,8 @@ class LaunchTimer:
             self._empty.prepared_async_call((1, 1), (32, 1, 1), None)
 
         for _ in range(3):
-            self.cold(empty, 1)
-        whole = midmean([self.cold(empty, 1) for _ in range(_CALIBRATION_LAUNCHES)])
+            self.cold(empty, 1, _CALIBRATION_LIMIT)
+        whole = midmean([self.cold(empty, 1, _CALIBRATION_LIMIT) for _ in range(_CALIBRATION_LAUNCHES)])
         self.overhead_us = max(0.0, whole - EMPTY_KERNEL_US)
 
     def clear_l2(self) -> None:
@@ -74,39 +79,47 @@ class LaunchTimer:
             (self._blocks, 1), (1024, 1, 1), None, int(self._flush), self._flush_bytes // 16
         )
 
-    def cold(self, launch: Callable[[], None], steps: int) -> float:
-        """Microseconds of a launch (of `steps` kernels) that finds the L2 cache without its data."""
+    def cold(self, launch: Callable[[], None], steps: int, limit: float) -> float:
+        """Microseconds of a launch (of `steps` kernels) that finds the L2 cache without its data.
+
+        Raises `DeviceError` for one that fails, or does not end within `limit` seconds.
+        """
         for _ in range(math.ceil(self._queueing_us(steps) / self._flush_us)):
             self.clear_l2()
-        return self._between_events(launch)
+        return self._between_events(launch, limit)
 
-    def warm(self, launch: Callable[[], None], steps: int) -> float:
-        """Microseconds of a launch that finds in the L2 cache what was used last."""
+    def warm(self, launch: Callable[[], None], steps: int, limit: float) -> float:
+        """The same of a launch that finds in the L2 cache what was used last."""
         cycles = int(self._queueing_us(steps) * self._cycles_per_us)
         self._wait.prepared_async_call((1, 1), (1, 1, 1), None, cycles)
-        return self._between_events(launch)
+        return self._between_events(launch, limit)
 
     @staticmethod
     def _queueing_us(steps: int) -> float:
         """How long the device must be busy, so that the host's pace does not show in the time."""
         return _QUEUE_US + _QUEUE_LAUNCH_US * (steps - 1)
 
-    def _between_events(self, launch: Callable[[], None]) -> float:
+    def _between_events(self, launch: Callable[[], None], limit: float) -> float:
         try:
             self._start.record()
             launch()
             self._stop.record()
-            self._stop.synchronize()
+            ended = self._device.wait_for(self._stop, limit, spin=_SPIN_SECONDS)
         except self._device.driver.Error as error:
             self._device.lost = True
-            raise DeviceError(f"a timed launch failed: {error}", code=Reason.TIMING_FAILED) from error
+            code = FAULT_REASONS[kind_of(str(error))]
+            raise DeviceError(f"a timed launch failed: {error}", code=code) from error
+        if not ended:
+            self._device.lost = True
+            KEPT.append(self._device)
+            raise DeviceError(f"a timed launch did not end within {limit:.3g} s", code=Reason.HANG)
         micros = float(self._start.time_till(self._stop)) * 1000.0
         return max(micros - self.overhead_us, _SHORTEST_US)
 
     def close(self) -> None:
         """Give everything back while the context is there; after it was lost there is nothing to give."""
         if self._device.lost:
-            KEPT.append(self._flush)
+            KEPT.extend([self._flush, self._start, self._stop])
         else:
             self._flush.free()
         del self._read_all, self._wait, self._empty, self._start, self._stop

@@ -49,6 +49,10 @@ class OpenDevices:
             self._gpu = device
         return device, why_emulated
 
+    def keep(self, gpu: Device) -> None:
+        """Take a GPU that is open already; it is closed with the others."""
+        self._gpu = gpu
+
     def done(self, device: Device) -> None:
         """A run is done with a device: the kept GPU stays open."""
         if device is not self._gpu:

@@ -9,8 +9,7 @@ from typing import Any
 from kernel_gate.built import Built
 from kernel_gate.cases import Case
 from kernel_gate.devices.base import Device, DeviceError
-from kernel_gate.devices.cuda import CudaDevice
-from kernel_gate.devices.launch_timer import LaunchTimer
+from kernel_gate.devices.timed import TimedDevice, Timer
 from kernel_gate.launching import LaunchError
 from kernel_gate.options import GateOptions
 from kernel_gate.reasons import Reason
@@ -20,7 +19,7 @@ from kernel_gate.stages.speed import combine, judge_speed
 from kernel_gate.stages.timed_programs import TimedPrograms
 from kernel_gate.timing.compare import Comparison, compare_pairs
 from kernel_gate.timing.cuda_sampler import Cache, CudaSampler
-from kernel_gate.timing.sampling import PROGRAMS
+from kernel_gate.timing.sampling import CANDIDATE, PROGRAMS, LaunchFailed
 from kernel_gate.verdict import ShapeSpeed, SpeedState, Speedup, Stage, StageStatus
 from kernel_gate.workload import Workload
 
@@ -36,7 +35,7 @@ def profile(
     progress: Callable[[str, float], None],
 ) -> tuple[Stage, Speedup | None]:
     """Time every profiled shape. Without a GPU nothing is timed."""
-    if not isinstance(device, CudaDevice):
+    if not isinstance(device, TimedDevice):
         return _unavailable(Reason.NOT_PROFILED, "the emulated device gives no times"), None
     if not workload.profile_dims:
         reason = "the workload has no profile_dims; add at least one shape to time"
@@ -51,6 +50,8 @@ def profile(
                 found, wrong, detail = _time_shape(
                     device, timer, baseline, candidate, workload, dims, options
                 )
+            except LaunchFailed as failed:
+                return _failed(failed, shown, details), None
             except (LaunchError, DeviceError) as error:
                 code = Reason.OUT_OF_MEMORY if error.code is Reason.OUT_OF_MEMORY else Reason.TIMING_FAILED
                 return _unavailable(code, f"{shown} could not be timed: {error}", shapes=details), None
@@ -76,8 +77,8 @@ def profile(
 
 
 @contextmanager
-def _timer(device: CudaDevice) -> Iterator[LaunchTimer]:
-    timer = LaunchTimer(device)
+def _timer(device: TimedDevice) -> Iterator[Timer]:
+    timer = device.open_timer()
     try:
         yield timer
     finally:
@@ -86,6 +87,19 @@ def _timer(device: CudaDevice) -> Iterator[LaunchTimer]:
 
 def _unavailable(code: Reason, reason: str, **details: Any) -> Stage:
     return Stage(name="profile", status=StageStatus.UNAVAILABLE, code=code, reason=reason, details=details)
+
+
+def _failed(failed: LaunchFailed, shown: str, details: list[dict[str, Any]]) -> Stage:
+    """A launch at a profiled shape that failed: the candidate's fault, when the candidate was launched."""
+    if failed.program != CANDIDATE:
+        return _unavailable(Reason.TIMING_FAILED, f"{shown} could not be timed: {failed}", shapes=details)
+    return Stage(
+        name="profile",
+        status=StageStatus.FAIL,
+        code=failed.code,
+        reason=f"the candidate failed while it was timed at {shown}: {failed}",
+        details={"shapes": details},
+    )
 
 
 def _speed(dims: Mapping[str, int], found: Comparison, state: SpeedState) -> ShapeSpeed:
@@ -102,8 +116,8 @@ def _speed(dims: Mapping[str, int], found: Comparison, state: SpeedState) -> Sha
 
 
 def _time_shape(
-    device: CudaDevice,
-    timer: LaunchTimer,
+    device: TimedDevice,
+    timer: Timer,
     baseline: Built,
     candidate: Built,
     workload: Workload,

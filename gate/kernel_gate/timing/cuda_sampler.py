@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from kernel_gate.devices.clocks import Clocks
-from kernel_gate.devices.launch_timer import LaunchTimer
-from kernel_gate.timing.sampling import Launch, Sample
+from kernel_gate.devices.base import DeviceError
+from kernel_gate.devices.timed import ClockReader, Timer
+from kernel_gate.timing.sampling import Launch, LaunchFailed, Sample
 
 Cache = Literal["cold", "warm"]
 
@@ -26,6 +26,8 @@ class TimedProgram:
     """Queues what makes outputs and scratch worthless and restores what the program changes in place."""
     steps: int
     """Launches and memsets that one run queues."""
+    limit: float
+    """Seconds after which a timed launch counts as hanging."""
 
 
 class CudaSampler:
@@ -33,8 +35,8 @@ class CudaSampler:
 
     def __init__(
         self,
-        timer: LaunchTimer,
-        clocks: Clocks,
+        timer: Timer,
+        clocks: ClockReader,
         programs: Mapping[Launch, TimedProgram],
         *,
         cache: Cache = "cold",
@@ -49,16 +51,18 @@ class CudaSampler:
         self._sm_mhz: float | None = None
 
     def time(self, launch: Launch) -> Sample:
-        """Time one launch."""
+        """Time one launch. Raises `LaunchFailed`."""
         program = self._programs[launch]
-        if self._cache == "cold":
+        try:
             program.renew()
-            micros = self._timer.cold(program.launch, program.steps)
-        else:
-            program.renew()
-            program.launch()
-            program.renew()
-            micros = self._timer.warm(program.launch, program.steps)
+            if self._cache == "cold":
+                micros = self._timer.cold(program.launch, program.steps, program.limit)
+            else:
+                program.launch()
+                program.renew()
+                micros = self._timer.warm(program.launch, program.steps, program.limit)
+        except DeviceError as error:
+            raise LaunchFailed(launch.program, error.code, str(error)) from error
         if self._inspect is not None:
             self._inspect(launch)
         return Sample(micros, self._clock())

@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
+from kernel_gate.reasons import Reason
 from kernel_gate.timing.intervals import Floats, midmean
 
 BASELINE, CANDIDATE = 0, 1
@@ -40,6 +41,14 @@ class Sample:
     """The SM clock beside it; None when nothing tells."""
 
 
+class LaunchFailed(Exception):  # noqa: N818
+    """A timed launch that failed or did not end; one is in flight at a time, so it is known whose."""
+
+    def __init__(self, program: int, code: Reason, why: str) -> None:
+        super().__init__(why)
+        self.program, self.code = program, code
+
+
 class Sampler(Protocol):
     """Times launches one after the other."""
 
@@ -47,7 +56,7 @@ class Sampler(Protocol):
     """How many sets of buffers the launches can take turns on."""
 
     def time(self, launch: Launch) -> Sample:
-        """Time one launch."""
+        """Time one launch. Raises `LaunchFailed`."""
 
     def state(self) -> dict[str, float]:
         """What the device says of itself now: temperature, power, throttle reasons; empty when nothing tells."""

@@ -8,6 +8,9 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 
+LAUNCH_US = 4.0
+"""What every launch takes on the fake device."""
+
 
 class Error(Exception):
     """pycuda.driver.Error."""
@@ -30,8 +33,12 @@ class FakeDriver(ModuleType):
         self.given_back: list[str] = []
         self._addresses = itertools.count(1 << 20, 1 << 20)
         self.Context = SimpleNamespace()
-        attributes = ("L2_CACHE_SIZE", "MEMORY_CLOCK_RATE", "GLOBAL_MEMORY_BUS_WIDTH", "MULTIPROCESSOR_COUNT")
+        attributes = (
+            *("L2_CACHE_SIZE", "MEMORY_CLOCK_RATE", "GLOBAL_MEMORY_BUS_WIDTH", "MULTIPROCESSOR_COUNT"),
+            "CLOCK_RATE",
+        )
         self.device_attribute = SimpleNamespace(**{name: name for name in attributes})
+        self.now_us = 0.0
         self.function_attribute = SimpleNamespace(MAX_DYNAMIC_SHARED_SIZE_BYTES=1)
 
     def init(self) -> None:
@@ -68,10 +75,15 @@ class FakeDriver(ModuleType):
     def module_from_buffer(self, cubin: bytes) -> SimpleNamespace:
         if self.fails_load:
             raise Error(self.fails_load)
-        function = SimpleNamespace(
-            shared_size_bytes=0, prepare=lambda types: None, prepared_async_call=lambda *a, **k: None
-        )
+        function = SimpleNamespace(shared_size_bytes=0, prepared_async_call=self._launched)
+        function.prepare = lambda types: function
         return SimpleNamespace(get_function=lambda name: function)
+
+    def memset_d32(self, address: int, value: int, count: int) -> None:
+        """Nothing is kept."""
+
+    def _launched(self, *arguments: object, **options: object) -> None:
+        self.now_us += LAUNCH_US
 
     def Event(self) -> SimpleNamespace:
         def query() -> bool:
@@ -79,7 +91,10 @@ class FakeDriver(ModuleType):
                 raise Error(self.fails_launch)
             return not self.hangs
 
-        return SimpleNamespace(record=lambda: None, query=query)
+        event = SimpleNamespace(query=query, at=0.0)
+        event.record = lambda: setattr(event, "at", self.now_us)
+        event.time_till = lambda later: (later.at - event.at) / 1000
+        return event
 
 
 class _Allocation:

@@ -1,0 +1,125 @@
+"""The profile stage on a device whose times are counted work: what it decides, and what it says when it cannot."""
+
+from dataclasses import replace
+
+import pytest
+
+from gate.corpus import entries
+from gate.programs import affine, workload
+from gate.timed_device import TimedEmulated, timed_verdict
+from kernel_gate.program import Program
+from kernel_gate.reasons import Reason
+from kernel_gate.verdict import Outcome, SpeedState
+from kernel_gate.workload import Workload
+
+TIMED = "[[profile_dims]]\nN = 3\nC = 200\n"
+SLOW = affine(
+    "if (i < n) y[i] = 2.0f * x[i] + 1.0f;",
+    "volatile float *out = y;\n    if (i < n) for (int k = 0; k < 8; k++) out[i] = 2.0f * x[i] + 1.0f;",
+)
+
+
+def timed_workload(**replaced: str) -> Workload:
+    return workload(
+        **{
+            "N = [1, 3]\nC = [32, 70]\n": "N = [1, 3]\nC = [32, 70]\n" + TIMED,
+            'name = "y"': 'name = "y"\nnoalias = true',
+            **replaced,
+        }
+    )
+
+
+def judged(candidate=None, baseline=SLOW, device=None, asked=None, **options):
+    return timed_verdict(
+        baseline, candidate or affine(), asked or timed_workload(), device, hidden=False, **options
+    )
+
+
+def test_less_work_is_accepted_with_its_figures():
+    device = TimedEmulated()
+    v = judged(device=device)
+    assert (v.outcome, v.code) == (Outcome.ACCEPTED, Reason.FASTER), v.reason
+    assert v.speedup is not None and v.speedup.state is SpeedState.FAST
+    shape = v.stage("profile").details["shapes"][0]
+    assert shape["resources"]["candidate"][0]["registers"] == 16
+    assert device.closed_timers == 1
+
+
+def test_more_work_is_rejected_and_as_much_is_the_same():
+    assert judged(SLOW, affine()).code is Reason.SLOWER
+    assert judged(affine("1.0f", "1.00f"), affine(), need="not_slower").code is Reason.SAME_SPEED
+
+
+LATE = {e.name: e for e in entries() if e.name == "15_answer_kept_once_timed"}
+
+
+@pytest.mark.parametrize("entry", LATE.values(), ids=LATE)
+def test_what_a_candidate_learns_while_it_is_timed_is_not_its_answer(entry):
+    asked = entry.request("cheat").workload
+    cheat = timed_verdict(entry.program("baseline"), entry.program("cheat"), asked)
+    assert entry.caught(cheat) == ""
+    honest = timed_verdict(entry.program("baseline"), entry.program("honest"), asked)
+    assert honest.outcome is Outcome.ACCEPTED, honest.reason
+
+
+def test_arguments_in_place_get_new_data_as_well():
+    asked = timed_workload(**{'kind = "output"': 'kind = "inout"'})
+    adding = affine("= 2.0f", "+= 2.0f")
+    assert (
+        judged(adding, affine("= 2.0f * x[i]", "+= 2.0f * x[i]"), asked=asked, need="not_slower").code
+        is Reason.SAME_SPEED
+    )
+
+
+def marked(program: Program) -> Program:
+    """The same program, to be known by its PTX."""
+    return replace(program, source="__device__ int marked = 1;\n" + program.source)
+
+
+def failing(code: Reason, after: int) -> TimedEmulated:
+    """A device on which timed launches of the marked program fail after so many of both."""
+    return TimedEmulated(refuse=lambda ptx, timed: code if timed >= after and "marked" in ptx else None)
+
+
+@pytest.mark.parametrize("code", [Reason.HANG, Reason.ILLEGAL_ADDRESS, Reason.DEVICE_LOST])
+@pytest.mark.parametrize("after", [0, 30])
+def test_a_candidate_that_fails_while_it_is_timed_is_rejected(code, after):
+    v = judged(marked(affine()), device=failing(code, after))
+    assert (v.outcome, v.code) == (Outcome.REJECTED, code), v.reason
+    assert v.reason.startswith("Rejected by profile: the candidate failed while it was timed at N 3, C 200: ")
+    assert v.outcome.value in v.code.leads_to
+
+
+def test_a_baseline_that_fails_while_it_is_timed_says_nothing_of_the_candidate():
+    v = judged(affine(), marked(SLOW), failing(Reason.HANG, 30))
+    assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.TIMING_FAILED), v.reason
+    assert "did not end within" in v.reason
+
+
+def test_the_limit_of_a_timed_launch_follows_from_what_one_takes():
+    limits: set[float] = set()
+    device = TimedEmulated(watch=limits.add)
+    judged(device=device, launch_seconds=0.5)
+    assert len(limits) == 2 and all(0.5 < limit < 0.5 + 50 * 5 for limit in limits)
+
+
+def test_what_keeps_a_shape_from_being_timed():
+    none = timed_workload(**{TIMED: ""})
+    assert judged(asked=none).code is Reason.NO_PROFILE_DIMS
+    large = timed_workload(**{"C = 200": "C = 1048576"})
+    v = judged(asked=large, device=TimedEmulated(memory_bytes=1 << 20))
+    assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.OUT_OF_MEMORY), v.reason
+    impossible = timed_workload(
+        **{'grid = ["ceil_div(N * C, 64)"]': 'grid = ["ceil_div(N * C, 64) - (C == 200) * 10"]'}
+    )
+    assert judged(asked=impossible).code is Reason.TIMING_FAILED
+
+
+def test_times_without_an_answer_on_a_hot_device_say_that_it_is_hot():
+    v = judged(
+        affine("1.0f", "1.00f"),
+        affine(),
+        TimedEmulated(noise=0.5, throttle_reasons=0x20),
+        profile_seconds=0.3,
+    )
+    assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.THROTTLED), v.reason
