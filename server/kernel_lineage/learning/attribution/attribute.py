@@ -1,0 +1,241 @@
+"""A step → its parts, each with its own before → after, effect and mechanisms, and how they depend on each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from kernel_gate.program import Program
+from kernel_gate.request import GateRequest
+from kernel_gate.verdict import SpeedState, Verdict
+from kernel_lineage.kernels.mechanisms.model import Direction
+from kernel_lineage.kernels.mechanisms.registry import mechanisms, mechanisms_of
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.learning.attribution.edits import Edits, UnsplittableError, edits_between
+from kernel_lineage.learning.attribution.effect import Effect, effect_of
+from kernel_lineage.learning.attribution.search import OutOfTrialsError, parts
+from kernel_lineage.learning.check_lineages import state_of
+from kernel_lineage.learning.steps import Judge, Step
+from kernel_lineage.learning.version_checks import VersionState
+
+TRIALS = 60
+"""States that are tried for one step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One atomic change: it works where it stands, and nothing of it can be left out."""
+
+    before: Program
+    after: Program
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+    """Stretches of source."""
+    launch: bool
+    """Whether it changes how the program is launched."""
+    added_mechanisms: tuple[str, ...]
+    removed_mechanisms: tuple[str, ...]
+    effect: Effect
+    alone: VersionState
+    """Whether it is right without the parts before it."""
+    alone_effect: Effect | None
+    """What it changes then; None when it is not right then, or is the first part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """What a step consists of."""
+
+    transition: str
+    parts: tuple[Part, ...]
+    """In an order in which every state is right; empty when the step could not be split."""
+    reason: str = ""
+    """Why it was not split, or not further."""
+    trials: int = 0
+    """States that were judged on the way."""
+    interactions: tuple[str, ...] = ()
+    """How parts depend on each other, a sentence each."""
+
+    @property
+    def compound(self) -> bool:
+        """Whether it may do several things that were not told apart: then it is never admitted."""
+        return bool(self.reason)
+
+
+@dataclass
+class _Trials:
+    """The states of a step: each is judged once."""
+
+    step: Step
+    edits: Edits
+    judge: Judge
+    device: Literal["auto", "cuda", "emulated"]
+    most: int
+    known: dict[frozenset[int], VersionState] = field(default_factory=dict)
+    exhausted: bool = False
+
+    def state(self, chosen: frozenset[int]) -> VersionState:
+        if chosen not in self.known:
+            if len(self.known) >= self.most:
+                self.exhausted = True
+                raise OutOfTrialsError
+            # Whether a state is right needs no GPU: its time is measured for the parts alone.
+            verdict = self.judged(frozenset(), chosen, "emulated")
+            state, _ = state_of(verdict)
+            if state is VersionState.UNKNOWN and _built(verdict) and self.device != "emulated":
+                state, _ = state_of(self.judged(frozenset(), chosen, self.device))
+            self.known[chosen] = state
+        return self.known[chosen]
+
+    def works(self, chosen: frozenset[int]) -> bool:
+        return self.state(chosen) is VersionState.RIGHT
+
+    def judged(
+        self, before: frozenset[int], after: frozenset[int], device: Literal["auto", "cuda", "emulated"]
+    ) -> Verdict:
+        one, other = self.edits.program(before), self.edits.program(after)
+        return self.judge(GateRequest.of(one, other, self.step.workload, device=device))
+
+
+def attribute(
+    step: Step,
+    judge: Judge,
+    *,
+    device: Literal["auto", "cuda", "emulated"] = "auto",
+    trials: int = TRIALS,
+    on_trial: Callable[[str], None] | None = None,
+) -> Attribution:
+    """Split a step whose two states are right. Rightness is judged on the emulated device, effects on `device`.
+
+    Raises `DeviceError` when the device is missing.
+    """
+    try:
+        edits = edits_between(step.before, step.after)
+    except UnsplittableError as error:
+        return Attribution(step.transition, (), str(error))
+    tried = _Trials(step, edits, judge, device, trials)
+
+    def works(chosen: frozenset[int]) -> bool:
+        if on_trial is not None:
+            on_trial(
+                f"{len(tried.known) + 1} of at most {trials} states: {len(chosen)} of {len(edits.edits)} edits"
+            )
+        return tried.works(chosen)
+
+    chosen = _with_their_users(list(parts(edits.all, edits.with_needs, works)), tried)
+    found = _with_launch_mechanisms(
+        [_part(tried, frozenset().union(*chosen[:k]), addition) for k, addition in enumerate(chosen)], step
+    )
+    return Attribution(
+        step.transition,
+        tuple(found),
+        f"not split further: {trials} states were tried" if tried.exhausted else "",
+        len(tried.known),
+        tuple(_interactions(tried, found, chosen)),
+    )
+
+
+def _with_their_users(chosen: Sequence[frozenset[int]], tried: _Trials) -> list[frozenset[int]]:
+    """The parts, with those that only declare something joined with the first part that uses it."""
+    order = list(chosen)
+    for declaring in chosen:
+        if declaring not in order or any(tried.edits.edits[n].launch for n in declaring):
+            continue
+        at = order.index(declaring)
+        user = next((p for p in order[at + 1 :] if declaring <= tried.edits.with_needs(p)), None)
+        if user is None or not _changes_no_mechanism(tried.edits, order[:at], declaring):
+            continue
+        joined = [declaring | p if p == user else p for p in order if p != declaring]
+        states = [frozenset().union(*joined[: k + 1]) for k in range(at, len(joined) - 1)]
+        try:
+            if all(tried.works(state) for state in states):
+                order = joined
+        except OutOfTrialsError:
+            break
+    return order
+
+
+def _changes_no_mechanism(edits: Edits, done: Sequence[frozenset[int]], addition: frozenset[int]) -> bool:
+    before = frozenset().union(*done)
+    return _mechanisms(edits.program(before)) == _mechanisms(edits.program(before | addition))
+
+
+def _part(tried: _Trials, done: frozenset[int], addition: frozenset[int]) -> Part:
+    edits = tried.edits
+    before, after = edits.program(done), edits.program(done | addition)
+    had, has = _mechanisms(before), _mechanisms(after)
+    alone, alone_effect = VersionState.RIGHT, None
+    if done:
+        alone, alone_effect = _alone(tried, addition)
+    members = [edits.edits[n] for n in sorted(addition)]
+    return Part(
+        before=before,
+        after=after,
+        removed=tuple(text for edit in members for text in edit.removed),
+        added=tuple(text for edit in members for text in edit.added),
+        launch=any(edit.launch for edit in members),
+        added_mechanisms=tuple(sorted(has - had)),
+        removed_mechanisms=tuple(sorted(had - has)),
+        effect=effect_of(tried.judged(done, done | addition, tried.device)),
+        alone=alone,
+        alone_effect=alone_effect,
+    )
+
+
+def _alone(tried: _Trials, addition: frozenset[int]) -> tuple[VersionState, Effect | None]:
+    """A part made on the earliest state: as far as it can be made without others."""
+    if tried.edits.with_needs(addition) != addition:
+        return VersionState.UNKNOWN, None
+    try:
+        state = tried.state(addition)
+    except OutOfTrialsError:
+        return VersionState.UNKNOWN, None
+    if state is not VersionState.RIGHT:
+        return state, None
+    return state, effect_of(tried.judged(frozenset(), addition, tried.device))
+
+
+def _interactions(tried: _Trials, found: Sequence[Part], chosen: Sequence[frozenset[int]]) -> list[str]:
+    said = []
+    for k, (part, addition) in enumerate(zip(found, chosen, strict=True)):
+        needed = tried.edits.with_needs(addition) - addition
+        if needed:
+            which = [str(j + 1) for j in range(k) if chosen[j] & needed]
+            said.append(f"part {k + 1} uses what part {' and '.join(which)} declares")
+        elif k and part.alone is not VersionState.RIGHT:
+            how = "is wrong" if part.alone is VersionState.WRONG else "does not run"
+            said.append(f"part {k + 1} {how} without the parts before it")
+        elif part.alone_effect is not None and part.effect.speedup is not None:
+            alone, after = part.alone_effect.state, part.effect.state
+            if after is SpeedState.FAST and alone in (SpeedState.SAME, SpeedState.SLOW):
+                said.append(f"part {k + 1} pays only after the parts before it: alone {part.alone_effect}")
+            elif alone is SpeedState.FAST and after in (SpeedState.SAME, SpeedState.SLOW):
+                said.append(f"part {k + 1} pays only without the parts before it: alone {part.alone_effect}")
+    return said
+
+
+def _built(verdict: Verdict) -> bool:
+    build = verdict.stage("build")
+    return build is not None and build.status == "pass"
+
+
+def _mechanisms(program: Program) -> set[str]:
+    """The mechanisms that are seen in a program's kernels."""
+    source = read(program.source.encode(), Language(program.language))
+    return {site.mechanism for kernel in source.kernels for site in mechanisms_of(kernel)}
+
+
+def _with_launch_mechanisms(found: Sequence[Part], step: Step) -> list[Part]:
+    """A mechanism of the step that no text shows is the launch's, when it is one of launching."""
+    seen = {name for part in found for name in part.added_mechanisms}
+    known = mechanisms()
+    hidden = [
+        m for m in step.mechanisms if m not in seen and m in known and known[m].direction is Direction.LAUNCH
+    ]
+    return [_with(part, hidden) if part.launch and hidden else part for part in found]
+
+
+def _with(part: Part, names: Sequence[str]) -> Part:
+    return replace(part, added_mechanisms=tuple(sorted({*part.added_mechanisms, *names})))

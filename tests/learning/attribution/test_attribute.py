@@ -1,0 +1,143 @@
+"""A step → its parts: on the emulated device for rightness, with given speeds for what depends on what."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernel_gate.program import LaunchSpec, Program
+from kernel_gate.request import GateRequest
+from kernel_gate.verdict import Outcome, ShapeSpeed, SpeedState, Speedup, Stage, StageStatus, Verdict
+from kernel_gate.worker import Worker
+from kernel_gate.workload import Workload
+from kernel_lineage.learning.attribution.attribute import attribute
+from kernel_lineage.learning.steps import Step
+from kernel_lineage.learning.version_checks import VersionState
+
+BEFORE = """\
+__global__ void scale1(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        out[i] = x[i] / 3.0f;
+    }
+}
+"""
+AFTER = """\
+__global__ void scale2(float* __restrict__ out, const float* __restrict__ x, int n) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        out[i] = x[i] * (1.0f / 3.0f);
+    }
+}
+"""
+WORKLOAD = Workload.model_validate(
+    {
+        "kernel": "scale1",
+        "language": "cuda",
+        "source": "scale.cu",
+        "dims": {"n": [100, 257]},
+        "args": [
+            {"name": "out", "kind": "output", "dtype": "float32", "shape": ["n"]},
+            {"name": "x", "kind": "input", "dtype": "float32", "shape": ["n"]},
+            {"name": "n", "kind": "scalar", "dtype": "int32", "value": "n"},
+        ],
+        "launch": {"grid": ["ceil_div(n, 64)"], "block": [64]},
+    }
+)
+STEP = Step(
+    "scale1→scale2",
+    Program("cuda", BEFORE, "scale1", name="scale1"),
+    Program("cuda", AFTER, "scale2", LaunchSpec(("1",), ("64",)), name="scale2"),
+    WORKLOAD,
+    ("grid_stride_loop", "restrict_read_only"),
+)
+
+
+def test_a_step_that_mixes_three_things_is_split_into_them():
+    with Worker() as worker:
+        found = attribute(STEP, worker.judge, device="emulated")
+    assert [part.added_mechanisms for part in found.parts] == [
+        ("restrict_read_only",),
+        ("grid_stride_loop",),
+        (),
+        (),
+        (),
+    ]
+    # One block alone leaves elements unwritten: it is right only once threads go round.
+    assert found.parts[3].launch
+    assert found.parts[3].alone is VersionState.WRONG
+    assert found.parts[4].removed == ("\n    int i = blockIdx.x * blockDim.x + threadIdx.x;",)
+    assert found.interactions == (
+        "part 4 is wrong without the parts before it",
+        "part 5 does not run without the parts before it",
+    )
+    assert not found.compound
+    assert found.parts[0].before.source == BEFORE
+    assert found.parts[-1].after.source == AFTER.replace("scale2", "scale1")
+
+
+def verdict(speed: float) -> Verdict:
+    """An accepted verdict with a measured speed."""
+    state = SpeedState.FAST if speed > 1.01 else SpeedState.SLOW if speed < 0.99 else SpeedState.SAME
+    shape = ShapeSpeed(
+        dims={"n": 257},
+        baseline_us=10.0,
+        candidate_us=10.0 / speed,
+        median=speed,
+        low=speed,
+        high=speed,
+        noise=0.001,
+        state=state,
+    )
+    return Verdict(
+        outcome=Outcome.ACCEPTED,
+        reason="",
+        stages=[
+            Stage(name=name, status=StageStatus.PASS) for name in ("build", "check", "sanitize", "profile")
+        ],
+        speedup=Speedup(median=speed, low=speed, high=speed, state=state, by_shape=[shape]),
+        inputs_hash="",
+    )
+
+
+@pytest.mark.parametrize(
+    ("alone", "after", "said"),
+    [
+        (1.0, 1.5, ("part 2 pays only after the parts before it: alone 1.000× (1.000 … 1.000), same",)),
+        (1.5, 1.0, ("part 2 pays only without the parts before it: alone 1.500× (1.500 … 1.500), fast",)),
+        (1.5, 1.5, ()),
+    ],
+)
+def test_parts_that_depend_on_each_other_say_so(alone, after, said):
+    """The speeds are given: what alone is seen of a second part, and what after the first."""
+
+    def judge(request: GateRequest) -> Verdict:
+        first, second = ("__restrict__" in p.source for p in (request.baseline, request.candidate))
+        divides = "/ 3.0f;" in request.candidate.source
+        return verdict(2.0 if divides and second else after if first else alone)
+
+    step = Step(
+        "both",
+        STEP.before,
+        Program(
+            "cuda",
+            BEFORE.replace("const float* x", "const float* __restrict__ x").replace("/ 3.0f", "* 0.25f"),
+            "scale1",
+        ),
+        WORKLOAD,
+    )
+    found = attribute(step, judge, device="cuda")
+    assert [part.effect.speedup.median for part in found.parts if part.effect.speedup] == [2.0, after]
+    assert found.interactions == said
+
+
+def test_what_cannot_be_split_is_compound():
+    recorded = Program("triton", "import triton", "run", module="package/run.py")
+    found = attribute(Step("wrapper", recorded, recorded, WORKLOAD), lambda _: verdict(1.0))
+    assert found.compound
+    assert found.reason.startswith("the program is a recorded wrapper")
+
+
+def test_without_trials_a_step_stays_whole():
+    found = attribute(STEP, lambda _: verdict(1.0), trials=1)
+    assert found.compound
+    assert len(found.parts) == 2
+    assert found.reason == "not split further: 1 states were tried"
