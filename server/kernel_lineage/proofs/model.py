@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from kernel_lineage.solving.terms import Term, variables
 
 
+class UnreadableError(Exception):
+    """The kernel has no syntax tree to read; the message says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """One place in the code that reads or writes memory, on one path."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.proofs.cuda.read import UnreadableError, read_cuda
-from kernel_lineage.proofs.model import Model
+from kernel_lineage.proofs.cuda.read import read_cuda
+from kernel_lineage.proofs.model import Model, UnreadableError
 from kernel_lineage.proofs.obligations.alignment import aligned
 from kernel_lineage.proofs.obligations.asking import LIMIT_MS, Questions
 from kernel_lineage.proofs.obligations.bank_conflicts import no_bank_conflicts

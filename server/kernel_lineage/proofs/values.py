@@ -91,6 +91,11 @@ class Opaque:
 Value: TypeAlias = Int | Pointer | Group | Opaque
 
 
+def why(value: Value) -> str:
+    """Why a value is not known; "" where nothing is to be said."""
+    return value.reason if isinstance(value, Opaque) else ""
+
+
 def fresh(model: Model, name: str, *facts: str) -> Var:
     """A new variable of a thread or iteration; `natural` among the facts says that it is never negative."""
     variable = Var(f"{name}#{len(model.instance)}")

@@ -53,6 +53,8 @@ class Op:
 Term: TypeAlias = Num | Var | Op
 
 TRUE, FALSE, ZERO, ONE = Num(1), Num(0), Num(0), Num(1)
+TRUTHS = frozenset({"<", "<=", "==", "and", "or", "not"})
+"""The operations that give a truth value."""
 
 _FOLDED: dict[str, Callable[..., int]] = {
     "+": lambda a, b: a + b,
@@ -181,6 +183,11 @@ def variables(term: Term) -> Iterator[str]:
             yield here.name
         elif isinstance(here, Op):
             waiting += reversed(here.args)
+
+
+def is_truth(term: Term) -> bool:
+    """Whether a term is a truth value by its form."""
+    return (isinstance(term, Num) and term.value in (0, 1)) or (isinstance(term, Op) and term.name in TRUTHS)
 
 
 _BUILDERS: dict[str, Callable[..., Term]] = {

@@ -45,7 +45,7 @@ def command(target: str, workload_path: Path, limit: float, template: tuple[str,
     environment lacks something.
     """
     from kernel_gate.workload import WorkloadError, load_workload
-    from kernel_lineage.proofs.cuda.read import UnreadableError
+    from kernel_lineage.proofs.model import UnreadableError
     from kernel_lineage.rewrite.programs import ProgramError
     from kernel_lineage.rewrite.proving.document import document_of, exit_code, table
     from kernel_lineage.rewrite.proving.prove import prove_file

@@ -8,9 +8,12 @@ from collections.abc import Callable
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_syntax import text_of
-from kernel_lineage.proofs.cuda.expressions import Expressions, common
+from kernel_lineage.proofs.cuda.conversions import cast
+from kernel_lineage.proofs.cuda.expressions import Expressions
+from kernel_lineage.proofs.cuda.places import loaded
 from kernel_lineage.proofs.cuda.scope import shown
-from kernel_lineage.proofs.values import INT32, UINT32, Group, Int, Opaque, Pointer, Value, unknown
+from kernel_lineage.proofs.integers import common, operated
+from kernel_lineage.proofs.values import INT32, UINT32, Group, Int, Opaque, Pointer, Value, unknown, why
 from kernel_lineage.solving import terms
 from kernel_lineage.solving.terms import Num, Term, Var
 
@@ -49,9 +52,9 @@ def evaluate_call(at: Expressions, node: Node, inline: Inline) -> Value:
         function = function.child_by_field_name("name") or function
     name = text_of(function).rsplit("::", 1)[-1]
     if name in _CASTS and arguments:
-        return at.cast_to(node, template, at.value(arguments[0]))
+        return cast(at.scope, node, template, at.value(arguments[0]))
     if function.type == "primitive_type" or name in _OF_TYPES:
-        return at.cast_to(node, name, at.value(arguments[0])) if len(arguments) == 1 else Opaque()
+        return cast(at.scope, node, name, at.value(arguments[0])) if len(arguments) == 1 else Opaque()
     if (macro := at.scope.names.macros.get(name)) is not None and macro.parameters is not None:
         return _expanded(at, node, macro.body, macro.parameters, arguments)
     if name in at.scope.names.functions and name not in _LOADS | _STORES and at.scope.depth < _DEPTH:
@@ -67,10 +70,10 @@ def _intrinsic(at: Expressions, node: Node, name: str, template: str, arguments:
         for argument in arguments[1:]:
             at.value(argument)
         if not isinstance(place, Pointer):
-            at.scope.problem(node, f"`{shown(node)}`: {place.reason if isinstance(place, Opaque) else ''}")
+            at.scope.problem(node, f"`{shown(node)}`: {why(place)}")
             return Opaque()
         if name in _LOADS:
-            return at.loaded(node, place)
+            return loaded(at.scope, node, place)
         at.scope.access(node, place, writes=True)
         return Opaque()
     if name.startswith("atomic") and arguments:
@@ -82,7 +85,7 @@ def _intrinsic(at: Expressions, node: Node, name: str, template: str, arguments:
             return unknown(
                 at.scope.model, name, INT32, f"the result of `{shown(node)}` on line {at.scope.line(node)}"
             )
-        at.scope.problem(node, f"`{shown(node)}`: {place.reason if isinstance(place, Opaque) else ''}")
+        at.scope.problem(node, f"`{shown(node)}`: {why(place)}")
         return Opaque()
     if name == "assert" and arguments:
         at.scope.path = (*at.scope.path, at.truth(arguments[0]))
@@ -102,9 +105,7 @@ def _intrinsic(at: Expressions, node: Node, name: str, template: str, arguments:
                 Group(extent.term) if isinstance(extent, Int) else Opaque("a group whose size is not known")
             )
         case "__umul24" | "__mul24", [Int() as a, Int() as b]:
-            return at.scope.arithmetic(
-                node, terms.mul(a.term, b.term), common(a.type, b.type), a.arithmetic | b.arithmetic
-            )
+            return operated(at.scope.site(node), "*", a, b)
     if any(
         isinstance(value, Pointer) and value.space != "local" for value in values
     ) and not _HARMLESS.fullmatch(name):

@@ -9,14 +9,10 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.proofs.cuda.names import Names
 from kernel_lineage.proofs.cuda.scope import Scope
 from kernel_lineage.proofs.cuda.statements import Statements
-from kernel_lineage.proofs.model import Model
+from kernel_lineage.proofs.model import Model, UnreadableError
 from kernel_lineage.proofs.setting import Setting
 from kernel_lineage.proofs.values import INT32, INTEGERS, Element, Int, Opaque, Pointer, Value
 from kernel_lineage.solving.terms import Num, Var, at_most, less
-
-
-class UnreadableError(Exception):
-    """The kernel has no syntax tree to read; the message says why."""
 
 
 def read_cuda(kernel: Kernel, setting: Setting, lines: Mapping[int, int]) -> Model:

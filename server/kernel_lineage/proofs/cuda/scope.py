@@ -10,9 +10,10 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_syntax import text_of
 from kernel_lineage.proofs.cuda.names import Names
-from kernel_lineage.proofs.model import Access, Arithmetic, Model
+from kernel_lineage.proofs.integers import Site
+from kernel_lineage.proofs.model import Access, Model
 from kernel_lineage.proofs.setting import Setting
-from kernel_lineage.proofs.values import Int, IntType, Pointer, Value
+from kernel_lineage.proofs.values import Pointer, Value
 from kernel_lineage.solving.terms import Num, Term
 
 _SHOWN = 60
@@ -84,14 +85,9 @@ class Scope:
         """Note a construct in which accesses may hide."""
         self.model.problems.append((self.line(node), what))
 
-    def arithmetic(self, node: Node, term: Term, type_: IntType, through: frozenset[int]) -> Int:
-        """The result of an operation; one on 32-bit integers is kept, to be asked whether it fits."""
-        if isinstance(term, Num) or type_.bits != 32:
-            return Int(term, type_, through)
-        self.model.arithmetic.append(
-            Arithmetic(self.line(node), shown(node), term, type_.least, type_.most, str(type_))
-        )
-        return Int(term, type_, through | {len(self.model.arithmetic) - 1})
+    def site(self, node: Node) -> Site:
+        """Where an operation stands."""
+        return Site(self.model, self.line(node), shown(node))
 
 
 def shown(node: Node) -> str:

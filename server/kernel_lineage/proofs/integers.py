@@ -1,0 +1,142 @@
+"""Operations on integers of C's types, as kernels do them: what they give, and what is asked whether it fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from kernel_lineage.proofs.model import Arithmetic, Model
+from kernel_lineage.proofs.values import BOOL, INT32, UINT64, Int, IntType, unknown
+from kernel_lineage.solving import terms
+from kernel_lineage.solving.lemmas import is_natural
+from kernel_lineage.solving.terms import FALSE, TRUE, ZERO, Num, Term, is_truth
+
+COMPARISONS: dict[str, Callable[[Term, Term], Term]] = {
+    "<": terms.less,
+    "<=": terms.at_most,
+    ">": lambda a, b: terms.less(b, a),
+    ">=": lambda a, b: terms.at_most(b, a),
+    "==": terms.equal,
+    "!=": lambda a, b: terms.negation(terms.equal(a, b)),
+}
+_MOST_SHIFT = 62
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The place in the code where an operation stands."""
+
+    model: Model
+    line: int
+    text: str
+
+    @property
+    def named(self) -> str:
+        """For reasons: its text and line."""
+        return f"`{self.text}` on line {self.line}"
+
+
+def truth_of(term: Term) -> Term:
+    """A number as a truth value."""
+    if isinstance(term, Num):
+        return TRUE if term.value else FALSE
+    return term if is_truth(term) else terms.negation(terms.equal(term, ZERO))
+
+
+def promoted(type_: IntType) -> IntType:
+    """A type after integer promotion."""
+    return INT32 if type_.bits < 32 else type_
+
+
+def common(a: IntType, b: IntType) -> IntType:
+    """The type in which an operation on two types is done (C++, usual arithmetic conversions)."""
+    a, b = promoted(a), promoted(b)
+    if a.bits != b.bits:
+        return a if a.bits > b.bits else b
+    return a if not a.signed else b
+
+
+def computed(site: Site, term: Term, type_: IntType, through: frozenset[int]) -> Int:
+    """The result of an operation; one on 32-bit integers is kept, to be asked whether it fits."""
+    if isinstance(term, Num) or type_.bits != 32:
+        return Int(term, type_, through)
+    steps = site.model.arithmetic
+    steps.append(Arithmetic(site.line, site.text, term, type_.least, type_.most, str(type_)))
+    return Int(term, type_, through | {len(steps) - 1})
+
+
+def fitted(site: Site, value: Int, type_: IntType) -> Int:
+    """An integer as another type; one that becomes narrower or changes its sign is asked whether it fits."""
+    if type_.least <= value.type.least and value.type.most <= type_.most:
+        return replace(value, type=type_)
+    if type_.bits == 32:
+        return computed(site, value.term, type_, value.arithmetic)
+    if type_ == UINT64:
+        return replace(value, type=type_)
+    if type_ == BOOL:
+        return Int(truth_of(value.term), BOOL, value.arithmetic)
+    return unknown(site.model, "narrow", type_, f"{site.named} is cut to {type_}")
+
+
+def negative(site: Site, value: Int) -> Int:
+    """`-value`."""
+    return computed(site, terms.sub(ZERO, value.term), value.type, value.arithmetic)
+
+
+def complement(value: Int) -> Int:
+    """`~value`."""
+    return Int(terms.sub(Num(-1), value.term), value.type, value.arithmetic)
+
+
+def operated(site: Site, operator: str, a: Int, b: Int) -> Int:
+    """`a operator b` as C's operator does it; unknown where a term cannot say it."""
+    x, y = a.term, b.term
+    through = a.arithmetic | b.arithmetic
+    if operator in COMPARISONS:
+        return Int(COMPARISONS[operator](x, y), BOOL, through)
+    type_ = common(a.type, b.type)
+    match operator:
+        case "+":
+            return computed(site, terms.add(x, y), type_, through)
+        case "-":
+            return computed(site, terms.sub(x, y), type_, through)
+        case "*":
+            return computed(site, terms.mul(x, y), type_, through)
+        case "/" | "%":
+            return _divided(site, operator, replace(a, type=type_), b, through)
+        case "<<" if isinstance(y, Num) and 0 <= y.value <= _MOST_SHIFT:
+            return computed(site, terms.mul(x, Num(1 << y.value)), promoted(a.type), through)
+        case ">>" if isinstance(y, Num) and 0 <= y.value <= _MOST_SHIFT:
+            return Int(terms.floor_div(x, Num(1 << y.value)), promoted(a.type), through)
+        case "&":
+            for value, mask in ((x, y), (y, x)):
+                if (masked := _masked(value, mask)) is not None:
+                    return Int(masked, type_, through)
+    return unknown(site.model, "value", type_, site.named)
+
+
+def _masked(value: Term, mask: Term) -> Term | None:
+    """`value & mask` for a mask of low bits, or of all but low bits."""
+    if not isinstance(mask, Num):
+        return None
+    if mask.value >= 0 and mask.value & (mask.value + 1) == 0:
+        return terms.mod(value, Num(mask.value + 1))
+    if mask.value < 0 and -mask.value & (-mask.value - 1) == 0:
+        return terms.sub(value, terms.mod(value, Num(-mask.value)))
+    return None
+
+
+def _divided(site: Site, operator: str, a: Int, b: Int, through: frozenset[int]) -> Int:
+    """C rounds towards zero; that is floor division where nothing is negative."""
+    naturals = frozenset(site.model.naturals)
+    whole = terms.floor_div if operator == "/" else terms.mod
+    positive = b.term.value > 0 if isinstance(b.term, Num) else is_natural(b.term, naturals)
+    if positive and is_natural(a.term, naturals):
+        return Int(whole(a.term, b.term), a.type, through)
+    if positive:
+        minus = terms.sub(ZERO, a.term)
+        rounded = terms.choice(
+            terms.at_most(ZERO, a.term), whole(a.term, b.term), terms.sub(ZERO, whole(minus, b.term))
+        )
+        return Int(rounded, a.type, through)
+    return unknown(site.model, "value", INT32, f"{site.named} divides by what may be negative")
