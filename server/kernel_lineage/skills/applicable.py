@@ -154,13 +154,19 @@ def is_at(skill: Skill, anchor: Anchor) -> bool:
     return anchor.pattern == rule.pattern and all(anchor.bindings.get(n) == v for n, v in rule.where.items())
 
 
-def judge_at(skill: Skill, anchor: Anchor, facts: Facts, promises: Sequence[Promise] = ()) -> Applicable:
-    """A skill's conditions at one anchor; what the facts leave unknown may be promised by the code itself."""
+def bindings_at(skill: Skill, anchor: Anchor) -> dict[str, str]:
+    """The names of the skill's conditions → what they are in the kernel."""
     bindings = dict(anchor.bindings)
     for name, instead in skill.anchor.otherwise.items():
         if name not in bindings and instead in bindings:
             bindings[name] = bindings[instead]
-    conditions = tuple(_judged(c, tuple(bindings.items()), facts, promises) for c in skill.conditions)
+    return bindings
+
+
+def judge_at(skill: Skill, anchor: Anchor, facts: Facts, promises: Sequence[Promise] = ()) -> Applicable:
+    """A skill's conditions at one anchor; what the facts leave unknown may be promised by the code itself."""
+    bindings = tuple(bindings_at(skill, anchor).items())
+    conditions = tuple(_judged(c, bindings, facts, promises) for c in skill.conditions)
 
     def of(kind: ConditionKind) -> Truth:
         return conjunction(j.judgement.truth for j in conditions if j.condition.kind is kind)

@@ -1,0 +1,36 @@
+"""A condition in a kernel's own names → the same condition in a skill's names, as the anchor bound them there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kernel_lineage.skills.conditions.binding import bind
+from kernel_lineage.skills.conditions.names import is_plain
+from kernel_lineage.skills.conditions.parse import parse
+from kernel_lineage.skills.conditions.tree import facts_in, names_in
+from kernel_lineage.skills.conditions.unparse import written
+
+
+def in_skill_names(expr: str, bindings: Mapping[str, str]) -> str | None:
+    """`OC % 4 == 0` as `C % 4 == 0` where the skill's `C` is bound to `OC`.
+
+    None when the condition speaks of something that the anchor does not bind to a name.
+    """
+    names = _kernel_to_skill(bindings)
+    tree = bind(parse(expr), names)
+    return written(tree) if all(ref.bound for ref in facts_in(tree)) else None
+
+
+def unbound(expr: str, bindings: Mapping[str, str]) -> tuple[str, ...]:
+    """The names of a condition that no name of the skill is bound to, sorted."""
+    return tuple(sorted(names_in(parse(expr)) - set(_kernel_to_skill(bindings))))
+
+
+def _kernel_to_skill(bindings: Mapping[str, str]) -> Mapping[str, str]:
+    """The kernel's names that are bound, and the skill's name of each; of several the first."""
+    names: dict[str, str] = {}
+    for skill_name, bound in sorted(bindings.items()):
+        kernel_name = bound.partition("[")[0].strip()
+        if is_plain(kernel_name):
+            names.setdefault(kernel_name, skill_name)
+    return names

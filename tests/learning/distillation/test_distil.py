@@ -1,0 +1,195 @@
+"""Lessons → skills: whose card they extend, in which names, what is merged, what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.learning.distillation.conditions import merged
+from kernel_lineage.learning.distillation.distil import Distilled, distil
+from kernel_lineage.learning.distillation.lesson import Lesson, RefusingCase, Source
+from kernel_lineage.learning.distillation.publish import UnfitError, publish
+from kernel_lineage.skills.card import Category, Condition, ConditionKind, Evidence, Origin, Risk
+from kernel_lineage.skills.library import library
+from kernel_lineage.skills.skill_file import read_skill
+
+BEFORE = """\
+__global__ void gain(float* dst, const float* src, float factor, int OC) {
+    const float* row = src + blockIdx.x * OC;
+    float* to = dst + blockIdx.x * OC;
+    for (int i = threadIdx.x; i < OC; i += blockDim.x) {
+        to[i] = factor * row[i];
+    }
+}
+"""
+AFTER = """\
+__global__ void gain(float* dst, const float* src, float factor, int OC) {
+    const float4* row = reinterpret_cast<const float4*>(src + blockIdx.x * OC);
+    float4* to = reinterpret_cast<float4*>(dst + blockIdx.x * OC);
+    for (int i = threadIdx.x; i < OC / 4; i += blockDim.x) {
+        float4 v = row[i];
+        to[i] = make_float4(factor * v.x, factor * v.y, factor * v.z, factor * v.w);
+    }
+}
+"""
+KNOWN = library().skills
+
+
+def kernel(text: str) -> Kernel:
+    return read(text.encode(), Language.CUDA).kernels[0]
+
+
+def condition(
+    expr: str, origin: Origin = Origin.PROBE, kind: ConditionKind = ConditionKind.VALIDITY
+) -> Condition:
+    return Condition(
+        kind=kind, category=Category.SHAPE, expr=expr, reason="", origin=origin, evidence=f"seen of {expr}"
+    )
+
+
+def lesson(
+    name: str = "1→2", *, mechanisms: tuple[str, ...] = ("vectorised_access",), **given: object
+) -> Lesson:
+    values: dict[str, object] = {
+        "lineage": "gain",
+        "before": kernel(BEFORE),
+        "after": kernel(AFTER),
+        "source": Source(
+            "https://example.org/kernels", "MIT", "gain.cu", ("1111111", "2222222"), ("A. Author",)
+        ),
+        "evidence": evidence(),
+    }
+    return Lesson(name, mechanisms=mechanisms, **{**values, **given})  # type: ignore[arg-type]
+
+
+def evidence(outcome: str = "accepted") -> Evidence:
+    return Evidence(
+        kernel="gain",
+        outcome=outcome,
+        reason="said",
+        device="some GPU",
+        date="2026-01-01",
+        held_out=False,
+        command="klineage replay",
+    )
+
+
+def only(found: Distilled):
+    (proposal,) = found.proposals
+    return proposal
+
+
+def test_a_lesson_extends_the_card_of_its_mechanism_in_the_cards_names():
+    taught = (condition("OC % 4 == 0"), condition("noalias(dst, src)"))
+    proposal = only(distil([lesson(conditions=taught)], KNOWN))
+    card = next(s for s in KNOWN if s.id == "vectorised-row-access")
+    assert proposal.skill.id == card.id
+    by_expr = {c.expr: c for c in proposal.skill.conditions}
+    # What the card said as its author's word is now known by probing, with what was seen.
+    assert by_expr["C % 4 == 0"].origin is Origin.PROBE
+    assert by_expr["C % 4 == 0"].evidence == "seen of OC % 4 == 0"
+    assert proposal.confirmed == ("C % 4 == 0",)
+    assert set(by_expr) >= {c.expr for c in card.conditions}
+    assert proposal.skill.lineage is not None
+    assert proposal.skill.lineage.commits == ("1111111", "2222222")
+    assert not proposal.skill.builtin
+
+
+def test_what_the_anchor_does_not_bind_is_a_risk_of_that_kernel():
+    proposal = only(distil([lesson(conditions=(condition("factor > 0"),))], KNOWN))
+    assert [r.what for r in proposal.skill.risk][-1:] == [
+        "In gain it also needed factor > 0; factor is that kernel's own"
+    ]
+    assert "factor" not in " ".join(c.expr for c in proposal.skill.conditions)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"mechanisms": ()}, "it adds no mechanism that is known"),
+        ({"mechanisms": ("async_copy",)}, "no skill adds async_copy to cuda kernels"),
+        ({"evidence": evidence("rejected")}, "the gate rejected it: said"),
+        ({"mechanisms": ("bank_conflict_padding",)}, "gain has no shared_tile before the step"),
+    ],
+)
+def test_a_lesson_that_no_card_has_a_place_for_is_refused(given, reason):
+    found = distil([lesson(**given)], KNOWN)
+    assert found.proposals == ()
+    assert [r.reason for r in found.refused] == [reason]
+
+
+def test_the_same_lessons_in_any_order_give_the_same_bytes(tmp_path):
+    lessons = [
+        lesson("1→2", conditions=(condition("OC % 8 == 0"),)),
+        lesson(
+            "3→4",
+            lineage="other",
+            conditions=(condition("OC % 2 == 0"),),
+            risks=(Risk(what="w", evidence="e"),),
+        ),
+    ]
+
+    def written(name: str, given: list[Lesson]) -> dict[str, bytes]:
+        folder, _ = publish(only(distil(given, KNOWN)), tmp_path / name)
+        return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+    assert written("one", lessons) == written("other", lessons[::-1])
+
+
+def test_a_published_skill_holds_the_lessons_cases_and_passes_its_own_check(tmp_path):
+    taught = lesson(
+        conditions=(condition("OC % 4 == 0"),),
+        refusing=(RefusingCase("OC % 4 == 0", {"OC": "770"}), RefusingCase("OC % 4 == 0", {"OC": "768"})),
+    )
+    folder, left_out = publish(only(distil([taught], KNOWN)), tmp_path)
+    skill, problems = read_skill(folder, builtin=False)
+    assert problems == ()
+    assert skill is not None
+    assert skill.applies == ("cases/applies/01.before.cu", "cases/applies/02.before.cu")
+    refusing = [(folder / path).read_text() for path in skill.refuses]
+    assert sum("// facts: OC = 770" in text and "// because: C % 4 == 0" in text for text in refusing) == 1
+    # With 768 the condition holds, so the case refuses nothing and is not kept.
+    assert left_out == ("cases/refuses/04",)
+
+
+def test_without_code_a_skill_holds_facts_only():
+    proposal = only(distil([lesson()], KNOWN, with_code=False))
+    assert not any("gain" in text for text in proposal.cases.values())
+
+
+def test_a_proposal_that_is_no_valid_skill_is_not_written(tmp_path):
+    wrong = condition("OC % 4 == 0").model_copy(update={"category": Category.PIPELINE})
+    nothing = lesson(conditions=(wrong.model_copy(update={"expr": 'kernel.has("flying")'}),))
+    with pytest.raises(UnfitError, match="mechanism `flying` does not exist"):
+        publish(only(distil([nothing], KNOWN)), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+CARD = (condition("C % 4 == 0", Origin.AUTHOR), condition("C >= 512", Origin.AUTHOR, ConditionKind.PROFIT))
+
+
+@pytest.mark.parametrize(
+    ("learned", "exprs", "risks"),
+    [
+        pytest.param(["C % 4 == 0"], [], 0, id="the same: confirmed"),
+        pytest.param(["C % 8 == 0"], [], 1, id="stronger: that carrier's"),
+        pytest.param(["C % 2 == 0"], [], 1, id="weaker: the card's assist relies on more"),
+        pytest.param(["align(x) >= 16"], ["align(x) >= 16"], 0, id="something else: added"),
+        pytest.param(
+            ["align(x) >= 32", "align(x) >= 16"],
+            ["align(x) >= 16"],
+            0,
+            id="of two that were learned the weaker",
+        ),
+    ],
+)
+def test_what_is_learned_is_put_beside_what_the_card_says(learned, exprs, risks):
+    together = merged(CARD, [condition(expr) for expr in learned])
+    assert [c.expr for c in together.conditions] == [*(c.expr for c in CARD), *exprs]
+    assert len(together.risks) == risks
+
+
+def test_the_strongest_origin_is_named():
+    (first, *_) = merged(CARD, [condition("C % 4 == 0", o) for o in (Origin.GUARD, Origin.PROOF)]).conditions
+    assert first.origin is Origin.PROOF
