@@ -53,6 +53,11 @@ def test_what_some_launch_does_not_ask_for_stays_unknown(launchers: str) -> None
     assert judged(launchers).judgement.truth is Truth.UNKNOWN
 
 
+def test_what_a_weaker_promise_leaves_open_is_told() -> None:
+    evidence = judged(f"{HEAD} {{ assert(n % 2 == 0); {LAUNCH} }}").evidence
+    assert "what is promised leaves C = 2 open" in evidence
+
+
 def test_an_assertion_in_the_kernel_counts_and_a_known_failure_stays() -> None:
     kernel = APPLIES.replace("{\n", "{\n    assert(C % 4 == 0);\n", 1)
     assert judged("", kernel).judgement.truth is Truth.HOLDS

@@ -10,7 +10,7 @@ from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.proofs.cuda.read import read_cuda
 from kernel_lineage.proofs.model import Model, UnreadableError
 from kernel_lineage.proofs.obligations.alignment import aligned
-from kernel_lineage.proofs.obligations.asking import LIMIT_MS, Questions
+from kernel_lineage.proofs.obligations.asking import Questions
 from kernel_lineage.proofs.obligations.bank_conflicts import no_bank_conflicts
 from kernel_lineage.proofs.obligations.in_bounds import in_bounds
 from kernel_lineage.proofs.obligations.obligation import Obligation, Status
@@ -18,6 +18,7 @@ from kernel_lineage.proofs.obligations.overflow import no_overflow
 from kernel_lineage.proofs.obligations.written import written
 from kernel_lineage.proofs.obligations.written_once import written_once
 from kernel_lineage.proofs.setting import Setting
+from kernel_lineage.solving.solver import LIMIT_MS
 
 KINDS: tuple[Callable[[Questions], Iterator[Obligation]], ...] = (
     in_bounds,

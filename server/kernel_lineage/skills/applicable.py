@@ -40,12 +40,13 @@ class Judged:
     def evidence(self) -> str:
         """What decided it, or what is missing and where it would be told, in one phrase."""
         if self.judgement.truth is Truth.UNKNOWN:
-            return "; ".join(_missing(name) for name in self.judgement.missing)
+            missing = "; ".join(_missing(name) for name in self.judgement.missing)
+            left = self.judgement.counterexample
+            return f"{missing}; what is promised leaves {left} open" if left is not None else missing
         said = "; ".join(dict.fromkeys(fact.evidence for fact in self.judgement.evidence))
         if self.judgement.counterexample is not None:
             return f"{self.judgement.counterexample}: {said}" if said else self.judgement.counterexample
         return said
-
 
     @property
     def holds(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from kernel_lineage.kernels.guards import guards_of, launcher_guards
@@ -12,7 +12,7 @@ from kernel_lineage.kernels.source import Guard, Kernel, Language, Launch
 from kernel_lineage.skills.conditions.binding import bind
 from kernel_lineage.skills.conditions.facts import Fact, FactSource, StatedPromise
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
-from kernel_lineage.skills.conditions.prove import implies
+from kernel_lineage.skills.conditions.prove import Proof, implies
 from kernel_lineage.skills.conditions.tree import Expr, facts_in, names_in
 from kernel_lineage.skills.conditions.truth import Judgement, Truth
 
@@ -51,24 +51,35 @@ def promised(
 ) -> Judgement:
     """A condition that does not fail and that callers promise holds, and so does an unknown one that the code promises.
 
-    What callers promise is better evidence than values that happen to satisfy the condition.
+    What callers promise is better evidence than values that happen to satisfy the condition. Of one that stays unknown
+    although something is promised, the smallest values that are left open are told.
     """
     if judgement.truth is Truth.FAILS or not all(ref.bound for ref in facts_in(tree)):
         return judgement
     told = [p for s in stated if (p := _stated(s)) is not None]
-    if (proof := _implied(tree, told, FactSource.WORKLOAD)) is not None:
-        return proof
-    if judgement.truth is Truth.UNKNOWN:
-        return _implied(tree, [*told, *promises], FactSource.SYNTAX) or judgement
-    return judgement
+    near = _near(tree, told)
+    if near and _proof(tree, near).truth is Truth.HOLDS:
+        return _held(near, FactSource.WORKLOAD)
+    near = _near(tree, [*told, *promises])
+    if judgement.truth is not Truth.UNKNOWN or not near:
+        return judgement
+    proof = _proof(tree, near)
+    if proof.truth is Truth.HOLDS:
+        return _held(near, FactSource.SYNTAX)
+    return replace(judgement, counterexample=proof.counterexample)
 
 
-def _implied(tree: Expr, promises: Sequence[Promise], source: FactSource) -> Judgement | None:
+def _near(tree: Expr, promises: Sequence[Promise]) -> list[Promise]:
     spoken = names_in(tree)
-    near = [p for p in promises if names_in(p.tree) & spoken]
-    if not near or implies(tuple(p.tree for p in near), tree, LIMIT_MS).truth is not Truth.HOLDS:
-        return None
-    return Judgement(Truth.HOLDS, tuple(Fact((True,), p.evidence, source) for p in near))
+    return [p for p in promises if names_in(p.tree) & spoken]
+
+
+def _proof(tree: Expr, promises: Sequence[Promise]) -> Proof:
+    return implies(tuple(p.tree for p in promises), tree, LIMIT_MS)
+
+
+def _held(promises: Sequence[Promise], source: FactSource) -> Judgement:
+    return Judgement(Truth.HOLDS, tuple(Fact((True,), p.evidence, source) for p in promises))
 
 
 @lru_cache(maxsize=512)

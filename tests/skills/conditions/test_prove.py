@@ -28,6 +28,9 @@ NEEDS_Z3 = [
     ("HAS_BIAS == 1 or C > 2", "not (HAS_BIAS != 1 and C <= 2)"),
     ("C ** 2 == 49 and C > 0", "C == 7"),
     ("-C % 4 == 0", "C % 4 == 0"),
+    ("C == 3 * N and N > 0", "C % N == 0"),
+    ("C in (64, 128, 256)", "is_power_of_2(C)"),
+    ("dtype(x) in (float16, bfloat16)", "itemsize(dtype(x)) == 2"),
 ]
 
 
@@ -42,6 +45,9 @@ def test_what_follows_is_proved(promise: str, claim: str) -> None:
         ("C % 2 == 0 and C > 0 and C < 4", "C % 4 == 0", "C = 2"),
         ("C >= 4 and C <= 4", "C > 4", "C = 4"),
         ("dtype(x) == float16", "dtype(x) == float32", "dtype(x) = float16"),
+        ("C % 2 == 0", "C % 8 == 0", "C = 2"),
+        ("C > 4 * N and N >= 1", "C >= 6", "C = 5"),
+        ("C == 7 and N > 1 and N < 5", "C % N == 0", "C = 7, N = 2"),
     ],
 )
 def test_what_does_not_follow_is_refuted_with_values(promise: str, claim: str, values: str) -> None:
@@ -49,10 +55,15 @@ def test_what_does_not_follow_is_refuted_with_values(promise: str, claim: str, v
     assert (refuted.truth, refuted.counterexample) == (Truth.FAILS, values)
 
 
-@pytest.mark.parametrize("claim", ["device.compute_capability >= (8, 0)", "C % N == 0", "C > 1.5", "range(x) > 0"])
+@pytest.mark.parametrize("claim", ["device.compute_capability >= (8, 0)", "C > 1.5", "range(x) > 0"])
 def test_what_has_no_translation_is_not_decided(claim: str) -> None:
     undecided = proof("C > 1", claim=claim)
     assert undecided.truth is Truth.UNKNOWN and "not translated" in undecided.reason
+
+
+def test_values_that_python_has_no_result_for_are_no_counterexample() -> None:
+    undecided = proof("C == 5 and N == 0", claim="C % N == 0")
+    assert undecided.truth is Truth.UNKNOWN and "no counterexample" in undecided.reason
 
 
 def test_without_z3_plain_cases_are_seen_and_the_rest_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ class Judgement:
     missing: tuple[str, ...] = ()
     """The facts that would be needed; not empty when the truth is unknown."""
     counterexample: str | None = None
-    """When it fails: the values that make it fail, `C = 770`."""
+    """When it fails: the values that make it fail, `C = 770`. When it is unknown: values that would make it fail, which
+    what is promised does not rule out."""
     partly: bool = False
     """It fails, but only for some of the values: for others it holds or may hold."""
