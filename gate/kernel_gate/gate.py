@@ -12,6 +12,7 @@ from kernel_gate.cases import Case, plan, the_case
 from kernel_gate.devices.base import Device
 from kernel_gate.devices.opening import EMULATED_MULTIPROCESSORS, DeviceKind
 from kernel_gate.evidence import companion_files, environment, hash_inputs, hashes
+from kernel_gate.full_disk import is_full, no_room
 from kernel_gate.kept import Kept
 from kernel_gate.memory_cases import memory_cases
 from kernel_gate.options import GateOptions
@@ -115,7 +116,12 @@ def judge(
             "sha256": hashes(baseline, candidate, workload),
             "companions": companions,
         }
-        _stages(run, opened, keeper.spares, why_emulated, baseline, candidate, workload, options)
+        try:
+            _stages(run, opened, keeper.spares, why_emulated, baseline, candidate, workload, options)
+        except OSError as error:
+            if not is_full(error):
+                raise
+            run.add(no_room(run.stages))
         if companion_files(workload) != companions:
             reason = "the oracle or a data file changed during the run"
             run.stages[-1] = Stage(
@@ -192,7 +198,7 @@ def _right(
                 whole=options.case is None,
             )
     except (OracleError, WorkloadError) as error:
-        code = Reason.ORACLE_FAILED if isinstance(error, OracleError) else Reason.WORKLOAD_DATA
+        code = error.code if isinstance(error, OracleError) else Reason.WORKLOAD_DATA
         run.add(Stage(name="check", status=StageStatus.UNAVAILABLE, code=code, reason=str(error)))
         return False
     except MemoryError as error:

@@ -17,13 +17,19 @@ import numpy as np
 from kernel_gate.build.compile import child_environment
 from kernel_gate.cases import Case
 from kernel_gate.dtypes import DTYPES, Array
+from kernel_gate.full_disk import MAKE_ROOM
 from kernel_gate.inputs import integer_range
+from kernel_gate.reasons import Reason
 from kernel_gate.sandbox.group import kill_group
 from kernel_gate.workload import Argument, Workload
 
 
 class OracleError(Exception):
     """An oracle that gives nothing usable; the message says what it said."""
+
+    def __init__(self, message: str, *, code: Reason = Reason.ORACLE_FAILED) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class OracleProcess:
@@ -64,7 +70,10 @@ class OracleProcess:
         self._folder.cleanup()
 
     def expected(self, case: Case, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """Float64 (or exact) outputs in the shapes that the workload says. Raises `OracleError`."""
+        """Float64 (or exact) outputs in the shapes that the workload says.
+
+        Raises `OracleError`, and `OSError` when there is no room for the inputs.
+        """
         place = Path(self._folder.name)
         arguments = {a.name: a for a in self._workload.args}
         wide: dict[str, Any] = {
@@ -109,6 +118,11 @@ class OracleProcess:
         if not line:
             raise OracleError("the oracle's process ended without an answer")
         reply = json.loads(line)
+        if reply.get("disk_full"):
+            raise OracleError(
+                f"the oracle's result does not fit on the disk of {tempfile.gettempdir()}; {MAKE_ROOM}",
+                code=Reason.DISK_FULL,
+            )
         if not reply["ok"]:
             raise OracleError(
                 f"the oracle {self._workload.oracle.python if self._workload.oracle else ''} failed: {reply['error']}"

@@ -6,6 +6,7 @@ with `ok`, or with an error to show.
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import inspect
 import json
@@ -68,6 +69,9 @@ def main(path: Path, name: str) -> None:
             function = function or load_function(path, name)
             answer(function, json.loads(line))
             reply: dict[str, Any] = {"ok": True}
+        except OSError as error:
+            full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+            reply = {"ok": False, "disk_full": full, "error": f"{type(error).__name__}: {error}"}
         except Exception as error:  # noqa: BLE001 - any exception of foreign code is reported
             reply = {"ok": False, "error": f"{type(error).__name__}: {error}"}
         replies.write(json.dumps(reply) + "\n")

@@ -1,5 +1,6 @@
 """`klineage gate`: one verdict, its document and its exit codes."""
 
+import errno
 import json
 
 import pytest
@@ -91,6 +92,28 @@ def test_a_missing_gpu_is_the_environments_fault(gate, monkeypatch, tmp_path):
     result = gate(KERNEL, "--device", "cuda")
     assert result.exit_code == ExitCode.ENVIRONMENT
     assert "kernel-lineage[gpu]" in result.stderr
+
+
+def test_limits_are_options_and_part_of_the_evidence(gate):
+    limits = ("--launch-seconds", "3.5", "--build-seconds", "77", "--check-seconds", "60")
+    verdict = Verdict.model_validate_json(gate(KERNEL, *limits, "--json").stdout)
+    asked = verdict.environment["options"]
+    assert (asked["launch_seconds"], asked["build_seconds"], asked["check_seconds"]) == (3.5, 77.0, 60.0)
+    assert gate(KERNEL, "--launch-seconds", "0").exit_code == ExitCode.WRONG_USE
+
+
+@pytest.mark.parametrize("asked", [("--evidence", "made"), ("--html", "page.html")])
+def test_a_full_disk_is_said_and_leaves_no_half_of_a_report(gate, tmp_path, monkeypatch, asked):
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("kernel_lineage.skills.writing.os.fsync", full)
+    option, name = asked
+    result = gate(KERNEL.replace("i < n", "i < n - 1"), option, str(tmp_path / "out" / name))
+    assert result.exit_code == ExitCode.ENVIRONMENT
+    assert "A report cannot be written: disk-full: " in result.stderr and "on another disk" in result.stderr
+    assert [p for p in (tmp_path / "out").rglob("*") if p.is_file()] == []
+    assert "Rejected by check" in result.stdout
 
 
 def test_the_verdict_is_written_in_every_format_that_is_asked_for(gate, tmp_path, monkeypatch):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, ShapeSpeed, SpeedState, Speedup, Stage, StageStatus, Verdict
 from kernel_lineage.editor.verdict_text import details_of, summary_of
 from kernel_lineage.rewrite.document import ApplyDocument
@@ -68,6 +71,12 @@ def test_the_details_have_every_stage_and_where_the_candidate_lies():
 def test_a_reason_cannot_break_the_table():
     found = document("rejected", "x", verdict=verdict(Outcome.REJECTED, build=(StageStatus.FAIL, "a | b\nc")))
     assert "| build | ✗ fail | a \\| b c |" in details_of("t", found)
+
+
+def test_a_code_leads_to_where_it_is_explained():
+    judged = verdict(Outcome.REJECTED).model_copy(update={"code": Reason.WRONG_VALUE})
+    page = details_of("t", document("rejected", "x", verdict=judged))
+    assert re.search(r"\*\*\[wrong-value\]\(file:///\S+/verdicts\.md#L\d+\)\*\*: An element", page)
 
 
 def test_the_speed_is_told_by_shape():

@@ -3,9 +3,11 @@
 import errno
 import tempfile
 
+import numpy as np
 import pytest
 
 from gate.programs import affine, workload
+from kernel_gate import oracle
 from kernel_gate.build import compile as building
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
@@ -109,6 +111,35 @@ def test_a_full_disk_is_nobodys_fault(monkeypatch):
         v = verdict()
     assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.DISK_FULL)
     assert tempfile.gettempdir() in v.reason and "TMPDIR" in v.reason
+
+
+def with_oracle(folder, text: str):
+    (folder / "oracle.py").write_text(f"import errno\ndef affine(x, **_):\n    {text}\n")
+    return workload('[oracle]\npython = "oracle.py:affine"\n').model_copy(update={"folder": folder})
+
+
+def full_for(name: str, act):
+    """`act`, but for paths that end in a name the disk is full."""
+
+    def tried(path, *rest, **options):
+        if str(path).endswith(name):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return act(path, *rest, **options)
+
+    return tried
+
+
+def test_a_disk_without_room_for_the_oracles_inputs_is_nobodys_fault(monkeypatch, tmp_path):
+    monkeypatch.setattr(oracle.np, "savez", full_for("inputs.npz", np.savez))
+    v = judge(affine(), affine(), with_oracle(tmp_path, "return 2 * x + 1"), device="emulated")
+    assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.DISK_FULL), v.reason
+    assert v.stage("check").code is Reason.DISK_FULL and "TMPDIR" in v.reason
+
+
+def test_a_disk_without_room_for_the_oracles_result_is_nobodys_fault(tmp_path):
+    asked = with_oracle(tmp_path, "raise OSError(errno.ENOSPC, 'No space left on device')")
+    v = judge(affine(), affine(), asked, device="emulated")
+    assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.DISK_FULL), v.reason
 
 
 def test_a_disk_that_runs_full_while_compiling_is_nobodys_fault(monkeypatch):

@@ -114,6 +114,15 @@ def test_a_clear_answer_ends_the_measurement():
     assert compared(SyntheticSampler(100.0, 100.5, noise=0.02)).blocks > 500
 
 
+def test_the_evidence_keeps_samples_of_so_many_blocks_from_first_to_last():
+    found = compared(SyntheticSampler(100.0, 100.3, noise=0.05), seconds=4.0)
+    assert found.blocks > found.blocks_kept == 1000
+    assert {len(values) for values in found.samples.values()} == {2000}
+    blocks = Blocks([(float(n),) * 4 for n in range(9)], [(None,) * 4 for _ in range(9)])
+    assert [row[0] for row in blocks.thinned(4).micros] == [0, 2, 5, 8]
+    assert blocks.thinned(9) is blocks
+
+
 @pytest.mark.parametrize(
     ("interval", "last", "state"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -20,6 +19,7 @@ from kernel_gate.build.child import image_from_json, program_to_json, unit_to_js
 from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
 from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image
+from kernel_gate.full_disk import MAKE_ROOM, is_full
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.sandbox.containment import REMEDY, Containment, offered
@@ -156,10 +156,10 @@ def run_compiler(
     try:
         result = _compiled(program.name or program.entry, request, limits)
     except OSError as error:
-        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+        if not is_full(error):
             raise
         raise CompilerMissing(
-            f"the disk of {tempfile.gettempdir()} is full; {_SPACE}", code=Reason.DISK_FULL
+            f"the disk of {tempfile.gettempdir()} is full; {MAKE_ROOM}", code=Reason.DISK_FULL
         ) from error
     if result.get("error") == "missing":
         raise CompilerMissing(result["message"], code=_said(result, Reason.COMPILER_MISSING))
@@ -168,9 +168,6 @@ def run_compiler(
         code = _said(result, Reason.CANDIDATE_DOES_NOT_COMPILE)
         raise BuildError(result["message"], diagnostics, result["log"], code=code)
     return result
-
-
-_SPACE = "make room there, or set TMPDIR to a place that has some"
 
 
 def _compiled(label: str, request: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
@@ -185,7 +182,7 @@ def _compiled(label: str, request: Mapping[str, Any], limits: Limits) -> Mapping
         return result
     if full and not excess:
         raise CompilerMissing(
-            f"{label}: the disk of {tempfile.gettempdir()} ran full while compiling; {_SPACE}",
+            f"{label}: the disk of {tempfile.gettempdir()} ran full while compiling; {MAKE_ROOM}",
             code=Reason.DISK_FULL,
         )
     raise BuildError(

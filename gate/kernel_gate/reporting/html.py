@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernel_gate.reporting import plots
+from kernel_gate.reporting.device_states import state_rows, warm_rows
 from kernel_gate.reporting.figures import dims_text, interval, times
 from kernel_gate.reporting.named import NamedVerdict, counts, deciding
 from kernel_gate.verdict import Outcome, Stage, Verdict
@@ -36,6 +37,10 @@ class View:
     """What the code means and what to do; None for an accepted candidate."""
     plots: tuple[Plot, ...]
     shapes: tuple[tuple[str, str, str, str, str], ...]
+    warm: tuple[tuple[str, str, str, str, str], ...]
+    """As `shapes`, with a warm cache."""
+    states: tuple[tuple[str, str, str, str, str, str], ...]
+    """Shape, moment, temperature, power, SM clock, throttle reasons."""
     resources: tuple[tuple[str, str, str], ...]
     """What the images take, baseline and candidate."""
     outputs: tuple[tuple[str, str, str, str], ...]
@@ -68,6 +73,8 @@ def _view(judged: NamedVerdict, number: int) -> View:
             (dims_text(s.dims), times(s), interval(s), f"±{s.noise:.2%}", s.state.value)
             for s in (verdict.speedup.by_shape if verdict.speedup else ())
         ),
+        warm=tuple(warm_rows(_profiled(verdict))),
+        states=tuple(state_rows(_profiled(verdict))),
         resources=tuple(_resources(verdict.stage("build"))),
         outputs=tuple(_outputs(verdict.stage("check"))),
         finding=tuple(_finding(verdict)),
@@ -99,6 +106,9 @@ def _plots(verdict: Verdict) -> Iterator[Plot]:
         if samples.get("baseline_us") and samples.get("candidate_us"):
             picture = plots.distribution(samples["baseline_us"], samples["candidate_us"])
             count = f"{len(samples['baseline_us'])} and {len(samples['candidate_us'])} samples"
+            kept = shape.get("samples_of") or {}
+            if kept and kept["blocks"] < kept["of"]:
+                count += f" (those of {kept['blocks']} of {kept['of']} blocks)"
             yield Plot(
                 f"Times at {dims_text(shape['dims'])}", picture, f"{count}, interleaved, cold L2 cache."
             )

@@ -78,7 +78,7 @@ that is tuned to the hidden shapes; the same speed on another device, driver, cl
 | `stages[build].details` | architecture, and for both programs the images' SHA-256, registers, spills, shared memory |
 | `stages[check].details` | cases with their seeds, tolerances with reasons, errors of both, cases that were dropped |
 | `stages[sanitize].details` | detectors, launches, findings with lines |
-| `stages[profile].details` | for each shape: raw samples in µs, clocks, noise, bytes and operations beside the peaks |
+| `stages[profile].details` | for each shape: samples (of `samples_of` blocks), clocks, noise, work beside the peaks |
 
 `klineage schema gate` prints the schema.
 

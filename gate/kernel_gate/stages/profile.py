@@ -157,6 +157,9 @@ def _details(dims: Mapping[str, int], found: Comparison, work: Work | None) -> d
         "state": (SpeedState.AMBIGUOUS if implausible else found.state).value,
         "code": code,
         "reason": found.reason,
+        "ratio": [found.ratio.median, found.ratio.low, found.ratio.high],
+        "baseline_us": found.baseline_us,
+        "candidate_us": found.candidate_us,
         "noise": found.noise,
         "blocks": found.blocks,
         "looks": found.looks,
@@ -167,5 +170,6 @@ def _details(dims: Mapping[str, int], found: Comparison, work: Work | None) -> d
         "implausible": implausible,
         **(work.against(found.baseline_us, found.candidate_us) if work is not None else {}),
         "device_states": found.device_states,
+        "samples_of": {"blocks": found.blocks_kept, "of": found.blocks},
         "samples": found.samples,
     }

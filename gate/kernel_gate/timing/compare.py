@@ -31,6 +31,8 @@ _PRECISE = 0.005
 """Half-width at which a known difference is known well enough."""
 _WARM_CHANGE = 0.005
 _WARM_ROUND = 8
+_MOST_KEPT = 1000
+"""Blocks whose samples stay in the evidence; the figures are those of all blocks."""
 _THROTTLED_FOR_HEAT_OR_POWER = 0x4 | 0x8 | 0x20 | 0x40 | 0x80
 """NVML's bits: power cap, hardware slowdown, software and hardware thermal slowdown, power brake."""
 
@@ -62,6 +64,8 @@ class Comparison:
     device_states: list[dict[str, float]] = field(default_factory=list)
     """Temperature, power and throttle reasons at the start, when throttle reasons change, and at the end."""
     samples: dict[str, list[Any]] = field(default_factory=dict)
+    """Of `blocks_kept` blocks, two samples of each program a block."""
+    blocks_kept: int = 0
 
 
 def warm_up(sampler: Sampler, seconds: float, clock: Callable[[], float]) -> None:
@@ -170,6 +174,7 @@ def _conclude(
     found: _Judgement, blocks: Blocks, looks: int, seconds: float, states: list[dict[str, float]]
 ) -> Comparison:
     code, reason = found.code, found.reason
+    kept = blocks.thinned(_MOST_KEPT)
     throttled = any(int(s.get("throttle_reasons", 0)) & _THROTTLED_FOR_HEAT_OR_POWER for s in states)
     if code is Reason.AMBIGUOUS_NOISE and throttled:
         code, reason = Reason.THROTTLED, f"{reason}; the GPU lowered its clock for heat or power meanwhile"
@@ -189,9 +194,10 @@ def _conclude(
         candidate_cycles=blocks.cycles(CANDIDATE),
         device_states=states,
         samples={
-            "baseline_us": blocks.of(BASELINE),
-            "candidate_us": blocks.of(CANDIDATE),
-            "baseline_mhz": blocks.clocks_of(BASELINE),
-            "candidate_mhz": blocks.clocks_of(CANDIDATE),
+            "baseline_us": kept.of(BASELINE),
+            "candidate_us": kept.of(CANDIDATE),
+            "baseline_mhz": kept.clocks_of(BASELINE),
+            "candidate_mhz": kept.clocks_of(CANDIDATE),
         },
+        blocks_kept=len(kept),
     )

@@ -92,6 +92,14 @@ class Blocks:
         self.micros.append(tuple(sample.micros for sample in ordered))
         self.sm_mhz.append(tuple(sample.sm_mhz for sample in ordered))
 
+    def thinned(self, most: int) -> Blocks:
+        """At most so many of the blocks, evenly spread from the first to the last."""
+        total = len(self)
+        if total <= most:
+            return self
+        kept = [number * (total - 1) // (most - 1) for number in range(most)]
+        return Blocks([self.micros[k] for k in kept], [self.sm_mhz[k] for k in kept])
+
     def log_ratios(self) -> Floats:
         """Per block: log of baseline time over candidate time."""
         logs = np.log(np.asarray(self.micros))

@@ -12,6 +12,8 @@ from typing import Any
 
 import click
 
+from kernel_gate.full_disk import is_full
+from kernel_gate.reasons import Reason
 from kernel_gate.reporting.named import NamedVerdict
 from kernel_gate.verdict import ExitCode
 from kernel_lineage.skills.writing import write_atomically
@@ -53,7 +55,11 @@ def write_reports(judged: Sequence[NamedVerdict], **wanted: Any) -> None:
         if wanted["evidence"] is not None:
             _keep_evidence(judged, wanted["evidence"])
     except OSError as error:
-        click.echo(f"A report cannot be written: {error}; name a file where you may write", err=True)
+        if is_full(error):
+            said = f"{Reason.DISK_FULL}: {error}; make room there, or name a file on another disk"
+        else:
+            said = f"{error}; name a file where you may write"
+        click.echo(f"A report cannot be written: {said}", err=True)
         sys.exit(ExitCode.ENVIRONMENT)
 
 

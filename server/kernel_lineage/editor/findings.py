@@ -8,6 +8,7 @@ from typing import Any
 
 from lsprotocol import types
 
+from kernel_gate.reporting.reason_links import link_to
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_lineage.editor.text import Text
 from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict
@@ -62,6 +63,7 @@ def diagnostics(findings: Sequence[Finding], text: Text, uri: str) -> list[types
             message=finding.message,
             severity=finding.severity,
             code=finding.code,
+            code_description=_explained(finding.code),
             source=SOURCE,
             related_information=[
                 types.DiagnosticRelatedInformation(types.Location(uri, _line(text, r.line)), r.message)
@@ -187,6 +189,12 @@ def _repeat(result: SavedVerdict, options: str | None) -> str:
 
 def _code(stage: Stage) -> str | None:
     return None if stage.code is None else str(stage.code)
+
+
+def _explained(code: str | None) -> types.CodeDescription | None:
+    """Where the page of verdicts explains the code: the editor makes a link of it in the hover."""
+    link = link_to(code) if code is not None else None
+    return types.CodeDescription(link) if link is not None else None
 
 
 def _line(text: Text, number: int) -> types.Range:

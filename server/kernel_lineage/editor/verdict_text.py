@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kernel_gate.reasons import Reason
+from kernel_gate.reporting.reason_links import link_to
 from kernel_gate.verdict import SpeedState, Speedup, Stage, StageStatus
 from kernel_lineage.rewrite.document import ApplyDocument
 
@@ -40,7 +42,7 @@ def details_of(title: str, document: ApplyDocument) -> str:
         lines.append("")
         code = document.verdict.code
         if code is not None and document.outcome != "accepted":
-            lines += [f"**{code}**: {code.means} {code.remedy}", ""]
+            lines += [f"**{_linked(code)}**: {code.means} {code.remedy}", ""]
         if document.verdict.speedup is not None:
             lines += _speedup(document.verdict.speedup)
         environment = [
@@ -51,6 +53,12 @@ def details_of(title: str, document: ApplyDocument) -> str:
     if document.patch is not None:
         lines += [f"The candidate is kept as a patch: `{document.patch}`", ""]
     return "\n".join(lines)
+
+
+def _linked(code: Reason) -> str:
+    """The code, as a link to where the page of verdicts explains it, when that page is there."""
+    link = link_to(code)
+    return f"[{code}]({link})" if link is not None else str(code)
 
 
 def _failed(document: ApplyDocument) -> str | None:

@@ -2,14 +2,19 @@
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlparse
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from gate.reporting.verdicts import ACCEPTED, ALL, BUILD, CHECK, REJECTED, SANITIZE, UNTIMED, judged
+from kernel_gate.reasons import Reason
 from kernel_gate.reporting import plots, svg
+from kernel_gate.reporting.device_states import throttle_words
 from kernel_gate.reporting.html import render
 from kernel_gate.reporting.named import NamedVerdict
+from kernel_gate.reporting.reason_links import link_to
 from kernel_gate.verdict import Stage, StageStatus
 
 
@@ -74,6 +79,29 @@ def test_counted_operations_make_a_roofline():
     with_work = judged(BUILD, CHECK, SANITIZE, counted, speedup=ACCEPTED.verdict.speedup)
     assert "Roofline" in captions(with_work) and "Bandwidth" not in captions(with_work)
     assert "% of the roof" in render([with_work])
+
+
+def test_warm_times_and_the_state_of_the_device_are_shown():
+    page = render([ACCEPTED])
+    assert "Times with a warm L2 cache" in page and "1.310× (1.300 … 1.320)" in page
+    assert (
+        "<td>44 °C</td><td>650 W</td><td>1830 MHz</td><td>power cap, software thermal slowdown</td>" in page
+    )
+    assert "those of 60 of 90 blocks" in page
+    assert "warm L2 cache" not in render([UNTIMED]) and "SM clock" not in render([UNTIMED])
+
+
+def test_bits_that_nobody_has_named_are_shown_as_a_number():
+    assert throttle_words(0) == "none"
+    assert throttle_words(0x1000 | 0x1) == "idle, 0x1000"
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_code_is_linked_to_its_section(reason):
+    address, _, line = link_to(reason).partition("#L")
+    page = Path(unquote(urlparse(address).path)).read_text("utf-8").splitlines()
+    assert page[int(line) - 1] == f"### {reason}"
+    assert link_to("no-such-code") is None
 
 
 def test_the_verdict_its_code_and_its_remedy_are_said():

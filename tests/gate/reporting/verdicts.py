@@ -64,6 +64,15 @@ def timed(*ratios: float, need: str = "faster") -> NamedVerdict:
                 "dims": dims, "state": state, "code": None, "reason": "", "implausible": False,
                 "bytes_declared": 4 << 26, "bytes_per_second": (4 << 26) / after * 1e6,
                 "peak_bytes_per_second": 4.8e12,
+                "samples_of": {"blocks": 60, "of": 90},
+                "device_states": [
+                    {"temperature_c": 41, "power_w": 210.4, "sm_mhz": 1980, "throttle_reasons": 0},
+                    {"temperature_c": 44, "power_w": 650.0, "sm_mhz": 1830, "throttle_reasons": 0x24},
+                ],
+                "warm": {
+                    "ratio": [ratio, ratio - 0.01, ratio + 0.01], "baseline_us": before / 2,
+                    "candidate_us": after / 2, "noise": 0.004, "state": "same",
+                },
                 "samples": {
                     "baseline_us": [before * (1 + w) for w in wobble],
                     "candidate_us": [after * (1 + w) for w in reversed(wobble)],

@@ -11,6 +11,7 @@ import click
 
 from kernel_gate.reporting.text import render
 from kernel_gate.verdict import ExitCode
+from kernel_lineage.cli.gate_limits import limit_options, take_limits
 from kernel_lineage.cli.gate_reports import relative, report_options, write_reports
 from kernel_lineage.cli.gate_run import GateRun, clear, wrong_use
 from kernel_lineage.cli.gate_since import Where, gate_since
@@ -64,6 +65,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="With --since: a Dask cluster (tcp://host:port, local or slurm) judges.",
 )
 @click.option("--timeout", type=float, default=600.0, show_default=True, help="Seconds for one verdict.")
+@limit_options
 @click.option(
     "--allow-uncontained", is_flag=True, help="Run Triton programs, which you trust, without a sandbox."
 )
@@ -92,7 +94,7 @@ def command(
     allow_uncontained: bool,
     no_cache: bool,
     as_json: bool,
-    **reports: Any,
+    **rest: Any,
 ) -> None:
     """Judge whether CANDIDATE may take the place of BASELINE: build, check, sanitize, profile.
 
@@ -122,6 +124,7 @@ def command(
         counters=counters,
         warm=warm,
         allow_uncontained=allow_uncontained,
+        **take_limits(rest),
         **one_case,
     )
     try:
@@ -143,7 +146,7 @@ def command(
     except DeviceError as error:
         click.echo(str(error), err=True)
         sys.exit(ExitCode.ENVIRONMENT)
-    write_reports(judged, **reports)
+    write_reports(judged, **rest)
     sys.exit(code)
 
 

@@ -1,0 +1,37 @@
+"""The options that say how long each part of a verdict may take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from typing import Any
+
+import click
+
+from kernel_gate.options import GateOptions
+
+_LIMITS = {
+    "build_seconds": "For compiling one program.",
+    "check_seconds": "For the check of all cases.",
+    "launch_seconds": "What a launch on a GPU may take before it counts as hanging.",
+    "profile_seconds": "For timing one shape; it ends sooner when the answer is clear.",
+}
+"""By the field of `GateOptions`, which has the default."""
+
+
+def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options; `take_limits` takes their values."""
+    for name, about in reversed(_LIMITS.items()):
+        command = click.option(
+            f"--{name.replace('_', '-')}",
+            name,
+            type=click.FloatRange(min=0, min_open=True),
+            default=GateOptions.model_fields[name].default,
+            show_default=True,
+            help=about,
+        )(command)
+    return command
+
+
+def take_limits(given: MutableMapping[str, Any]) -> dict[str, float]:
+    """The limits, taken out of a command's other values, as fields of `GateOptions`."""
+    return {name: given.pop(name) for name in _LIMITS}
