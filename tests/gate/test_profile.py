@@ -9,7 +9,9 @@ from gate.programs import affine, workload
 from gate.timed_device import TimedEmulated, timed_verdict
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
-from kernel_gate.verdict import Outcome, SpeedState
+from kernel_gate.reporting.html import render
+from kernel_gate.reporting.named import NamedVerdict
+from kernel_gate.verdict import Outcome, SpeedState, Verdict
 from kernel_gate.workload import Workload
 
 TIMED = "[[profile_dims]]\nN = 3\nC = 200\n"
@@ -123,3 +125,12 @@ def test_times_without_an_answer_on_a_hot_device_say_that_it_is_hot():
         profile_seconds=0.3,
     )
     assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.THROTTLED), v.reason
+
+
+def test_too_little_time_for_an_interval_is_ambiguous_and_can_be_shown():
+    v = judged(profile_seconds=1e-6)
+    assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.AMBIGUOUS_NOISE), v.reason
+    assert "too few for an interval; measure for longer" in v.reason and len(v.reason) < 250
+    page = render([NamedVerdict("affine", v, "affine.cu")])
+    assert "ambiguous" in page and "nan" not in page.lower()
+    assert Verdict.model_validate_json(v.model_dump_json()) == v

@@ -33,6 +33,9 @@ _WARM_CHANGE = 0.005
 _WARM_ROUND = 8
 _MOST_KEPT = 1000
 """Blocks whose samples stay in the evidence; the figures are those of all blocks."""
+_LOG_BOUNDLESS = math.log(1e6)
+"""Stands for an end of an interval that is not known, as JSON and pictures need a number."""
+_BOUNDLESS = 0.999e6
 _THROTTLED_FOR_HEAT_OR_POWER = 0x4 | 0x8 | 0x20 | 0x40 | 0x80
 """NVML's bits: power cap, hardware slowdown, software and hardware thermal slowdown, power brake."""
 
@@ -147,6 +150,9 @@ def _judge(blocks: Blocks, worth: float, *, last: bool) -> _Judgement:
     if len(set(blocks.of(BASELINE))) == len(set(blocks.of(CANDIDATE))) == 1:
         why = "every sample is identical: the timer is at fault, not the kernel"
         return _Judgement(ratio, noise, SpeedState.AMBIGUOUS, Reason.IDENTICAL_SAMPLES, why)
+    if max(twins.high, ratio.high) >= _BOUNDLESS:
+        why = f"{len(blocks)} blocks fit into the time, too few for an interval; measure for longer"
+        return _Judgement(ratio, 1.0, SpeedState.AMBIGUOUS, Reason.AMBIGUOUS_NOISE, why)
     state, code, reason = classify(ratio, noise, worth, last=last)
     clock_ratio = blocks.clock_ratio()
     if clock_ratio is not None and state in {SpeedState.FAST, SpeedState.SLOW}:
@@ -158,7 +164,7 @@ def _judge(blocks: Blocks, worth: float, *, last: bool) -> _Judgement:
 
 
 def _exp(value: float) -> float:
-    return math.exp(min(value, 700.0))
+    return math.exp(min(max(value, -_LOG_BOUNDLESS), _LOG_BOUNDLESS))
 
 
 def _settled(found: _Judgement, long_enough: bool) -> bool:
