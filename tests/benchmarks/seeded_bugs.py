@@ -11,7 +11,7 @@ import argparse
 import json
 import tomllib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from functools import cache
 from hashlib import sha256
@@ -29,7 +29,7 @@ from kernel_lineage.rewrite.mutants.registry import mutants_of
 from kernel_lineage.rewrite.programs import ProgramError, program_from_file
 
 from .seeded_cases import HERE, KERNELS, SeededKernel, llmc_kernels
-from .seeded_lines import Distance, distance, lines_of
+from .seeded_lines import Distance, distance, fed_by, lines_of
 
 SUMMARY = "share of seeded bugs that the emulated device finds, and with the right line"
 RESULTS = Path(__file__).parent / "results"
@@ -65,6 +65,14 @@ class Seeded:
     """The lines that the verdict names."""
     distance: Distance
     reason: str
+    stored: Distance = "none"
+    """The same without the changed lines that a verdict finds by comparing the two texts."""
+    fed: int = 0
+    """Lines that fed the wrong element."""
+    fed_by_change: bool = False
+    """Whether the changed line is among those."""
+    lines: int = 0
+    """Lines of the kernel that hold something."""
 
 
 @cache
@@ -107,10 +115,20 @@ def result_of(seeded: SeededKernel, mutant: Mutant | None, verdict: Verdict) -> 
     else:
         fate = "found" if verdict.outcome == "rejected" else "undecided"
     by = _FOUND_BY.get(code, code) if fate in ("found", "undecided") else ""
-    how_far: Distance = "none"
-    if mutant is not None and fate == "found":
-        how_far = distance(kernel_of(seeded), mutant, list(named))
-    return _row(seeded, mutant, fate, by, named, how_far, verdict.reason)
+    row = _row(seeded, mutant, fate, by, named, "none", verdict.reason)
+    if mutant is None or fate != "found":
+        return row
+    kernel = kernel_of(seeded)
+    fed = fed_by(verdict)
+    changed = range(mutant.line, mutant.line + len(mutant.before.splitlines()))
+    return replace(
+        row,
+        distance=distance(kernel, mutant, list(named)),
+        stored=distance(kernel, mutant, lines_of(verdict, by_difference=False)),
+        fed=len(fed),
+        fed_by_change=any(line in changed for line in fed),
+        lines=sum(bool(line.strip()) for line in kernel.text.splitlines()),
+    )
 
 
 def _row(

@@ -16,8 +16,11 @@ _STATEMENTS = ("for_statement", "while_statement", "do_statement", "if_statement
 _OTHER_LINE = re.compile(r"(?:at|on) line (\d+)")
 
 
-def lines_of(verdict: Verdict) -> list[int]:
-    """The lines that a rejected verdict names, the fault's own first; both sides of a race."""
+def lines_of(verdict: Verdict, *, by_difference: bool = True) -> list[int]:
+    """The lines that a rejected verdict names, the fault's own first; both sides of a race.
+
+    `by_difference`: also the changed lines that fed a wrong element, which it knows from both programs' texts.
+    """
     lines: list[int | None] = []
     for stage in verdict.stages:
         if stage.status != "fail":
@@ -27,8 +30,15 @@ def lines_of(verdict: Verdict) -> list[int]:
         for finding in details.get("findings") or ():
             lines.append(finding.get("line"))
             lines += [int(n) for n in _OTHER_LINE.findall(finding.get("message", ""))]
-        lines += [int(n) for n in _OTHER_LINE.findall(stage.reason)]
+        lines += [int(n) for n in _OTHER_LINE.findall(stage.reason.partition("; the baseline writes it")[0])]
+        if by_difference:
+            lines += [r["line"] for r in details.get("related", ()) if r["what"].startswith("changed")]
     return list(dict.fromkeys(line for line in lines if line is not None))
+
+
+def fed_by(verdict: Verdict) -> list[int]:
+    """The lines that a wrong element came from, changed or not; empty for what is not a wrong value."""
+    return next((s.details["fed_by"] for s in verdict.stages if "fed_by" in s.details), [])
 
 
 def distance(kernel: Kernel, mutant: Mutant, named: list[int]) -> Distance:

@@ -28,6 +28,7 @@ def render(rows: Sequence[Seeded], known: Mapping[tuple[str, str], Explained], p
     real = len(judged) - len(equal)
     found = [r for r in mutants if r.fate == "found"]
     near = Counter(r.distance for r in found)
+    alone = Counter(r.stored for r in found)
     named = near["same"] + near["near"]
     parts = [
         "# Seeded bugs\n",
@@ -40,8 +41,11 @@ def render(rows: Sequence[Seeded], known: Mapping[tuple[str, str], Explained], p
         f"| survivors that compute the same | {len(equal)} of {len(survivors)} |",
         f"| found, without those | {_share(len(found), real)} |",
         f"| of the found, a changed line is named | {_share(near['same'], len(found))} |",
-        f"| of the found, that line or one beside it | {_share(named, len(found))} |\n",
+        f"| of the found, that line or one beside it | {_share(named, len(found))} |",
+        f"| the same without the difference of the texts: the changed line | {_share(alone['same'], len(found))} |",
+        f"| … or one beside it | {_share(alone['same'] + alone['near'], len(found))} |\n",
         _BESIDE,
+        _fed([r for r in found if r.fed]),
         _by_what(found),
         _by_kind(mutants, known),
         _survivors(survivors, known),
@@ -49,6 +53,21 @@ def render(rows: Sequence[Seeded], known: Mapping[tuple[str, str], Explained], p
         _named([r for r in mutants if r.fate == "undecided"], "Ended otherwise"),
     ]
     return "\n".join(part for part in parts if part) + "\n"
+
+
+def _fed(rows: Sequence[Seeded]) -> str:
+    """How well the walk back from a wrong element does, apart from the difference of the texts."""
+    if not rows:
+        return ""
+    shares = sorted(r.fed / r.lines for r in rows)
+    reached = _share(sum(r.fed_by_change for r in rows), len(rows))
+    many = _share(sum(share > 0.5 for share in shares), len(rows))
+    median = f"{100 * shares[len(shares) // 2]:.0f} %"
+    return f"""The walk back from a wrong element was made for {len(rows)} mutants. The changed line is among the lines
+that it reached in {reached}; those are {median} of the kernel's lines in the median, and more than half of them in
+{many}. It is the difference of the texts that picks one of them: a mutant differs in one place, a
+rewrite in many, of which those that fed the element are named.
+"""
 
 
 def _share(part: int, whole: int) -> str:

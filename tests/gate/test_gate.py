@@ -40,7 +40,7 @@ def test_a_wrong_candidate_is_rejected_with_its_first_wrong_element():
     v = verdict(affine("i < n", "i < n - n % 4"))
     assert statuses(v) == [PASS, FAIL, SKIPPED, SKIPPED]
     assert v.reason.startswith("Rejected by check: y[0, 68] = NaN (not written), expected ")
-    assert v.reason.endswith("; N 1, C 70, seed 92; affine.cu")
+    assert "; N 1, C 70, seed 92; affine.cu; the baseline writes it on line 3 by block" in v.reason
     assert v.stages[1].details["wrong"] == 2
 
 
@@ -220,7 +220,33 @@ def test_a_wrong_element_names_the_thread_and_the_line_that_wrote_it():
         (0, 0, 0),
         (5, 0, 0),
     )
-    assert check.reason.endswith("written on line 23 by block (0, 0, 0), thread (5, 0, 0)")
+    written = "written on line 23 by block (0, 0, 0), thread (5, 0, 0)"
+    assert check.reason.endswith(f"{written}; it is fed by line 23, which changed")
+
+
+def test_a_wrong_element_names_the_changed_lines_that_feed_it_and_no_others():
+    before = affine("    int i", "    float a = x[0];\n    float b = 2.0f;\n    int i").source
+    after = (
+        before.replace("b = 2.0f", "b = 3.0f").replace("a = x[0]", "a = x[1]").replace("2.0f * x", "b * x")
+    )
+    check = judge(
+        Program("cuda", before, "affine", name="affine.cu"),
+        Program("cuda", after, "affine", name="affine.cu"),
+        workload(),
+        device="emulated",
+    ).stages[1]
+    assert check.reason.endswith("it is fed by line 5, which changed")
+    assert [(r["line"], r["what"]) for r in check.details["related"]] == [
+        (5, "changed, and feeds the wrong element")
+    ]
+    assert set(check.details["fed_by"]) >= {4, 5}
+
+
+def test_an_element_that_is_not_written_names_the_changed_guard():
+    check = verdict(affine("i < n", "i < n - 1")).stages[1]
+    assert check.code is Reason.NOT_WRITTEN
+    assert check.reason.endswith("it is fed by line 3, which changed")
+    assert "the baseline writes it on line 3 by block (0, 0, 0), thread (31, 0, 0)" in check.reason
 
 
 def test_a_wrong_element_of_the_baseline_names_its_line_too(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,8 +17,23 @@ from kernel_gate.emulated.layout import Layout
 from kernel_gate.emulated.program import DecodedKernel, decode
 from kernel_gate.emulated.ptx.model import PtxError
 from kernel_gate.emulated.ptx.parser import parse
+from kernel_gate.emulated.slicing.trace import Trace
 from kernel_gate.emulated.variables import place_variables
 from kernel_gate.reasons import Reason
+
+
+@dataclass(slots=True)
+class Recording:
+    """One block of one launch that is to be recorded."""
+
+    launch: int
+    """Number of the launch since `EmulatedDevice.record`."""
+    block: int
+    """Its linear number in the grid; only its cluster runs, and the launch counts as failed."""
+    trace: Trace | None = None
+    """There once the block has run to its end."""
+    kernel: DecodedKernel | None = None
+    """What was recorded."""
 
 
 class EmulatedBuffer:
@@ -143,6 +158,7 @@ class EmulatedKernel:
         shared_bytes: int,
         parameters: npt.NDArray[np.uint8],
     ) -> LaunchResult:
+        recording, number = self._device.next_launch()
         launch = Launch(
             self.kernel,
             self._space,
@@ -152,8 +168,17 @@ class EmulatedKernel:
             parameters,
             self._device.checks,
             self._device.limits,
+            number=number,
         )
-        return launch.run(self._device.arch)
+        if recording is None:
+            return launch.run(self._device.arch)
+        if recording.block >= launch.blocks:
+            return LaunchResult((Fault("launch", f"block {recording.block} is not in the grid {grid}"),))
+        launch.only_block, launch.trace = recording.block, Trace()
+        faults = launch.run(self._device.arch).faults
+        if not any(fault.kind in ("timeout", "launch", "unsupported") for fault in faults):
+            recording.trace, recording.kernel = launch.trace, self.kernel
+        return LaunchResult((Fault("launch", "recorded: the other blocks did not run"), *faults))
 
     def overwrite_variables(self, seed: int) -> tuple[str, ...]:
         """Put random bytes into the module's variables that are not as the module was loaded; their names."""
@@ -180,6 +205,19 @@ class EmulatedDevice:
         self.limits = limits or Limits()
         self.launch_seconds = self.limits.seconds
         self._space = AddressSpace()
+        self._launches = 0
+        self._recording: Recording | None = None
+
+    def record(self, recording: Recording | None) -> None:
+        """Count launches from here on, and record that one; None: only count."""
+        self._launches, self._recording = 0, recording
+
+    def next_launch(self) -> tuple[Recording | None, int]:
+        """The number of a launch that begins, and what is to be recorded of it."""
+        number = self._launches
+        self._launches += 1
+        wanted = self._recording
+        return (wanted if wanted is not None and wanted.launch == number else None), number
 
     def describe(self) -> dict[str, Any]:
         """What goes into the evidence. Results of this device are about values, never about time."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kernel_gate.devices.base import Device, DeviceError
+
+if TYPE_CHECKING:
+    from kernel_gate.devices.emulated import EmulatedDevice
 
 DeviceKind = Literal["auto", "cuda", "emulated"]
 EMULATED_ARCH = "sm_90"
@@ -100,6 +103,15 @@ def open_watching_births(seconds_per_launch: float) -> Device:
     from kernel_gate.emulated.launch import Checks, Limits
 
     checks = Checks(races=False, uninitialised=False, overflow=False, births=True)
+    return EmulatedDevice(EMULATED_ARCH, checks, Limits(seconds=seconds_per_launch))
+
+
+def open_recording(seconds_per_launch: float) -> EmulatedDevice:
+    """The emulated device to look at what a right launch did; of its detectors only those that are always on."""
+    from kernel_gate.devices.emulated import EmulatedDevice
+    from kernel_gate.emulated.launch import Checks, Limits
+
+    checks = Checks(races=False, uninitialised=False, overflow=False)
     return EmulatedDevice(EMULATED_ARCH, checks, Limits(seconds=seconds_per_launch))
 
 

@@ -132,6 +132,7 @@ class Access:
             if int(bits) & (self.alignment - 1):
                 self._misaligned(wave, address)
         offsets = address - np.uint64(segment.origin)
+        self._trace(wave, "global", number, offsets)
         if wave.launch.checks.counts and self.counted:
             wave.launch.counts.global_access(wave, self.number, offsets, self.nbytes)
         index = (offsets >> np.uint64(self.element.size.bit_length() - 1)).view(np.int64)
@@ -143,6 +144,10 @@ class Access:
             do(wave, at)
         if segment.watched is not None and self.purpose != "read":
             self._remember_writer(wave, segment.watched, index)
+
+    def _trace(self, wave: Wave, space: str, segment: int, first: Array) -> None:
+        if wave.launch.trace is not None:
+            wave.launch.trace.touch(wave, self.purpose, space, segment, first, self.nbytes)
 
     def _change_nothing(self, wave: Wave, at: Located, do: Do) -> None:
         """Write to an input: the values that stand there already are let through, as a GPU's check of it does."""
@@ -166,6 +171,8 @@ class Access:
         if len(reached):
             block, thread = wave.place(int(wave.index[reached[-1]]))
             watched.writer = Place("the last write", self.instruction.line, block, thread)
+            watched.launch = wave.launch.number
+            watched.block = int(wave.blocks[wave.block_of[wave.index[reached[-1]]]])
 
     def _outside(self, wave: Wave, address: Array, segment: Segment | None) -> None:
         addresses = wave.spread(address)
@@ -194,6 +201,7 @@ class Access:
         offsets = shared.locate(wave, address, self.nbytes, self.instruction)
         if wave.launch.checks.counts and self.counted:
             wave.launch.counts.shared_access(wave, self.number, offsets, self.nbytes)
+        self._trace(wave, "shared", 0, offsets)
         index = offsets >> (self.element.size.bit_length() - 1)
         raw = self.element.raw
         remote = shared.is_remote(address)
@@ -207,6 +215,7 @@ class Access:
             position = int(np.argmax((spread < 0) | (spread + self.nbytes > frame)))
             message = f"out of bounds: {self.purpose} at byte {int(spread[position])} of {frame} bytes of local memory"
             raise wave.stop("out_of_bounds", message, self.instruction, position)
+        self._trace(wave, "local", 0, wave.index * frame + offset)
         index = (wave.index * frame + offset) >> (self.element.size.bit_length() - 1)
         do(wave, Located("local", wave.local.reshape(-1).view(self.element.raw), index, None, None))
 

@@ -47,6 +47,10 @@ class Watched:
     start: int
     stop: int
     writer: Place | None = None
+    launch: int = 0
+    """Of the writer: its number among the device's launches."""
+    block: int = 0
+    """Of the writer: its linear number in the grid."""
 
 
 @dataclass(slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from kernel_gate.devices.base import Fault, LaunchResult
-from kernel_gate.emulated import clusters
 from kernel_gate.emulated.access import Access, Change, Located
 from kernel_gate.emulated.addresses import PARAMETERS, SEGMENT_BITS, AddressSpace, Segment
 from kernel_gate.emulated.births import Births
@@ -21,21 +19,15 @@ from kernel_gate.emulated.faults import Findings, LaunchFault
 from kernel_gate.emulated.global_races import GlobalRaces
 from kernel_gate.emulated.overflow import AddressOverflow
 from kernel_gate.emulated.program import DecodedKernel
+from kernel_gate.emulated.refusal import refusal
 from kernel_gate.emulated.scheduler import Flow
 from kernel_gate.emulated.shared_memory import POISON, SharedMemory
 from kernel_gate.emulated.shared_races import SharedRaces
+from kernel_gate.emulated.slicing.trace import Trace
 from kernel_gate.emulated.store_targets import ANY
 from kernel_gate.emulated.watching import Watcher, watched
 from kernel_gate.emulated.wave import Dim3, Index, Wave
-
-_BLOCK_MOST = (1024, 1024, 64)
-_GRID_MOST = (2**31 - 1, 65535, 65535)
-_BLOCK_THREADS_MOST = 1024
-_CLUSTER_MOST = 16
-SHARED_MOST = {"sm_80": 166_912, "sm_90": 232_448}
-"""Bytes of shared memory that one block can have (CUDA programming guide, table of compute capabilities)."""
-_SHARED_MOST_OTHERWISE = 101_376
-_WAVE_BYTES = 1 << 29
+from kernel_gate.emulated.waves import waves
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +65,18 @@ class Launch:
     grid: Dim3
     block: Dim3
     shared_bytes: int
+    """Dynamic, for each block."""
     parameters: npt.NDArray[np.uint8]
     checks: Checks = field(default_factory=Checks)
     limits: Limits = field(default_factory=Limits)
     findings: Findings = field(default_factory=Findings)
     counts: Counts = field(default_factory=Counts)
+    number: int = 0
+    """Among the launches of its device."""
+    only_block: int | None = None
+    """Run just this block, with its cluster; None: all."""
+    trace: Trace | None = None
+    """What is executed is recorded here."""
     instructions: int = 0
     """Executed so far, one per thread."""
     printed: list[str] = field(default_factory=list)
@@ -178,7 +177,7 @@ class Launch:
 
     def run(self, arch: str) -> LaunchResult:
         """Run every block. Faults are in the result."""
-        refused = self._refusal(arch)
+        refused = refusal(self, arch)
         if refused is not None:
             return LaunchResult((Fault("launch", refused),))
         self.deadline = time.monotonic() + self.limits.seconds
@@ -187,7 +186,7 @@ class Launch:
         kernel = self._watched(births)
         try:
             with np.errstate(all="ignore"):
-                for blocks in self._waves():
+                for blocks in waves(self):
                     wave = self._wave(blocks)
                     Flow(kernel, wave).run()
                     wave.shared.synchronise(wave, None)
@@ -211,7 +210,8 @@ class Launch:
             watchers.append(births.watch)
         if self.checks.overflow:
             watchers.append(AddressOverflow(self.kernel.address_registers).watch)
-        return watched(self.kernel, watchers) if watchers else self.kernel
+        kernel = watched(self.kernel, watchers) if watchers else self.kernel
+        return kernel if self.trace is None else self.trace.recorded(kernel)
 
     def _counted(self) -> dict[str, Any]:
         counted: dict[str, Any] = {"thread_instructions": self.instructions}
@@ -220,45 +220,6 @@ class Launch:
         if self.printed:
             counted["printf"] = self.printed
         return counted
-
-    def _refusal(self, arch: str) -> str | None:
-        """Why a device would refuse this launch."""
-        for name, extent, limits in (("grid", self.grid, _GRID_MOST), ("block", self.block, _BLOCK_MOST)):
-            if any(not 1 <= e <= m for e, m in zip(extent, limits, strict=True)):
-                return f"invalid launch: {name} {extent}; each extent must be 1 … {limits}"
-        if self.block_threads > _BLOCK_THREADS_MOST:
-            return f"invalid launch: {self.block_threads} threads per block; at most {_BLOCK_THREADS_MOST}"
-        cluster = self.kernel.flat.cluster
-        if any(g % c for g, c in zip(self.grid, cluster, strict=True)) or self.cluster_size > _CLUSTER_MOST:
-            return f"invalid launch: a grid {self.grid} in clusters of {cluster}; they must fit and have at most 16"
-        required = self.kernel.flat.required_threads
-        if required is not None and self.block_threads != required:
-            return f"invalid launch: {self.block_threads} threads per block; compiled for exactly {required}"
-        shared = self.kernel.layout.static_shared_bytes + self.shared_bytes
-        most = SHARED_MOST.get(arch, _SHARED_MOST_OTHERWISE)
-        if shared > most:
-            return f"invalid launch: {shared} bytes of shared memory per block; {arch} has {most}"
-        return None
-
-    def _waves(self) -> Iterator[Index]:
-        total, layout = self.blocks, self.kernel.layout
-        shared = layout.static_shared_bytes + self.shared_bytes
-        per_thread = 8 * len(layout.types) + layout.frame_bytes
-        per_block = self.block_threads * per_thread + 6 * shared
-        if self.kernel.has_mbarriers and self.checks.races:
-            warps = -(-self.block_threads // 32)
-            per_block += 8 * warps * (shared // self.kernel.shared_granule + self.block_threads)
-        count = min(self.limits.wave_threads // self.block_threads, _WAVE_BYTES // max(per_block, 1))
-        size = self.cluster_size
-        count = max(count // size, 1) * size
-        order = clusters.order(self.grid, self.kernel.flat.cluster) if size > 1 else None
-        if self.checks.order_seed is not None:
-            order = np.arange(total) if order is None else order
-            mixed = np.random.default_rng(self.checks.order_seed).permutation(total // size)
-            order = order.reshape(-1, size)[mixed].reshape(-1)
-        for start in range(0, total, count):
-            stop = min(start + count, total)
-            yield np.arange(start, stop) if order is None else order[start:stop]
 
     def _wave(self, blocks: Index) -> Wave:
         layout = self.kernel.layout

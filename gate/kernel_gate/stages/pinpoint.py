@@ -1,19 +1,18 @@
 """Pinpoint: where what the check saw comes from.
 
 A GPU says that a launch failed, not where; memcheck says it, on the same case, in its own process. A wrong element is
-named by the check; the emulated device says which thread wrote it, on which line.
+named by the check; the emulated device says which thread wrote it, on which line, and which changed lines fed it.
 """
 
 from __future__ import annotations
 
 from kernel_gate.built import Built
-from kernel_gate.cases import Case
 from kernel_gate.devices.base import Device
 from kernel_gate.reasons import FAULT_REASONS, Reason
 from kernel_gate.sanitizer.opinions import Tools
 from kernel_gate.sanitizer.tool import SpareTools
 from kernel_gate.stages.check import CheckResult
-from kernel_gate.stages.last_writer import last_writer
+from kernel_gate.stages.origins import with_origin
 from kernel_gate.verdict import Stage
 from kernel_gate.workload import Workload
 
@@ -38,8 +37,8 @@ def pinpoint(
     """The check's stage; where a launch failed on a GPU, with the line, block and thread that memcheck saw."""
     stage, case = checked.stage, checked.ended_at
     at_fault = {"candidate": candidate, "baseline": baseline}.get(checked.at_fault)
-    if device.kind == "emulated" and at_fault is not None and case is not None:
-        return _with_writer(device, at_fault, workload, case, stage)
+    if at_fault is not None and case is not None and "output" in stage.details:
+        return with_origin(stage, at_fault, baseline, workload, case)
     cause = _cause(stage)
     if device.kind != "cuda" or at_fault is None or case is None or cause not in _WITHOUT_A_LINE:
         return stage
@@ -53,21 +52,6 @@ def pinpoint(
     code = FAULT_REASONS[fault.kind] if stage.code is cause else stage.code
     reason = f"{stage.reason}; {fault.message}; {place}"
     return stage.model_copy(update={"reason": reason, "details": details, "code": code})
-
-
-def _with_writer(device: Device, built: Built, workload: Workload, case: Case, stage: Stage) -> Stage:
-    """The stage of a wrong element, with who wrote it and on which line."""
-    wrong = stage.details
-    # What a launch has kept shows in other inputs than the case's own.
-    if "output" not in wrong or stage.code is Reason.KEEPS_STATE:
-        return stage
-    writer = last_writer(device, built, workload, case, wrong["output"], wrong["index"])
-    if writer is None:
-        return stage
-    about = {"line": writer.line, "block": writer.block, "thread": writer.thread}
-    line = f" on line {writer.line}" if writer.line is not None else ""
-    reason = f"{stage.reason}; written{line} by block {writer.block}, thread {writer.thread}"
-    return stage.model_copy(update={"reason": reason, "details": {**wrong, **about}})
 
 
 def _cause(stage: Stage) -> Reason | None:

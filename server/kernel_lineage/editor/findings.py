@@ -155,7 +155,12 @@ def _at(
     related = tuple(
         Related(
             other["line"],
-            f"{other['what']}: block {_index(other['block'])}, thread {_index(other['thread'])}",
+            other["what"]
+            + (
+                f": block {_index(other['block'])}, thread {_index(other['thread'])}"
+                if other["block"]
+                else ""
+            ),
         )
         for other in details.get("related", ())
         if other["line"]

@@ -1,0 +1,36 @@
+"""Why a device would refuse a launch: extents, threads, clusters and shared memory that it does not have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kernel_gate.emulated.launch import Launch
+
+_BLOCK_MOST = (1024, 1024, 64)
+_GRID_MOST = (2**31 - 1, 65535, 65535)
+_BLOCK_THREADS_MOST = 1024
+_CLUSTER_MOST = 16
+SHARED_MOST = {"sm_80": 166_912, "sm_90": 232_448}
+"""Bytes of shared memory that one block can have (CUDA programming guide, table of compute capabilities)."""
+_SHARED_MOST_OTHERWISE = 101_376
+
+
+def refusal(launch: Launch, arch: str) -> str | None:
+    """Why a device of this architecture would refuse the launch; None when it would not."""
+    for name, extent, limits in (("grid", launch.grid, _GRID_MOST), ("block", launch.block, _BLOCK_MOST)):
+        if any(not 1 <= e <= m for e, m in zip(extent, limits, strict=True)):
+            return f"invalid launch: {name} {extent}; each extent must be 1 … {limits}"
+    if launch.block_threads > _BLOCK_THREADS_MOST:
+        return f"invalid launch: {launch.block_threads} threads per block; at most {_BLOCK_THREADS_MOST}"
+    cluster = launch.kernel.flat.cluster
+    if any(g % c for g, c in zip(launch.grid, cluster, strict=True)) or launch.cluster_size > _CLUSTER_MOST:
+        return f"invalid launch: a grid {launch.grid} in clusters of {cluster}; they must fit and have at most 16"
+    required = launch.kernel.flat.required_threads
+    if required is not None and launch.block_threads != required:
+        return f"invalid launch: {launch.block_threads} threads per block; compiled for exactly {required}"
+    shared = launch.kernel.layout.static_shared_bytes + launch.shared_bytes
+    most = SHARED_MOST.get(arch, _SHARED_MOST_OTHERWISE)
+    if shared > most:
+        return f"invalid launch: {shared} bytes of shared memory per block; {arch} has {most}"
+    return None

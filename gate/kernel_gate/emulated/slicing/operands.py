@@ -1,0 +1,97 @@
+"""Which registers an instruction writes and reads, and whether one lane's result comes from several lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kernel_gate.emulated.layout import Layout
+from kernel_gate.emulated.ptx.model import Address, Group, Instruction, Operand, Register
+
+_NO_RESULT = frozenset(
+    {
+        "st",
+        "stmatrix",
+        "red",
+        "bra",
+        "brx",
+        "bar",
+        "barrier",
+        "call",
+        "cp",
+        "stackrestore",
+        "prefetch",
+        "prefetchu",
+    }
+    | {"fence", "membar", "ret", "exit"}
+)
+_OF_A_WARP = frozenset(
+    {"shfl", "vote", "match", "redux", "activemask", "elect", "mma", "wmma", "wgmma", "ldmatrix", "stmatrix"}
+    | {"movmatrix"}
+)
+_STORES = frozenset({"st", "atom", "red", "cp", "stmatrix"})
+_CARRY = frozenset({"addc", "subc", "madc"})
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Registers are numbers; one past the last stands for the condition-code register."""
+
+    writes: tuple[int, ...]
+    reads: tuple[int, ...]
+    guard: tuple[int, ...]
+    """The guard's register, which is among `reads`; none or one."""
+    of_a_warp: bool
+    """A lane's result depends on the operands of the warp's other lanes."""
+    reads_any_shared: bool
+    """It reads shared memory that no operand of a thread names: through a matrix descriptor."""
+    writes_any_shared: bool
+    """It writes shared memory that no operand of a thread names: a bulk copy."""
+
+
+def effect_of(instruction: Instruction, layout: Layout) -> Effect:
+    """What an instruction does to registers."""
+    parts, operands = instruction.parts, instruction.operands
+    name, modifiers = parts[0], parts[1:]
+    results: Sequence[Operand] = operands[:1]
+    if name in _NO_RESULT or (operands and isinstance(operands[0], Address)):
+        results = ()
+    accumulates = name == "wgmma"
+    given = operands if not results or accumulates else operands[1:]
+    guard = [] if instruction.guard is None else [*_numbers([instruction.guard], layout)]
+    reads = [*_numbers(given, layout), *guard]
+    writes = [*_numbers(results, layout)]
+    condition_code = len(layout.types)
+    if "cc" in modifiers:
+        writes.append(condition_code)
+    if name in _CARRY:
+        reads.append(condition_code)
+    bulk = name == "cp" and "bulk" in modifiers
+    return Effect(
+        tuple(dict.fromkeys(writes)),
+        tuple(dict.fromkeys(reads)),
+        tuple(guard),
+        name in _OF_A_WARP,
+        name == "wgmma",
+        bulk and any(part.startswith("shared") for part in modifiers),
+    )
+
+
+def stored_spaces(instruction: Instruction) -> tuple[str, ...]:
+    """Spaces in which an instruction may store: those that it names, or for a generic address global and shared."""
+    parts = instruction.parts
+    if parts[0] not in _STORES and parts[:2] != ("wmma", "store"):
+        return ()
+    named = tuple(space for space in ("global", "shared", "local") if any(p.startswith(space) for p in parts))
+    return named or ("global", "shared")
+
+
+def _numbers(operands: Sequence[Operand], layout: Layout) -> Iterator[int]:
+    for operand in operands:
+        match operand:
+            case Register(name) if name in layout.registers:
+                yield layout.registers[name]
+            case Address(Register(name)) if name in layout.registers:
+                yield layout.registers[name]
+            case Group(items):
+                yield from _numbers(items, layout)

@@ -1,0 +1,137 @@
+"""A record of what one block of threads executed: instructions, the threads that ran them, the memory they touched.
+
+Values are not kept: the walk back (`walk.fed_by`) asks only which instruction gave what to which. A record is bounded;
+a launch that goes beyond is ended, and nothing is said of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernel_gate.devices.base import Fault
+from kernel_gate.emulated.faults import LaunchFault
+from kernel_gate.emulated.program import Block, DecodedKernel
+from kernel_gate.emulated.registry import Unsupported
+from kernel_gate.emulated.site import Read, Site
+from kernel_gate.emulated.terminators import Branch, IndexedBranch, Terminator
+from kernel_gate.emulated.types import TYPES, Array
+
+if TYPE_CHECKING:
+    from kernel_gate.emulated.registry import Step
+    from kernel_gate.emulated.wave import Index, Wave
+
+_BYTES_MOST = 1 << 27
+_BYTES_OF_EVENT = 200
+"""What an event takes beside its arrays, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """Memory that an instruction reached: one row of `nbytes` for each of its threads."""
+
+    purpose: str
+    """`read`, `write` or `atomic`."""
+    space: str
+    segment: int
+    """Of global memory; else 0."""
+    first: Index
+    """Byte offsets into the segment's `data`, or into the shared or local memory of the wave."""
+    nbytes: int
+    threads: Index
+
+
+@dataclass(slots=True)
+class Event:
+    """One execution of one instruction."""
+
+    number: int
+    """Of the instruction in the flat body."""
+    active: Index | None
+    """Threads that executed it; None: all."""
+    skipped: Index | None = None
+    """Threads that came to it and whose guard did not hold."""
+    touches: list[Touch] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Trace:
+    """The events of one launch of one block, in order."""
+
+    events: list[Event] = field(default_factory=list)
+    threads: int = 0
+    """Of the wave that was recorded."""
+    shared_bytes: int = 0
+    _bytes: int = 0
+
+    def recorded(self, kernel: DecodedKernel) -> DecodedKernel:
+        """The kernel, whose every instruction and branch is recorded as it runs."""
+        blocks, start = [], 0
+        for block in kernel.blocks:
+            steps = [
+                self._recorded_step(
+                    step, Site.of(kernel.flat.body[number], number, kernel.layout, frozenset())
+                )
+                for number, step in enumerate(block.steps, start)
+            ]
+            start += block.count
+            blocks.append(Block(steps, block.count, self._recorded_end(block, start - 1)))
+        return replace(kernel, blocks=blocks)
+
+    def touch(self, wave: Wave, purpose: str, space: str, segment: int, first: Array, nbytes: int) -> None:
+        """The current instruction's active threads reach memory at these byte offsets."""
+        if self.events:
+            offsets = np.asarray(wave.spread(first), np.int64)
+            self.events[-1].touches.append(Touch(purpose, space, segment, offsets, nbytes, wave.index))
+            self._grow(16 * len(offsets))
+
+    def _recorded_step(self, step: Step, site: Site) -> Step:
+        guard, number = site.instruction.guard, site.number
+        try:
+            holds = None if guard is None else site.reader(guard, TYPES["pred"])
+        except Unsupported:
+            return step
+
+        def recorded(wave: Wave) -> None:
+            if holds is None:
+                self._begin(number, wave)
+            else:
+                self._begin_guarded(number, wave, np.broadcast_to(holds(wave), wave.index.shape))
+            step(wave)
+
+        return recorded
+
+    def _recorded_end(self, block: Block, number: int) -> Terminator | None:
+        end = block.end
+        if isinstance(end, Branch) and end.guard is not None:
+            return replace(end, guard=self._recorded_read(end.guard, number))
+        if isinstance(end, IndexedBranch):
+            return replace(end, index=self._recorded_read(end.index, number))
+        return end
+
+    def _recorded_read(self, read: Read, number: int) -> Read:
+        def recorded(wave: Wave) -> Array:
+            self._begin(number, wave)
+            return read(wave)
+
+        return recorded
+
+    def _begin(self, number: int, wave: Wave) -> None:
+        known = bool(self.events) and self.events[-1].active is wave.active
+        self.events.append(Event(number, wave.active))
+        self.threads, self.shared_bytes = wave.threads, len(wave.shared.data)
+        self._grow(_BYTES_OF_EVENT + (0 if known or wave.active is None else wave.active.nbytes))
+
+    def _begin_guarded(self, number: int, wave: Wave, holds: Array) -> None:
+        if holds.all():
+            self._begin(number, wave)
+            return
+        self.events.append(Event(number, wave.index[holds], wave.index[~holds]))
+        self._grow(_BYTES_OF_EVENT + wave.index.nbytes)
+
+    def _grow(self, nbytes: int) -> None:
+        self._bytes += nbytes
+        if self._bytes > _BYTES_MOST:
+            raise LaunchFault(Fault("timeout", f"the record of one block is longer than {_BYTES_MOST} bytes"))

@@ -1,0 +1,193 @@
+"""The walk back: from the store of one element through registers, memory and branches to all that fed it.
+
+A dynamic slice (Agrawal and Horgan, 1990) of one block's run, with the branches that kept a write from happening
+(relevant slices: Gyimóthy, Beszédes and Forgács, 1999). It follows data through registers, shared, local and
+global memory of the block, addresses and predicates among them, and the branches that decided whether an instruction
+ran. Lanes of one warp that a warp instruction joins are taken together. What other blocks gave through global memory
+is not followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from kernel_gate.emulated.program import DecodedKernel
+from kernel_gate.emulated.slicing.control import ControlFlow
+from kernel_gate.emulated.slicing.operands import Effect, effect_of, stored_spaces
+from kernel_gate.emulated.slicing.trace import Event, Touch, Trace
+from kernel_gate.emulated.wave import Index
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """An instruction that fed the element, the last time that it did."""
+
+    event: int
+    """Its place in the trace."""
+    number: int
+    """Of the instruction in the flat body."""
+    line: int | None
+
+
+def fed_by(trace: Trace, kernel: DecodedKernel, segment: int, start: int, stop: int) -> list[Fed]:
+    """The instructions that fed the bytes from `start` to `stop` of a segment's data, nearest first, each once.
+
+    Branches and guards that kept a store from them, or a write from a register that fed them, are among those.
+    """
+    stored = {(t.space, t.segment) for event in trace.events for t in event.touches if t.purpose != "read"}
+    walk = _Walk(kernel, trace.threads, trace.shared_bytes, stored)
+    walk.bytes_of("global", segment, stop)[start:stop] = True
+    body = kernel.flat.body
+    found: dict[int, Fed] = {}
+    for number in range(len(trace.events) - 1, -1, -1):
+        event = trace.events[number]
+        if walk.takes(event) and event.number not in found:
+            found[event.number] = Fed(number, event.number, body[event.number].line)
+    return list(found.values())
+
+
+def lines_of(fed: Sequence[Fed]) -> tuple[int, ...]:
+    """Their lines, nearest first, each once."""
+    return tuple(dict.fromkeys(f.line for f in fed if f.line is not None))
+
+
+@dataclass(slots=True)
+class _Walk:
+    """What is still looked for: registers of threads, bytes of memory, branches of threads."""
+
+    kernel: DecodedKernel
+    threads: int
+    shared_bytes: int
+    stored: Set[tuple[str, int]]
+    """Memory that was stored to, by space and segment; of other memory nothing is looked for."""
+    registers: Flags = field(init=False)
+    """By register and thread."""
+    wanted: list[bool] = field(init=False)
+    """Whether any thread's value of a register is looked for."""
+    memory: dict[tuple[str, int], Flags] = field(default_factory=dict)
+    """By space and segment: bytes."""
+    branches: dict[int, Flags] = field(default_factory=dict)
+    """By branch instruction: threads that ran something because of it."""
+    _flow: ControlFlow = field(init=False)
+    _effects: dict[int, Effect] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        count = len(self.kernel.layout.types) + 1
+        self.registers = np.zeros((count, self.threads), np.bool_)
+        self.wanted = [False] * count
+        self._flow = ControlFlow.of(self.kernel)
+        self.branches = {branch: np.zeros(self.threads, np.bool_) for branch in self._flow.decided}
+
+    def bytes_of(self, space: str, segment: int, size: int) -> Flags:
+        """The flags of some memory, at least `size` of them."""
+        flags = self.memory.get((space, segment))
+        if flags is None or len(flags) < size:
+            grown = np.zeros(max(size, 4096, 0 if flags is None else 2 * len(flags)), np.bool_)
+            if flags is not None:
+                grown[: len(flags)] = flags
+            self.memory[space, segment] = flags = grown
+        return flags
+
+    def takes(self, event: Event) -> bool:
+        """Whether an event gave something that is looked for; then what fed it is looked for instead."""
+        effect = self._effect(event.number)
+        active = np.arange(self.threads) if event.active is None else event.active
+        if event.number in self.branches:
+            return self._take_branch(event, effect, active)
+        took = False
+        if event.skipped is not None:
+            took = self._take_guard(event.skipped, effect, event.number)
+        gave = np.zeros(self.threads, np.bool_)
+        for register in effect.writes:
+            if self.wanted[register]:
+                gave[active] |= self.registers[register, active]
+        for touch in event.touches:
+            if touch.purpose != "read":
+                self._find_stored(touch, gave)
+        if effect.writes_any_shared and self._looks_in(("shared",)):
+            gave[active] = True
+        if not gave.any():
+            return took
+        for register in effect.writes:
+            if self.wanted[register]:
+                self.registers[register, gave] = False
+                self.wanted[register] = bool(self.registers[register].any())
+        self._look_for(event, effect, active, np.flatnonzero(gave))
+        return True
+
+    def _take_branch(self, event: Event, effect: Effect, active: Index) -> bool:
+        """A branch by which something that is looked for was computed, or was not."""
+        flags, decided = self.branches[event.number], self._flow.decided[event.number]
+        chosen = flags[active]
+        flags[active] = False
+        if self._looks_in(decided.stores):
+            chosen[:] = True
+        for register in decided.writes:
+            if self.wanted[register]:
+                chosen |= self.registers[register, active]
+        if chosen.any():
+            self._look_for(event, effect, active, active[chosen])
+        return bool(chosen.any())
+
+    def _take_guard(self, skipped: Index, effect: Effect, number: int) -> bool:
+        """The guard of an instruction that would have given something that is looked for, had it held."""
+        missed = np.zeros(len(skipped), np.bool_)
+        missed[:] = self._looks_in(stored_spaces(self.kernel.flat.body[number]))
+        for register in effect.writes:
+            if self.wanted[register]:
+                missed |= self.registers[register, skipped]
+        if missed.any():
+            self._want(effect.guard, skipped[missed])
+        return bool(missed.any())
+
+    def _effect(self, number: int) -> Effect:
+        if number not in self._effects:
+            self._effects[number] = effect_of(self.kernel.flat.body[number], self.kernel.layout)
+        return self._effects[number]
+
+    def _looks_in(self, spaces: Iterable[str]) -> bool:
+        """Whether bytes of any of these spaces are looked for."""
+        return any(space in spaces and flags.any() for (space, _), flags in self.memory.items())
+
+    def _find_stored(self, touch: Touch, gave: Flags) -> None:
+        """Mark threads that stored bytes which are looked for; a plain store ends the search for them."""
+        flags = self.memory.get((touch.space, touch.segment))
+        if flags is None:
+            return
+        bytes_at = _bytes(touch)
+        inside = bytes_at < len(flags)
+        hit = (flags[np.where(inside, bytes_at, 0)] & inside).any(axis=1)
+        if hit.any():
+            gave[touch.threads[hit]] = True
+            if touch.purpose == "write":
+                flags[bytes_at[hit][inside[hit]]] = False
+
+    def _look_for(self, event: Event, effect: Effect, active: Index, chosen: Index) -> None:
+        """Look for what these threads of an event used: registers, memory, the branches that led there."""
+        joined = active[np.isin(active // 32, chosen // 32)] if effect.of_a_warp else chosen
+        self._want(effect.reads, joined)
+        for touch in event.touches:
+            if touch.purpose != "write" and (touch.space, touch.segment) in self.stored:
+                rows = _bytes(touch)[np.isin(touch.threads, joined)]
+                if rows.size:
+                    self.bytes_of(touch.space, touch.segment, int(rows.max()) + 1)[rows] = True
+        if effect.reads_any_shared:
+            self.bytes_of("shared", 0, self.shared_bytes)[:] = True
+        for branch in self._flow.deciding[event.number]:
+            self.branches[branch][joined] = True
+
+    def _want(self, registers: Iterable[int], threads: Index) -> None:
+        for register in registers:
+            self.registers[register, threads] = True
+            self.wanted[register] = True
+
+
+def _bytes(touch: Touch) -> Index:
+    """Bytes of each row."""
+    return touch.first[:, None] + np.arange(touch.nbytes)

@@ -1,0 +1,45 @@
+"""Which blocks of a grid run together: as many whole clusters as fit into a bounded memory, in the order asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernel_gate.emulated import clusters
+
+if TYPE_CHECKING:
+    from kernel_gate.emulated.launch import Launch
+    from kernel_gate.emulated.wave import Index
+
+_WAVE_BYTES = 1 << 29
+
+
+def waves(launch: Launch) -> Iterator[Index]:
+    """Linear numbers of the blocks of each wave."""
+    size = launch.cluster_size
+    count = max(_blocks_that_fit(launch) // size, 1) * size
+    order = clusters.order(launch.grid, launch.kernel.flat.cluster) if size > 1 else None
+    if launch.only_block is not None:
+        numbers = np.arange(launch.blocks) if order is None else order
+        place = int(np.argmax(numbers == launch.only_block)) // size * size
+        yield numbers[place : place + size]
+        return
+    if launch.checks.order_seed is not None:
+        order = np.arange(launch.blocks) if order is None else order
+        mixed = np.random.default_rng(launch.checks.order_seed).permutation(launch.blocks // size)
+        order = order.reshape(-1, size)[mixed].reshape(-1)
+    for start in range(0, launch.blocks, count):
+        stop = min(start + count, launch.blocks)
+        yield np.arange(start, stop) if order is None else order[start:stop]
+
+
+def _blocks_that_fit(launch: Launch) -> int:
+    layout, threads = launch.kernel.layout, launch.block_threads
+    shared = layout.static_shared_bytes + launch.shared_bytes
+    per_block = threads * (8 * len(layout.types) + layout.frame_bytes) + 6 * shared
+    if launch.kernel.has_mbarriers and launch.checks.races:
+        warps = -(-threads // 32)
+        per_block += 8 * warps * (shared // launch.kernel.shared_granule + threads)
+    return min(launch.limits.wave_threads // threads, _WAVE_BYTES // max(per_block, 1))

@@ -1,0 +1,128 @@
+"""What fed an element of an output: its case is run again on the emulated device, once with an eye on the element, and
+once with a record of the block that stored it, which is walked backwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernel_gate.built import Built, LoadedProgram
+from kernel_gate.cases import Case
+from kernel_gate.devices.base import DeviceError, Place
+from kernel_gate.devices.opening import open_recording
+from kernel_gate.dtypes import DTYPES
+from kernel_gate.execution import Execution
+from kernel_gate.inputs import make_inputs
+from kernel_gate.launching import LaunchError
+from kernel_gate.stages.check_state import argument_of
+from kernel_gate.workload import Workload
+
+if TYPE_CHECKING:
+    from kernel_gate.devices.emulated import EmulatedDevice
+
+_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Storing:
+    """The block that stores an element."""
+
+    launch: int
+    """Among the program's launches."""
+    block: int
+    """Linear number in the grid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feeding:
+    """Where an element comes from, in lines of the program's text."""
+
+    writer: Place | None
+    """The last store to it; None: nothing was stored there, or by no instruction of one thread (a bulk copy)."""
+    storing: Storing | None
+    """Whose run was recorded."""
+    lines: tuple[int, ...]
+    """What fed it, nearest first: data, addresses, guards and branches. Empty where nothing could be recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element of an output in one case."""
+
+    workload: Workload
+    case: Case
+    output: str
+    index: tuple[int, ...]
+
+    @property
+    def offset(self) -> int:
+        """Bytes from the start of the output."""
+        argument = argument_of(self.workload, self.output)
+        extents = self.workload.extents(argument, self.case.dims)
+        flat = int(np.ravel_multi_index(self.index, extents)) if self.index else 0
+        return flat * self.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of the element."""
+        return DTYPES[argument_of(self.workload, self.output).dtype].itemsize
+
+
+def feeding(built: Built, element: Element, otherwise: Storing | None = None) -> Feeding:
+    """What fed an element in a program's first launch of the case.
+
+    `otherwise`: the block to look at when nothing is stored there, such as the one in which another program stores it.
+    """
+    device = open_recording(_SECONDS)
+    try:
+        loaded = LoadedProgram(device, built, element.workload)
+        with loaded.execution(element.case.dims, memory=element.case.memory) as execution:
+            device.record(None)
+            writer, storing = _writer(execution, element)
+            storing = storing or otherwise
+            if storing is None:
+                return Feeding(writer, None, ())
+            return Feeding(writer, storing, _lines(device, execution, element, storing))
+    except (LaunchError, DeviceError):
+        return Feeding(None, None, ())
+    finally:
+        device.close()
+
+
+def in_users_lines(place: Place, built: Built) -> Place:
+    """A place in the program's text as one in the file that it is from."""
+    return place if place.line is None else replace(place, line=place.line + built.program.first_line - 1)
+
+
+def _writer(execution: Execution, element: Element) -> tuple[Place | None, Storing | None]:
+    from kernel_gate.devices.emulated import EmulatedBuffer
+
+    buffer = execution.buffers[element.output]
+    assert isinstance(buffer, EmulatedBuffer)
+    watched = buffer.watch(element.offset, element.itemsize)
+    execution.run(make_inputs(element.workload, element.case), 0)
+    if watched.writer is None:
+        return None, None
+    return watched.writer, Storing(watched.launch, watched.block)
+
+
+def _lines(
+    device: EmulatedDevice, execution: Execution, element: Element, storing: Storing
+) -> tuple[int, ...]:
+    from kernel_gate.devices.emulated import EmulatedBuffer, Recording
+    from kernel_gate.emulated.slicing.walk import fed_by, lines_of
+
+    recording = Recording(storing.launch, storing.block)
+    device.record(recording)
+    execution.run(make_inputs(element.workload, element.case), 0)
+    buffer = execution.buffers[element.output]
+    assert isinstance(buffer, EmulatedBuffer)
+    if recording.trace is None or recording.kernel is None:
+        return ()
+    start = buffer.segment.offset + element.offset
+    return lines_of(
+        fed_by(recording.trace, recording.kernel, buffer.segment.number, start, start + element.itemsize)
+    )

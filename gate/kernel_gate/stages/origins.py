@@ -1,0 +1,81 @@
+"""Where a wrong element comes from, said beside it: its last store, and the changed lines that fed it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from kernel_gate.built import Built
+from kernel_gate.cases import Case, elements
+from kernel_gate.devices.base import Place
+from kernel_gate.reasons import Reason
+from kernel_gate.stages.changed_lines import align, changed_and_fed
+from kernel_gate.stages.feeding import Element, Feeding, feeding, in_users_lines
+from kernel_gate.verdict import Stage
+from kernel_gate.workload import Workload
+
+_MOST_ELEMENTS = 1 << 20
+"""Larger cases are not run again on the emulated device."""
+_NAMED_MOST = 5
+_CHANGED = "changed, and feeds the wrong element"
+
+
+def with_origin(stage: Stage, at_fault: Built, baseline: Built, workload: Workload, case: Case) -> Stage:
+    """The stage of a wrong element, with who stored it, and the changed lines from which it was computed."""
+    wrong = stage.details
+    # What a launch has kept shows in other inputs than the case's own.
+    if "output" not in wrong or stage.code is Reason.KEEPS_STATE:
+        return stage
+    if elements(workload, case.dims) > _MOST_ELEMENTS:
+        return stage
+    element = Element(workload, case, wrong["output"], tuple(wrong["index"]))
+    # The program that is not at fault stores the element where the other one should.
+    other = feeding(baseline, element) if baseline is not at_fault else None
+    own = feeding(at_fault, element, otherwise=other.storing if other is not None else None)
+    details, said = _writer(own, at_fault, other, baseline)
+    details["fed_by"] = sorted(_users(line, at_fault) for line in own.lines)
+    if other is not None:
+        changed = _changed(own, at_fault, other, baseline)
+        if changed:
+            details["related"] = [*details.get("related", ()), *(asdict(Place(_CHANGED, n)) for n in changed)]
+            said += f"; it is fed by {_numbers(changed)}, which changed"
+    return stage.model_copy(update={"reason": stage.reason + said, "details": {**wrong, **details}})
+
+
+def _writer(
+    own: Feeding, at_fault: Built, other: Feeding | None, baseline: Built
+) -> tuple[dict[str, Any], str]:
+    """Details and words of the last store; of an element that nothing stored, where the baseline stores it."""
+    if own.writer is not None:
+        writer = in_users_lines(own.writer, at_fault)
+        about = {"line": writer.line, "block": writer.block, "thread": writer.thread}
+        return about, f"; written{_on(writer)} by block {writer.block}, thread {writer.thread}"
+    if other is None or other.writer is None:
+        return {}, ""
+    writer = in_users_lines(other.writer, baseline)
+    said = f"; the baseline writes it{_on(writer)} by block {writer.block}, thread {writer.thread}"
+    return {"block": writer.block, "thread": writer.thread}, said
+
+
+def _on(place: Place) -> str:
+    return f" on line {place.line}" if place.line is not None else ""
+
+
+def _changed(own: Feeding, at_fault: Built, other: Feeding, baseline: Built) -> list[int]:
+    """Changed lines that fed the element, in the user's numbers, nearest first."""
+    alignment = align(baseline.program.source, at_fault.program.source)
+    if not alignment.alike:
+        return []
+    lines = changed_and_fed(alignment, own.lines, other.lines)
+    return [_users(line, at_fault) for line in lines]
+
+
+def _users(line: int, built: Built) -> int:
+    return line + built.program.first_line - 1
+
+
+def _numbers(lines: list[int]) -> str:
+    if len(lines) == 1:
+        return f"line {lines[0]}"
+    more = f" and {len(lines) - _NAMED_MOST} more" if len(lines) > _NAMED_MOST else ""
+    return f"lines {', '.join(map(str, lines[:_NAMED_MOST]))}{more}"
