@@ -23,6 +23,8 @@ from kernel_lineage.history.git import (
 from kernel_lineage.history.objects import BlobReader
 
 _SUFFIXES = tuple(spec.lstrip("*") for spec in KERNEL_PATHSPECS)
+WORK_TREE = "the work tree"
+"""The name of the state that is no revision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +48,41 @@ def trees(repository: Repository, since: str) -> Iterator[tuple[Tree, Tree]]:
     """
     first, dots, last = since.partition("..")
     with tempfile.TemporaryDirectory(prefix="klineage-") as folder:
-        before = _written(repository, first or "HEAD", Path(folder) / "before")
+        before = write_state(repository, first or "HEAD", Path(folder) / "before")
         if dots:
-            yield before, _written(repository, last.lstrip(".") or "HEAD", Path(folder) / "after")
+            yield before, write_state(repository, last.lstrip(".") or "HEAD", Path(folder) / "after")
             return
         if repository.bare:
             raise RepositoryError(f"{repository.top} has no work tree; give a range such as {since}..HEAD")
-        files = [p for p in work_tree_files(repository, KERNEL_PATHSPECS) if (repository.top / p).is_file()]
-        yield before, Tree(repository.top, frozenset(files), "the work tree")
+        yield before, Tree(repository.top, frozenset(_in_work_tree(repository)), WORK_TREE)
 
 
-def _written(repository: Repository, revision: str, folder: Path) -> Tree:
-    sha = resolve_revision(repository, revision)
-    if sha is None:
-        raise RepositoryError(
-            f"{repository.top} has no revision `{revision}`; `git log` lists those there are"
-        )
-    files = {p: blob for p, blob in revision_files(repository, sha).items() if p.endswith(_SUFFIXES)}
-    folder.mkdir(parents=True)
+def write_state(repository: Repository, revision: str | None, folder: Path) -> Tree:
+    """Write what a revision has (None: the work tree) into a new folder.
+
+    Raises `RepositoryError` for a revision that the repository does not have.
+    """
     contents: dict[str, bytes] = {}
-    with BlobReader(repository, {}) as reader:
-        contents.update(reader.read(sorted(set(files.values()))))
-    for path, blob in files.items():
-        if blob in contents:
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_bytes(contents[blob])
-    return Tree(folder, frozenset(p for p, blob in files.items() if blob in contents), sha[:12])
+    if revision is None:
+        name = WORK_TREE
+        contents = {path: (repository.top / path).read_bytes() for path in _in_work_tree(repository)}
+    else:
+        sha = resolve_revision(repository, revision)
+        if sha is None:
+            raise RepositoryError(
+                f"{repository.top} has no revision `{revision}`; `git log` lists those there are"
+            )
+        name = sha[:12]
+        files = {p: blob for p, blob in revision_files(repository, sha).items() if p.endswith(_SUFFIXES)}
+        with BlobReader(repository, {}) as reader:
+            blobs = dict(reader.read(sorted(set(files.values()))))
+        contents = {path: blobs[blob] for path, blob in files.items() if blob in blobs}
+    folder.mkdir(parents=True)
+    for path, data in contents.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+    return Tree(folder, frozenset(contents), name)
+
+
+def _in_work_tree(repository: Repository) -> list[str]:
+    return [p for p in work_tree_files(repository, KERNEL_PATHSPECS) if (repository.top / p).is_file()]
