@@ -1,10 +1,13 @@
-"""Progress on stderr: a bar on a terminal, nothing elsewhere."""
+"""Progress on stderr: a bar on a terminal; elsewhere nothing, or a line for each piece of long work."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+import click
 
 from kernel_lineage.history.mine import Progress
 
@@ -29,3 +32,46 @@ def progress_bar() -> Iterator[Progress | None]:
             bars.update(tasks[stage], completed=done, total=total)
 
         yield told
+
+
+@contextmanager
+def finished_lines() -> Iterator[Callable[[int, int, str], None]]:
+    """Something to tell (done, total, line) when a piece of long work is finished; it says how long the rest takes.
+
+    On a terminal a bar stays below the lines; elsewhere each line carries its number.
+    """
+    started = time.monotonic()
+
+    def left(done: int, total: int) -> str:
+        seconds = (time.monotonic() - started) / done * (total - done)
+        return "" if done == total else f"about {_duration(seconds)} left"
+
+    if not sys.stderr.isatty():
+
+        def written(done: int, total: int, line: str) -> None:
+            rest = left(done, total)
+            click.echo(f"{done}/{total} {line}" + (f"  ({rest})" if rest else ""), err=True)
+
+        yield written
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bars
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("", total=None)
+
+        def shown(done: int, total: int, line: str) -> None:
+            bars.console.print(line, markup=False, highlight=False, soft_wrap=True)
+            bars.update(task, completed=done, total=total, description=left(done, total))
+
+        yield shown
+
+
+def _duration(seconds: float) -> str:
+    """`40 s`, `12 min`, `3 h 20 min`."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

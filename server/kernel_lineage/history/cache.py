@@ -121,14 +121,19 @@ def open_cache(folder: Path | None, fingerprint: str) -> Cache:
 
 
 def analyser_fingerprint() -> str:
-    """Changes with the code that a cache's contents depend on: version, and size and time of its source files."""
+    """Changes with the code that a cache's contents depend on."""
+    return f"{SCHEMA}:{fingerprint_of(('kernels', 'history'))}"
+
+
+def fingerprint_of(folders: Iterable[str]) -> str:
+    """Changes with the code in these folders of the package: size and time of its source files."""
     root = Path(kernel_lineage.__file__).parent
     parts = []
-    for folder in ("kernels", "history"):
+    for folder in folders:
         for file in sorted((root / folder).rglob("*.py")):
             stat = file.stat()
             parts.append(f"{file.relative_to(root)}:{stat.st_size}:{stat.st_mtime_ns}")
-    return f"{SCHEMA}:{zlib.crc32(' '.join(parts).encode()):08x}"
+    return f"{zlib.crc32(' '.join(parts).encode()):08x}"
 
 
 def _prepared(path: Path | str, fingerprint: str) -> sqlite3.Connection:

@@ -35,13 +35,15 @@ def program_from_file(
     name: str = "",
     template_arguments: Sequence[str] = (),
     import_path: Path | None = None,
+    arguments: Sequence[str] | None = None,
 ) -> Program:
     """The program of one kernel of a file.
 
     `data` is the text when it is not what the file holds; headers are read beside `path`, never outside of `root`
     (by default the repository around it). `launch` overrides fields of the launch, as a candidate does:
     {"block": "[256]"}. `import_path` is where the packages lie that a recorded wrapper imports; by default the folder
-    above the outermost package around `path`. Raises `ProgramError`.
+    above the outermost package around `path`. `arguments` are the workload's, one for each of the kernel's own; by
+    default they go by name, or by position. Raises `ProgramError`.
     """
     if data is None:
         try:
@@ -62,20 +64,20 @@ def program_from_file(
     if kernel is None:
         known = ", ".join(k.name for k in source.kernels) or "none"
         raise ProgramError(f"{path} has no kernel `{kernel_name}`; its kernels: {known}")
-    order = _order(kernel, workload, path)
-    arguments = order if order != tuple(a.name for a in workload.args) else None
+    order = tuple(arguments) if arguments is not None else _order(kernel, workload, path)
+    renamed = order if order != tuple(a.name for a in workload.args) else None
     label = name or path.name
     if language is Language.TRITON:
         text = _triton_text(data, (kernel_name,), path)
         spec = _overridden(read_launch(kernel, workload, order), workload, launch or {})
-        return Program("triton", text, kernel_name, spec, name=label, arguments=arguments)
+        return Program("triton", text, kernel_name, spec, name=label, arguments=renamed)
     template = tuple(template_arguments) or _template_arguments(kernel, path)
     text = _cuda_text(source, (kernel_name,), path, root or _repository(path), template)
     # The slice holds the macros of the headers too, which launch expressions may name.
     with_headers = replace(kernel, source=None, text=text)
     spec = _overridden(read_launch(with_headers, workload, order), workload, launch or {})
     return Program(
-        "cuda", text, kernel_name, spec, template_arguments=template, name=label, arguments=arguments
+        "cuda", text, kernel_name, spec, template_arguments=template, name=label, arguments=renamed
     )
 
 

@@ -167,7 +167,7 @@ def bindings_at(skill: Skill, anchor: Anchor) -> dict[str, str]:
 def judge_at(skill: Skill, anchor: Anchor, facts: Facts, promises: Sequence[Promise] = ()) -> Applicable:
     """A skill's conditions at one anchor; what the facts leave unknown may be promised by the code itself."""
     bindings = tuple(bindings_at(skill, anchor).items())
-    conditions = tuple(_judged(c, bindings, facts, promises) for c in skill.conditions)
+    conditions = tuple(judge_condition(c, bindings, facts, promises) for c in skill.conditions)
 
     def of(kind: ConditionKind) -> Truth:
         return conjunction(j.judgement.truth for j in conditions if j.condition.kind is kind)
@@ -176,9 +176,10 @@ def judge_at(skill: Skill, anchor: Anchor, facts: Facts, promises: Sequence[Prom
     return Applicable(skill, anchor, of(ConditionKind.VALIDITY), of(ConditionKind.PROFIT), conditions, effect, match)
 
 
-def _judged(
+def judge_condition(
     condition: Condition, bindings: tuple[tuple[str, str], ...], facts: Facts, promises: Sequence[Promise]
 ) -> Judged:
+    """A condition, in the names that `bindings` give it, and its truth."""
     tree, expr, says = _bound(condition.expr, bindings)
     return Judged(condition, tree, expr, says, promised(tree, judge(tree, facts), promises, facts.promises))
 

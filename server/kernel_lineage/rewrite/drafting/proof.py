@@ -131,13 +131,13 @@ def prove(
             idle.put(worker)
 
     of_kinds = [m for m in mutants_of(kernel) if kinds is None or m.kind in kinds]
-    chosen = tuple(_spread(of_kinds, per_kind))
+    chosen = tuple(spread(of_kinds, per_kind))
     done = 0
 
     def judged(mutant: Mutant) -> Tried:
         nonlocal done
         try:
-            tried = _tried(mutant, verdict_of(mutant.source))
+            tried = fate_of(mutant, verdict_of(mutant.source))
         except ProgramError as error:
             tried = Tried(mutant, "unbuildable", str(error))
         done += 1
@@ -160,7 +160,7 @@ def _data(kernel: Kernel) -> bytes:
     return kernel.source.data
 
 
-def _spread(mutants: Iterable[Mutant], per_kind: int) -> Iterable[Mutant]:
+def spread(mutants: Iterable[Mutant], per_kind: int) -> Iterable[Mutant]:
     """At most `per_kind` mutants of a kind, evenly over the text; all zero outputs."""
     kinds: dict[str, list[Mutant]] = {}
     for mutant in mutants:
@@ -185,7 +185,8 @@ def _ended(verdict: Verdict) -> Stage | None:
     )
 
 
-def _tried(mutant: Mutant, verdict: Verdict) -> Tried:
+def fate_of(mutant: Mutant, verdict: Verdict) -> Tried:
+    """What became of a mutant that the gate judged beside its kernel."""
     ended = _ended(verdict)
     if ended is None:
         return Tried(mutant, "survived", mutant.may_survive)

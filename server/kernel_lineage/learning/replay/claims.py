@@ -1,0 +1,71 @@
+"""What history says that a transition did, which is what replaying it looks for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kernel_lineage.history.model import Intent, Lineage, Mined, Transition, Version
+
+
+class Claim(StrEnum):
+    """What is expected to be seen."""
+
+    FASTER = "faster"
+    """Both states compute the same; the later one is faster."""
+    SAME = "same"
+    """Both states compute the same."""
+    FIXED = "fixed"
+    """The earlier state fails where the later one is right."""
+    UNDONE = "undone"
+    """The earlier state is wrong or slower than what it was reverted to."""
+
+
+_OF_INTENT = {
+    Intent.OPTIMISATION: Claim.FASTER,
+    Intent.FIX: Claim.FIXED,
+    Intent.REVERT: Claim.UNDONE,
+}
+DEFAULT_INTENTS = frozenset(_OF_INTENT)
+"""Those that claim something which running can show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A transition with its lineage, its two versions and what is claimed of it."""
+
+    transition: Transition
+    lineage: Lineage
+    before: Version
+    after: Version
+    claim: Claim
+
+    @property
+    def title(self) -> str:
+        """`layernorm_forward_kernel2 → layernorm_forward_kernel3`, or the one name."""
+        one, other = self.before.symbol, self.after.symbol
+        return one if one == other else f"{one} → {other}"
+
+
+def claim_of(transition: Transition) -> Claim:
+    """What a transition claims; an optimisation of which history says that it was slower claims no gain."""
+    if transition.intent is Intent.OPTIMISATION and any(r.kind == "slower" for r in transition.risk):
+        return Claim.SAME
+    return _OF_INTENT.get(transition.intent, Claim.SAME)
+
+
+def claimed(
+    mined: Mined, *, intents: Collection[Intent] = DEFAULT_INTENTS, kernel: str | None = None
+) -> Iterator[Claimed]:
+    """The transitions of these intents in order of history, lineage by lineage.
+
+    `kernel` narrows them to the lineages that hold a kernel of this name.
+    """
+    for lineage in mined.lineages:
+        versions = {v.id: v for v in lineage.versions}
+        if kernel is not None and kernel not in {lineage.kernel, *(v.symbol for v in lineage.versions)}:
+            continue
+        for step in lineage.transitions:
+            if step.intent in intents:
+                yield Claimed(step, lineage, versions[step.before], versions[step.after], claim_of(step))

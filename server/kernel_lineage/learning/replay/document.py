@@ -1,0 +1,169 @@
+"""What `klineage replay --json` prints. Fields may be added; none is renamed without a new version number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from kernel_lineage.history.model import Mined
+from kernel_lineage.learning.replay.claims import Claimed
+from kernel_lineage.learning.replay.learners import Replayed, StepRisk
+from kernel_lineage.learning.replay.record import Counterexample, Effect, Label, Status
+from kernel_lineage.learning.replay.truths import judged_conditions
+from kernel_lineage.skills.document import ConditionDocument, condition_document
+
+VERSION = 1
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class ReplayedTransition(_Document):
+    """One transition and what running it says."""
+
+    id: str
+    kernel: str
+    """`layernorm_forward_kernel2 → layernorm_forward_kernel3`, or the one name."""
+    path: str
+    """Of the later state."""
+    commit: str | None
+    subject: str
+    intent: str
+    claim: str
+    mechanisms: tuple[str, ...]
+    """What it adds."""
+    status: Status
+    code: str
+    reason: str
+    label: Label
+    conditions: list[ConditionDocument]
+    effect: Effect | None
+    """Null where nothing was timed."""
+    counts: dict[str, Any] | None
+    """Counts of both states on one case, `before` and `after`, from the emulated device."""
+    counterexample: Counterexample | None
+    risk: list[StepRisk]
+    workload: str
+    device: str
+    made: str
+    seconds: float
+    reused: bool
+    """Whether this is an earlier run's."""
+
+
+class Skills(_Document):
+    """Ids of the skills that were learned; a refused one with its reason."""
+
+    proposed: list[str]
+    admitted: list[str]
+    refused: list[str]
+
+
+class ReplayDocument(_Document):
+    """The transitions of a repository as far as they were replayed."""
+
+    version: int = VERSION
+    repository: str
+    device: str
+    found: int
+    """Transitions that were asked for."""
+    remaining: int
+    """Those that neither this run nor an earlier one has reached."""
+    statuses: dict[str, int]
+    codes: dict[str, int]
+    """How often each reason code, most frequent first."""
+    transitions: list[ReplayedTransition]
+    skills: Skills
+    messages: list[str]
+
+
+def replay_document(
+    mined: Mined,
+    items: Sequence[Claimed],
+    replayed: Sequence[Replayed],
+    *,
+    device: str,
+    on_gpu: bool,
+    messages: Sequence[str] = (),
+) -> ReplayDocument:
+    """The document of one run, in order of history."""
+    known = {r.item.transition.id: r for r in replayed}
+    ordered = [known[i.transition.id] for i in items if i.transition.id in known]
+    risks = risks_of(ordered)
+    return ReplayDocument(
+        repository=mined.repository,
+        device=device,
+        found=len(items),
+        remaining=len(items) - len(ordered),
+        statuses=dict(Counter(r.record.status for r in ordered)),
+        codes=dict(Counter(r.record.code for r in ordered).most_common()),
+        transitions=[_transition(r, mined, risks, on_gpu) for r in ordered],
+        skills=Skills(
+            proposed=[s for r in ordered for given in r.learned for s in given.proposed],
+            admitted=[s for r in ordered for given in r.learned for s in given.admitted],
+            refused=[s for r in ordered for given in r.learned for s in given.refused],
+        ),
+        messages=list(messages),
+    )
+
+
+def risks_of(replayed: Sequence[Replayed]) -> dict[str, list[StepRisk]]:
+    """Transition id → what was seen to go wrong with it.
+
+    What a fix shows of the earlier state is a risk of the step that it answers.
+    """
+    found: dict[str, list[StepRisk]] = {}
+    for one in replayed:
+        item, seen = one.item, one.record.counterexample
+        if seen is None or one.record.status not in ("reproduced", "failed"):
+            continue
+        subject = item.transition.answers if one.record.status == "reproduced" else item.transition.id
+        if subject is not None:
+            risk = StepRisk(
+                kind="counterexample", message=seen.what, dims=seen.dims, transition=item.transition.id
+            )
+            found.setdefault(subject, []).append(risk)
+    return found
+
+
+def _transition(
+    replayed: Replayed, mined: Mined, risks: Mapping[str, Sequence[StepRisk]], on_gpu: bool
+) -> ReplayedTransition:
+    item, record = replayed.item, replayed.record
+    commit = mined.commits.get(item.transition.commit or "")
+    conditions = [c for given in replayed.learned for c in given.conditions]
+    told = [StepRisk(kind=r.kind, message=r.message, transition=r.transition) for r in item.transition.risk]
+    return ReplayedTransition(
+        id=item.transition.id,
+        kernel=item.title,
+        path=item.after.path,
+        commit=item.transition.commit,
+        subject=commit.subject if commit is not None else "",
+        intent=item.transition.intent,
+        claim=record.claim,
+        mechanisms=item.transition.added,
+        status=record.status,
+        code=record.code,
+        reason=record.reason,
+        label=record.label,
+        conditions=[
+            condition_document(judged) for judged in judged_conditions(replayed, conditions, on_gpu=on_gpu)
+        ],
+        effect=record.effect,
+        counts=record.counts,
+        counterexample=record.counterexample,
+        risk=[
+            *told,
+            *risks.get(item.transition.id, ()),
+            *(r for given in replayed.learned for r in given.risk),
+        ],
+        workload=record.workload,
+        device=record.device,
+        made=record.made,
+        seconds=record.seconds,
+        reused=not replayed.fresh,
+    )

@@ -1,0 +1,69 @@
+"""A step through the gate: which state is whose baseline, and what is asked again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kernel_gate.dtype_names import FLOAT_NAMES
+from kernel_gate.options import GateOptions
+from kernel_gate.reasons import Reason
+from kernel_gate.request import GateRequest
+from kernel_gate.verdict import Verdict
+from kernel_gate.workload import Argument, Workload
+from kernel_lineage.learning.replay.claims import Claim
+from kernel_lineage.learning.replay.outcome import earlier_is_candidate
+from kernel_lineage.learning.steps import Judge, Step
+from kernel_lineage.rewrite.drafting.proof import Device
+
+_NOT_TIMED_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedStep:
+    """A step as it was judged in the end, and the verdict."""
+
+    step: Step
+    verdict: Verdict
+    said: tuple[str, ...] = ()
+
+
+def judge_step(
+    step: Step, claim: Claim, judge: Judge, *, device: Device, options: GateOptions, drafted: bool
+) -> JudgedStep:
+    """The verdict on a step. Raises what `judge` raises.
+
+    In a drafted workload an output of which the baseline leaves elements alone becomes an inout: what is there before
+    is kept and compared.
+    """
+    said: list[str] = []
+    if claim is Claim.FIXED:  # a failure is looked for, not a time
+        options = options.model_copy(update={"profile_seconds": _NOT_TIMED_SECONDS})
+    for _ in step.workload.args:
+        pair = (step.after, step.before) if earlier_is_candidate(claim) else (step.before, step.after)
+        verdict = judge(GateRequest.of(*pair, step.workload, device=device, options=options))
+        name = _left_alone(verdict) if drafted else None
+        if name is None:
+            break
+        step = replace(step, workload=_as_inout(step.workload, name))
+        said.append(f"{name} is not written everywhere, so what is left alone is compared too")
+    return JudgedStep(step, verdict, tuple(said))
+
+
+def _left_alone(verdict: Verdict) -> str | None:
+    """The output of which the baseline leaves elements alone, if that is why nothing was compared."""
+    check = verdict.stage("check")
+    if check is None or check.code is not Reason.BASELINE_FAILS_CHECK:
+        return None
+    if check.details.get("cause") != Reason.NOT_WRITTEN:
+        return None
+    name = check.details.get("output")
+    return name if isinstance(name, str) else None
+
+
+def _as_inout(workload: Workload, name: str) -> Workload:
+    def as_inout(argument: Argument) -> Argument:
+        exact = argument.dtype not in FLOAT_NAMES
+        return argument.model_copy(update={"kind": "inout", **({"values": "integers"} if exact else {})})
+
+    args = tuple(as_inout(a) if a.name == name else a for a in workload.args)
+    return workload.model_copy(update={"args": args})

@@ -1,0 +1,84 @@
+"""The seam for what learns from a replayed transition: attribution, probes, distillation, admission.
+
+A learner is called with each replayed transition, its step (where there is one) and a judge, and gives conditions,
+risks and skills. What it gives is kept under its name, so that it is asked once for each state of things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+
+from kernel_lineage.learning.later_guards import LearnedCondition
+from kernel_lineage.learning.replay.claims import Claimed
+from kernel_lineage.learning.replay.record import Record
+from kernel_lineage.learning.steps import Judge, Step
+from kernel_lineage.skills.card import Condition
+
+
+class StepRisk(BaseModel):
+    """Something that was seen to go wrong with a step."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: str
+    """`counterexample`, or as history has them: `revert`, `bug`, `slower`, …"""
+    message: str
+    dims: dict[str, int] = {}
+    transition: str | None = None
+    """The transition that shows it: the fix that answers the step."""
+
+
+class Learned(BaseModel):
+    """What one learner gives for one transition."""
+
+    model_config = ConfigDict(frozen=True)
+
+    conditions: tuple[Condition, ...] = ()
+    risk: tuple[StepRisk, ...] = ()
+    proposed: tuple[str, ...] = ()
+    admitted: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    """Ids of skills; a refused one with its reason: `shared-tile: no effect on held-out kernels`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A transition after it was replayed."""
+
+    item: Claimed
+    record: Record
+    fresh: bool
+    """False when the record is an earlier run's."""
+    learned: tuple[Learned, ...] = ()
+
+    @property
+    def step(self) -> Step | None:
+        """The step, for whoever runs it again; None when no programs could be made."""
+        kept = self.record.step
+        return kept.step(self.record.transition) if kept is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Learner:
+    """One way to learn from a transition."""
+
+    name: str
+    """Changes when what it gives would: `probes 1`."""
+    learn: Callable[[Replayed, Judge], Learned]
+    kept: bool = True
+    """Whether what it gives is kept in the cache; False for what costs nothing to work out again."""
+
+
+def from_guards(conditions: Iterable[LearnedCondition]) -> Learner:
+    """What later guards say of the steps that they answer."""
+    by_step: dict[str, list[Condition]] = {}
+    for found in conditions:
+        by_step.setdefault(found.transition, []).append(found.condition)
+
+    def learn(replayed: Replayed, _judge: Judge) -> Learned:
+        return Learned(conditions=tuple(by_step.get(replayed.item.transition.id, ())))
+
+    return Learner("guards", learn, kept=False)

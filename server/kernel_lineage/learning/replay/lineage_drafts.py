@@ -1,0 +1,52 @@
+"""What other versions of a lineage tell of how its kernel is run: the sizes of one are as good for another.
+
+A header holds kernels and no sizes; the file of experiments that it was copied from has both.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+from kernel_lineage.history.git import Repository
+from kernel_lineage.history.model import Version
+from kernel_lineage.learning.replay.claims import Claimed
+from kernel_lineage.learning.replay.states import state_of
+from kernel_lineage.rewrite.drafting.model import Draft
+
+_MOST = 6
+"""Versions that are asked for one transition."""
+
+
+class LineageDrafts:
+    """Drafts by version, each made once. Safe for several threads."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._known: dict[str, tuple[str, Draft] | None] = {}
+        self._lock = threading.Lock()
+
+    def near(self, item: Claimed) -> Iterator[tuple[str, Draft]]:
+        """Complete drafts of other versions, with the names of their states: of each file the nearest version."""
+        for version in _nearest(item):
+            with self._lock:
+                if version.id not in self._known:
+                    self._known[version.id] = self._draft(version)
+                known = self._known[version.id]
+            if known is not None:
+                yield known
+
+    def _draft(self, version: Version) -> tuple[str, Draft] | None:
+        with state_of(self._repository, version) as state:
+            draft = state.draft()
+            return (state.name, draft) if isinstance(draft, Draft) else None
+
+
+def _nearest(item: Claimed) -> list[Version]:
+    versions = item.lineage.versions
+    here = versions.index(item.after)
+    found: dict[tuple[str, str], Version] = {}
+    for version in sorted(versions, key=lambda v: abs(versions.index(v) - here)):
+        if version.id not in (item.before.id, item.after.id):
+            found.setdefault((version.path, version.symbol), version)
+    return list(found.values())[:_MOST]

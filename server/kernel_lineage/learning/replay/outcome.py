@@ -1,0 +1,192 @@
+"""What a verdict says of a transition, by what was claimed of it.
+
+Where the earlier state is expected to fail (a fix, a revert), the later state is the baseline and the earlier one the
+candidate, so that what the gate finds is found in the earlier one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from kernel_gate.reasons import Reason
+from kernel_gate.verdict import ShapeSpeed, SpeedState, Speedup, Stage, StageStatus, Verdict
+from kernel_lineage.learning.replay.claims import Claim
+from kernel_lineage.learning.replay.codes import Code
+from kernel_lineage.learning.replay.record import Counterexample, Effect, Label, Status
+
+_DOES_NOT_BUILD = {
+    Reason.CANDIDATE_DOES_NOT_COMPILE,
+    Reason.BASELINE_DOES_NOT_COMPILE,
+    Reason.UNKNOWN_KERNEL,
+    Reason.SOURCE_NOT_ALLOWED,
+    Reason.COMPILER_LIMIT,
+    Reason.UNSUPPORTED_PROGRAM,
+}
+_OF_THE_MOMENT = {Reason.CANCELLED, Reason.HANG, Reason.WORKER_DIED, Reason.DEVICE_LOST, Reason.OUT_OF_MEMORY}
+_MIRROR = {SpeedState.FAST: SpeedState.SLOW, SpeedState.SLOW: SpeedState.FAST}
+_BASELINE_SAYS = re.compile(r"^the baseline (?:does not pass its own check|does not build): ")
+_SEED = re.compile(r"\bseed (\d+)")
+_DIM = re.compile(r"\b([A-Za-z_]\w*) (\d+)(?=[,;]|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The status of a transition and why."""
+
+    status: Status
+    code: str
+    reason: str
+    label: Label = Label.INFERRED
+    effect: Effect | None = None
+    counterexample: Counterexample | None = None
+
+
+def earlier_is_candidate(claim: Claim) -> bool:
+    """Whether the earlier state is the one that the gate looks for faults in."""
+    return claim in (Claim.FIXED, Claim.UNDONE)
+
+
+def is_of_the_moment(verdict: Verdict) -> bool:
+    """Whether another run may end otherwise: nothing of it should be kept."""
+    return verdict.code in _OF_THE_MOMENT
+
+
+def outcome_of(claim: Claim, verdict: Verdict) -> Outcome:
+    """What a verdict says of a transition of which this is claimed."""
+    swapped = earlier_is_candidate(claim)
+    candidate, baseline = ("earlier", "later") if swapped else ("later", "earlier")
+    for name in ("build", "check", "sanitize"):
+        stage = verdict.stage(name)
+        if stage is None or stage.status is StageStatus.SKIPPED:
+            return _undecided(verdict.code, verdict.reason)
+        if stage.status is StageStatus.PASS:
+            continue
+        if name == "build":
+            return _not_built(stage, candidate, baseline)
+        if stage.status is StageStatus.FAIL:
+            return _wrong(stage, swapped)
+        if stage.code is Reason.BASELINE_FAILS_CHECK:
+            return _baseline_fails(stage, swapped)
+        return _undecided(stage.code, stage.reason)
+    return _right(claim, verdict, swapped)
+
+
+def _not_built(stage: Stage, candidate: str, baseline: str) -> Outcome:
+    """The state that does not build, with the compiler's first error."""
+    if stage.code not in _DOES_NOT_BUILD:
+        return _undecided(stage.code, stage.reason)
+    who = baseline if stage.details.get("program") == "baseline" else candidate
+    code = Reason.CANDIDATE_DOES_NOT_COMPILE if stage.code is Reason.BASELINE_DOES_NOT_COMPILE else stage.code
+    said = _BASELINE_SAYS.sub("", stage.reason)
+    return Outcome("unbuildable", str(code), f"the {who} state does not build with today's toolchain: {said}")
+
+
+def _wrong(stage: Stage, swapped: bool) -> Outcome:
+    seen = counterexample_of(stage)
+    if swapped:
+        reason = f"the earlier state fails where the later one is right: {stage.reason}"
+        return Outcome("reproduced", Code.FAILURE_SEEN, reason, Label.REPRODUCED, counterexample=seen)
+    reason = f"the later state is wrong where the earlier one is right: {stage.reason}"
+    return Outcome("failed", str(stage.code), reason, Label.INFERRED, counterexample=seen)
+
+
+def _baseline_fails(stage: Stage, swapped: bool) -> Outcome:
+    said = _BASELINE_SAYS.sub("", stage.reason)
+    if swapped:
+        reason = f"the later state fails by itself: {said}"
+        return Outcome("failed", Code.LATER_STATE_FAILS, reason, counterexample=counterexample_of(stage))
+    return Outcome(
+        "undecided",
+        Code.EARLIER_STATE_FAILS,
+        f"the earlier state fails by itself: {said}",
+        counterexample=counterexample_of(stage),
+    )
+
+
+def _right(claim: Claim, verdict: Verdict, swapped: bool) -> Outcome:
+    """Both states give the same; what the times say, where there are any."""
+    agreed = verdict.stage("check")
+    said = agreed.reason if agreed is not None else ""
+    profiled = verdict.stage("profile")
+    if profiled is not None and profiled.code is Reason.WRONG_AFTER_TIMING:
+        return _wrong(profiled, swapped)
+    if claim is Claim.FIXED:
+        return _undecided(Code.FAILURE_NOT_SEEN, f"both states give the same: {said}")
+    if verdict.speedup is None:
+        if claim is Claim.UNDONE:
+            return _undecided(Code.NEEDS_TIMES, f"both states give the same ({said}); nothing was timed")
+        why = profiled.reason if profiled is not None else ""
+        return Outcome("reproduced", Code.AGREES, f"{said}; {why}" if why else said, Label.REPRODUCED)
+    effect = effect_of(verdict, swapped)
+    figures = f"{effect.median:.3f}× ({effect.low:.3f} … {effect.high:.3f})"
+    code = str(verdict.code)
+    if effect.state is SpeedState.AMBIGUOUS:
+        return Outcome("undecided", code, f"{said}; {verdict.reason}", Label.REPRODUCED, effect)
+    slower = effect.state is not SpeedState.FAST
+    if claim is Claim.FASTER and slower:
+        return Outcome("failed", code, f"{said}, but not faster here: {figures}", Label.MEASURED, effect)
+    if claim is Claim.UNDONE and slower:
+        return Outcome(
+            "failed",
+            code,
+            f"{said}, and what was undone was not slower here: {figures}",
+            Label.MEASURED,
+            effect,
+        )
+    return Outcome("reproduced", code, f"{said}; {figures}", Label.MEASURED, effect)
+
+
+def _undecided(code: str | None, reason: str) -> Outcome:
+    return Outcome("undecided", str(code or Code.NO_WORKLOAD), reason)
+
+
+def effect_of(verdict: Verdict, swapped: bool) -> Effect:
+    """The speed-up of a verdict in the direction of the transition. The verdict has one."""
+    speedup = verdict.speedup
+    if speedup is None:
+        raise ValueError("nothing was timed")
+    told = _mirrored(speedup) if swapped else speedup
+    device = (verdict.environment.get("device") or {}).get("name", "a GPU")
+    return Effect(**told.model_dump(), device=str(device))
+
+
+def _mirrored(speedup: Speedup) -> Speedup:
+    return Speedup(
+        median=1 / speedup.median,
+        low=1 / speedup.high,
+        high=1 / speedup.low,
+        state=_MIRROR.get(speedup.state, speedup.state),
+        by_shape=[
+            ShapeSpeed(
+                dims=shape.dims,
+                baseline_us=shape.candidate_us,
+                candidate_us=shape.baseline_us,
+                median=1 / shape.median,
+                low=1 / shape.high,
+                high=1 / shape.low,
+                noise=shape.noise,
+                state=_MIRROR.get(shape.state, shape.state),
+            )
+            for shape in speedup.by_shape
+        ],
+    )
+
+
+def counterexample_of(stage: Stage) -> Counterexample:
+    """Where a stage saw a state fail; for a sanitizer's finding the case is read from its name."""
+    about: dict[str, Any] = dict(stage.details)
+    finding: dict[str, Any] = next(iter(about.get("findings", ())), {}) if stage.name == "sanitize" else {}
+    case = str(about.get("case") or finding.get("case") or "")
+    seed = about.get("seed") or (int(found[1]) if (found := _SEED.search(case)) else None)
+    dims = about.get("dims") or {n: int(v) for n, v in _DIM.findall(case) if n != "seed"}
+    cause = about.get("cause") if stage.code is Reason.BASELINE_FAILS_CHECK else stage.code
+    return Counterexample(
+        what=_BASELINE_SAYS.sub("", stage.reason),
+        code=str(cause or stage.code),
+        dims=dims,
+        seed=seed,
+        inputs=str(about.get("inputs") or ""),
+        line=about.get("line") or finding.get("line"),
+    )

@@ -1,0 +1,85 @@
+"""docs/replay.md: how a history is replayed, and every code that replaying adds to the gate's."""
+
+from __future__ import annotations
+
+from kernel_lineage.learning.replay.codes import Code
+
+
+def render() -> str:
+    """The page in Markdown; the same table gives the same bytes."""
+    rows = [f"| `{code}` | {code.means} | {code.remedy} |" for code in Code]
+    return "\n".join([_TEXT, "| code | means | what to do |", "|---|---|---|", *rows])
+
+
+_TEXT = """\
+# Replaying a history
+
+Mining infers from text and messages what each step of a history did. `klineage replay` runs it: both states of a
+transition are taken from git's objects, built, checked against each other and, on a GPU, timed.
+
+```
+klineage replay                                    # the repository around the current folder
+klineage replay REPO --kernel layernorm_forward_kernel3
+klineage replay REPO --paths 'dev/cuda/*' --since v1.2 --intent optimisation
+klineage replay REPO --device cuda --seconds 1200  # go on later: run it again
+klineage replay REPO --json
+```
+
+Optimisations, fixes and reverts are replayed unless `--intent` says otherwise. The edges between numbered variants
+of one tree are transitions like those between commits.
+
+## What runs
+
+- **States.** Each state is written to a private folder from its own commit, headers included; nothing newer lies
+  there. Variants share the folder of their tree. The folders are gone when the step is done.
+- **Workload.** One for both states: the repository's (`.klineage/workloads`) that names the kernel, under this or
+  an earlier name; else one drafted from the launch site of the earlier state, of the later one, or of another version
+  of the lineage, which often stands in a file that has the sizes when a header has not. Arguments go by name. A
+  number that only one state takes is computed from the sizes as that state's launch site says; a buffer that was
+  renamed is matched when only one can be meant. Where that does not succeed the code is `contract-differs`.
+- **Sight.** Agreement under a drafted workload counts only when the workload notices wrong forms of the earlier
+  state (an output of zero, a dropped term); else the code is `workload-blind`.
+- **Judge.** The gate, with the earlier state as the baseline. For a fix or a revert it is the other way round: the
+  later state is the baseline, and the failure is looked for in the earlier one.
+
+## What comes of it
+
+| status | what it means |
+|---|---|
+| reproduced | An optimisation: both states give the same, and no GPU shows that nothing was won. |
+| | A fix: the earlier state fails where the later one is right. A revert: it fails, or is slower. |
+| failed | An optimisation: the later state is wrong, or a GPU shows that it is not faster. |
+| | A fix: the later state fails by itself. A revert: a GPU shows that nothing was won. |
+| unbuildable | A state does not build with today's toolchain; the compiler's first error is given. |
+| undecided | It could not be run, the failure was not seen, or the times are unclear or missing. |
+
+| label | says |
+|---|---|
+| inferred | only history speaks of it |
+| reproduced | it was run, and does what history says of its results |
+| measured here | a GPU timed both states; the effect, with its interval, device and shapes, is in `effect` |
+
+On the emulated device `effect` is null. What both states cost there (sectors, wavefronts, instructions, on one
+case) is in `counts`, before and after: facts about the code, never a time. What a fix shows of the earlier state is
+kept, with its sizes, as a risk of the step that it answers. An optimisation of which history itself says that it
+was slower claims no gain: it is reproduced when it gives the same.
+
+`conditions` are those that guards of the code and of later commits teach, each with its origin, and with its truth
+under the step's workload, as `klineage applicable` has them.
+
+## Going on, and again
+
+Results are kept in `.klineage/cache.sqlite`, by transition and device, signed with a key of the user's own. A run
+that is killed or cut short goes on where it was; a second run asks the gate nothing; a new commit costs what is
+new. A result is worked out anew when a state, the workload, the device, a compiler or the code that judges is
+another. Deleting the file loses time, never knowledge. `--jobs` emulated devices or one worker on each GPU judge
+side by side; `--cluster` has a Dask cluster judge. Progress goes to stderr, a line for each transition that is
+finished, with an estimate of what remains.
+
+The exit status is 0 when every transition was replayed, whatever came of it, 3 when some are left (`--limit`,
+`--seconds`), 2 for wrong use, 4 when the device is missing.
+
+## Codes
+
+Beside the gate's own codes ([verdicts.md](verdicts.md)):
+"""

@@ -1,0 +1,171 @@
+"""A transition → a step that can run: both states as programs, and one workload for both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from kernel_gate.program import Program
+from kernel_gate.workload import Workload, WorkloadError
+from kernel_lineage.learning.replay.claims import Claimed
+from kernel_lineage.learning.replay.codes import Code
+from kernel_lineage.learning.replay.contract import Contract, Fit, NoContractError, contract
+from kernel_lineage.learning.replay.states import StateOf
+from kernel_lineage.learning.steps import Step
+from kernel_lineage.rewrite.drafting.model import Draft
+from kernel_lineage.rewrite.drafting.of_state import NoDraft
+from kernel_lineage.rewrite.programs import ProgramError, program_from_file
+from kernel_lineage.rewrite.workloads import FoundWorkload, Workloads
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A step, and what is known of its workload."""
+
+    step: Step
+    told_by: str
+    """Where the workload comes from, for people."""
+    drafted: bool
+    said: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotPrepared:
+    """Why a transition cannot be run."""
+
+    code: Code
+    reason: str
+
+
+Drafts = Callable[[], Iterable[tuple[str, Draft]]]
+"""Complete drafts of other versions of the lineage, nearest first, each with the name of its state."""
+
+
+def prepare(
+    item: Claimed, before: StateOf, after: StateOf, workloads: Workloads, others: Drafts
+) -> Prepared | NotPrepared:
+    """The step of a transition, under the first workload that runs both of its states.
+
+    Asked in this order: the repository's own workload, the earlier state's launch site, the later one's, those of
+    other versions of the lineage. Never raises for what is in the repository.
+    """
+    try:
+        before.kernel(), after.kernel()
+    except ProgramError as error:
+        return NotPrepared(Code.NO_PROGRAM, str(error))
+    found = workload_of(item, workloads)
+    try:
+        if found is not None:
+            return _under_workload(item, before, after, found)
+        return _under_draft(item, before, after, others)
+    except ProgramError as error:
+        return NotPrepared(Code.NO_PROGRAM, str(error))
+
+
+def workload_of(item: Claimed, workloads: Workloads) -> FoundWorkload | None:
+    """The repository's workload for either state, or for another version of the lineage."""
+    symbols = dict.fromkeys(
+        [
+            item.after.symbol,
+            item.before.symbol,
+            item.lineage.kernel,
+            *(v.symbol for v in item.lineage.versions),
+        ]
+    )
+    named = (workloads.of(symbol, item.after.path) for symbol in symbols)
+    return next((w for w in named if w is not None and w.workload.language == item.after.language), None)
+
+
+def _under_workload(
+    item: Claimed, before: StateOf, after: StateOf, found: FoundWorkload
+) -> Prepared | NotPrepared:
+    workload = found.workload
+    try:
+        programs = [_program(state, workload, None) for state in (before, after)]
+    except ProgramError as error:
+        return NotPrepared(Code.CONTRACT_DIFFERS, f"{found.path.name} does not run both states: {error}")
+    return Prepared(_step(item, programs, workload), found.path.name, drafted=False)
+
+
+def _under_draft(item: Claimed, before: StateOf, after: StateOf, others: Drafts) -> Prepared | NotPrepared:
+    drafts = [state.draft() for state in (before, after)]
+    known = [_known(draft) for draft in drafts]
+    first, second = known
+    if first is None or second is None:
+        reason = "; ".join(d.reason for d in drafts if isinstance(d, NoDraft))
+        return NotPrepared(Code.NO_PROGRAM, reason)
+    own = [
+        (state.name, draft)
+        for state, draft in zip((before, after), drafts, strict=True)
+        if isinstance(draft, Draft)
+    ]
+    refused: list[str] = []
+    for bases in (lambda: own, others):
+        for name, base in bases():
+            try:
+                agreed = contract(base, (first, second))
+                programs = [
+                    _program(state, agreed.workload, fit)
+                    for state, fit in zip((before, after), agreed.fits, strict=True)
+                ]
+            except (NoContractError, WorkloadError) as error:
+                refused.append(str(error))
+                continue
+            return _prepared(item, programs, agreed, name)
+    if refused:
+        return NotPrepared(Code.CONTRACT_DIFFERS, refused[0])
+    reasons = [
+        f"{s.name}: {d.reason}"
+        for s, d in zip((before, after), drafts, strict=True)
+        if isinstance(d, NoDraft)
+    ]
+    return NotPrepared(Code.NO_WORKLOAD, reasons[0])
+
+
+def _known(draft: Draft | NoDraft) -> Draft | None:
+    return draft if isinstance(draft, Draft) else draft.draft
+
+
+def _prepared(item: Claimed, programs: list[Program], agreed: Contract, name: str) -> Prepared:
+    step = _step(item, programs, agreed.workload)
+    return Prepared(step, f"drafted from {name}", drafted=True, said=agreed.said)
+
+
+def _step(item: Claimed, programs: list[Program], workload: Workload) -> Step:
+    return Step(item.transition.id, programs[0], programs[1], workload, item.transition.added)
+
+
+def _program(state: StateOf, workload: Workload, fit: Fit | None) -> Program:
+    """The program of a state. Raises `ProgramError`, and `NoContractError` when nothing tells its launch."""
+    program = program_from_file(
+        state.file,
+        state.version.symbol,
+        workload,
+        root=state.root,
+        name=state.name,
+        arguments=fit.arguments if fit is not None else None,
+    )
+    if fit is None:
+        return program
+    launch = fit.launch or program.launch
+    if launch is None:
+        raise NoContractError(f"how {state.version.symbol} is launched is not told over the workload's sizes")
+    return replace(program, launch=launch)
+
+
+def same_program(step: Step) -> bool:
+    """Whether both states are one program to the device, names aside."""
+    before, after = (_bare(program) for program in (step.before, step.after))
+    return before == after
+
+
+def _bare(program: Program) -> tuple[object, ...]:
+    from kernel_lineage.history.similarity import code_lines
+
+    text = program.source.replace(program.entry, "kernel")
+    lines = tuple(code_lines(text, program.language == "triton"))
+    return (
+        lines,
+        replace(program, source="", entry="", name="", first_line=1, includes={}),
+        dict(program.includes),
+    )

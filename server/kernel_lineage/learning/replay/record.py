@@ -1,0 +1,111 @@
+"""What is known of a transition after it was replayed: one document, kept in the cache and read by whoever shows it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from kernel_gate.request import ProgramModel
+from kernel_gate.verdict import Speedup
+from kernel_gate.workload import Workload
+from kernel_lineage.learning.steps import Step
+
+Status = Literal["reproduced", "failed", "unbuildable", "undecided"]
+
+
+class Label(StrEnum):
+    """How much is known of a transition."""
+
+    INFERRED = "inferred"
+    """Only history speaks of it."""
+    REPRODUCED = "reproduced"
+    """It was run, and does what history says of its results."""
+    MEASURED = "measured here"
+    """A GPU timed both states."""
+
+
+class _Kept(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Counterexample(_Kept):
+    """Where a state was seen to fail."""
+
+    what: str
+    """In one line, as the gate says it."""
+    code: str
+    dims: dict[str, int] = Field(default_factory=dict)
+    seed: int | None = None
+    inputs: str = ""
+    line: int | None = None
+    """Of the state that fails."""
+
+
+class Effect(Speedup):
+    """Time of the earlier state over that of the later one, with the device that timed both."""
+
+    device: str
+
+
+class KeptStep(_Kept):
+    """A step as the gate got it."""
+
+    before: ProgramModel
+    after: ProgramModel
+    workload: Workload
+    mechanisms: tuple[str, ...] = ()
+
+    def step(self, transition: str) -> Step:
+        """The step, ready to run."""
+        return Step(transition, self.before.program(), self.after.program(), self.workload, self.mechanisms)
+
+    @classmethod
+    def of(cls, step: Step) -> KeptStep:
+        """The document of a step."""
+        return cls(
+            before=ProgramModel.of(step.before),
+            after=ProgramModel.of(step.after),
+            workload=step.workload,
+            mechanisms=step.mechanisms,
+        )
+
+
+class StageRecord(_Kept):
+    """How one stage of the gate ended."""
+
+    name: str
+    status: str
+    code: str | None
+    reason: str
+    seconds: float | None
+
+
+class Record(_Kept):
+    """A replayed transition."""
+
+    transition: str
+    claim: str
+    status: Status
+    code: str
+    """A code of the gate, or of `replay.codes`."""
+    reason: str
+    label: Label
+    device: str
+    made: str
+    """ISO 8601, UTC."""
+    seconds: float
+    workload: str = ""
+    """Where it comes from: `.klineage/workloads/rmsnorm.toml`, or which state told it."""
+    assumed: tuple[str, ...] = ()
+    sees: dict[str, str] = Field(default_factory=dict)
+    """Mutant → killed, survived, …: what the drafted workload notices."""
+    effect: Effect | None = None
+    counts: dict[str, Any] | None = None
+    """Counts of both states on one case: sectors, wavefronts, instructions."""
+    counterexample: Counterexample | None = None
+    stages: tuple[StageRecord, ...] = ()
+    step: KeptStep | None = None
+    """None when no programs could be made of the states."""
+    toolchain: dict[str, Any] = Field(default_factory=dict)

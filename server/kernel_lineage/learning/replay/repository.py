@@ -1,0 +1,138 @@
+"""`klineage replay` whole: mine a repository, replay what was asked for, and say what came of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernel_gate.devices.identity import EMULATED, device_identity
+from kernel_gate.fleet.pool import Pool
+from kernel_gate.options import GateOptions
+from kernel_gate.request import GateRequest
+from kernel_gate.verdict import Verdict
+from kernel_lineage.history.git import open_repository
+from kernel_lineage.history.mine import Progress, mine
+from kernel_lineage.history.model import Intent, Mined
+from kernel_lineage.learning.later_guards import learned_conditions
+from kernel_lineage.learning.replay.claims import DEFAULT_INTENTS, claimed
+from kernel_lineage.learning.replay.document import ReplayDocument, replay_document
+from kernel_lineage.learning.replay.learners import Replayed, from_guards
+from kernel_lineage.learning.replay.run import Bench, plan, replay
+from kernel_lineage.learning.replay.store import ReplayStore, replay_store
+from kernel_lineage.learning.version_sources import VersionSources
+from kernel_lineage.rewrite.drafting.proof import Device
+from kernel_lineage.rewrite.verdict_cache import judge_cached
+from kernel_lineage.rewrite.workloads import workloads_in
+
+OPTIONS = GateOptions(need="not_slower", check_seconds=30.0, build_seconds=60.0, profile_seconds=2.0)
+"""What is enough for a step: many are judged, and another run can look closer."""
+OnFinished = Callable[[int, int, Replayed], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What of a repository is replayed, and where."""
+
+    paths: tuple[str, ...] = ()
+    since: str | None = None
+    kernel: str | None = None
+    intents: frozenset[Intent] = DEFAULT_INTENTS
+    limit: int | None = None
+    seconds: float | None = None
+    device: Device = "auto"
+    cluster: str | None = None
+    timeout: float = 180.0
+    use_cache: bool = True
+
+
+def replay_repository(
+    path: Path, asked: Asked, pool: Pool, on_finished: OnFinished, on_mined: Progress | None = None
+) -> ReplayDocument:
+    """Replay the transitions of a repository; `on_finished` gets each that was judged anew, with how many
+    are done of how many.
+
+    Raises `RepositoryError`, and `DeviceError` when the device that was asked for is missing.
+    """
+    mined = mine(path, paths=asked.paths, since=asked.since, use_cache=asked.use_cache, progress=on_mined)
+    items = list(claimed(mined, intents=asked.intents, kernel=asked.kernel))
+    identity, name = _device(asked)
+    messages = list(mined.messages)
+    replayed: list[Replayed] = []
+    with ExitStack() as stack:
+        store = _store(stack, path, asked, messages)
+        bench = _bench(path, asked, pool, mined, identity, name, store)
+        messages += bench.workloads.problems
+        planned = plan(items, bench, limit=asked.limit)
+        for one in replay(planned, bench, seconds=asked.seconds):
+            replayed.append(one)
+            if one.fresh:
+                on_finished(len(replayed) - len(planned.known), len(planned.todo), one)
+        if store.problem is not None:
+            messages.append(f"The cache {store.problem}; deleting cache.sqlite loses time, never knowledge.")
+    return replay_document(
+        mined, items, replayed, device=name, on_gpu=identity != EMULATED, messages=messages
+    )
+
+
+def _bench(
+    path: Path,
+    asked: Asked,
+    pool: Pool,
+    mined: Mined,
+    identity: Any,
+    name: str,
+    store: ReplayStore,
+) -> Bench:
+    repository = open_repository(path)
+    sources = VersionSources(path, (v for lineage in mined.lineages for v in lineage.versions))
+
+    def probe(request: GateRequest) -> Verdict:
+        return pool.judge(request, timeout=asked.timeout)
+
+    def judge(request: GateRequest) -> Verdict:
+        if not asked.use_cache or repository.bare:
+            return probe(request)
+        return judge_cached(
+            request,
+            repository.top,
+            lambda wanted, on_stage: pool.judge(wanted, timeout=asked.timeout, on_stage=on_stage),
+            lambda _said: None,
+        )
+
+    return Bench(
+        repository=repository,
+        workloads=workloads_in(repository.top),
+        judge=judge,
+        probe=probe,
+        at_once=pool.size,
+        device="emulated" if identity == EMULATED else asked.device,
+        device_name=name,
+        identity=identity,
+        options=OPTIONS,
+        store=store,
+        learners=(from_guards(learned_conditions(mined, sources)),),
+    )
+
+
+def _store(stack: ExitStack, path: Path, asked: Asked, messages: list[str]) -> ReplayStore:
+    repository = open_repository(path)
+    folder = None if repository.bare or not asked.use_cache else repository.top / ".klineage"
+    try:
+        return stack.enter_context(replay_store(folder))
+    except (OSError, sqlite3.Error) as error:
+        messages.append(f"The cache in {folder} cannot be used ({error}); nothing is reused or kept.")
+        return stack.enter_context(replay_store(None))
+
+
+def _device(asked: Asked) -> tuple[Any, str]:
+    """What tells devices apart, and the name that people know it by."""
+    if asked.cluster is not None:
+        return {"cluster": asked.cluster, "device": asked.device}, f"cluster {asked.cluster}"
+    identity = device_identity(asked.device)
+    if identity is None or identity == EMULATED:
+        return identity or {"unknown": asked.device}, "emulated" if identity else asked.device
+    return identity, ", ".join(dict.fromkeys(gpu["name"] for gpu in identity["gpus"]))

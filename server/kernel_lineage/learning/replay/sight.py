@@ -1,0 +1,68 @@
+"""Whether a drafted workload sees a wrong kernel: the earlier state is made wrong in the telling ways, and must fail.
+
+It is asked only where the states agree; a workload by which a state was seen to fail can see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kernel_gate.options import GateOptions
+from kernel_gate.program import Program
+from kernel_gate.request import GateRequest
+from kernel_lineage.learning.replay.states import StateOf
+from kernel_lineage.learning.steps import Judge, Step
+from kernel_lineage.rewrite.drafting.proof import Device, Proof, Tried, fate_of, spread
+from kernel_lineage.rewrite.mutants.model import Mutant
+from kernel_lineage.rewrite.mutants.registry import mutants_of
+from kernel_lineage.rewrite.programs import ProgramError, program_from_file
+
+_KINDS = ("zero_output", "dropped_term", "dropped_accumulation", "wrong_operator")
+"""What no workload may be blind to, then one more kind for kernels that have no sum."""
+_MOST = 6
+"""Mutants of one kernel."""
+_SECONDS = 10.0
+"""For checking one of them."""
+
+
+def sight_of(step: Step, state: StateOf, judge: Judge, device: Device) -> Proof:
+    """What a step's workload notices of wrong forms of its earlier state. Raises `ProgramError`, `DeviceError`.
+
+    It ends with the first mutants that show that the workload is not blind.
+    """
+    options = GateOptions(check_seconds=_SECONDS, profile_seconds=0.05, need="not_slower")
+    tried: list[Tried] = []
+    for mutant in _chosen(state):
+        try:
+            program = _mutated(step.before, state, step, mutant)
+        except ProgramError as error:
+            tried.append(Tried(mutant, "unbuildable", str(error)))
+            continue
+        request = GateRequest.of(step.before, program, step.workload, device=device, options=options)
+        tried.append(fate_of(mutant, judge(request)))
+        killed = {t.mutant.kind for t in tried if t.fate == "killed"}
+        if len(killed) > 1 and not Proof("", tuple(tried)).blind:
+            break
+    return Proof("", tuple(tried))
+
+
+def _chosen(state: StateOf) -> Iterator[Mutant]:
+    """One mutant of each kind, all zero outputs, in the order of the kinds."""
+    of_kinds = [m for m in mutants_of(state.kernel()) if m.kind in _KINDS]
+    chosen = sorted(spread(of_kinds, 1), key=lambda m: _KINDS.index(m.kind))
+    yield from chosen[:_MOST]
+
+
+def _mutated(program: Program, state: StateOf, step: Step, mutant: Mutant) -> Program:
+    """The program of a mutant, launched as the state is."""
+    made = program_from_file(
+        state.file,
+        state.version.symbol,
+        step.workload,
+        data=mutant.source,
+        root=state.root,
+        name=f"{state.name} (mutant)",
+        arguments=program.arguments,
+    )
+    return replace(made, launch=program.launch)

@@ -1,0 +1,67 @@
+"""The two states of a step in a private place: what their commits held, and nothing that came after."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernel_lineage.history.git import Repository
+from kernel_lineage.history.model import Version
+from kernel_lineage.history.trees import Tree, write_state
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.drafting.model import Draft
+from kernel_lineage.rewrite.drafting.of_state import NoDraft, State, draft_for
+
+
+@dataclass(frozen=True, slots=True)
+class StateOf:
+    """The state of the repository in which a version appeared."""
+
+    version: Version
+    tree: Tree
+    state: State
+
+    @property
+    def root(self) -> Path:
+        """Where the state's files are."""
+        return self.tree.root
+
+    @property
+    def file(self) -> Path:
+        """Where the version's file is."""
+        return self.tree.root / self.version.path
+
+    @property
+    def name(self) -> str:
+        """`dev/layernorm.cu of 1a2b3c4d5e6f`."""
+        return f"{self.version.path} of {self.tree.name}"
+
+    def kernel(self) -> Kernel:
+        """The version's kernel. Raises `ProgramError`."""
+        return self.state.kernel(self.version.path, self.version.symbol)
+
+    def draft(self) -> Draft | NoDraft:
+        """What the state tells of how the kernel is run."""
+        return draft_for(self.state, self.version.path, self.version.symbol)
+
+
+@contextmanager
+def state_of(repository: Repository, version: Version) -> Iterator[StateOf]:
+    """The state of one version; its folder is gone when the block ends."""
+    with tempfile.TemporaryDirectory(prefix="klineage-state-") as folder:
+        tree = write_state(repository, version.commit, Path(folder) / "tree")
+        yield StateOf(version, tree, State(tree.root))
+
+
+@contextmanager
+def states_of(repository: Repository, before: Version, after: Version) -> Iterator[tuple[StateOf, StateOf]]:
+    """The states before and after: two folders, or one for variants that stand in one tree."""
+    with state_of(repository, before) as earlier:
+        if before.commit == after.commit:
+            yield earlier, StateOf(after, earlier.tree, earlier.state)
+            return
+        with state_of(repository, after) as later:
+            yield earlier, later

@@ -1,0 +1,42 @@
+"""The truth of a learned condition on the step that it belongs to, and the evidence for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.learning.replay.learners import Replayed
+from kernel_lineage.rewrite.situation import device_facts, toolchain_facts, workload_facts
+from kernel_lineage.skills.applicable import Judged, judge_condition, known_here
+from kernel_lineage.skills.card import Condition
+from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.promises import Promise, promises_of
+
+
+def judged_conditions(replayed: Replayed, conditions: Iterable[Condition], *, on_gpu: bool) -> list[Judged]:
+    """Each condition with its truth under the step's workload; without a step little is known of it."""
+    wanted = list(conditions)
+    if not wanted:
+        return []
+    facts, promises = _known(replayed, on_gpu)
+    return [judge_condition(condition, (), facts, promises) for condition in wanted]
+
+
+def _known(replayed: Replayed, on_gpu: bool) -> tuple[Facts, tuple[Promise, ...]]:
+    facts = toolchain_facts()
+    if on_gpu:
+        facts = device_facts()[0].merged(facts)
+    step = replayed.record.step
+    if step is None:
+        return facts, ()
+    facts = workload_facts(step.workload, f"the workload {replayed.record.workload}").merged(facts)
+    kernel = _kernel(step.after.source, step.after.language, step.after.entry)
+    if kernel is None:
+        return facts, ()
+    return known_here(kernel, facts, mechanisms_of(kernel)), tuple(promises_of(kernel))
+
+
+def _kernel(source: str, language: str, entry: str) -> Kernel | None:
+    return read(source.encode(), Language(language)).kernel(entry)

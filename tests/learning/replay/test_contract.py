@@ -1,0 +1,87 @@
+"""One workload for two states: what is mapped by name, what is computed, and what is refused with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.learning.replay.contract import NoContractError, contract
+from kernel_lineage.rewrite.drafting.model import Draft, DraftArgument
+
+OUT = DraftArgument("out", "output", "float32", ("B", "T", "C"))
+X = DraftArgument("x", "input", "float32", ("B", "T", "C"), "normal")
+WEIGHT = DraftArgument("weight", "input", "float32", ("C",), "normal")
+
+
+def number(name: str, value: str, dtype: str = "int32") -> DraftArgument:
+    return DraftArgument(name, "scalar", dtype, value=value)
+
+
+def draft(*arguments: DraftArgument, kernel: str = "first", grid: str = "B * T") -> Draft:
+    sizes = {"B": 2, "T": 3, "C": 5}
+    return Draft(kernel, Language.CUDA, "a.cu", sizes, sizes, arguments, (grid,), ("32",))
+
+
+BASE = draft(OUT, X, number("B", "B"), number("T", "T"), number("C", "C"))
+
+
+@pytest.mark.parametrize(
+    ("other", "order", "grid"),
+    [
+        (
+            [OUT, X, number("B", "B"), number("T", "T"), number("C", "C")],
+            ("out", "x", "B", "T", "C"),
+            "B * T",
+        ),
+        ([X, OUT, number("N", "B * T"), number("C", "C")], ("x", "out", "N", "C"), "N"),
+        ([OUT, X, WEIGHT, number("C", "C")], ("out", "x", "weight", "C"), "B * T"),
+        ([OUT, replace(X, name="inp"), number("C", "C")], ("out", "x", "C"), "B * T"),
+        ([OUT, X, number("T", "B * T")], ("out", "x", "T_of_second"), "B * T"),
+        ([OUT, X, number("C", "C", "int64")], ("out", "x", "C_int64"), "B * T"),
+    ],
+    ids=[
+        "same",
+        "number computed from sizes",
+        "further input",
+        "renamed buffer",
+        "other number",
+        "other type",
+    ],
+)
+def test_a_state_with_other_arguments_is_run_by_the_same_workload(other, order, grid):
+    agreed = contract(BASE, [BASE, draft(*other, kernel="second", grid=grid)])
+    assert agreed.fits[0].arguments == ("out", "x", "B", "T", "C")
+    assert agreed.fits[1].arguments == order
+    assert agreed.fits[1].launch.grid == (grid,)
+    assert {*order} <= {a.name for a in agreed.workload.args}
+
+
+def test_an_output_that_one_state_only_updates_is_compared_with_what_was_there():
+    agreed = contract(BASE, [BASE, draft(replace(OUT, kind="inout"), X, kernel="second")])
+    assert agreed.workload.argument("out").kind == "inout"
+
+
+def test_a_launch_over_unknown_sizes_is_left_open():
+    agreed = contract(BASE, [draft(OUT, X, kernel="second", grid="ceil_div(rows, 4)")])
+    assert agreed.fits[0].launch is None
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        ([X], "second does not write out, which the other state writes"),
+        ([OUT, X, replace(OUT, name="mean")], "mean, which only second takes, is written by it"),
+        ([replace(OUT, dtype="float16"), X], "out is float16 in second and float32 in the other state"),
+        (
+            [OUT, X, number("n", "rows")],
+            "n, which only second takes, is no number that the other state's sizes",
+        ),
+        ([OUT, X, replace(WEIGHT, shape=None)], "weight, which only second takes, has a shape"),
+        ([OUT, X, DraftArgument("B", "input", "float32", ("C",))], "B is a buffer in second and a number"),
+    ],
+)
+def test_what_cannot_be_mapped_is_said(other, reason):
+    with pytest.raises(NoContractError, match=reason):
+        contract(BASE, [BASE, draft(*other, kernel="second")])

@@ -1,0 +1,103 @@
+"""What a verdict says of a transition depends on what was claimed of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernel_gate.reasons import Reason
+from kernel_gate.verdict import Outcome, SpeedState, Speedup, Stage, StageStatus, Verdict
+from kernel_lineage.learning.replay.claims import Claim
+from kernel_lineage.learning.replay.outcome import outcome_of
+
+PASS, FAIL, GONE = StageStatus.PASS, StageStatus.FAIL, StageStatus.UNAVAILABLE
+
+
+def verdict(*stages: Stage, median: float | None = None, state: SpeedState = SpeedState.FAST) -> Verdict:
+    speedup = None
+    if median is not None:
+        speedup = Speedup(median=median, low=median - 0.01, high=median + 0.01, state=state, by_shape=[])
+    return Verdict(
+        outcome=Outcome.INCONCLUSIVE,
+        code=stages[-1].code,
+        reason=stages[-1].reason,
+        stages=list(stages),
+        speedup=speedup,
+        environment={"device": {"name": "NVIDIA H200"}},
+        inputs_hash="",
+    )
+
+
+def stage(name: str, status: StageStatus = PASS, code: Reason | None = None, **details: object) -> Stage:
+    return Stage(name=name, status=status, code=code, reason=f"{name} says so", details=details)
+
+
+RIGHT = (stage("build"), stage("check"), stage("sanitize"))
+WRONG = verdict(stage("build"), stage("check", FAIL, Reason.WRONG_VALUE, dims={"n": 7}, seed=91))
+RACE = verdict(
+    *RIGHT[:2], stage("sanitize", FAIL, Reason.RACE, findings=[{"case": "n 7, seed 91", "line": 3}])
+)
+BASE = verdict(stage("build"), stage("check", GONE, Reason.BASELINE_FAILS_CHECK, cause=Reason.OUT_OF_BOUNDS))
+UNTIMED = verdict(*RIGHT, stage("profile", GONE, Reason.NOT_PROFILED))
+SLOW_TO_CHECK = verdict(stage("build"), stage("check", GONE, Reason.CASE_TIME_SPENT))
+ERROR = stage("build", FAIL, Reason.CANDIDATE_DOES_NOT_COMPILE, program="candidate")
+NO_COMPILER = verdict(stage("build", GONE, Reason.COMPILER_MISSING))
+
+
+def timed(median: float, state: SpeedState) -> Verdict:
+    return verdict(*RIGHT, stage("profile", PASS, Reason.FASTER), median=median, state=state)
+
+
+@pytest.mark.parametrize(
+    ("claim", "said", "status", "code", "label"),
+    [
+        (Claim.FASTER, UNTIMED, "reproduced", "agrees", "reproduced"),
+        (Claim.FASTER, timed(1.5, SpeedState.FAST), "reproduced", "faster", "measured here"),
+        (Claim.FASTER, timed(0.8, SpeedState.SLOW), "failed", "faster", "measured here"),
+        (Claim.FASTER, timed(1.0, SpeedState.AMBIGUOUS), "undecided", "faster", "reproduced"),
+        (Claim.SAME, timed(0.8, SpeedState.SLOW), "reproduced", "faster", "measured here"),
+        (Claim.FASTER, WRONG, "failed", "wrong-value", "inferred"),
+        (Claim.FASTER, RACE, "failed", "race", "inferred"),
+        (Claim.FASTER, BASE, "undecided", "earlier-state-fails", "inferred"),
+        (Claim.FASTER, verdict(ERROR), "unbuildable", "candidate-does-not-compile", "inferred"),
+        (Claim.FASTER, NO_COMPILER, "undecided", "compiler-missing", "inferred"),
+        (Claim.FASTER, SLOW_TO_CHECK, "undecided", "case-time-spent", "inferred"),
+        (Claim.FIXED, WRONG, "reproduced", "failure-seen", "reproduced"),
+        (Claim.FIXED, UNTIMED, "undecided", "failure-not-seen", "inferred"),
+        (Claim.FIXED, BASE, "failed", "later-state-fails", "inferred"),
+        (Claim.UNDONE, WRONG, "reproduced", "failure-seen", "reproduced"),
+        (Claim.UNDONE, UNTIMED, "undecided", "needs-times", "inferred"),
+        (Claim.UNDONE, timed(0.8, SpeedState.SLOW), "reproduced", "faster", "measured here"),
+        (Claim.UNDONE, timed(1.2, SpeedState.FAST), "failed", "faster", "measured here"),
+    ],
+)
+def test_the_status_of_a_transition(claim, said, status, code, label):
+    outcome = outcome_of(claim, said)
+    assert (outcome.status, outcome.code, outcome.label) == (status, code, label)
+
+
+@pytest.mark.parametrize(
+    ("claim", "program", "state"),
+    [
+        (Claim.FASTER, "candidate", "later"),
+        (Claim.FASTER, "baseline", "earlier"),
+        (Claim.FIXED, "candidate", "earlier"),
+        (Claim.FIXED, "baseline", "later"),
+    ],
+)
+def test_the_state_that_does_not_build_is_named(claim, program, state):
+    broken = ERROR.model_copy(update={"details": {"program": program}})
+    assert f"the {state} state does not build" in outcome_of(claim, verdict(broken)).reason
+
+
+def test_an_effect_goes_in_the_direction_of_the_transition():
+    forward = outcome_of(Claim.FASTER, timed(1.25, SpeedState.FAST)).effect
+    undone = outcome_of(Claim.UNDONE, timed(0.8, SpeedState.SLOW)).effect
+    assert forward.median == undone.median == 1.25
+    assert undone.low < 1.25 < undone.high and undone.state is SpeedState.FAST
+    assert undone.device == "NVIDIA H200"
+
+
+def test_a_counterexample_has_its_case_also_from_a_sanitizer():
+    assert outcome_of(Claim.FASTER, WRONG).counterexample.dims == {"n": 7}
+    race = outcome_of(Claim.FASTER, RACE).counterexample
+    assert (race.dims, race.seed, race.line) == ({"n": 7}, 91, 3)

@@ -1,0 +1,208 @@
+"""Replaying a history: what each step turns out to be, and what a second run costs.
+
+The history: a kernel is made faster, thereby broken, mended, and broken for the compiler.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from git import Actor, Repo
+
+from kernel_gate.fleet.places import emulated_places
+from kernel_gate.fleet.pool import LocalPool
+from kernel_gate.request import GateRequest
+from kernel_gate.verdict import Verdict
+from kernel_lineage.history.model import Intent
+from kernel_lineage.learning.replay.document import ReplayDocument
+from kernel_lineage.learning.replay.repository import Asked, replay_repository
+
+HOST = """
+int main() {
+    int n = 1002;
+    float* out;
+    float* x;
+    cudaMalloc(&out, n * sizeof(float));
+    cudaMalloc(&x, n * sizeof(float));
+    %s
+    return 0;
+}
+"""
+SCALAR = (
+    """\
+__global__ void scale(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        out[i] = 2.0f * x[i] + 1.0f;
+    }
+}
+"""
+    + HOST % "scale<<<(n + 127) / 128, 128>>>(out, x, n);"
+)
+VECTOR = (
+    """\
+__global__ void scale(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n / 4) {
+        float4 v = reinterpret_cast<const float4*>(x)[i];
+        v.x = 2.0f * v.x + 1.0f;
+        v.y = 2.0f * v.y + 1.0f;
+        v.z = 2.0f * v.z + 1.0f;
+        v.w = 2.0f * v.w + 1.0f;
+        reinterpret_cast<float4*>(out)[i] = v;
+    }
+}
+"""
+    + HOST % "scale<<<(n / 4 + 127) / 128, 128>>>(out, x, n);"
+)
+WHOLE = VECTOR.replace(
+    "    }\n}\n",
+    "    }\n    if (i < n % 4) {\n        out[n - 1 - i] = 2.0f * x[n - 1 - i] + 1.0f;\n    }\n}\n",
+    1,
+).replace("(n / 4 + 127)", "(n / 4 + 128)")
+STRANGE = WHOLE.replace("float4 v =", "__ldcg_twice(x); float4 v =")
+HISTORY = (
+    ("Scale a vector", SCALAR),
+    ("Speed up: 16-byte loads, twice as fast", VECTOR),
+    ("Fix: the last elements were never written", WHOLE),
+    ("Speed up with cached loads, faster still", STRANGE),
+)
+
+
+@dataclass
+class Counted:
+    """A pool that says how often it was asked."""
+
+    pool: LocalPool
+    asked: list[GateRequest] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        return 1
+
+    def judge(self, request: GateRequest, **rest: object) -> Verdict:
+        self.asked.append(request)
+        return self.pool.judge(request, **rest)
+
+
+def commit(top: Path, message: str, text: str, file: str = "scale.cu") -> None:
+    (top / file).write_text(text)
+    repo = Repo.init(top)
+    repo.git.add("-A")
+    someone = Actor("A", "a@example.org")
+    repo.index.commit(message, author=someone, committer=someone)
+    repo.close()
+
+
+@pytest.fixture(scope="module")
+def pool():
+    with LocalPool(emulated_places(1)) as pool:
+        yield pool
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    top = tmp_path_factory.mktemp("history")
+    for message, text in HISTORY:
+        commit(top, message, text)
+    (top / ".gitignore").write_text(".klineage/cache.sqlite*\n")
+    return top
+
+
+def replay_here(top: Path, pool: LocalPool, **asked: object) -> tuple[ReplayDocument, Counted]:
+    counted = Counted(pool)
+    document = replay_repository(
+        top, Asked(device="emulated", **asked), counted, lambda _done, _total, _one: None
+    )
+    return document, counted
+
+
+@pytest.fixture(scope="module")
+def replayed(history: Path, pool: LocalPool) -> ReplayDocument:
+    return replay_here(history, pool)[0]
+
+
+def _step(document: ReplayDocument, subject: str):
+    return next(t for t in document.transitions if subject in t.subject)
+
+
+def test_a_step_that_broke_something_fails_with_the_counterexample(replayed):
+    broken = _step(replayed, "16-byte")
+    assert (broken.status, broken.code, broken.label) == ("failed", "not-written", "inferred")
+    assert broken.counterexample is not None and broken.counterexample.dims["n"] % 4
+    assert broken.effect is None
+
+
+def test_a_fix_is_reproduced_when_the_failure_is_seen(replayed):
+    fix = _step(replayed, "never written")
+    assert (fix.status, fix.code, fix.label) == ("reproduced", "failure-seen", "reproduced")
+    assert fix.counterexample is not None and "out[" in fix.counterexample.what
+
+
+def test_what_a_fix_shows_is_a_risk_of_the_step_that_it_answers(replayed):
+    broken, fix = _step(replayed, "16-byte"), _step(replayed, "never written")
+    shown = [r for r in broken.risk if r.kind == "counterexample" and r.transition == fix.id]
+    assert shown and shown[0].dims == fix.counterexample.dims
+
+
+def test_a_state_that_no_longer_builds_is_said_with_the_compilers_first_error(replayed):
+    strange = _step(replayed, "cached loads")
+    assert (strange.status, strange.label) == ("unbuildable", "inferred")
+    assert "the later state does not build" in strange.reason and "__ldcg_twice" in strange.reason
+
+
+def test_the_workload_is_drafted_from_a_state_and_said(replayed):
+    assert all(t.workload.startswith("drafted from scale.cu of ") for t in replayed.transitions)
+
+
+def test_a_second_run_asks_the_gate_nothing_and_a_new_commit_only_for_itself(
+    history, pool, replayed, tmp_path
+):
+    top = tmp_path / "again"
+    shutil.copytree(history, top)
+    again, counted = replay_here(top, pool)
+    assert counted.asked == []
+    assert [t.reused for t in again.transitions] == [True] * len(replayed.transitions)
+    assert [(t.id, t.status) for t in again.transitions] == [(t.id, t.status) for t in replayed.transitions]
+    commit(top, "Revert: cached loads do not build", HISTORY[2][1])
+    more, counted = replay_here(top, pool)
+    assert [t.subject for t in more.transitions if not t.reused] == ["Revert: cached loads do not build"]
+    assert len(counted.asked) == 1
+
+
+def test_a_limit_and_spent_time_leave_the_rest_for_the_next_run(history, pool, replayed, tmp_path):
+    top = tmp_path / "limited"
+    shutil.copytree(history, top, ignore=shutil.ignore_patterns("cache.sqlite*"))
+    none, counted = replay_here(top, pool, seconds=0.0)
+    assert (none.remaining, none.found, counted.asked) == (3, 3, [])
+    one, _ = replay_here(top, pool, limit=1)
+    assert one.remaining == 2 and [t.reused for t in one.transitions] == [False]
+    two, _ = replay_here(top, pool, limit=1)
+    assert two.remaining == 1 and sorted(t.reused for t in two.transitions) == [False, True]
+
+
+def test_other_intents_are_replayed_when_they_are_asked_for(history, pool):
+    document, _ = replay_here(history, pool, intents=frozenset({Intent.FIX}))
+    assert [t.intent for t in document.transitions] == ["fix"]
+
+
+@pytest.mark.parametrize("kernel", ["nothing_of_this_name"])
+def test_a_kernel_that_there_is_not_gives_no_transitions(history, pool, kernel):
+    document, _ = replay_here(history, pool, kernel=kernel)
+    assert (document.found, document.transitions) == (0, [])
+
+
+def test_agreement_under_a_workload_that_sees_wrong_kernels_is_a_reproduction(pool, tmp_path):
+    top = tmp_path / "restrict"
+    top.mkdir()
+    commit(top, "Scale", SCALAR)
+    faster = SCALAR.replace(
+        "float* out, const float* x", "float* __restrict__ out, const float* __restrict__ x"
+    )
+    commit(top, "Speed up: restrict", faster)
+    (step,) = replay_here(top, pool)[0].transitions
+    assert (step.status, step.code, step.label, step.effect) == ("reproduced", "agrees", "reproduced", None)
+    assert step.counts is not None and step.counts["before"] and step.counts["after"]
