@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from kernel_gate.built import Built
@@ -21,6 +22,7 @@ from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.sanitizer.tool import SpareTools
 from kernel_gate.stages.build import build
+from kernel_gate.stages.cause import with_cause
 from kernel_gate.stages.check import check
 from kernel_gate.stages.counted import with_counts
 from kernel_gate.stages.pinpoint import pinpoint
@@ -205,7 +207,8 @@ def _right(
         reason = f"this machine's memory does not hold the buffers of a shape: {error}; use smaller dims"
         run.add(Stage(name="check", status=StageStatus.UNAVAILABLE, code=Reason.OUT_OF_MEMORY, reason=reason))
         return False
-    if not run.add(pinpoint(device, *both, workload, checked, spares)):
+    explained = replace(checked, stage=with_cause(device, *both, workload, checked, spares))
+    if not run.add(pinpoint(device, *both, workload, explained, spares)):
         return False
     sanitized = sanitize(device, *both, workload, cases, checked, spares, run.report("sanitize"))
     if sanitized.status is not StageStatus.FAIL:
