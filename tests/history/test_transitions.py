@@ -40,6 +40,10 @@ def transitions(folder: Path, *steps: tuple[str, str]) -> list[Transition]:
             Intent.FEATURE,
         ),
         ("wip", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.UNKNOWN),
+        ("a flag, and the missing cast", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.FIX),
+        ("improve precision", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.FIX),
+        ("K3: less index math", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.OPTIMISATION),
+        ("as `fix_rows` expects", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.UNKNOWN),
     ],
 )
 def test_intent_is_read_from_the_diff_first_and_the_message_second(
@@ -92,6 +96,29 @@ def test_going_back_exactly_is_a_revert_whatever_the_message_says(tmp_path: Path
     there, back = transitions(tmp_path, ("begin", NAIVE), ("warps", FAST), ("hm", NAIVE))
     assert (back.kind, back.intent, back.answers) == (TransitionKind.REVERT, Intent.REVERT, there.id)
     assert [r.kind for r in there.risk] == ["revert"]
+
+
+def test_a_launcher_as_it_was_is_no_revert_unless_the_message_says_so(tmp_path: Path):
+    launch = "void run(float* o, const float* x, int N, int C) { sum<<<N, 64>>>(o, x, N, C); }\n"
+    wider = launch.replace("64", "128")
+    there, tuned, again = transitions(
+        tmp_path,
+        ("begin", NAIVE + launch),
+        ("wider", NAIVE + wider),
+        ("run elsewhere", NAIVE + launch),
+        ("back to wider blocks", NAIVE + wider),
+    )
+    assert [t.intent is Intent.REVERT for t in (there, tuned, again)] == [False, False, True]
+
+
+def test_a_copy_that_is_hardly_changed_is_no_feature(tmp_path: Path):
+    copy = NAIVE.replace("c++", "c += 1")
+    make_repository(
+        tmp_path,
+        [Step("begin", {"sum.cu": NAIVE}), Step("add a second file", {"sum.cu": NAIVE, "other.cu": copy})],
+    )
+    (lineage,) = mine(tmp_path, use_cache=False).lineages
+    assert [t.intent for t in lineage.transitions] == [Intent.REFACTOR]
 
 
 def test_a_revert_that_names_its_commit_answers_that_one(tmp_path: Path):

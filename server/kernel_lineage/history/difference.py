@@ -42,6 +42,8 @@ class Difference:
     lines_added: tuple[str, ...]
     lines_removed: tuple[str, ...]
     """Lines of code, without comments and layout."""
+    changed_share: float = 0.0
+    """Device lines taken away or added, as a share of those before and after."""
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     """Ids of mechanisms, sorted."""
@@ -123,6 +125,7 @@ def text_difference(before: Node, after: Node, texts: Texts) -> Difference:
         parameters_removed=tuple(sorted(old_parameters - new_parameters)),
         lines_added=tuple(more.elements()),
         lines_removed=tuple(less.elements()),
+        changed_share=_changed_share(old_device, new_device),
     )
 
 
@@ -165,6 +168,12 @@ def _same_but_qualifiers(old: Sequence[str], new: Sequence[str], texts: Texts) -
         for lines in (old, new)
     )
     return one == other
+
+
+def _changed_share(old: Sequence[str], new: Sequence[str]) -> float:
+    before, after = Counter(old), Counter(new)
+    changed = (before - after).total() + (after - before).total()
+    return changed / max(len(old) + len(new), 1)
 
 
 def _widens(removed: Counter[str], added: Counter[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -15,7 +16,11 @@ from kernel_lineage.history.risks import said_in, said_in_comments, said_in_mess
 from kernel_lineage.history.walk import Edge, Node, Walk
 from kernel_lineage.kernels.source import Language
 
-_REVERTS = ("revert", "back out", "backout", "roll back", "rollback", "undo")
+_REVERTS = re.compile(
+    r"\b(?:revert\w*|back ?out|roll(?:ing|ed)? ?back|undo|(?:go(?:es|ing)? )?back to|(?:bring|put|add)\w* back|"
+    r"restor(?:e[sd]?|ing) (?:the )?(?:old|original|previous)|again$)",
+    re.IGNORECASE,
+)
 
 
 def version_id(node: Node) -> str:
@@ -77,8 +82,9 @@ class Judge:
         commit = self._commits.get(edge.commit or "")
         line = [i for i in blame.ancestors(walk, self._incoming, edge.before) if i < index]
         variant = edge.kind is TransitionKind.VARIANT
-        reverted, how = self._reverted(edge, line, commit, variant)
-        intent, because = judge(diff, commit, self._kernels_in[edge.commit], how, variant)
+        reverted, how = self._reverted(edge, line, commit, diff)
+        copied = edge.note.startswith("copied from")
+        intent, because = judge(diff, commit, self._kernels_in[edge.commit], how, variant, copied)
         answers = (
             reverted if intent is Intent.REVERT else self._answered(intent, edge, line, commit, diff, variant)
         )
@@ -109,13 +115,21 @@ class Judge:
         return made
 
     def _reverted(
-        self, edge: Edge, line: list[int], commit: Commit | None, variant: bool
+        self, edge: Edge, line: list[int], commit: Commit | None, diff: Difference
     ) -> tuple[int | None, str]:
-        if variant:
+        """The transition that this one undoes, and how that is seen.
+
+        A launcher that is as it was before proves nothing where the message does not say so: it moved out and in again.
+        """
+        if edge.kind is TransitionKind.VARIANT:
             return None, ""
         exact = blame.undone(self._walk, line, edge) if edge.kind is TransitionKind.EDIT else None
-        said = commit is not None and any(w in commit.subject.lower() for w in _REVERTS)
-        if exact is not None and self._walk.nodes[edge.before].seen != self._walk.nodes[edge.after].seen:
+        said = commit is not None and _REVERTS.search(commit.subject)
+        if (
+            exact is not None
+            and (said or diff.device_changed)
+            and self._walk.nodes[edge.before].seen != self._walk.nodes[edge.after].seen
+        ):
             sha = self._walk.edges[exact].commit
             return exact, f"brings back what was there before {sha[:10] if sha else 'the last change'}"
         if said and commit is not None:
