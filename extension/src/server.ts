@@ -85,6 +85,7 @@ export class Server implements vscode.Disposable {
         commandLinks: true,
         device: settings.device,
         checkOnSave: settings.checkOnSave,
+        hypotheses: settings.hypotheses,
         checkSeconds: settings.checkSeconds,
         modelBaseUrl: settings.modelBaseUrl,
         modelName: settings.modelName,

@@ -10,12 +10,14 @@ export interface Settings {
   readonly checkOnSave: boolean;
   /** What checking one document may take. */
   readonly checkSeconds: number;
+  /** Offer also skills that no verified use has admitted. */
+  readonly hypotheses: boolean;
   readonly modelBaseUrl: string;
   readonly modelName: string;
 }
 
 const SECTION = 'klineage';
-const RESTARTS = ['server.command', 'interpreter', 'device', 'check', 'model'].map((name) => `${SECTION}.${name}`);
+const RESTARTS = ['server.command', 'interpreter', 'device', 'check', 'codeActions', 'model'].map((name) => `${SECTION}.${name}`);
 
 export function readSettings(): Settings {
   const section = vscode.workspace.getConfiguration(SECTION);
@@ -25,6 +27,7 @@ export function readSettings(): Settings {
     device: section.get<Device>('device', 'auto'),
     checkOnSave: section.get<boolean>('check.onSave', false),
     checkSeconds: section.get<number>('check.seconds', 10),
+    hypotheses: section.get<boolean>('codeActions.hypotheses', false),
     modelBaseUrl: section.get<string>('model.baseUrl', ''),
     modelName: section.get<string>('model.name', ''),
   };

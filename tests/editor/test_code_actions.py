@@ -104,3 +104,16 @@ async def test_resolving_an_action_of_another_server_gives_it_back(scale):
     async with session(scale.parent) as editor:
         action = types.CodeAction(title="Not ours", data=None)
         assert await editor.client.code_action_resolve_async(action) == action
+
+
+async def test_a_hypothesis_is_offered_only_where_that_is_switched_on(scale):
+    title = "Launch bounds"
+    async with session(scale.parent) as editor:
+        uri = editor.open(scale)
+        assert titled(await editor.actions(uri, "row[i]"), title) == []
+        (action,) = titled(await editor.actions(uri, "row[i]", trigger=INVOKED), title)
+        assert action.disabled is not None
+        assert action.disabled.reason.startswith("it is a hypothesis: none of 3 uses on other kernels was accepted")
+    async with session(scale.parent, {"hypotheses": True}) as editor:
+        (action,) = titled(await editor.actions(editor.open(scale), "row[i]"), title)
+        assert action.command is not None

@@ -135,9 +135,9 @@ def test_the_nearest_size_on_this_device_is_expected_and_failures_give_no_expect
 def test_the_card_says_what_when_and_what_goes_wrong() -> None:
     skill = offered(conditions=(condition("C % 4 == 0"), condition("align(x) >= 16"), condition("C >= 512", "profit")))
     text = card_text(at_loads(skill, known("C = 770")))
-    assert "**A skill** · memory access · not yet verified by the gate" in text
-    assert "- ✗ `C % 4 == 0` — C is a multiple of 4: C = 770: C is 770 (stated here)" in text
-    assert "- ? `align(x) >= 16` — x is aligned to at least 16 bytes: nothing says align(x)" in text
+    assert "**A skill** · memory access · hypothesis (no use on another kernel has been verified)" in text
+    assert "- ✗ `C % 4 == 0` — C is a multiple of 4 (author): C = 770: C is 770 (stated here)" in text
+    assert "- ? `align(x) >= 16` — x is aligned to at least 16 bytes (author): nothing says align(x)" in text
     assert "**Pays when**\n\n- ✓ `C >= 512`" in text
     assert "**Expected here:** not measured yet." in text
     assert "**Goes wrong otherwise:** Otherwise it is wrong" in text and "C = 770: the last 2 columns" in text

@@ -28,6 +28,8 @@ class Settings(BaseModel):
     """Check the kernels of a saved document on the emulated device, each with its workload."""
     check_seconds: float = Field(default=10.0, gt=0)
     """What checking one document may take."""
+    hypotheses: bool = False
+    """Offer also skills that no verified use on another kernel has admitted."""
     model_base_url: str = ""
     model_name: str = ""
 

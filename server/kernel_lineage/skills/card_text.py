@@ -97,11 +97,18 @@ def direction(skill: Skill) -> str:
 
 
 def standing(skill: Skill) -> str:
-    """Whether verified uses admit the skill: `admitted (3 of 3 held-out uses)`."""
-    tried = sum(e.held_out for e in skill.evidence)
+    """Whether verified uses admit the skill: `admitted (3 of 3 held-out uses)`, else that it is a hypothesis."""
     if skill.admitted:
-        return f"admitted ({len(skill.uses)} of {tried} held-out uses)"
-    return f"not admitted (0 of {tried} held-out uses)" if tried else "not yet verified by the gate"
+        return f"admitted ({len(skill.uses)} of {sum(e.held_out for e in skill.evidence)} held-out uses)"
+    return f"hypothesis ({no_use(skill)})"
+
+
+def no_use(skill: Skill) -> str:
+    """Why a skill is not admitted."""
+    tried = sum(e.held_out for e in skill.evidence)
+    if not tried:
+        return "no use on another kernel has been verified"
+    return f"none of {tried} uses on other kernels was accepted"
 
 
 def effect_text(found: Applicable) -> str:
@@ -128,9 +135,13 @@ def origin(skill: Skill) -> str:
 
 
 def _line(judged: Judged) -> str:
-    known_by = f" ({judged.condition.evidence})" if judged.condition.evidence else ""
+    known_by = f" ({judged.condition.origin.value}{_after_colon(judged.condition.evidence)})"
     said = f": {judged.evidence}" if judged.evidence else ""
     return f"- {SIGNS[judged.judgement.truth]} `{judged.expr}` — {judged.sentence}{known_by}{said}"
+
+
+def _after_colon(text: str | None) -> str:
+    return f": {text}" if text else ""
 
 
 def _goes_wrong(found: Applicable) -> str:

@@ -16,6 +16,7 @@ from kernel_lineage.editor.links import apply_arguments
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.skills.applicable import Applicable
+from kernel_lineage.skills.card_text import no_use
 from kernel_lineage.skills.conditions.truth import Truth
 
 KIND = "refactor.rewrite.klineage"
@@ -59,6 +60,10 @@ def why_not(server: EditorServer, found: Applicable) -> str | None:
         return "this workspace is not trusted, so nothing in it is compiled or run"
     if not found.possible:
         return found.reason
+    if not found.skill.admitted and not server.settings.hypotheses:
+        return (
+            f"it is a hypothesis: {no_use(found.skill)}; klineage.codeActions.hypotheses offers it all the same"
+        )
     if found.skill.assist is None and not server.settings.model_name:
         return "no assist carries this skill over, and no model is set up (klineage.model.name)"
     return None
