@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from kernel_gate.devices.opening import DeviceKind
+from kernel_gate.verdict import Verdict
 from kernel_lineage.rewrite.apply import ApplyError, ApplyRequest, apply
 from kernel_lineage.rewrite.document import ApplyDocument
 from kernel_lineage.rewrite.gating import judge_in_child
@@ -32,9 +33,23 @@ def evidence_of(document: ApplyDocument, *, held_out: bool, command: str, on: da
     verdict = document.verdict
     if verdict is None:
         raise NoVerdictError(f"{document.skill} on {document.kernel} was not gated: {document.reason}")
+    return evidence_of_verdict(
+        verdict,
+        kernel=document.kernel,
+        held_out=held_out,
+        guarded=document.guarded,
+        command=command,
+        on=on,
+    )
+
+
+def evidence_of_verdict(
+    verdict: Verdict, *, kernel: str, held_out: bool, guarded: bool, command: str, on: date
+) -> Evidence:
+    """The evidence that a verdict on a skill's use gives."""
     environment = verdict.environment
     return Evidence(
-        kernel=document.kernel,
+        kernel=kernel,
         outcome=verdict.outcome.value,
         reason=verdict.reason,
         device=str(environment["device"]["name"]),
@@ -47,7 +62,7 @@ def evidence_of(document: ApplyDocument, *, held_out: bool, command: str, on: da
         ),
         command=command,
         details={
-            "guarded": document.guarded,
+            "guarded": guarded,
             "inputs_hash": verdict.inputs_hash,
             "stages": {stage.name: stage.status.value for stage in verdict.stages},
         },

@@ -69,13 +69,13 @@ def program_from_file(
     label = name or path.name
     if language is Language.TRITON:
         text = _triton_text(data, (kernel_name,), path)
-        spec = _overridden(read_launch(kernel, workload, order), workload, launch or {})
+        spec = with_launch(read_launch(kernel, workload, order), workload, launch or {})
         return Program("triton", text, kernel_name, spec, name=label, arguments=renamed)
     template = tuple(template_arguments) or _template_arguments(kernel, path)
     text = _cuda_text(source, (kernel_name,), path, root or _repository(path), template)
     # The slice holds the macros of the headers too, which launch expressions may name.
     with_headers = replace(kernel, source=None, text=text)
-    spec = _overridden(read_launch(with_headers, workload, order), workload, launch or {})
+    spec = with_launch(read_launch(with_headers, workload, order), workload, launch or {})
     return Program(
         "cuda", text, kernel_name, spec, template_arguments=template, name=label, arguments=renamed
     )
@@ -139,8 +139,8 @@ def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:
     )
 
 
-def _overridden(spec: LaunchSpec | None, workload: Workload, launch: Mapping[str, str]) -> LaunchSpec | None:
-    """A launch with some fields replaced; None when it is the workload's own."""
+def with_launch(spec: LaunchSpec | None, workload: Workload, launch: Mapping[str, str]) -> LaunchSpec | None:
+    """A launch with some fields replaced, as a candidate's `launch` names them; None when it is the workload's own."""
     if not launch:
         return spec
     base = spec or workload.launch.spec()

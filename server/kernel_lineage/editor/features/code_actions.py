@@ -61,9 +61,7 @@ def why_not(server: EditorServer, found: Applicable) -> str | None:
     if not found.possible:
         return found.reason
     if not found.skill.admitted and not server.settings.hypotheses:
-        return (
-            f"it is a hypothesis: {no_use(found.skill)}; klineage.codeActions.hypotheses offers it all the same"
-        )
+        return f"it is a hypothesis: {no_use(found.skill)}; klineage.codeActions.hypotheses offers it all the same"
     if found.skill.assist is None and not server.settings.model_name:
         return "no assist carries this skill over, and no model is set up (klineage.model.name)"
     return None
