@@ -36,6 +36,8 @@ class _Shadow:
     """Event, flags and grid-wide thread number of the last write of each granule; -1: none."""
     reader: Index | None = None
     """The same of the last read, with flags when several threads or blocks have read."""
+    second: Index | None = None
+    """Of several readers another one, so that a race of the last reader can name it."""
 
 
 @dataclass(slots=True)
@@ -91,7 +93,7 @@ class GlobalRaces:
         assert at.segment is not None
         shadow = self._shadow(at.segment)
         if shadow.reader is None:
-            shadow.reader = np.full_like(shadow.writer, -1)
+            shadow.reader, shadow.second = (np.full_like(shadow.writer, -1) for _ in range(2))
         self.events.append(where.instruction)
         threads = self.threads[wave.index]
         key = ((len(self.events) - 1) << _EVENT_SHIFT) | threads
@@ -100,9 +102,14 @@ class GlobalRaces:
             conflict = self._unordered(wave, before, threads)
             if conflict.any():
                 self._report("reads what another writes", wave, at, where, conflict, before, granule)
-            self._remember_reader(wave, shadow.reader, granule, key, threads)
+            self._remember_reader(wave, shadow, granule, key, threads)
 
-    def _remember_reader(self, wave: Wave, reader: Index, granule: Index, key: Index, threads: Index) -> None:
+    def _remember_reader(
+        self, wave: Wave, shadow: _Shadow, granule: Index, key: Index, threads: Index
+    ) -> None:
+        reader, second = shadow.reader, shadow.second
+        assert reader is not None
+        assert second is not None
         size, blocks = wave.launch.block_threads, wave.block_of[wave.index]
         last = reader[granule]
         event, other = last >> _EVENT_SHIFT, last & _THREAD
@@ -113,10 +120,13 @@ class GlobalRaces:
         current = (last >= 0) & same_block & (event >= self.barrier[blocks])
         several = current & ((other != threads) | (last & _MANY_THREADS != 0))
         key = key | flags | np.where(several, _MANY_THREADS, 0)
+        another = (last >= 0) & (other != threads)
+        second[granule[another]] = last[another]
         reader[granule] = key
         kept = reader[granule]
         lost = (kept & _THREAD) != threads
         if lost.any():
+            second[granule[lost]] = key[lost]
             near = lost & ((kept & _THREAD) // size == threads // size)
             reader[granule[near]] |= _MANY_THREADS
             reader[granule[lost & ~near]] |= _MANY_BLOCKS
@@ -173,18 +183,32 @@ class GlobalRaces:
         before: Index,
         granule: Index,
     ) -> None:
-        segment, position = at.segment, int(np.argmax(conflict))
+        segment = at.segment
         assert segment is not None
+        shadow = self._shadow(segment)
+        named = conflict & (before & _THREAD != self.threads[wave.index])
+        position = int(np.argmax(named if named.any() else conflict))
         other = int(before[position])
+        own = int(self.threads[wave.index[position]])
+        if other & _THREAD == own and shadow.second is not None:
+            second = int(shadow.second[granule[position]])
+            barrier = self.barrier[wave.block_of[wave.index[position]]]
+            other = second if second >> _EVENT_SHIFT >= barrier else other
+        known = other & _THREAD != own
         instruction = self.events[other >> _EVENT_SHIFT]
         line = None if instruction is None else instruction.line
         block, thread = wave.launch.indices(other & _THREAD)
         element = int(granule[position]) * self.granule // segment.itemsize
+        if known:
+            side = Place("the other access of the race", line, block, thread)
+            who = f"block {block}, thread {thread}"
+        else:
+            side = Place("the other access of the race", line)
+            who = "one of several threads"
         message = (
             f"race on {segment.name}[{element}]: this thread {what}, nothing orders them; "
-            f"the other is block {block}, thread {thread}" + (f" at line {line}" if line else "")
+            f"the other is {who}" + (f" at line {line}" if line else "")
         )
-        side = Place("the other access of the race", line, block, thread)
         wave.launch.findings.add(
             wave.fault(
                 "race",

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from kernel_gate.devices.base import Place
 from kernel_gate.emulated.access import Change
 from kernel_gate.emulated.clocks import Clocks
+from kernel_gate.emulated.held_bytes import HeldBytes
 from kernel_gate.emulated.ptx.model import Instruction
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ _ATOMIC = 1 << (_THREAD_BITS - 1)
 _ASYNC = 1 << (_THREAD_BITS - 2)
 """Written by an asynchronous copy: no barrier of its thread orders it, only waiting for the copy does."""
 _THREAD_MASK = _ASYNC - 1
-_UNIT = 16
-"""Bytes that are held together."""
 _PENDING_MOST = 1 << 24
 """Reads kept; an interval with more is cut, and races across the cut are missed."""
 
@@ -65,8 +64,8 @@ class SharedRaces:
     """Event of the last warp barrier of each warp."""
     clocks: Clocks | None = None
     """Of kernels with mbarriers."""
-    held: npt.NDArray[np.int32] | None = None
-    """Event + 1 of the asynchronous operation that may be at each 16 bytes; 0: none."""
+    held: HeldBytes | None = None
+    """By asynchronous operations, whose numbers are their event + 1."""
     events: list[Instruction] = field(default_factory=list)
     wrote: bool = False
     pending: list[_Reads] = field(default_factory=list)
@@ -115,7 +114,7 @@ class SharedRaces:
         key = ((len(self.events) - 1) << _THREAD_BITS) | (_ATOMIC if atomic else 0) | inner
         start = self.interval[wave.block_of[threads]]
         if self.held is not None:
-            self._check_held(wave, offsets, instruction)
+            self.held.check_write(wave, offsets, instruction, self.events)
         for part in range(max(nbytes // self.granule, 1)):
             granule = offsets // self.granule + part
             if self.clocks is not None:
@@ -203,32 +202,15 @@ class SharedRaces:
     def hold(self, places: list[Index], instruction: Instruction) -> int:
         """An asynchronous operation may be at these bytes (16 from each) until it is released: its number."""
         if self.held is None:
-            self.held = np.zeros(self.blocks * self.stride // _UNIT, np.int32)
+            self.held = HeldBytes(self.blocks * self.stride, self.stride)
         self.events.append(instruction)
-        for offsets in places:
-            self.held[offsets // _UNIT] = len(self.events)
+        self.held.hold(places, len(self.events))
         return len(self.events)
 
     def release(self, offsets: Index, number: int) -> None:
-        """The operation with this number is over at these bytes; a later one that holds them stays."""
+        """The operation with this number is over at these bytes."""
         assert self.held is not None
-        units = offsets // _UNIT
-        self.held[units[self.held[units] == number]] = 0
-
-    def _check_held(self, wave: Wave, offsets: Index, instruction: Instruction) -> None:
-        assert self.held is not None
-        holders = self.held[offsets // _UNIT]
-        if not holders.any():
-            return
-        position = int(np.argmax(holders))
-        operation = self.events[int(holders[position]) - 1]
-        message = (
-            f"race in shared memory, byte {int(offsets[position]) % self.stride}: written while the asynchronous "
-            f"`{operation.opcode}`" + (f" of line {operation.line}" if operation.line else "")
-            + " may still be at work there: nothing has waited for it"
-        )  # fmt: skip
-        issued = Place("the asynchronous copy that nothing has waited for", operation.line)
-        wave.launch.findings.add(wave.fault("race", message, instruction, position, related=(issued,)))
+        self.held.release(offsets, number)
 
     def synchronise(self, wave: Wave, blocks: npt.NDArray[np.bool_] | None) -> None:
         """A barrier of these blocks opens (None: all): their interval ends."""
@@ -296,7 +278,9 @@ class SharedRaces:
         offsets: npt.NDArray[np.integer],
         instruction: Instruction,
     ) -> None:
-        position = int(np.argmax(conflict))
+        # Of threads of two warps it is plainest that nothing orders them.
+        warps = wave.thread_in_block[wave.index] // 32 != (before & _THREAD_MASK) // 32
+        position = int(np.argmax(conflict & warps if (conflict & warps).any() else conflict))
         other = int(before[position])
         place = self.events[other >> _THREAD_BITS].line
         block = int(wave.block_of[wave.index[position]])

@@ -1,0 +1,76 @@
+"""Which two accesses a race names: of threads that nothing orders, in different warps where there are such."""
+
+import numpy as np
+import pytest
+
+from gate.emulated.cuda_source import launch, line_of
+from kernel_gate.devices.base import Fault
+
+REUSED = """
+__global__ void kernel(float* out, const float* x) {
+    __shared__ float part[2];
+    float most = x[threadIdx.x];
+    for (int k = 16; k > 0; k /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, k));
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = most;
+    __syncthreads();
+    most = fmaxf(part[0], part[1]); // read
+    float sum = x[threadIdx.x] - most;
+    for (int k = 16; k > 0; k /= 2) sum += __shfl_xor_sync(~0u, sum, k);
+    BARRIER
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = sum; // write
+    __syncthreads();
+    out[threadIdx.x] = part[0] + part[1];
+}
+"""
+CLEARED = """
+__global__ void kernel(float* out, const float* x) {
+    __shared__ float part[32];
+    float sum = x[threadIdx.x];
+    if (threadIdx.x < 32) part[threadIdx.x] = 0.0f; // read
+    for (int k = 16; k > 0; k /= 2) sum += __shfl_xor_sync(~0u, sum, k);
+    BARRIER
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = sum; // write
+    __syncthreads();
+    sum = part[threadIdx.x % 32];
+    for (int k = 16; k > 0; k /= 2) sum += __shfl_xor_sync(~0u, sum, k);
+    out[threadIdx.x] = sum;
+}
+"""
+CLAMPED = """
+__global__ void kernel(float* out, const float* x) {
+    int n = 96, i = threadIdx.x;
+    float a = out[min(n - 1, i)], b = out[min(n - 1, i + 64)]; // read
+    BARRIER
+    out[i] = 2.0f * a;
+    if (i + 64 < n) out[i + 64] = 2.0f * b; // write
+}
+"""
+
+
+def only_race(source: str, barrier: str) -> Fault | None:
+    x = np.arange(1, 129, dtype=np.float32)
+    done = launch(source.replace("BARRIER", barrier), {"out": x.copy(), "x": x}, block=64)
+    assert {fault.kind for fault in done.faults} <= {"race"}
+    return done.faults[0] if done.faults else None
+
+
+@pytest.mark.parametrize("source", [REUSED, CLEARED])
+def test_a_race_names_threads_of_two_warps(source: str):
+    fault = only_race(source, "")
+    assert fault is not None and fault.thread is not None
+    other = fault.related[0]
+    assert other.thread is not None
+    assert fault.thread[0] // 32 != other.thread[0] // 32
+    assert {fault.line, other.line} == {line_of(source, "read"), line_of(source, "write")}
+
+
+def test_the_other_side_of_a_race_is_another_thread_although_the_thread_has_read_the_place_too():
+    fault = only_race(CLAMPED, "")
+    assert fault is not None
+    assert (fault.line, fault.thread, fault.element) == (line_of(CLAMPED, "write"), (31, 0, 0), 95)
+    assert (fault.related[0].line, fault.related[0].thread) == (line_of(CLAMPED, "read"), (63, 0, 0))
+
+
+@pytest.mark.parametrize("source", [REUSED, CLEARED, CLAMPED])
+def test_a_barrier_between_orders_them(source: str):
+    assert only_race(source, "__syncthreads();") is None
