@@ -23,9 +23,18 @@ class Findings:
     """Faults that do not end a launch: the first of each kind and source line."""
 
     found: dict[tuple[str, int | None, str | None], Fault] = field(default_factory=dict)
+    _replaceable: set[tuple[str, int | None, str | None]] = field(default_factory=set)
 
-    def add(self, fault: Fault) -> None:
-        """Keep a fault, unless its kind was already found on this line and buffer."""
+    def add(self, fault: Fault, plain: bool = True) -> None:
+        """Keep a fault, unless its kind was already found on this line and buffer.
+
+        One that is not `plain`, as a race within a warp is beside one of two warps, makes room for one that is.
+        """
         key = (fault.kind, fault.line, fault.buffer)
-        if key not in self.found and len(self.found) < MOST:
+        if key in self._replaceable and plain:
+            self._replaceable.discard(key)
             self.found[key] = fault
+        elif key not in self.found and len(self.found) < MOST:
+            self.found[key] = fault
+            if not plain:
+                self._replaceable.add(key)

@@ -279,8 +279,8 @@ class SharedRaces:
         instruction: Instruction,
     ) -> None:
         # Of threads of two warps it is plainest that nothing orders them.
-        warps = wave.thread_in_block[wave.index] // 32 != (before & _THREAD_MASK) // 32
-        position = int(np.argmax(conflict & warps if (conflict & warps).any() else conflict))
+        plain = conflict & (wave.thread_in_block[wave.index] // 32 != (before & _THREAD_MASK) // 32)
+        position = int(np.argmax(plain if plain.any() else conflict))
         other = int(before[position])
         place = self.events[other >> _THREAD_BITS].line
         block = int(wave.block_of[wave.index[position]])
@@ -290,4 +290,5 @@ class SharedRaces:
         message = f"race in shared memory, byte {byte}: {what} with no barrier between; {by} thread {thread}"
         message += f" at line {place}" if place else ""
         side = Place("the other access of the race", place, other_block, thread)
-        wave.launch.findings.add(wave.fault("race", message, instruction, position, related=(side,)))
+        fault = wave.fault("race", message, instruction, position, related=(side,))
+        wave.launch.findings.add(fault, plain=bool(plain.any()))
