@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kernel_gate.build.compile import Limits, compile_program
+from kernel_gate.build.kept_images import KeptImages
+from kernel_gate.build.unit import Unit
 from kernel_gate.built import Built
 from kernel_gate.capture.replay import is_recorded, record_wrapper
+from kernel_gate.devices.image import Image
 from kernel_gate.devices.opening import EMULATED_MULTIPROCESSORS
 from kernel_gate.launching import units_for
 from kernel_gate.options import GateOptions
@@ -23,10 +26,12 @@ def build_program(
     want_cubin: bool = False,
     multiprocessors: int = EMULATED_MULTIPROCESSORS,
     options: GateOptions = GateOptions(),  # noqa: B008 - frozen
+    kept: KeptImages | None = None,
 ) -> Built:
     """A program with the images that these shapes need. Raises `BuildError` and `CompilerMissing`.
 
-    `multiprocessors` is what a wrapper that asks for the size of the device is told.
+    `multiprocessors` is what a wrapper that asks for the size of the device is told; `kept` holds what was built
+    before, but for wrappers, which run anew for every shape.
     """
     limits = Limits(seconds=options.build_seconds)
     uncontained = options.allow_uncontained
@@ -42,8 +47,12 @@ def build_program(
             allow_uncontained=uncontained,
         )
         return Built(program, images, records)
+
+    def compiled(missing: Sequence[Unit]) -> dict[Unit, Image]:
+        return compile_program(
+            program, arch, missing, want_cubin=want_cubin, limits=limits, allow_uncontained=uncontained
+        )
+
     units = units_for(workload, program, shapes)
-    made = compile_program(
-        program, arch, units, want_cubin=want_cubin, limits=limits, allow_uncontained=uncontained
-    )
+    made = kept.of(program, arch, want_cubin, units, compiled) if kept is not None else compiled(units)
     return Built(program, made)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.devices.opening import OpenDevices
 from kernel_gate.sanitizer.tool import SpareTools
 
 
 class Kept:
-    """An open GPU, and sanitizer tools that wait for work. A context manager."""
+    """An open GPU, sanitizer tools that wait for work, and what was built. A context manager."""
 
     def __init__(self) -> None:
         self.devices = OpenDevices()
         self.spares = SpareTools()
+        self.images = KeptImages()
 
     def __enter__(self) -> Kept:
         return self

@@ -140,3 +140,15 @@ def test_a_misplaced_buffer_of_the_emulated_device_keeps_its_bytes():
 def test_the_order_of_blocks_does_not_outlive_the_check():
     v = check(affine().source, workload())
     assert v.environment["device"]["order_seed"] is None
+
+
+def test_one_case_whose_values_are_right_by_luck_is_still_judged_by_the_detectors():
+    racy = """__global__ void affine(float *y, const float *x, int n) {
+        __shared__ float held[64];
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        held[threadIdx.x] = i < n ? x[i] : 0.0f;
+        float next = held[(threadIdx.x + 1) % 64];
+        if (i < n) y[i] = 2.0f * x[i] + 1.0f + 0.0f * (next != next);
+    }"""
+    v = check(racy, workload(), case={"N": 3, "C": 32})
+    assert v.code is Reason.RACE and v.stage("check").code is Reason.ONE_CASE_ONLY

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kernel_gate.build.errors import BuildError, CompilerMissing
+from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.building import build_program
 from kernel_gate.built import Built
 from kernel_gate.capture.record import Record, RecordedLaunch, RecordedMemset
@@ -41,8 +42,9 @@ def build(
     want_cubin: bool,
     multiprocessors: int = EMULATED_MULTIPROCESSORS,
     options: GateOptions = GateOptions(),  # noqa: B008 - frozen
+    kept: KeptImages | None = None,
 ) -> BuildResult:
-    """Compile both, side by side."""
+    """Compile both, side by side; `kept` holds images of earlier builds."""
     wanted = list(shapes)
 
     def one(program: Program) -> Built:
@@ -54,6 +56,7 @@ def build(
             want_cubin=want_cubin,
             multiprocessors=multiprocessors,
             options=options,
+            kept=kept,
         )
 
     with ThreadPoolExecutor(2) as pool:
