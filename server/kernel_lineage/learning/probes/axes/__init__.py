@@ -1,0 +1,1 @@
+"""One file an axis of probes; see `axis.py` above."""

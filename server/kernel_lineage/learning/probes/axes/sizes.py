@@ -1,0 +1,169 @@
+"""Sizes: every dimension by itself, then several at once, around the widths that the step's code speaks of."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from kernel_gate.cases import next_prime
+from kernel_lineage.learning.probes.axis import Axis, Example, Ground
+from kernel_lineage.learning.probes.setting import Setting
+
+_SMALL = (1, 2, 3, 4, 5, 8, 12, 16)
+_ROUND = (24, 31, 32, 33, 48, 64, 65, 100, 128, 129, 256, 257, 512)
+_LARGE = (1000, 1024, 1025, 2048, 4096, 4100)
+_POOLED = 160
+_HINTED = 6
+
+
+def _around(width: int) -> Iterator[int]:
+    yield from (width, width + 1, width - 1, 2 * width, 3 * width, width // 2)
+
+
+def values_of(extent: int, hinted: tuple[int, ...]) -> list[int]:
+    """The extents that a dimension is moved to, the most telling first."""
+    near = (extent + 1, extent - 1, extent + 2, next_prime(extent), 2 * extent, extent + 4, extent // 2 + 1)
+    widths = [w for width in hinted[:_HINTED] for w in _around(width)]
+    return [v for v in dict.fromkeys((*near, *widths, *_SMALL, *_ROUND, *_LARGE)) if v >= 1]
+
+
+def _boundaries(ground: Ground) -> Iterator[Setting]:
+    base = ground.base
+    moves = {name: values_of(extent, ground.hints.numbers) for name, extent in base.dims.items()}
+    for position in range(max(map(len, moves.values()), default=0)):
+        for name, values in moves.items():
+            if position < len(values) and values[position] != base.dims[name]:
+                yield base.at(**{name: values[position]})
+    yield base.at(**{name: next_prime(extent) for name, extent in base.dims.items()})
+    yield base.at(**dict.fromkeys(base.dims, 1))
+
+
+def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:
+    base = ground.base
+    for _ in range(_POOLED):
+        dims = dict(base.dims)
+        for name in chance.sample(sorted(dims), chance.randint(1, max(1, len(dims)))) if dims else ():
+            dims[name] = _drawn(ground, name, chance)
+        yield base.at(**dims)
+
+
+def _drawn(ground: Ground, name: str, chance: random.Random) -> int:
+    """An extent: any, one near a width, or a multiple of one."""
+    widths = (4, 8, 16, 32, 64, 128, *ground.hints.numbers)
+    most = max(4 * ground.base.dims[name], 300)
+    match chance.randrange(4):
+        case 0:
+            return chance.randint(1, most)
+        case 1:
+            return max(1, chance.choice(widths) + chance.randint(-2, 2))
+        case 2:
+            width = chance.choice(widths)
+            return width * chance.randint(1, max(1, most // width))
+        case _:
+            return chance.randint(1, 40)
+
+
+_ROWS = """
+[[args]]
+name = "out"
+kind = "output"
+dtype = "float32"
+shape = ["N", "C"]
+[[args]]
+name = "x"
+kind = "input"
+dtype = "float32"
+shape = ["N", "C"]
+[[args]]
+name = "C"
+kind = "scalar"
+dtype = "int32"
+value = "C"
+"""
+
+_SCALE = """__global__ void scale_rows(float* out, const float* x, int C) {
+    const float* row = x + blockIdx.x * C;
+    for (int c = threadIdx.x; c < C; c += blockDim.x) { out[blockIdx.x * C + c] = 2.0f * row[c]; }
+}
+"""
+
+_SCALE_BY_FOUR = """__global__ void scale_rows(float* out, const float* x, int C) {
+    for (int i = threadIdx.x; i < C / 4; i += blockDim.x) {
+        int c = blockIdx.x * C + 4 * i;
+        out[c] = 2.0f * x[c];
+        out[c + 1] = 2.0f * x[c + 1];
+        out[c + 2] = 2.0f * x[c + 2];
+        out[c + 3] = 2.0f * x[c + 3];
+    }
+}
+"""
+
+_SCALE_WITH_TAIL = _SCALE_BY_FOUR.replace(
+    "    }\n}\n",
+    """    }
+    for (int c = C / 4 * 4 + threadIdx.x; c < C; c += blockDim.x) {
+        out[blockIdx.x * C + c] = 2.0f * x[blockIdx.x * C + c];
+    }
+}
+""",
+)
+
+_TRITON_ROWS = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def centre(out, x, C, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < C
+    values = tl.load(x + row * C + offsets, mask=mask, other=0.0)
+    mean = tl.sum(values) / C
+    tl.store(out + row * C + offsets, values - mean, mask=mask)
+"""
+
+_TRITON_UNMASKED = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def centre(out, x, C, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    total = 0.0
+    for start in range(0, C, BLOCK):
+        total += tl.sum(tl.load(x + row * C + start + tl.arange(0, BLOCK)))
+    for start in range(0, C, BLOCK):
+        offsets = start + tl.arange(0, BLOCK)
+        tl.store(out + row * C + offsets, tl.load(x + row * C + offsets) - total / C)
+"""
+
+AXIS = Axis(
+    id="sizes",
+    title="Sizes",
+    moves="Each dimension to its neighbours, primes, powers of two and one beside them, and to less than a tile.",
+    boundaries=_boundaries,
+    pool=_pool,
+    examples=(
+        Example(
+            _SCALE,
+            _SCALE_BY_FOUR,
+            'kernel = "scale_rows"\nlanguage = "cuda"\n[dims]\nN = [3]\nC = [64]\n'
+            '[launch]\ngrid = ["N"]\nblock = [32]\n' + _ROWS,
+            ("C % 4 == 0",),
+        ),
+        Example(
+            _SCALE,
+            _SCALE_WITH_TAIL,
+            'kernel = "scale_rows"\nlanguage = "cuda"\n[dims]\nN = [3]\nC = [64]\n'
+            '[launch]\ngrid = ["N"]\nblock = [32]\n' + _ROWS,
+            (),
+        ),
+        Example(
+            _TRITON_ROWS,
+            _TRITON_UNMASKED,
+            'kernel = "centre"\nlanguage = "triton"\n[dims]\nN = [2]\nC = [64]\n'
+            '[launch]\ngrid = ["N"]\nconstexpr = { BLOCK = "next_power_of_2(C)" }\n' + _ROWS,
+            ("is_power_of_2(C)",),
+        ),
+    ),
+)

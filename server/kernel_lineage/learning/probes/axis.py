@@ -1,0 +1,67 @@
+"""What an axis is: one kind of fact, how it is moved across its boundaries, and small steps that show that it finds.
+
+Each file in `axes/` declares one `AXIS`; `registry.py` collects them, and one parametrised test probes the examples of
+all of them on the emulated device, so that a new axis needs no new test file.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernel_gate.workload import parse_workload
+from kernel_lineage.learning.probes.hints import NO_HINTS, Hints
+from kernel_lineage.learning.probes.setting import Setting
+from kernel_lineage.learning.steps import Step
+from kernel_lineage.rewrite.programs import program_from_file
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where an axis starts from: settings in which both states agree."""
+
+    base: Setting
+    others: tuple[Setting, ...] = ()
+    """Further shapes; for cases that are held out."""
+    hints: Hints = NO_HINTS
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A small step of our own, and the conditions that probing it along the axis finds."""
+
+    before: str
+    after: str
+    workload: str
+    """TOML; its `kernel` and `language` are the step's."""
+    finds: tuple[str, ...]
+    """Expressions; none for a step that is as good as it was."""
+    mechanisms: tuple[str, ...] = ()
+
+    def step(self) -> Step:
+        """The step, as a transition of a lineage would give it."""
+        workload = parse_workload(self.workload)
+        suffix = "cu" if workload.language == "cuda" else "py"
+        before, after = (
+            program_from_file(Path(f"{name}.{suffix}"), workload.kernel, workload, data=text.encode())
+            for name, text in (("before", self.before), ("after", self.after))
+        )
+        return Step("example", before, after, workload, self.mechanisms)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One kind of fact that probes move."""
+
+    id: str
+    """snake_case, the same as the file's name."""
+    title: str
+    moves: str
+    """One sentence: what is moved, and where to."""
+    boundaries: Callable[[Ground], Iterator[Setting]]
+    """The first probes, the most telling first."""
+    pool: Callable[[Ground, random.Random], Iterator[Setting]]
+    """More settings: those that tell hypotheses apart, and held-out cases, are taken from them."""
+    examples: tuple[Example, ...] = field(default=())

@@ -1,0 +1,131 @@
+"""From probes to predicates: which conjunction of atoms parts what agrees from what fails, and which others would too.
+
+A valid atom is true wherever the later state agreed. A hypothesis is a cover: each failing probe breaks one of its
+atoms.
+Truths over all probes are bits of one integer, so that thousands of atoms are compared in milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kernel_lineage.learning.probes.hints import Hints
+from kernel_lineage.learning.probes.predicates import Atom, FactValues, atoms
+
+_MOST_ATOMS = 3
+"""Of one conjunction: what needs more is no finding but a table."""
+_MOST_RIVALS = 200
+_MOST_FIRST, _MOST_SECOND = 30, 400
+"""Of a disjunction: the likelier part, and the other."""
+_OR_COST = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What parts the failing probes from the others, and what else would."""
+
+    parts: tuple[Atom, ...]
+    rivals: tuple[tuple[Atom, ...], ...]
+    """Other conjunctions that the same probes allow."""
+
+    def holds(self, facts: FactValues) -> bool:
+        """Whether every part holds."""
+        return all(part.test(facts) for part in self.parts)
+
+
+def explain(agreed: Sequence[FactValues], failed: Sequence[FactValues], hints: Hints) -> Explained | None:
+    """The cheapest conjunction that all agreeing probes keep and each failing one breaks; None when there is none."""
+    points = [*agreed, *failed]
+    if not failed or not agreed:
+        return None
+    all_agreed = (1 << len(agreed)) - 1
+    valid: list[tuple[Atom, int]] = []
+    halves: list[tuple[Atom, int]] = []
+    for atom in atoms(points, hints):
+        truths = _truths(atom.test, points)
+        broken = ~(truths >> len(agreed)) & ((1 << len(failed)) - 1)
+        if truths & all_agreed == all_agreed and broken:
+            valid.append((atom, broken))
+        elif broken:
+            halves.append((atom, truths))
+    everything = (1 << len(failed)) - 1
+    cover = _cover(valid, everything)
+    if cover is None:
+        valid += _either(halves, all_agreed, len(agreed), everything)
+        cover = _cover(valid, everything)
+    if cover is None:
+        return None
+    return Explained(tuple(atom for atom, _ in cover), tuple(_rivals(cover, valid, everything)))
+
+
+def _truths(test: Callable[[FactValues], bool], points: Sequence[FactValues]) -> int:
+    bits = 0
+    for position, point in enumerate(points):
+        if test(point):
+            bits |= 1 << position
+    return bits
+
+
+def _cover(valid: Sequence[tuple[Atom, int]], everything: int) -> list[tuple[Atom, int]] | None:
+    """Atoms that break every failing probe together: greedily, most probes for the cost, none that is not needed."""
+    chosen: list[tuple[Atom, int]] = []
+    left = everything
+    while left:
+        best = max(valid, key=lambda v: ((v[1] & left).bit_count() / v[0].cost, -v[0].cost), default=None)
+        if best is None or not best[1] & left or len(chosen) == _MOST_ATOMS:
+            return None
+        chosen.append(best)
+        left &= ~best[1]
+    for item in list(chosen):
+        others = [c for c in chosen if c is not item]
+        if others and _union(others) == everything:
+            chosen = others
+    single = next((v for v in valid if v[1] == everything), None)
+    if single is not None and len(chosen) > 1 and single[0].cost <= sum(a.cost for a, _ in chosen):
+        chosen = [single]
+    return chosen
+
+
+def _union(chosen: Sequence[tuple[Atom, int]]) -> int:
+    result = 0
+    for _, broken in chosen:
+        result |= broken
+    return result
+
+
+def _either(
+    halves: Sequence[tuple[Atom, int]], all_agreed: int, agreed: int, everything: int
+) -> list[tuple[Atom, int]]:
+    """Disjunctions of two atoms of which neither is valid alone: a path that is right for other reasons."""
+    found = []
+    for position, (first, first_truths) in enumerate(halves[:_MOST_FIRST]):
+        for second, second_truths in halves[position + 1 : _MOST_SECOND]:
+            truths = first_truths | second_truths
+            broken = ~(truths >> agreed) & everything
+            if truths & all_agreed == all_agreed and broken:
+                cost = (first.cost + second.cost) * _OR_COST
+                found.append((Atom(f"{first.expr} or {second.expr}", cost, _or(first, second)), broken))
+    return sorted(found, key=lambda f: (f[0].cost, f[0].expr))
+
+
+def _or(first: Atom, second: Atom) -> Callable[[FactValues], bool]:
+    return lambda point: first.test(point) or second.test(point)
+
+
+def _rivals(
+    cover: Sequence[tuple[Atom, int]], valid: Sequence[tuple[Atom, int]], everything: int
+) -> list[tuple[Atom, ...]]:
+    """Covers with one atom replaced, cheapest first."""
+    found: list[tuple[Atom, ...]] = []
+    for position, item in enumerate(cover):
+        others = [c for c in cover if c is not item]
+        needed = everything & ~_union(others)
+        for atom, broken in valid:
+            if broken & needed == needed and atom is not item[0]:
+                found.append(
+                    (*(a for a, _ in cover[:position]), atom, *(a for a, _ in cover[position + 1 :]))
+                )
+    return sorted(found, key=lambda atoms: (sum(a.cost for a in atoms), [a.expr for a in atoms]))[
+        :_MOST_RIVALS
+    ]

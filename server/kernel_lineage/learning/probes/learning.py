@@ -1,0 +1,181 @@
+"""Along one axis, from the first failing probe to confirmed conditions: explain, tell rivals apart, hold out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from kernel_lineage.learning.probes.asking import Answer, Asking, OutOfBudget, Saw
+from kernel_lineage.learning.probes.axis import Axis, Ground
+from kernel_lineage.learning.probes.inference import Explained, explain
+from kernel_lineage.learning.probes.predicates import Atom, FactValues
+from kernel_lineage.learning.probes.report import Confirmation
+from kernel_lineage.learning.probes.setting import Setting, facts_of
+
+_ROUNDS = 40
+"""Probes that may be spent on telling hypotheses apart."""
+_HELD_OUT = 10
+"""Cases on each side of a condition."""
+_LEAST_HELD_OUT = 2
+_RELEARN = 2
+ENOUGH = 0.95
+"""The share of held-out cases that a condition must be right in."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One atom that was learned, the smallest failing probe that breaks it alone, and how it was confirmed."""
+
+    atom: Atom
+    example: Answer
+    confirmation: Confirmation
+    why_dropped: str = ""
+
+
+@dataclass
+class AxisFindings:
+    """All that one axis gave."""
+
+    findings: list[Finding] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    unexplained: Answer | None = None
+    """A failure that no conjunction of the grammar parts from what agrees."""
+    cut: str = ""
+    """Which limit ended it early."""
+
+
+def learn(axis: Axis, ground: Ground, asking: Asking, seed: int) -> AxisFindings:
+    """What probing along one axis finds. Limits of the budget end it early, and what was found till then stays."""
+    found = AxisFindings()
+    try:
+        for answer in asking.all(axis.boundaries(ground)):
+            found.answers.append(answer)
+        if any(a.saw is Saw.FAILS for a in found.answers):
+            _conclude(axis, ground, asking, seed, found)
+    except OutOfBudget as limit:
+        found.cut = str(limit)
+    return found
+
+
+def _conclude(axis: Axis, ground: Ground, asking: Asking, seed: int, found: AxisFindings) -> None:
+    for attempt in range(_RELEARN + 1):
+        chance = random.Random(f"{seed} {axis.id} {attempt}")
+        pool = [s for s in axis.pool(ground, chance) if s.runs]
+        explained = _settled(ground, asking, pool, found)
+        if explained is None:
+            found.findings.clear()
+            found.unexplained = _smallest(a for a in found.answers if a.saw is Saw.FAILS)
+            return
+        held = [replace(s, seed=s.seed + 1 + attempt) for s in axis.pool(ground, chance) if s.runs]
+        found.findings = [_confirmed(part, explained, asking, held, found) for part in explained.parts]
+        if all(not f.why_dropped for f in found.findings):
+            return
+
+
+def _settled(
+    ground: Ground, asking: Asking, pool: Sequence[Setting], found: AxisFindings
+) -> Explained | None:
+    """The hypothesis that is left when probes between it and its rivals have been run."""
+    facts = [(s, facts_of(s)) for s in pool]
+    for _ in range(_ROUNDS):
+        explained = explain(*_sides(found.answers), ground.hints)
+        if explained is None:
+            return None
+        telling = _most_telling(explained, [f for f in facts if not asking.known(f[0])])
+        if telling is None:
+            return explained
+        found.answers.append(asking.ask(telling))
+    return explain(*_sides(found.answers), ground.hints)
+
+
+def _sides(answers: Sequence[Answer]) -> tuple[list[FactValues], list[FactValues]]:
+    agreed: list[FactValues] = [a.facts for a in answers if a.saw is Saw.AGREES]
+    failed: list[FactValues] = [a.facts for a in answers if a.saw is Saw.FAILS]
+    return agreed, failed
+
+
+def _most_telling(explained: Explained, fresh: Sequence[tuple[Setting, FactValues]]) -> Setting | None:
+    """The smallest setting of those that split the rivals most evenly from the hypothesis; None: none does."""
+    best: tuple[int, int, int] | None = None
+    chosen: Setting | None = None
+    for position, (setting, facts) in enumerate(fresh):
+        held = explained.holds(facts)
+        against = sum(all(a.test(facts) for a in rival) is not held for rival in explained.rivals)
+        if against:
+            rank = (-min(against, len(explained.rivals) - against + 1), setting.size, position)
+            if best is None or rank < best:
+                best, chosen = rank, setting
+    return chosen
+
+
+def _confirmed(
+    atom: Atom,
+    explained: Explained,
+    asking: Asking,
+    held: Sequence[Setting],
+    found: AxisFindings,
+) -> Finding:
+    """An atom with its counterexample, after held-out cases on both sides of it, all other atoms kept."""
+    others = [a for a in explained.parts if a is not atom]
+    counts = {True: [0, 0], False: [0, 0]}
+    for setting in held:
+        facts = facts_of(setting)
+        if not all(a.test(facts) for a in others):
+            continue
+        side = atom.test(facts)
+        if counts[side][0] >= _HELD_OUT or asking.known(setting):
+            continue
+        answer = asking.ask(setting)
+        found.answers.append(answer)
+        if answer.saw is Saw.SILENT:
+            continue
+        counts[side][0] += 1
+        counts[side][1] += (answer.saw is Saw.AGREES) is side
+    confirmation = Confirmation(
+        kept=counts[True][0],
+        kept_agree=counts[True][1],
+        broken=counts[False][0],
+        broken_agree=counts[False][1],
+    )
+    broken = [
+        a
+        for a in found.answers
+        if a.saw is Saw.FAILS and not atom.test(a.facts) and all(o.test(a.facts) for o in others)
+    ]
+    example = _smallest(broken) or _smallest(a for a in found.answers if a.saw is Saw.FAILS)
+    if example is None:
+        raise AssertionError("a hypothesis is made of failures")
+    return Finding(atom, _shrunk(example, atom, asking), confirmation, _why_dropped(confirmation))
+
+
+def _why_dropped(confirmation: Confirmation) -> str:
+    few = min(confirmation.kept, confirmation.broken)
+    if few < _LEAST_HELD_OUT:
+        return f"only {few} held-out cases on one side of it could be run"
+    if confirmation.share < ENOUGH:
+        cases = confirmation.kept + confirmation.broken
+        return f"the gate agrees in {confirmation.share:.0%} of {cases} held-out cases"
+    return ""
+
+
+def _smallest(answers: Iterable[Answer]) -> Answer | None:
+    return min(answers, key=lambda a: (a.setting.size, sorted(a.setting.dims.items())), default=None)
+
+
+_SHRUNK_TO = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 32, 33)
+
+
+def _shrunk(example: Answer, atom: Atom, asking: Asking) -> Answer:
+    """A smaller failing case that still breaks the atom: each dimension in turn as small as it will go."""
+    best = example
+    for name in sorted(best.setting.dims):
+        for extent in (e for e in _SHRUNK_TO if e < best.setting.dims[name]):
+            smaller = best.setting.at(**{name: extent})
+            if not smaller.runs or atom.test(facts_of(smaller)):
+                continue
+            answer = asking.ask(smaller)
+            if answer.saw is Saw.FAILS:
+                best = answer
+                break
+    return best

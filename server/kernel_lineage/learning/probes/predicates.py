@@ -1,0 +1,185 @@
+"""Candidate predicates: the small grammar in which what probes show is said, cheapest first.
+
+Over whole numbers: `d % k == 0`, `d >= k`, `d <= k`, `d == k`, `is_power_of_2(d)`, products of two, and relations
+between two facts. Over truths: the fact or its negation; over texts: `x in (…)`; over intervals: bounds of every value.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kernel_lineage.learning.probes.hints import Hints
+from kernel_lineage.skills.conditions.facts import Scalar
+from kernel_lineage.skills.conditions.names import declared
+
+FactValues = Mapping[str, Scalar]
+_DIVISORS = (2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)
+_FACTORS = (1, 2, 4, 8)
+"""Vector widths by which a block's size is multiplied in a relation."""
+
+
+@dataclass(frozen=True)
+class Atom:
+    """One predicate, as text of the condition language and as what decides it quickly."""
+
+    expr: str
+    cost: float
+    """What it takes to believe it: less for what the code or the mechanism suggests."""
+    test: Callable[[FactValues], bool]
+
+
+def atoms(points: Sequence[FactValues], hints: Hints) -> list[Atom]:
+    """Predicates over the facts that every point has and that vary, by cost and then by text."""
+    shared = [name for name in points[0] if all(name in p for p in points)] if points else []
+    varying = [n for n in shared if len({repr(p[n]) for p in points}) > 1]
+    numbers = [n for n in shared if all(type(p[n]) is int for p in points)]
+    found: dict[str, Atom] = {}
+    for atom in itertools.chain(
+        *(_over_number(n, points, hints) for n in varying if n in numbers),
+        _over_two(numbers, varying, hints),
+        *(_over_other(n, points) for n in varying if n not in numbers),
+    ):
+        if atom.expr not in found or atom.cost < found[atom.expr].cost:
+            found[atom.expr] = atom
+    typical = dict.fromkeys(hints.typical, 0.5)
+    cheap = [Atom(a.expr, a.cost * typical.get(a.expr, 1.0), a.test) for a in found.values()]
+    return sorted(cheap, key=lambda a: (a.cost, a.expr))
+
+
+def _over_number(name: str, points: Sequence[FactValues], hints: Hints) -> Iterator[Atom]:
+    values = sorted({int(p[name]) for p in points})  # type: ignore[arg-type]
+    weight = 1.0 if declared(name) is None else 1.5
+    for k in sorted({*_DIVISORS, *(h for h in hints.numbers if h > 1)}):
+        likely = 1.0 if k in hints.numbers else 1.5 if k & (k - 1) == 0 else 3.0
+        if k <= values[-1]:
+            yield Atom(f"{name} % {k} == 0", likely * weight, _multiple(name, k))
+    for k in _thresholds(values, hints.numbers):
+        likely = 2.0 if k in hints.numbers else 3.0
+        yield Atom(f"{name} >= {k}", likely * weight, _at_least(name, k))
+        yield Atom(f"{name} <= {k}", likely * weight, _at_most(name, k))
+    for k in values:
+        yield Atom(f"{name} == {k}", 5.0 * weight, _equal(name, k))
+    yield Atom(f"is_power_of_2({name})", 2.5 * weight, _power_of_2(name))
+
+
+def _thresholds(values: Sequence[int], hinted: Collection[int]) -> list[int]:
+    """Every value seen, its neighbours, halves of the gaps between, and what the code suggests."""
+    middles = {(a + b) // 2 for a, b in itertools.pairwise(values)}
+    near = {v + d for v in values for d in (-1, 0, 1)}
+    return sorted(k for k in {*near, *middles, *hinted} if k >= 1)
+
+
+def _over_two(numbers: Sequence[str], varying: Collection[str], hints: Hints) -> Iterator[Atom]:
+    for a, b in itertools.permutations(numbers, 2):
+        if a not in varying and b not in varying:
+            continue
+        plain = declared(a) is None
+        if plain:
+            yield Atom(f"{a} >= {b}", 3.0, _relation(a, b, lambda x, y: x >= y))
+            yield Atom(f"{a} <= {b}", 3.0, _relation(a, b, lambda x, y: x <= y))
+            if a < b:
+                yield Atom(f"{a} == {b}", 4.0, _relation(a, b, lambda x, y: x == y))
+            for factor in _FACTORS:
+                times = f" * {factor}" if factor > 1 else ""
+                unit = f"({b}{times})" if times else b
+                yield Atom(f"{a} % {unit} == 0", 2.6 + factor / 100, _multiple_of(a, b, factor))
+                if factor > 1:
+                    yield Atom(f"{a} <= {b}{times}", 3.2 + factor / 100, _bounded_by(a, b, factor))
+        if a < b and plain and declared(b) is None:
+            for k in sorted({4, 8, 32, *(h for h in hints.numbers if 1 < h <= 1024)}):
+                yield Atom(f"{a} * {b} % {k} == 0", 2.8, _product_multiple(a, b, k))
+
+
+def _over_other(name: str, points: Sequence[FactValues]) -> Iterator[Atom]:
+    values = {p[name] for p in points}
+    if all(isinstance(v, bool) for v in values):
+        yield Atom(name, 1.0, lambda p: p[name] is True)
+        yield Atom(f"not {name}", 2.0, lambda p: p[name] is False)
+    elif all(isinstance(v, str) for v in values):
+        texts = sorted(str(v) for v in values)
+        for count in range(1, len(texts)):
+            for chosen in itertools.combinations(texts, count):
+                yield Atom(_among(name, chosen), 1.0 + count / 10, _in(name, chosen))
+    elif all(isinstance(v, tuple) and len(v) == 2 for v in values):
+        yield from _over_interval(name, points)
+
+
+def _over_interval(name: str, points: Sequence[FactValues]) -> Iterator[Atom]:
+    """Bounds between the values that were seen, by few digits."""
+    for end, op, weight in ((1, "<=", 2.0), (0, ">=", 2.2)):
+        seen = sorted({float(p[name][end]) for p in points})  # type: ignore[index]
+        for low, high in itertools.pairwise(seen):
+            bound = _short_between(low, high, below=op == "<=")
+            test = _at_most_all(name, bound) if op == "<=" else _at_least_all(name, bound)
+            yield Atom(f"{name} {op} {bound:g}", weight, test)
+    yield Atom(f"{name} > 0", 2.0, lambda p: p[name][0] > 0)  # type: ignore[index,operator]
+
+
+def _short_between(low: float, high: float, *, below: bool) -> float:
+    """A number of few digits that parts two: at the low one for an upper bound, else at the high one."""
+    for digits in range(1, 12):
+        shown = float(f"{low if below else high:.{digits}g}")
+        if (low <= shown < high) if below else (low < shown <= high):
+            return shown
+    return low if below else high
+
+
+def _among(name: str, chosen: Sequence[str]) -> str:
+    return f"{name} == {chosen[0]}" if len(chosen) == 1 else f"{name} in ({', '.join(chosen)})"
+
+
+def _int(point: FactValues, name: str) -> int:
+    value = point[name]
+    if not isinstance(value, int):
+        raise TypeError(f"{name} is no whole number")
+    return value
+
+
+def _multiple(name: str, k: int) -> Callable[[FactValues], bool]:
+    return lambda p: _int(p, name) % k == 0
+
+
+def _at_least(name: str, k: int) -> Callable[[FactValues], bool]:
+    return lambda p: _int(p, name) >= k
+
+
+def _at_most(name: str, k: int) -> Callable[[FactValues], bool]:
+    return lambda p: _int(p, name) <= k
+
+
+def _equal(name: str, k: int) -> Callable[[FactValues], bool]:
+    return lambda p: _int(p, name) == k
+
+
+def _power_of_2(name: str) -> Callable[[FactValues], bool]:
+    return lambda p: _int(p, name) > 0 and _int(p, name) & (_int(p, name) - 1) == 0
+
+
+def _relation(a: str, b: str, test: Callable[[int, int], bool]) -> Callable[[FactValues], bool]:
+    return lambda p: test(_int(p, a), _int(p, b))
+
+
+def _multiple_of(a: str, b: str, factor: int) -> Callable[[FactValues], bool]:
+    return lambda p: _int(p, b) != 0 and _int(p, a) % (_int(p, b) * factor) == 0
+
+
+def _bounded_by(a: str, b: str, factor: int) -> Callable[[FactValues], bool]:
+    return lambda p: _int(p, a) <= _int(p, b) * factor
+
+
+def _product_multiple(a: str, b: str, k: int) -> Callable[[FactValues], bool]:
+    return lambda p: _int(p, a) * _int(p, b) % k == 0
+
+
+def _in(name: str, chosen: Sequence[str]) -> Callable[[FactValues], bool]:
+    return lambda p: p[name] in chosen
+
+
+def _at_most_all(name: str, bound: float) -> Callable[[FactValues], bool]:
+    return lambda p: p[name][1] <= bound  # type: ignore[index,operator]
+
+
+def _at_least_all(name: str, bound: float) -> Callable[[FactValues], bool]:
+    return lambda p: p[name][0] >= bound  # type: ignore[index,operator]

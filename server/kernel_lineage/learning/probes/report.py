@@ -1,0 +1,121 @@
+"""What probing a step found: conditions with their counterexamples, what was dropped, and what was not reached."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.skills.card import Condition, Risk
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Counterexample(_Part):
+    """The smallest case found in which the later state fails and the earlier one does not."""
+
+    dims: dict[str, int]
+    seed: int
+    inputs: str
+    memory: str
+    code: str
+    """The gate's reason code."""
+    said: str
+    """The gate's own line: element, got, expected, place."""
+    facts: dict[str, Any]
+    """Of the condition's names."""
+    output: str | None = None
+    index: tuple[int, ...] | None = None
+    line: int | None = None
+
+
+class Confirmation(_Part):
+    """Held-out cases on both sides of a condition, and in how many the gate agrees with it."""
+
+    kept: int
+    """Cases that keep the condition."""
+    kept_agree: int
+    """Of these, in how many the later state is right."""
+    broken: int
+    broken_agree: int
+    """Cases that break it, and in how many of these the later state is wrong."""
+
+    @property
+    def share(self) -> float:
+        """Of all held-out cases."""
+        total = self.kept + self.broken
+        return (self.kept_agree + self.broken_agree) / total if total else 0.0
+
+
+class RefusingCase(_Part):
+    """The earlier state with facts that break the condition: a skill of this step must refuse it."""
+
+    language: Language
+    kernel: str
+    facts: dict[str, Any]
+    because: str
+    source: str
+
+    def text(self) -> str:
+        """As a skill's `cases/refuses/NN` holds it."""
+        mark = "#" if self.language is Language.TRITON else "//"
+        facts = ", ".join(f"{name} = {value}" for name, value in self.facts.items())
+        heads = (f"facts: {facts}", f"because: {self.because}", f"kernel: {self.kernel}")
+        return "".join(f"{mark} {head}\n" for head in heads) + self.source
+
+
+class ProbedCondition(_Part):
+    """One validity condition that probes found."""
+
+    axis: str
+    condition: Condition
+    risk: Risk
+    refuses: RefusingCase
+    counterexample: Counterexample
+    confirmation: Confirmation
+    proof: str = ""
+    """What a proof for all sizes says of it; "" when none was made."""
+
+
+class Dropped(_Part):
+    """A failure that became no condition."""
+
+    axis: str
+    expr: str
+    """"" when no predicate of the grammar parts what fails from what does not."""
+    why: str
+    counterexample: Counterexample
+
+
+class AxisRun(_Part):
+    """What one axis cost and saw."""
+
+    axis: str
+    agrees: int
+    fails: int
+    silent: int
+    """Cases that the earlier state does not pass either, or that could not be run."""
+    note: str = ""
+
+
+class ProbeReport(_Part):
+    """Everything that probing one step gave; the same bytes for the same step, seed and runs."""
+
+    transition: str
+    kernel: str
+    device: str
+    seed: int
+    passes: bool
+    """Whether both states agree on the workload as it is; nothing else was probed when they do not."""
+    reason: str
+    """Why not; "" when they do."""
+    conditions: tuple[ProbedCondition, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    axes: tuple[AxisRun, ...] = ()
+    runs: int = 0
+    not_reached: tuple[str, ...] = ()
+    """Axes that the budget left out or cut short, with the limit."""
+    profit: str = "not measured: the emulated device gives no times"

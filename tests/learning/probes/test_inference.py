@@ -1,0 +1,95 @@
+"""From labelled points to a predicate, without a device."""
+
+import pytest
+
+from kernel_lineage.learning.probes.hints import Hints
+from kernel_lineage.learning.probes.inference import explain
+from kernel_lineage.learning.probes.predicates import atoms
+from kernel_lineage.skills.conditions.evaluate import judge
+from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource
+from kernel_lineage.skills.conditions.truth import Truth
+
+NO_HINTS = Hints()
+SIZES = (1, 2, 3, 4, 5, 8, 12, 16, 31, 32, 33, 48, 64, 65, 96, 100, 128, 255, 256, 257, 260, 1024)
+
+
+def learned(right, points, hints=NO_HINTS):
+    """The conjunction that parts the points at which `right` holds from the others."""
+    kept = [p for p in points if right(p)]
+    broken = [p for p in points if not right(p)]
+    found = explain(kept, broken, hints)
+    return found and [part.expr for part in found.parts]
+
+
+def rows(**fixed):
+    return [{"N": n, "C": c, **fixed} for n in (1, 3, 4, 8) for c in SIZES]
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "hints"),
+    [
+        (["C % 4 == 0"], lambda p: p["C"] % 4 == 0, Hints((4,))),
+        (["C % 4 == 0"], lambda p: p["C"] % 4 == 0, Hints()),
+        (["C % 64 == 0"], lambda p: p["C"] % 64 == 0, Hints((64, 4))),
+        (["is_power_of_2(C)"], lambda p: p["C"] & (p["C"] - 1) == 0, Hints()),
+        (["C <= 256"], lambda p: p["C"] <= 256, Hints((256,))),
+        (["C >= 32"], lambda p: p["C"] >= 32, Hints((32,))),
+    ],
+)
+def test_one_dimension(expected, right, hints):
+    assert learned(right, rows(), hints) == expected
+
+
+def test_two_reasons_are_two_conditions():
+    assert learned(lambda p: p["C"] % 4 == 0 and p["N"] <= 3, rows(), Hints((4,))) == ["C % 4 == 0", "N <= 3"]
+
+
+def test_a_relation_between_a_dimension_and_the_block():
+    points = [{"C": c, "launch.block.x": b} for c in SIZES for b in (32, 64, 128, 256)]
+    assert learned(lambda p: p["C"] <= p["launch.block.x"], points) == ["C <= launch.block.x"]
+    assert learned(lambda p: p["C"] % p["launch.block.x"] == 0, points) == ["C % launch.block.x == 0"]
+
+
+def test_a_path_that_is_right_for_another_reason():
+    found = learned(lambda p: p["C"] % 4 == 0 or p["N"] == 1, rows(), Hints((4,)))
+    assert found in (["C % 4 == 0 or N <= 1"], ["C % 4 == 0 or N == 1"], ["N <= 1 or C % 4 == 0"])
+
+
+def test_truths_and_texts():
+    memory = [{"noalias(out, x)": True}, {"noalias(out, x)": False}]
+    assert learned(lambda p: p["noalias(out, x)"], memory) == ["noalias(out, x)"]
+    types = [{"dtype(x)": d} for d in ("float32", "float16", "bfloat16")]
+    assert learned(lambda p: p["dtype(x)"] == "float32", types) == ["dtype(x) == float32"]
+    assert learned(lambda p: p["dtype(x)"] != "float32", types) == ["dtype(x) in (bfloat16, float16)"]
+
+
+def test_bounds_of_all_values():
+    points = [{"range(x)": (-top, top)} for top in (0.001, 1.0, 4.0, 40.0, 120.0, 900.0)]
+    assert learned(lambda p: p["range(x)"][1] <= 40, points) == ["range(x) <= 40"]
+
+
+def test_nothing_is_said_where_nothing_parts_them():
+    same = {"C": 4}
+    assert explain([same], [same], Hints()) is None
+    assert explain([], [same], Hints()) is None
+
+
+def test_every_atom_means_what_its_text_says():
+    points = [
+        {
+            "C": c,
+            "N": n,
+            "BLOCK": 8,
+            "noalias(out, x)": c > 2,
+            "dtype(x)": t,
+            "range(x)": (-float(c), float(n)),
+        }
+        for c, n, t in ((1, 3, "float16"), (4, 4, "float32"), (12, 2, "float32"), (33, 8, "bfloat16"))
+    ]
+    for atom in atoms(points, Hints((4, 8))):
+        for point in points:
+            known = {n: Fact((v,), n, FactSource.WORKLOAD) for n, v in point.items()}
+            assert (judge(atom.expr, Facts(known)).truth is Truth.HOLDS) is atom.test(point), (
+                atom.expr,
+                point,
+            )

@@ -1,0 +1,125 @@
+"""Probing a step as a whole, with a judge that decides by the case alone."""
+
+import pytest
+
+from kernel_gate.program import Program
+from kernel_gate.reasons import Reason
+from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
+from kernel_gate.workload import parse_workload
+from kernel_lineage.learning.probes.asking import Budget
+from kernel_lineage.learning.probes.probe import probe
+from kernel_lineage.learning.steps import Step
+from kernel_lineage.skills.card import Origin
+from kernel_lineage.skills.case import read_case
+
+KERNEL = """__global__ void scale(float* out, const float* x, int C) {
+    for (int c = threadIdx.x; c < C; c += blockDim.x) {
+        out[blockIdx.x * C + c] = 2.0f * x[blockIdx.x * C + c];
+    }
+}
+"""
+WORKLOAD = """
+kernel = "scale"
+language = "cuda"
+[dims]
+N = [2]
+C = [64]
+[[args]]
+name = "out"
+kind = "output"
+dtype = "float32"
+shape = ["N", "C"]
+[[args]]
+name = "x"
+kind = "input"
+dtype = "float32"
+shape = ["N", "C"]
+[[args]]
+name = "C"
+kind = "scalar"
+dtype = "int32"
+value = "C"
+[launch]
+grid = ["N"]
+block = [32]
+"""
+STEP = Step(
+    "t1",
+    Program("cuda", KERNEL, "scale", name="before.cu"),
+    Program("cuda", KERNEL.replace("2.0f", "(1.0f + 1.0f)"), "scale", name="after.cu"),
+    parse_workload(WORKLOAD),
+)
+
+
+AMPLE = Budget()
+
+
+def verdict(request, right):
+    """What the gate would say if the later state were right in such cases only; None: the earlier one is wrong."""
+    case, seed = request.options.case, request.options.seed
+    about = {"dims": case, "seed": seed, "output": "out", "index": (0, case["C"] - 1), "line": 3}
+    said = f"out[0, {case['C'] - 1}] = 1, expected 2; N {case['N']}, C {case['C']}, seed {seed}; after.cu:3"
+    check = {
+        True: Stage(name="check", status=StageStatus.UNAVAILABLE, code=Reason.ONE_CASE_ONLY, reason="agrees"),
+        False: Stage(
+            name="check", status=StageStatus.FAIL, code=Reason.WRONG_VALUE, reason=said, details=about
+        ),
+        None: Stage(
+            name="check", status=StageStatus.UNAVAILABLE, code=Reason.NOTHING_COMPARED, reason="dropped"
+        ),
+    }[right(case, seed)]
+    return Verdict(
+        outcome=Outcome.INCONCLUSIVE, code=check.code, reason=check.reason, stages=[check], inputs_hash=""
+    )
+
+
+def probed(right, budget=AMPLE, **options):
+    return probe(STEP, lambda request: verdict(request, right), budget, only=["sizes"], **options)
+
+
+def test_a_condition_with_its_counterexample_and_its_refusing_case(tmp_path):
+    report = probed(lambda case, _: case["C"] % 4 == 0)
+    (found,) = report.conditions
+    assert found.condition.expr == "C % 4 == 0" and found.condition.origin is Origin.PROBE
+    assert found.counterexample.dims == {"N": 1, "C": 1} and found.counterexample.line == 3
+    assert found.condition.evidence.startswith("N 1, C 1, seed 91: out[0, 0] = 1, expected 2")
+    assert found.risk.what.startswith("C = 1: out[0, 0] = 1, expected 2")
+    assert found.confirmation.share == 1.0 and min(found.confirmation.kept, found.confirmation.broken) == 10
+    case = tmp_path / "01.cu"
+    case.write_text(found.refuses.text())
+    read = read_case(case)
+    assert read.kernel.name == "scale" and read.because == "C % 4 == 0"
+    assert read.facts.get("C").values == (1,)
+
+
+def test_what_the_earlier_state_does_not_pass_either_is_not_the_steps():
+    report = probed(lambda case, _: True if case["C"] % 4 == 0 else None)
+    assert report.conditions == () and report.dropped == ()
+    assert report.axes[0].silent > 10
+
+
+def test_a_failure_that_follows_nothing_is_dropped_and_said():
+    report = probed(
+        lambda case, seed: (case["C"] * 7919 + case["N"] * 104729 + seed) % 13 != 5 or case["C"] == 64
+    )
+    assert report.conditions == ()
+    assert report.dropped and report.dropped[0].why and report.dropped[0].counterexample.dims
+
+
+def test_states_that_do_not_agree_as_it_is_are_not_probed():
+    report = probed(lambda case, _: False)
+    assert not report.passes and report.runs == 1
+    assert "do not agree on the workload as it is: out[0, 63] = 1" in report.reason
+
+
+@pytest.mark.parametrize("runs", [1, 5, 60])
+def test_a_budget_ends_it_and_says_what_was_not_reached(runs):
+    report = probed(lambda case, _: case["C"] % 4 == 0, Budget(runs=runs))
+    assert report.runs == runs
+    assert report.not_reached == (f"sizes: {runs} runs are spent",)
+
+
+def test_the_same_step_and_seed_give_the_same_bytes():
+    first, second = (probed(lambda case, _: case["C"] % 4 == 0).model_dump_json() for _ in range(2))
+    assert first == second
+    assert probed(lambda case, _: case["C"] % 4 == 0, seed=5).model_dump_json() != first
