@@ -13,6 +13,7 @@ import numpy as np
 
 from kernel_gate.cases import ALLOCATED, Memory
 from kernel_gate.devices.base import (
+    Asserted,
     Buffer,
     Device,
     DeviceError,
@@ -162,6 +163,8 @@ class Execution:
                 _summed(done.counts, result.counts),
                 counted,
                 (*done.births, *result.births),
+                added(done.asserted, result.asserted),
+                tuple(dict.fromkeys((*done.tags_lost, *result.tags_lost))),
                 result.device_lost,
             )
             if done.device_lost or any(f.kind not in SANITIZER_KINDS for f in faults):
@@ -279,6 +282,14 @@ class Execution:
             f"changed its input {argument.name}[{index}]; only output and inout arguments may be written"
         )
         return [Fault("input_changed", message, buffer=argument.name, element=element)]
+
+
+def added(first: Sequence[Asserted], second: Sequence[Asserted]) -> tuple[Asserted, ...]:
+    """What several launches say of the same invariants."""
+    found = {said.number: said for said in first}
+    for said in second:
+        found[said.number] = found[said.number] + said if said.number in found else said
+    return tuple(found.values())
 
 
 def _summed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,9 +25,11 @@ from kernel_gate.stages.build import build
 from kernel_gate.stages.cause import with_cause
 from kernel_gate.stages.check import check
 from kernel_gate.stages.counted import with_counts
+from kernel_gate.stages.invariants import check_invariants
 from kernel_gate.stages.pinpoint import pinpoint
 from kernel_gate.stages.profile import profile
 from kernel_gate.stages.sanitize import sanitize
+from kernel_gate.stages.with_invariants import GOES_ON, with_invariants
 from kernel_gate.verdict import Outcome, Speedup, Stage, StageStatus, Verdict
 from kernel_gate.workload import Workload, WorkloadError
 
@@ -209,8 +211,14 @@ def _right(
         run.add(Stage(name="check", status=StageStatus.UNAVAILABLE, code=Reason.OUT_OF_MEMORY, reason=reason))
         return False
     explained = replace(checked, stage=with_cause(device, *both, workload, checked, spares))
-    if not run.add(pinpoint(device, *both, workload, explained, spares)):
-        if run.stages[-1].code is Reason.ONE_CASE_ONLY and checked.candidate_findings:
+    stage = pinpoint(device, *both, workload, explained, spares)
+    if stated := check_invariants(
+        both[1].program, both[0].program, workload, cases, options, run.report("check"), checked.ended_at
+    ):
+        stage = with_invariants(stage, stated, both[1].label)
+    passed = run.add(stage)
+    if not passed and stage.code not in GOES_ON:
+        if stage.code is Reason.ONE_CASE_ONLY and checked.candidate_findings:
             # Every element agrees by luck only: what the device's detectors saw decides the case.
             run.add(sanitize(device, *both, workload, cases, checked, spares, run.report("sanitize")))
         return False
@@ -218,7 +226,7 @@ def _right(
     if sanitized.status is not StageStatus.FAIL:
         sanitized = with_counts(sanitized, *both, workload, checked.passed)
     run.add(sanitized)
-    return sanitized.status is not StageStatus.FAIL
+    return passed and sanitized.status is not StageStatus.FAIL
 
 
 def without_workload(kernel: str, why: str) -> Verdict:

@@ -235,6 +235,21 @@ class Reason(StrEnum):
         "What one launch left behind changed the answer of a later one: addresses, device globals, counters.",
         "Compute every launch from its arguments alone; let the host reset counters through an argument.",
     )
+    INVARIANT_VIOLATED = (
+        "invariant-violated", "check", _REJECTS,
+        "A data-flow invariant that the candidate's own comments state does not hold.",
+        "The reason names both data and the lines that loaded them: mend the index that brought them together.",
+    )
+    INVARIANT_UNREADABLE = (
+        "invariant-unreadable", "check", _UNCLEAR,
+        "A comment that begins with `klineage:` is no invariant, or cannot be compiled where it stands.",
+        "Mend the comment that the reason names; docs/invariants.md says what can be written.",
+    )
+    INVARIANT_UNDECIDED = (
+        "invariant-undecided", "check", _UNCLEAR,
+        "An invariant was not reached on any case that was watched, or never by data that have tags.",
+        "Give the workload a small shape that reaches it, tag the argument that its data come from, or take it out.",
+    )
     INPUT_OVERWRITTEN = (
         "input-overwritten", "check", _REJECTS,
         "The kernel wrote to an argument that is an input.",
@@ -380,6 +395,7 @@ FAULT_REASONS: Mapping[str, Reason] = {
     "illegal_address": Reason.ILLEGAL_ADDRESS,
     "misaligned": Reason.MISALIGNED,
     "overflow": Reason.ADDRESS_OVERFLOW,
+    "invariant": Reason.INVARIANT_VIOLATED,
     "race": Reason.RACE,
     "uninitialised": Reason.UNINITIALISED_READ,
     "barrier": Reason.BARRIER,

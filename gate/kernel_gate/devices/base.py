@@ -37,7 +37,7 @@ class Fault:
 
     kind: str
     """`out_of_bounds`, `misaligned`, `race`, `uninitialised`, `barrier`, `shuffle`, `trap`, `launch`, `timeout`,
-    `unsupported`, `input_changed`, `overflow`."""
+    `unsupported`, `input_changed`, `overflow`, `invariant`."""
     message: str
     line: int | None = None
     """Line of the program's source."""
@@ -74,6 +74,36 @@ class Birth:
 
 
 @dataclass(frozen=True, slots=True)
+class Asserted:
+    """What a launch says of one invariant."""
+
+    number: int
+    """Of the assertion, in its program."""
+    compared: int = 0
+    """Times that tags were compared: for each thread, and for each part of a value that has tags of its own."""
+    untagged: int = 0
+    """Times that an operand had no tag, so that there was nothing to compare."""
+    violated: int = 0
+    violation: Fault | None = None
+    """The first; its `related` are the loads that the data of both sides came from."""
+
+    @property
+    def reached(self) -> bool:
+        """Whether any thread came to it."""
+        return bool(self.compared or self.untagged)
+
+    def __add__(self, other: Asserted) -> Asserted:
+        """Of two launches together."""
+        return Asserted(
+            self.number,
+            self.compared + other.compared,
+            self.untagged + other.untagged,
+            self.violated + other.violated,
+            self.violation or other.violation,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchResult:
     """What one launch left behind besides its effect on the buffers."""
 
@@ -84,6 +114,10 @@ class LaunchResult:
     """The same by source line, with instructions and branches; None when the device was not asked to count."""
     births: tuple[Birth, ...] = ()
     """First NaNs and infinities, where the device was asked to watch; they are no faults."""
+    asserted: tuple[Asserted, ...] = ()
+    """Of each invariant that the launch was asked to watch, what it says."""
+    tags_lost: tuple[Place, ...] = ()
+    """Instructions through which tags were not followed."""
     device_lost: bool = False
     """The failure made the device's context unusable; nothing more can run on it in this process."""
 

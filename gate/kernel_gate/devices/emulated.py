@@ -19,6 +19,7 @@ from kernel_gate.emulated.ptx.model import PtxError
 from kernel_gate.emulated.ptx.parser import parse
 from kernel_gate.emulated.slicing.trace import Trace
 from kernel_gate.emulated.variables import place_variables
+from kernel_gate.invariants.bound import Invariants
 from kernel_gate.reasons import Reason
 
 
@@ -241,6 +242,10 @@ class EmulatedDevice:
     def reorder(self, seed: int | None) -> None:
         """Run the blocks of later launches in a random order; None: in the order of their numbers."""
         self.checks = replace(self.checks, order_seed=seed)
+
+    def assert_invariants(self, invariants: Invariants | None) -> None:
+        """Watch later launches for what is asserted of the tags of their data; None: for nothing."""
+        self.checks = replace(self.checks, invariants=invariants)
 
     def close(self) -> None:
         """Give everything back."""

@@ -121,3 +121,12 @@ def open_emulated(seconds_per_launch: float) -> Device:
     from kernel_gate.emulated.launch import Checks, Limits
 
     return EmulatedDevice(EMULATED_ARCH, Checks(), Limits(seconds=seconds_per_launch))
+
+
+def open_asserting(seconds_per_launch: float) -> EmulatedDevice:
+    """The emulated device as it follows the tags of data; of its detectors only those that are always on."""
+    from kernel_gate.devices.emulated import EmulatedDevice
+    from kernel_gate.emulated.launch import Checks, Limits
+
+    checks = Checks(races=False, uninitialised=False, overflow=False)
+    return EmulatedDevice(EMULATED_ARCH, checks, Limits(seconds=seconds_per_launch))

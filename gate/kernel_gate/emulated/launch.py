@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,10 @@ from kernel_gate.emulated.store_targets import ANY
 from kernel_gate.emulated.watching import Watcher, watched
 from kernel_gate.emulated.wave import Dim3, Index, Wave
 from kernel_gate.emulated.waves import waves
+from kernel_gate.invariants.bound import Invariants
+
+if TYPE_CHECKING:
+    from kernel_gate.emulated.tags.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,8 @@ class Checks:
     """The first instructions that make NaNs and infinities: two looks at each result."""
     overflow: bool = True
     """Sums and products of 32 bits that wrap and become part of an address."""
+    invariants: Invariants | None = None
+    """Tags of data and what is asserted of them; None: nothing, and at no cost."""
     order_seed: int | None = None
     """Run the blocks in a random order; None: in the order of their numbers."""
 
@@ -84,12 +90,19 @@ class Launch:
     blocks_done: int = 0
     deadline: float = 0.0
     races: GlobalRaces | None = field(init=False)
+    tags: Watch | None = field(init=False)
     _parameter_segment: Segment | None = None
 
     def __post_init__(self) -> None:
         self.races = None
         if self.checks.races:
             self.races = GlobalRaces(self.kernel.global_granule, self._stored_segments())
+        self.tags = None
+        if self.checks.invariants is not None:
+            # Heavy for those who state none.
+            from kernel_gate.emulated.tags.watch import Watch
+
+            self.tags = Watch(self.kernel, self.checks.invariants)
 
     def _stored_segments(self) -> frozenset[int] | None:
         """Numbers of the segments that the kernel's stores can reach; None when they may be any."""
@@ -201,7 +214,10 @@ class Launch:
         if self.checks.counts:
             sizes = [block.count for block in self.kernel.blocks]
             counted = self.counts.result(self.kernel.flat.body, sizes)
-        return LaunchResult(tuple(faults), self._counted(), counted, tuple(births.found.values()))
+        births_found = tuple(births.found.values())
+        asserted = self.tags.results() if self.tags is not None else ()
+        lost = self.tags.tags_lost() if self.tags is not None else ()
+        return LaunchResult(tuple(faults), self._counted(), counted, births_found, asserted, lost)
 
     def _watched(self, births: Births) -> DecodedKernel:
         """The kernel with the watchers that this launch asks for."""
@@ -210,6 +226,8 @@ class Launch:
             watchers.append(births.watch)
         if self.checks.overflow:
             watchers.append(AddressOverflow(self.kernel.address_registers).watch)
+        if self.tags is not None:
+            watchers.append(self.tags.watch)
         kernel = watched(self.kernel, watchers) if watchers else self.kernel
         return kernel if self.trace is None else self.trace.recorded(kernel)
 

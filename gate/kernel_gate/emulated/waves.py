@@ -39,6 +39,8 @@ def _blocks_that_fit(launch: Launch) -> int:
     layout, threads = launch.kernel.layout, launch.block_threads
     shared = layout.static_shared_bytes + launch.shared_bytes
     per_block = threads * (8 * len(layout.types) + layout.frame_bytes) + 6 * shared
+    if launch.tags is not None:
+        per_block += launch.tags.block_bytes(threads, shared)
     if launch.kernel.has_mbarriers and launch.checks.races:
         warps = -(-threads // 32)
         per_block += 8 * warps * (shared // launch.kernel.shared_granule + threads)

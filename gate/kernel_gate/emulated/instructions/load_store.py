@@ -37,7 +37,7 @@ def load(site: Site) -> Step:
     element, count = _element(site, target)
     writes = [site.writer(item, element) for item in _items(target)]
     source = site.operand(1)
-    if site.has("param") and _is_kernel_parameter(site, source):
+    if site.has("param") and is_kernel_parameter(site, source):
         return _load_parameter(site, source, element, writes)
     where = access(site, 1, "read", element, count)
     ordered = site.has(*_ORDERING)
@@ -72,7 +72,8 @@ def record_read(wave: Wave, where: Access, at: Located, ordered: bool) -> None:
         wave.launch.global_read(wave, at, where, ordered)
 
 
-def _is_kernel_parameter(site: Site, source: Operand) -> bool:
+def is_kernel_parameter(site: Site, source: Operand) -> bool:
+    """Whether a `ld.param` reads what the launch passed, and not the slot of a call."""
     if not isinstance(source, Address):
         return False
     return isinstance(source.base, Register) or (

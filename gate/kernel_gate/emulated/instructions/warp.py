@@ -13,7 +13,7 @@ from kernel_gate.emulated.types import TYPES, Array
 from kernel_gate.emulated.wave import Index, Wave
 
 
-def _source_lanes(mode: str, lane: Index, b: Array, c: Array) -> tuple[Index, Array]:
+def source_lanes(mode: str, lane: Index, b: Array, c: Array) -> tuple[Index, Array]:
     """The lane that each thread reads and whether it lies in its segment (PTX ISA, `shfl`, pseudo-code)."""
     by, clamp = np.asarray(b).astype(np.int64) & 31, np.asarray(c).astype(np.int64)
     mask = (clamp >> 8) & 31
@@ -48,7 +48,7 @@ def shuffle(site: Site) -> Step:
     def step(wave: Wave) -> None:
         threads, value = wave.index, a(wave)
         lane = wave.lane[threads]
-        source, inside = _source_lanes(mode, lane, b(wave), c(wave))
+        source, inside = source_lanes(mode, lane, b(wave), c(wave))
         thread = threads - lane + source
         if wave.active is not None or wave.launch.block_threads % 32:
             _check_sources(wave, site, thread, source)
@@ -120,7 +120,7 @@ def active_mask(site: Site) -> Step:
     return lambda wave: write(wave, _ballot(wave, np.ones(wave.active_count, np.bool_)))
 
 
-def _groups(wave: Wave, value: Array) -> tuple[Index, Array]:
+def warp_groups(wave: Wave, value: Array) -> tuple[Index, Array]:
     """A number for each distinct (warp, value), and the lanes that share it."""
     warps, lanes = wave.warp[wave.index], wave.lane[wave.index]
     keys = np.stack([warps, wave.spread(value).astype(np.uint64).view(np.int64)], axis=1)
@@ -140,7 +140,7 @@ def match(site: Site) -> Step:
     agree_to = None if second is None else site.writer(second, TYPES["pred"])
 
     def step(wave: Wave) -> None:
-        _, peers = _groups(wave, a(wave).view(kind.raw))
+        _, peers = warp_groups(wave, a(wave).view(kind.raw))
         if site.has("any"):
             write(wave, peers)
             return
@@ -172,7 +172,7 @@ def reduce_warp(site: Site) -> Step:
     write, a, mask = site.write(0, kind), site.read(1, kind), site.read(2, TYPES["b32"])
 
     def step(wave: Wave) -> None:
-        group, _ = _groups(wave, mask(wave))
+        group, _ = warp_groups(wave, mask(wave))
         values = wave.spread(a(wave))
         _, first = np.unique(group, return_index=True)
         neutral = values[first] if name not in ("add", "xor") else np.zeros(len(first), kind.dtype)

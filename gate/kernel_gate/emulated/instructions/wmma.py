@@ -60,7 +60,7 @@ def _multiply(site: Site) -> Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class Run:
     """Neighbouring elements of one register of each lane, reached in one access."""
 
     register: int
@@ -73,7 +73,7 @@ class _Run:
 
 
 @dataclass(frozen=True)
-class _Tile:
+class Tile:
     """A matrix in memory and its fragment."""
 
     fragment: Fragment
@@ -84,7 +84,7 @@ class _Tile:
     """Elements from row to row (column to column); None: the matrix lies dense."""
     where: Access
 
-    def runs(self) -> Iterator[_Run]:
+    def runs(self) -> Iterator[Run]:
         """Every element once: whole registers where memory holds them together."""
         fragment = self.fragment
         needed = max(fragment.rows * fragment.columns // WARP // fragment.per_register, 1)
@@ -96,9 +96,9 @@ class _Tile:
         for register in range(needed):
             for first in range(0, fragment.per_register, step):
                 row, column = (f[register, :, first] for f in (fragment.row, fragment.column))
-                yield _Run(register, first, step, row, column)
+                yield Run(register, first, step, row, column)
 
-    def access(self, run: _Run) -> Access:
+    def access(self, run: Run) -> Access:
         """The access of a run."""
         nbytes = run.count * self.bits // 8
         dense = self.fragment.columns if self.by_rows else self.fragment.rows
@@ -115,7 +115,8 @@ class _Tile:
         return replace(self.where, element=TYPES[f"b{8 * nbytes}"], vector=1, address=address)
 
 
-def _tile(site: Site, memory: int, registers: int, stride: int, purpose: Purpose) -> _Tile:
+def tile_of(site: Site, memory: int, registers: int, stride: int, purpose: Purpose) -> Tile:
+    """The matrix that a `wmma.load` or `wmma.store` moves, from the positions of its operands."""
     m, n, k = shape_of(site)
     name = next((p for p in site.parts if p in ELEMENTS or p in ACCUMULATORS), "")
     role = site.parts[2]
@@ -132,12 +133,12 @@ def _tile(site: Site, memory: int, registers: int, stride: int, purpose: Purpose
         raise site.unsupported()
     where = access(site, memory, purpose, TYPES["b8"])
     given = site.read(stride, TYPES["u32"]) if site.operand_count > stride else None
-    return _Tile(fragment, bits, site.has("row"), where.address, given, where)
+    return Tile(fragment, bits, site.has("row"), where.address, given, where)
 
 
 def _load(site: Site) -> Step:
     writes = writers(site, 0)
-    tile = _tile(site, 1, 0, 2, "read")
+    tile = tile_of(site, 1, 0, 2, "read")
     runs = [(run, tile.access(run)) for run in tile.runs()]
     word = width(site, site.operand(0)).size
 
@@ -149,7 +150,7 @@ def _load(site: Site) -> Step:
         cells = np.zeros((len(writes), len(threads), per_register), cell)
         for run, where in runs:
 
-            def do(inner: Wave, at: Located, run: _Run = run, where: Access = where) -> None:
+            def do(inner: Wave, at: Located, run: Run = run, where: Access = where) -> None:
                 if at.written is not None and inner.launch.checks.uninitialised:
                     check_initialised(inner, where, at)
                 if inner.launch.checks.races:
@@ -170,7 +171,7 @@ def _load(site: Site) -> Step:
 
 def _store(site: Site) -> Step:
     reads = readers(site, 1)
-    tile = _tile(site, 0, 1, 2, "write")
+    tile = tile_of(site, 0, 1, 2, "write")
     runs = [(run, tile.access(run)) for run in tile.runs()]
 
     def step(wave: Wave) -> None:

@@ -1,0 +1,177 @@
+"""Which registers need tags: those that data of a tagged buffer can reach and that an assertion can be reached from.
+
+Flow-insensitive, over the decoded body: address arithmetic that no datum enters, and sums that no assertion asks for,
+cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from kernel_gate.emulated.address_registers import names
+from kernel_gate.emulated.matrices.elements import ELEMENTS
+from kernel_gate.emulated.ptx.model import Address, Instruction, Symbol
+from kernel_gate.emulated.types import TYPES
+
+GLOBAL, SHARED, LOCAL = "global", "shared", "local"
+_EVERYWHERE = frozenset((GLOBAL, SHARED, LOCAL))
+_NOWHERE: frozenset[str] = frozenset()
+CARRIES_NONE = (
+    *(
+        "setp",
+        "set",
+        "testp",
+        "isspacep",
+        "vote",
+        "match",
+        "activemask",
+        "elect",
+        "bar",
+        "barrier",
+        "bra",
+        "brx",
+    ),
+    *("ret", "exit", "membar", "fence", "prefetch", "prefetchu", "createpolicy", "mbarrier", "trap", "brkpt"),
+    *("nanosleep", "griddepcontrol", "setmaxnreg", "discard", "applypriority", "mapa", "getctarank"),
+)
+"""Results that are conditions, lanes or addresses, and what has none: no datum is in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What an instruction does with data."""
+
+    reads: tuple[str, ...] = ()
+    """Registers whose values go somewhere; those of addresses are not among them."""
+    writes: tuple[str, ...] = ()
+    reads_memory: frozenset[str] = _NOWHERE
+    writes_memory: frozenset[str] = _NOWHERE
+    asked: tuple[str, ...] = ()
+    """Those of `reads` that an assertion looks at."""
+    asks: bool = False
+    """Whether an assertion looks at it at all."""
+
+
+@dataclass(slots=True)
+class Flow:
+    """Of one kernel with one set of assertions."""
+
+    registers: frozenset[str]
+    """Those that are followed."""
+    granule: int
+    """Bytes of a lane: the smallest datum that is moved."""
+    effects: list[Effect] = field(default_factory=list)
+
+    def touches(self, number: int) -> bool:
+        """Whether an instruction moves what is followed."""
+        effect = self.effects[number]
+        followed = self.registers.intersection((*effect.reads, *effect.writes))
+        return bool(followed or effect.asks or (effect.writes_memory and effect.reads_memory))
+
+
+def flow_of(
+    body: Sequence[Instruction],
+    parameters: Collection[str],
+    asked: Collection[int],
+    itemsizes: Collection[int],
+) -> Flow:
+    """The flow of a body. `asked`: numbers of the instructions whose operands assertions look at."""
+    effects = [_effect(ins, parameters, number in asked) for number, ins in enumerate(body)]
+    forward = _closure(effects, {GLOBAL}, set())
+    backward = _backwards(effects, {name for effect in effects for name in effect.asked})
+    registers = frozenset(forward & backward)
+    flow = Flow(registers, 4, effects)
+    sizes = [4, *itemsizes]
+    for number, instruction in enumerate(body):
+        if flow.touches(number):
+            sizes += _sizes(instruction)
+    flow.granule = min(sizes)
+    return flow
+
+
+def _closure(effects: Sequence[Effect], spaces: set[str], reached: set[str]) -> set[str]:
+    """Registers that data of these spaces can reach."""
+    changed = True
+    while changed:
+        changed = False
+        for effect in effects:
+            if effect.reads_memory & spaces or reached.intersection(effect.reads):
+                if not reached.issuperset(effect.writes):
+                    reached.update(effect.writes)
+                    changed = True
+                if not spaces >= effect.writes_memory:
+                    spaces |= effect.writes_memory
+                    changed = True
+    return reached
+
+
+def _backwards(effects: Sequence[Effect], wanted: set[str]) -> set[str]:
+    """Registers from which these can be reached, through memory as well."""
+    spaces: set[str] = set()
+    changed = True
+    while changed:
+        changed = False
+        for effect in effects:
+            if effect.writes_memory & spaces or wanted.intersection(effect.writes):
+                if not wanted.issuperset(effect.reads):
+                    wanted.update(effect.reads)
+                    changed = True
+                if not spaces >= effect.reads_memory:
+                    spaces |= effect.reads_memory
+                    changed = True
+    return wanted
+
+
+def _effect(instruction: Instruction, parameters: Collection[str], asks: bool) -> Effect:
+    effect = _moves(instruction, parameters)
+    if instruction.parts[0] == "klineage":
+        return replace(effect, asked=effect.reads, asks=True)
+    if not asks:
+        return effect
+    # Of a product the factors alone: sums that nothing else asks for need not be followed.
+    asked = effect.reads if effect.writes_memory else tuple(names(instruction.operands[1:3]))
+    return replace(effect, asked=asked, asks=True)
+
+
+def _moves(instruction: Instruction, parameters: Collection[str]) -> Effect:
+    opcode, operands = instruction.parts[0], instruction.operands
+    written, rest = tuple(names(operands[:1])), tuple(names(operands[1:]))
+    if opcode == "klineage":
+        return Effect(reads=tuple(names(operands)) if instruction.parts[1] == "operand" else ())
+    if opcode in CARRIES_NONE:
+        return Effect(writes=() if opcode in ("bar", "barrier") else written)
+    if opcode in ("ld", "ldu", "ldmatrix") or instruction.parts[:2] == ("wmma", "load"):
+        return Effect(writes=written, reads_memory=_space(instruction, parameters))
+    if opcode in ("st", "red", "stmatrix") or instruction.parts[:2] == ("wmma", "store"):
+        return Effect(rest, writes_memory=_space(instruction, parameters))
+    if opcode == "atom":
+        space = _space(instruction, parameters)
+        return Effect(rest, written, space, space)
+    if opcode == "cp":
+        return Effect(reads_memory=_EVERYWHERE, writes_memory=_EVERYWHERE) if operands else Effect()
+    if opcode == "wgmma":
+        return Effect((*written, *rest), written, frozenset((SHARED,))) if operands else Effect()
+    return Effect(rest, written)
+
+
+def _space(instruction: Instruction, parameters: Collection[str]) -> frozenset[str]:
+    parts = {part.split("::")[0] for part in instruction.parts}
+    if "param" in parts:
+        base = next((o.base for o in instruction.operands if isinstance(o, Address)), None)
+        own = isinstance(base, Symbol) and base.name not in parameters
+        return frozenset((LOCAL,)) if own else _NOWHERE
+    if "const" in parts:
+        return _NOWHERE
+    named = parts & _EVERYWHERE
+    return frozenset(named) if named else _EVERYWHERE
+
+
+def _sizes(instruction: Instruction) -> Iterator[int]:
+    """Bytes of the data that an instruction tells apart."""
+    for part in instruction.parts[1:]:
+        kind = TYPES.get(part)
+        if kind is not None and kind.kind != "pred":
+            yield kind.size // 2 if kind.kind in ("packed", "lanes") else kind.size
+        elif part in ELEMENTS and instruction.parts[0] in ("mma", "wmma"):
+            yield max(ELEMENTS[part].bits // 8, 1)
