@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from kernel_gate.devices.base import Buffer, DeviceError, Fault, LaunchResult, LoadedKernel
 from kernel_gate.devices.image import Image
-from kernel_gate.emulated.addresses import AddressSpace, Segment, Watched
+from kernel_gate.emulated.addresses import AddressSpace, Reached, Segment, Watched
 from kernel_gate.emulated.launch import Checks, Launch, Limits
 from kernel_gate.emulated.layout import Layout
 from kernel_gate.emulated.program import DecodedKernel, decode
@@ -94,6 +94,11 @@ class EmulatedBuffer:
         start = self.segment.offset + offset
         self.segment.watched = Watched(start, start + nbytes)
         return self.segment.watched
+
+    def measure(self) -> Reached:
+        """Remember how far into the buffer accesses go, from now on."""
+        self.segment.reached = Reached()
+        return self.segment.reached
 
     def free(self) -> None:
         """Give the memory back; later accesses through its address are faults."""

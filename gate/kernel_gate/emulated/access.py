@@ -125,6 +125,8 @@ class Access:
         if segment is None or low < segment.base or high + self.nbytes > segment.base + segment.nbytes:
             self._outside(wave, address, segment)
         assert segment is not None
+        if segment.reached is not None:
+            segment.reached.include(high + self.nbytes - segment.origin)
         if segment.constant and self.purpose != "read":
             raise wave.stop("out_of_bounds", f"write to constant `{segment.name}`", self.instruction)
         if self.alignment > 1:

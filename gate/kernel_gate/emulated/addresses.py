@@ -54,6 +54,17 @@ class Watched:
 
 
 @dataclass(slots=True)
+class Reached:
+    """How far into a segment's `data` accesses went, in bytes; nothing yet while `stop` is 0."""
+
+    stop: int = 0
+
+    def include(self, stop: int) -> None:
+        """An access that ended before this byte."""
+        self.stop = max(self.stop, stop)
+
+
+@dataclass(slots=True)
 class Segment:
     """One allocation."""
 
@@ -69,6 +80,7 @@ class Segment:
     data: npt.NDArray[np.uint8] = field(init=False)
     """Padded to a multiple of 64 bytes, so that it can be viewed as any vector type."""
     watched: Watched | None = None
+    reached: Reached | None = None
     written: npt.NDArray[np.uint8] | None = field(init=False)
     """0xFF where something was written; None when everything was."""
 

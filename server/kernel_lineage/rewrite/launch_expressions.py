@@ -13,6 +13,7 @@ from kernel_gate.program import LaunchSpec
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel, Language, Launch
 from kernel_lineage.rewrite.constants import constants_of
+from kernel_lineage.rewrite.type_sizes import SIZES
 
 _DEPTH = 12
 _CEIL_DIV = frozenset({"ceil_div", "ceildiv", "cdiv", "divup", "div_up", "div_ceil", "divceil", "iceildiv"})
@@ -20,30 +21,6 @@ BLOCK_SIZES = frozenset(
     {"block_size", "blocksize", "block_dim", "num_threads", "threads", "threads_per_block"}
 )
 """Parameters of launchers by which a caller chooses the block; the workload's block says what it chooses."""
-SIZES = {
-    "char": 1,
-    "int8_t": 1,
-    "uint8_t": 1,
-    "bool": 1,
-    "half": 2,
-    "__half": 2,
-    "__nv_bfloat16": 2,
-    "nv_bfloat16": 2,
-    "short": 2,
-    "int": 4,
-    "float": 4,
-    "unsigned": 4,
-    "int32_t": 4,
-    "uint32_t": 4,
-    "float2": 8,
-    "double": 8,
-    "int64_t": 8,
-    "uint64_t": 8,
-    "size_t": 8,
-    "float4": 16,
-    "int4": 16,
-}
-"""Bytes of types in `sizeof`."""
 _CAST = re.compile(
     r"\(\s*(?:const\s+)?(?:unsigned\s+int|unsigned|int|size_t|long long|long|int64_t|uint32_t|int32_t|"
     r"float|double|dim3)\s*\)|"

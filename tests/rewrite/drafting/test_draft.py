@@ -11,7 +11,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.drafting.draft import draft_of
 from kernel_lineage.rewrite.drafting.model import Draft
-from kernel_lineage.rewrite.drafting.preprocessed import active_text
+from kernel_lineage.rewrite.preprocessed import active_text
 
 FILE = """\
 #define ENABLE_HALF
@@ -109,11 +109,6 @@ def test_checked_sizes_are_the_files_own_halved() -> None:
 @pytest.mark.parametrize(
     ("gone", "there", "missing"),
     [
-        (
-            "    cudaMalloc(&d_table, V * C * sizeof(real));\n",
-            "",
-            "the shape of table: nothing allocates `table`",
-        ),
         ("    int C = 768;\n", "    int C = atoi(argv[1]);\n", "nothing tells atoi(argv[1])"),
         ("    int* host = make_random_int(B * T, V);\n", "", "the range of the values of tokens"),
         ("    embed<<<grid_size, block_size,", "    embed<<<grids(), block_size,", "the launch's grid"),

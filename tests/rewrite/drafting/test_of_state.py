@@ -107,13 +107,13 @@ def test_a_commit_is_drafted_as_it_was_not_as_the_work_tree_is(tmp_path: Path) -
         ("gone.cu", "scale", "gone.cu cannot be read: No such file or directory", False),
         ("types.h", "scale", "types.h holds no kernels", False),
         ("kernels/scale.cu", "shift", "has no kernel `shift`; its kernels: scale", False),
-        ("kernels/broken.cu", "scale", "nothing allocates `d_x`", True),
+        ("kernels/broken.cu", "scale", "nothing tells blocks()", True),
     ],
 )
 def test_what_cannot_be_drafted_says_why(
     root: Path, path: str, kernel: str, reason: str, known: bool
 ) -> None:
-    (root / "kernels" / "broken.cu").write_text(SCALE.replace("    cudaMalloc(&d_x,", "    other(&d_x,"))
+    (root / "kernels" / "broken.cu").write_text(SCALE.replace("scale<<<(N + 31) / 32,", "scale<<<blocks(),"))
     found = draft_for(root, path, kernel)
     assert isinstance(found, NoDraft)
     assert reason in found.reason

@@ -18,6 +18,8 @@ _SMALLEST = 4
 
 def with_checked_sizes(draft: Draft) -> Draft:
     """Sizes that are small enough to be checked often."""
+    if draft.chosen:
+        return draft
     try:
         workload = draft.workload()
     except WorkloadError:

@@ -11,7 +11,7 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.drafting.draft import draft_of
 from kernel_lineage.rewrite.drafting.model import Draft
 from kernel_lineage.rewrite.drafting.proof import Device, Proof, prove
-from kernel_lineage.rewrite.drafting.triton.modules import Modules
+from kernel_lineage.rewrite.drafting.state import State
 
 _NOT_WRITTEN = re.compile(r"\b(\w+)\[[^\]]*\] is not written")
 
@@ -24,6 +24,8 @@ def tried_draft(
     device: Device = "emulated",
     per_kind: int = 2,
     kinds: Collection[str] | None = None,
+    seconds: float = 20.0,
+    jobs: int = 2,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Draft, Proof | None]:
     """The draft of a kernel and what it sees; no proof for a draft in which something is missing.
@@ -32,7 +34,7 @@ def tried_draft(
     An output of which the kernel leaves elements alone is an inout: what is there before is kept and compared.
     Raises as `prove` does.
     """
-    draft = draft_of(kernel, path, Modules(root.resolve()) if root is not None else None)
+    draft = draft_of(kernel, path, State(root) if root is not None else None)
     if draft.missing:
         return draft, None
     proof = Proof("")
@@ -46,6 +48,8 @@ def tried_draft(
             device=device,
             per_kind=per_kind,
             kinds=kinds,
+            seconds=seconds,
+            jobs=jobs,
             on_progress=on_progress,
         )
         left = _NOT_WRITTEN.search(proof.baseline)

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from kernel_gate.workload import Workload, WorkloadError, parse_workload
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.drafting.toml_text import written
+
+NULL = "null"
+"""The kind of a pointer that the launch gives nothing."""
+UNSHAPED = "the shape of "
+"""How what is missing of a shape begins."""
+UNRANGED = "the range of the values of "
+"""How what is missing of an index begins; the name follows."""
+Role = Literal["input", "output", "inout"]
+"""What a kernel does with a buffer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +50,10 @@ class Draft:
     constexpr: Mapping[str, str] = field(default_factory=dict)
     num_warps: int = 4
     num_stages: int = 3
+    template_arguments: tuple[str, ...] = ()
+    """Of a kernel whose file does not tell them."""
+    chosen: tuple[str, ...] = ()
+    """Dims of which nothing tells a size."""
     assumed: tuple[str, ...] = ()
     """What was concluded, for people: `C is 768 in main; checked with 96`."""
     missing: tuple[str, ...] = ()

@@ -5,33 +5,15 @@ A state needs no `.git`, no user and no workload beside it: what is read lies be
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from kernel_lineage.kernels.source import Kernel, SourceFile
 from kernel_lineage.rewrite.drafting.draft import draft_of
-from kernel_lineage.rewrite.drafting.files import kernel_in, source_of
 from kernel_lineage.rewrite.drafting.model import Draft
-from kernel_lineage.rewrite.drafting.triton.modules import Modules
+from kernel_lineage.rewrite.drafting.state import State
 from kernel_lineage.rewrite.programs import ProgramError
 
-
-@dataclass(slots=True)
-class State:
-    """One state of a repository, of which each file is read once for all of its kernels."""
-
-    root: Path
-    sources: dict[str, SourceFile] = field(default_factory=dict)
-    modules: Modules = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.modules = Modules(self.root.resolve())
-
-    def kernel(self, path: str, name: str) -> Kernel:
-        """A kernel by its file, relative to the root, and its name. Raises `ProgramError`, which says what there is."""
-        if path not in self.sources:
-            self.sources[path] = source_of(self.root / path, called=path)
-        return kernel_in(self.sources[path], name, path)
+__all__ = ["NoDraft", "State", "draft_for"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +31,14 @@ class NoDraft:
         return "; ".join(self.reasons)
 
 
-def draft_for(state: State | Path, path: str, kernel: str) -> Draft | NoDraft:
+def draft_for(state: State | Path, path: str, kernel: str, *, measure: bool = True) -> Draft | NoDraft:
     """The complete draft of a kernel's workload as one state of a repository tells it, or the reason why there is none.
 
     `state` is the folder that the state was written to, or a `State` of it, which reads each file once for many
     kernels; `path` is relative to it. Launches, allocations, tests and headers of that state are read, nothing outside
-    and nothing newer; nothing is built or run. Never raises: a file that is not there or does not parse is a reason.
+    and nothing newer. With `measure`, shapes that no code tells are seen by running the kernel on the emulated device,
+    which takes seconds; without, nothing is built or run. Never raises: a file that is not there or does not parse is
+    a reason.
 
     `tried_draft(state.kernel(path, kernel), state.root / path, root=state.root)` drafts it too, and then proves that
     the draft can see a wrong kernel.
@@ -64,5 +48,5 @@ def draft_for(state: State | Path, path: str, kernel: str) -> Draft | NoDraft:
         found = state.kernel(path, kernel)
     except ProgramError as error:
         return NoDraft((str(error),))
-    draft = draft_of(found, state.root / path, state.modules)
+    draft = draft_of(found, state.root / path, state, measure=measure)
     return NoDraft(draft.missing, draft) if draft.missing else draft

@@ -28,11 +28,22 @@ def _lines(draft: Draft) -> Iterator[str]:
     if draft.dims:
         yield "[[profile_dims]]"
         yield from (f"{name} = {size}" for name, size in draft.dims.items())
+    nulls = [a.name for a in draft.arguments if a.kind == "null"]
     for argument in draft.arguments:
-        yield ""
-        yield from _argument(argument)
+        if argument.name not in nulls:
+            yield ""
+            yield from _argument(argument)
     yield ""
-    yield "[launch]"
+    if nulls or draft.template_arguments:
+        yield "[[launches]]"
+        yield f"kernel = {_text(draft.kernel)}"
+        null = '{ value = "0", dtype = "uint64" }'
+        names = [null if a.name in nulls else _text(a.name) for a in draft.arguments]
+        yield f"arguments = [{', '.join(names)}]"
+        if draft.template_arguments:
+            yield f"template_arguments = {json.dumps(list(draft.template_arguments))}"
+    else:
+        yield "[launch]"
     if draft.grid:
         yield f"grid = {json.dumps(list(draft.grid))}"
     else:

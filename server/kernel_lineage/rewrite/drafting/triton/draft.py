@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernel_lineage.kernels.source import Kernel, Parameter
-from kernel_lineage.rewrite.drafting.model import Draft, DraftArgument
+from kernel_lineage.rewrite.drafting.model import UNRANGED, UNSHAPED, Draft, DraftArgument
 from kernel_lineage.rewrite.drafting.triton.host import (
     Reader,
     bound,
@@ -190,7 +190,7 @@ def _buffer(
 ) -> DraftArgument:
     name = parameter.name
     if tensor is None:
-        reading.missing.append(f"the shape of {name}: {_why(value)}")
+        reading.missing.append(f"{UNSHAPED}{name}: {_why(value)}")
         return DraftArgument(name, role, None)
     dtype = tensor.dtype
     if dtype is None:
@@ -198,12 +198,12 @@ def _buffer(
         reading.said.append(f"nothing tells the dtype of {name}; {dtype} is assumed")
     if tensor.shape is None:
         reading.missing.append(
-            f"the shape of {name}: no test of the repository gives it, nor does the kernel alone"
+            f"{UNSHAPED}{name}: no test of the repository gives it, nor does the kernel alone"
         )
         return DraftArgument(name, role, dtype)
     values = tensor.values if role != "output" else ""
     if role == "input" and not values and not dtype.startswith(("float", "bfloat")):
-        reading.missing.append(f"the range of the values of {name}")
+        reading.missing.append(f"{UNRANGED}{name}")
     shape = tuple(text_of(e) for e in tensor.shape) or ("1",)
     return DraftArgument(name, role, dtype, shape, values)
 

@@ -14,7 +14,7 @@ from kernel_lineage.kernels.triton_syntax import (
     pointer_of,
     triton_syntax,
 )
-from kernel_lineage.rewrite.drafting.roles import Role
+from kernel_lineage.rewrite.drafting.model import Role
 
 _DEPTH = 4
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit, cuda_syntax
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.drafting.model import Role
 
-Role = Literal["input", "output", "inout"]
 _DEPTH = 4
 
 

@@ -26,6 +26,10 @@ class HostFunction:
 
     name: str
     parameters: tuple[str, ...]
+    parameter_types: Mapping[str, str]
+    """Parameter that is no pointer → its type, as written, without qualifiers."""
+    pointer_types: Mapping[str, str]
+    """Parameter that is a pointer → the type of its elements."""
     locals: Mapping[str, Node]
     """Local name → its first value."""
     types: Mapping[str, str]
@@ -137,7 +141,15 @@ def _function(node: Node) -> HostFunction:
                 tuple(text_of(a) for a in given.named_children if a.type != "comment") if given else ()
             )
             calls.append((called, arguments, inner))
-    return HostFunction(name, parameters, values, types, tuple(calls), node)
+    scalars, pointers = (dict(_typed(listed, pointer)) for pointer in (False, True))
+    return HostFunction(name, parameters, scalars, pointers, values, types, tuple(calls), node)
+
+
+def _typed(listed: Node | None, pointers: bool) -> Iterator[tuple[str, str]]:
+    for parameter in listed.named_children if listed is not None else ():
+        declarator = parameter.child_by_field_name("declarator")
+        if declarator is not None and (declarator.type != "identifier") is pointers:
+            yield _declared_as(declarator), text_of(parameter.child_by_field_name("type"))
 
 
 def _declared(node: Node) -> str:

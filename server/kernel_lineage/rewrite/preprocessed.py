@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 _DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define|undef)\b\s*(.*)")
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
 _DEFINED = re.compile(r"defined\s*\(?\s*(\w+)\s*\)?")
 
 
@@ -52,3 +54,23 @@ def _holds(condition: str, defined: set[str]) -> bool:
         all((p.count("!") % 2 == 0) == p.endswith("1") for p in part.split("&&"))
         for part in known.split("||")
     )
+
+
+def with_headers(path: Path, root: Path, data: bytes | None = None) -> str:
+    """A file's text with the headers that it includes by `"…"` in their places, each once, none from outside `root`."""
+    return _included(path.resolve(), root.resolve(), data, set())
+
+
+def _included(path: Path, root: Path, data: bytes | None, seen: set[Path]) -> str:
+    seen.add(path)
+    try:
+        text = (path.read_bytes() if data is None else data).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+    def header(match: re.Match[str]) -> str:
+        there = (path.parent / match[1]).resolve()
+        inside = there.is_relative_to(root) and there not in seen
+        return _included(there, root, None, seen) if inside else ""
+
+    return _INCLUDE.sub(header, text)

@@ -1,0 +1,71 @@
+"""How many elements of its buffers a program reaches: seen on the emulated device, in buffers with room to spare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kernel_gate.build.errors import BuildError, CompilerMissing
+from kernel_gate.building import build_program
+from kernel_gate.built import LoadedProgram
+from kernel_gate.cases import Case
+from kernel_gate.devices.base import DeviceError
+from kernel_gate.devices.emulated import EmulatedBuffer, EmulatedDevice
+from kernel_gate.devices.opening import EMULATED_ARCH
+from kernel_gate.dtypes import DTYPES
+from kernel_gate.emulated.launch import Checks, Limits
+from kernel_gate.expressions import ExpressionError
+from kernel_gate.inputs import make_inputs
+from kernel_gate.launching import LaunchError
+from kernel_gate.program import Program
+from kernel_gate.workload import Workload, WorkloadError
+
+_SEED = 91
+
+
+class FootprintError(Exception):
+    """The program could not be run to its end; the message says why."""
+
+
+def footprints(
+    program: Program,
+    workload: Workload,
+    shapes: Sequence[Mapping[str, int]],
+    *,
+    seconds: float = 10.0,
+) -> Iterator[dict[str, int]]:
+    """For each shape, how many elements each buffer must have: up to the last one that is touched, 0 for none.
+
+    Buffers have the workload's shapes, so give those that are not known far more elements than they need. `seconds` is
+    what one launch may take. Raises `FootprintError` at the first shape that cannot be built, launched or run without
+    a fault.
+    """
+    device = EmulatedDevice(EMULATED_ARCH, Checks(races=False, uninitialised=False), Limits(seconds=seconds))
+    try:
+        built = build_program(program, workload, shapes, arch=EMULATED_ARCH)
+        loaded = LoadedProgram(device, built, workload)
+        for dims in shapes:
+            yield _footprint(loaded, workload, dims)
+    except (
+        BuildError,
+        CompilerMissing,
+        DeviceError,
+        ExpressionError,
+        LaunchError,
+        MemoryError,
+        WorkloadError,
+    ) as error:
+        raise FootprintError(str(error)) from error
+    finally:
+        device.close()
+
+
+def _footprint(loaded: LoadedProgram, workload: Workload, dims: Mapping[str, int]) -> dict[str, int]:
+    with loaded.execution(dims) as execution:
+        execution.fill(make_inputs(workload, Case(dims, _SEED)), 0)
+        reached = {n: b.measure() for n, b in execution.buffers.items() if isinstance(b, EmulatedBuffer)}
+        done = execution.launch()
+        if done.faults:
+            sizes = ", ".join(f"{name} = {extent}" for name, extent in dims.items())
+            raise FootprintError(f"{done.faults[0].message} at {sizes}")
+    items = {a.name: DTYPES[a.dtype].itemsize for a in workload.args if a.is_pointer}
+    return {name: -(-reached[name].stop // items[name]) for name in items if name in reached}

@@ -1,0 +1,104 @@
+"""A workload drafted from a CUDA C++ kernel's launches: what its callers allocate, and the sizes that they come with.
+
+A size, a shape or a value that no file tells is missing. A parameter of the launcher of which no caller is known is a
+dim whose size is chosen. The files' own sizes are those that are timed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.constants import constants_of
+from kernel_lineage.rewrite.drafting.cuda.buffers import argument_of
+from kernel_lineage.rewrite.drafting.cuda.host import Scope, scope_of
+from kernel_lineage.rewrite.drafting.cuda.names import Known, expressed
+from kernel_lineage.rewrite.drafting.cuda.roles import roles_of
+from kernel_lineage.rewrite.drafting.model import Draft
+from kernel_lineage.rewrite.drafting.state import Site
+from kernel_lineage.rewrite.launch_expressions import NotExpressible
+from kernel_lineage.rewrite.preprocessed import active_text, with_headers
+
+
+def draft_from_site(kernel: Kernel, path: Path, site: Site, root: Path) -> Draft:
+    """The draft of a CUDA C++ kernel by one of its launches; headers are read below `root`."""
+    text = active_text(with_headers(site.path, root, site.source.data))
+    known = Known(text, constants_of(replace(kernel, source=None, text=text)))
+    launch = site.launch
+    scope = scope_of(site.source, launch)
+    roles = roles_of(kernel)
+    known.reading_block = True
+    block = _launched("block", launch.block, scope, known)
+    known.reading_block = False
+    given_types = zip(kernel.template_parameters, launch.template_arguments, strict=False)
+    types = {t.name: t.name for t in kernel.template_parameters if t.type is None}
+    types.update({t.name: written for t, written in given_types if t.type is None})
+    arguments = []
+    for parameter, given in zip(kernel.parameters, launch.arguments, strict=False):
+        role = roles.get(parameter.name, "input")
+        arguments.append(argument_of(parameter, given, role, scope, known, types))
+    for parameter in kernel.parameters[len(launch.arguments) :]:
+        known.missing.append(f"the value of {parameter.name}, which the launch does not give")
+    grid = _launched("grid", launch.grid, scope, known)
+    shared = _launched("shared bytes", (launch.shared_bytes or "0",), scope, known)
+    template = _template(kernel, site, types, scope, known)
+    if site.path.resolve() != path.resolve():
+        known.said.insert(0, f"the launch is that of {launch.launcher or 'a function'} in {site.path.name}")
+    return Draft(
+        kernel.name,
+        kernel.language,
+        path.name,
+        known.dims,
+        known.dims,
+        tuple(arguments),
+        grid,
+        block,
+        shared[0] if shared else "0",
+        template_arguments=template,
+        chosen=_in_order(known, scope),
+        assumed=tuple(known.said),
+        missing=tuple(dict.fromkeys(known.missing)),
+    )
+
+
+def _in_order(known: Known, scope: Scope | None) -> tuple[str, ...]:
+    """The dims that are chosen, in the order in which the launcher has them as parameters."""
+    order = scope.function.parameters if scope is not None else ()
+    return tuple(sorted(known.chosen, key=lambda n: order.index(n) if n in order else len(order)))
+
+
+def _launched(what: str, texts: tuple[str, ...], scope: Scope | None, known: Known) -> tuple[str, ...]:
+    found = []
+    for text in texts:
+        try:
+            found.append(expressed(text, scope, known))
+        except NotExpressible as error:
+            known.missing.append(f"the launch's {what} `{text}`: nothing tells {error}")
+    return tuple(found)
+
+
+def _template(
+    kernel: Kernel, site: Site, types: dict[str, str], scope: Scope | None, known: Known
+) -> tuple[str, ...]:
+    """The template's arguments where the kernel's file does not write them out as they are."""
+    if not kernel.template_parameters:
+        return ()
+    written = site.launch.template_arguments
+    found: list[str] = []
+    for position, parameter in enumerate(kernel.template_parameters):
+        if parameter.type is None:
+            if position >= len(written) and types[parameter.name] == parameter.name and parameter.default:
+                break
+            found.append(types[parameter.name])
+        elif position < len(written):
+            try:
+                found.append(expressed(written[position], scope, known))
+            except NotExpressible:
+                found.append(written[position])
+        elif parameter.default is None:
+            known.missing.append(f"the template argument {parameter.name}, which the launch does not give")
+        else:
+            break
+    own_site = kernel.launches and site.launch is kernel.launches[0]
+    return () if own_site and tuple(found) == written else tuple(found)

@@ -1,0 +1,153 @@
+"""For how many kernels of some repositories a workload is drafted, and what the rest lack.
+
+python -m tests.benchmarks drafts NAME=REPOSITORY:FOLDER[,FOLDER] … [--check] [--seconds 20] [--kernel NAME] [--write]
+
+Every kernel of the folders is drafted from its repository as it stands on disk. With `--check`, each complete draft is
+given to the gate with the kernel as its own candidate, on the emulated device. One process at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+
+from kernel_gate.workload import WorkloadError
+from kernel_lineage.kernels.reading import language_of
+from kernel_lineage.rewrite.drafting.completing import tried_draft
+from kernel_lineage.rewrite.drafting.of_state import NoDraft, State, draft_for
+from kernel_lineage.rewrite.programs import ProgramError
+
+SUMMARY = "how many kernels of some repositories get a complete workload draft, and how many pass with it"
+RESULTS = Path(__file__).parent / "results" / "drafts.md"
+_ROWS_MOST = 14
+_SUFFIXES = frozenset({".cu", ".cuh", ".py"})
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kernel."""
+
+    repository: str
+    path: str
+    kernel: str
+    seconds: float
+    """What the draft took."""
+    missing: tuple[str, ...]
+    checked: str | None = None
+    """What the gate says of the kernel against itself: "" that it passes; None where it was not asked."""
+
+
+def rows(name: str, given: str, check: bool, seconds: float, only: str) -> Iterator[Row]:
+    """The kernels of one repository, in the order of their files."""
+    root, _, folders = given.partition(":")
+    state = State(Path(root))
+    for file in _files(Path(root), folders.split(",") if folders else [""]):
+        path = str(file.relative_to(root))
+        language = language_of(path, file.read_bytes())
+        kernels = state.source(path).kernels if language is not None else ()
+        for kernel in kernels:
+            if only in kernel.name:
+                started = time.monotonic()
+                draft = draft_for(state, path, kernel.name)
+                took = time.monotonic() - started
+                missing = draft.reasons if isinstance(draft, NoDraft) else ()
+                row = Row(name, path, kernel.name, round(took, 3), missing)
+                yield _checked(row, state, seconds) if check and not missing else row
+
+
+def _files(root: Path, folders: list[str]) -> list[Path]:
+    found = [f for folder in folders for f in (root / folder).rglob("*") if f.suffix in _SUFFIXES]
+    return sorted(f for f in found if not {".git", "tests", "test"} & set(f.relative_to(root).parts))
+
+
+def _checked(row: Row, state: State, seconds: float) -> Row:
+    kernel = state.kernel(row.path, row.kernel)
+    try:
+        _, proof = tried_draft(
+            kernel, state.root / row.path, root=state.root, kinds=(), seconds=seconds, jobs=1
+        )
+    except (ProgramError, WorkloadError) as error:
+        return Row(**{**asdict(row), "checked": str(error)})
+    return Row(**{**asdict(row), "checked": proof.baseline if proof is not None else "not complete"})
+
+
+def reason(said: str) -> str:
+    """A reason with the names of one kernel taken out, so that equal ones can be counted."""
+    said = said.splitlines()[0].split("; ")[0] if said else said
+    said = re.sub(r"`[^`]*`", "`…`", said)
+    said = re.sub(r"nothing tells .*", "nothing tells …", said)
+    said = re.sub(r"\b(of|not|constexpr|of the values of) [A-Za-z_]\w*\b(?=[:,]|$)", r"\1 …", said)
+    said = re.sub(r"^\S+ is not launched in \S+", "… is not launched in its file", said)
+    return re.sub(r"\d+", "#", said)[:110]
+
+
+def page(found: list[Row], seconds: float) -> str:
+    """The figures of every repository, then the reasons of each."""
+    lines = [
+        "# Drafted workloads",
+        "",
+        f"`python -m tests.benchmarks drafts`, {date.today().isoformat()}, {seconds:g} s of checking for each kernel.",
+        "*Complete*: no question is left open. *Passes*: the kernel passes the check of the emulated device against",
+        "itself.",
+        "",
+        "| repository | kernels | complete | passes | seconds for all drafts |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    names = list(dict.fromkeys(r.repository for r in found))
+    for name in names:
+        own = [r for r in found if r.repository == name]
+        complete = [r for r in own if not r.missing]
+        passes = sum(r.checked == "" for r in complete)
+        took = sum(r.seconds for r in own)
+        lines.append(f"| {name} | {len(own)} | {len(complete)} | {passes} | {took:.0f} |")
+    for name in names:
+        own = [r for r in found if r.repository == name]
+        lines += _table(f"{name}: what incomplete drafts lack", [set(map(reason, r.missing)) for r in own])
+        failed = [{reason(r.checked)} for r in own if r.checked]
+        lines += _table(f"{name}: why complete ones do not pass", failed)
+    return "\n".join(lines) + "\n"
+
+
+def _table(title: str, found: list[set[str]]) -> list[str]:
+    counts = Counter(r for reasons in found for r in reasons)
+    if not counts:
+        return []
+    lines = ["", f"## {title}", "", "| kernels | reason |", "|---:|---|"]
+    lines += [f"| {n} | {what.replace('|', '¦')} |" for what, n in counts.most_common(_ROWS_MOST)]
+    rest = counts.most_common()[_ROWS_MOST:]
+    return [*lines, f"| {sum(n for _, n in rest)} | {len(rest)} other reasons |"] if rest else lines
+
+
+def main(arguments: list[str]) -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("repositories", nargs="+", metavar="NAME=REPOSITORY:FOLDER[,FOLDER]")
+    parser.add_argument("--check", action="store_true", help="run complete drafts on the emulated device")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of checking, for each kernel")
+    parser.add_argument("--kernel", default="", help="only kernels with this in their name")
+    parser.add_argument("--write", action="store_true", help="keep the table in results/")
+    parser.add_argument(
+        "--rows", type=Path, help="where each kernel's row is written as it comes, as JSON lines"
+    )
+    options = parser.parse_args(arguments)
+    found: list[Row] = []
+    for item in options.repositories:
+        name, given = item.split("=", 1)
+        for row in rows(name, given, options.check, options.seconds, options.kernel):
+            found.append(row)
+            if options.rows:
+                with options.rows.open("a", encoding="utf-8") as out:
+                    out.write(json.dumps(asdict(row)) + "\n")
+    text = page(found, options.seconds)
+    if options.write:
+        RESULTS.write_text(text, "utf-8")
+        kept = [{k: v for k, v in asdict(r).items() if k != "seconds"} for r in found]
+        RESULTS.with_suffix(".json").write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    print(text)  # noqa: T201

@@ -1,0 +1,74 @@
+"""How far a program reaches into its buffers."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernel_gate.footprint import FootprintError, footprints
+from kernel_gate.program import Program
+from kernel_gate.workload import Workload, parse_workload
+
+SOURCE = """\
+__global__ void rows(float* out, const float4* x, const int* at, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float4 v = x[i];
+        out[2 * i] = v.x + v.w + at[i];
+    }
+}
+"""
+WORKLOAD = """\
+kernel = "rows"
+language = "cuda"
+[dims]
+n = [10]
+[[args]]
+name = "out"
+kind = "output"
+dtype = "float32"
+shape = [4096]
+[[args]]
+name = "x"
+kind = "input"
+dtype = "float32"
+shape = [4096]
+[[args]]
+name = "at"
+kind = "input"
+dtype = "int32"
+shape = ["n"]
+values = "integers(0, 3)"
+[[args]]
+name = "n"
+kind = "scalar"
+dtype = "int32"
+value = "n"
+[launch]
+grid = ["ceil_div(n, 32)"]
+block = [32]
+"""
+
+
+@pytest.fixture
+def workload() -> Workload:
+    return parse_workload(WORKLOAD)
+
+
+def test_each_buffer_counts_to_the_last_element_that_is_touched(workload: Workload) -> None:
+    seen = list(footprints(Program("cuda", SOURCE, "rows"), workload, [{"n": 10}, {"n": 33}]))
+    assert seen == [{"out": 19, "x": 40, "at": 10}, {"out": 65, "x": 132, "at": 33}]
+
+
+@pytest.mark.parametrize(
+    ("gone", "there", "why"),
+    [
+        ("out[2 * i]", "out[9999 * i]", "out of bounds: write of 4 bytes at out"),
+        ("v.w", "v.q", "has no member"),
+        ("const int* at, int n", "const int* at", "n"),
+    ],
+)
+def test_a_program_that_does_not_run_to_its_end_says_why(
+    workload: Workload, gone: str, there: str, why: str
+) -> None:
+    with pytest.raises(FootprintError, match=why):
+        list(footprints(Program("cuda", SOURCE.replace(gone, there), "rows"), workload, [{"n": 10}]))
