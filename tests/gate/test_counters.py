@@ -3,9 +3,10 @@
 import pytest
 
 from gate.programs import affine, workload
-from kernel_gate.stages import counters as module
+from kernel_gate.stages import ncu as module
 from kernel_gate.stages.build import build
-from kernel_gate.stages.counters import METRICS, CountersUnavailable, counters, read_counters
+from kernel_gate.stages.counters import METRICS, counters, read_counters
+from kernel_gate.stages.ncu import CountersUnavailable, known_metrics
 
 VALUES = {
     "gpu__time_duration.sum": "12,345",
@@ -77,6 +78,31 @@ def test_launches_of_both_programs_are_told_apart(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     found = recorded()
     assert (found["status"], len(found["baseline"]), len(found["candidate"])) == ("pass", 1, 1)
+
+
+def test_the_replay_is_told_where_the_recording_is_and_whose_it_is(monkeypatch, tmp_path):
+    tool = tmp_path / "ncu"
+    tool.write_text(
+        "#!/bin/sh\n"
+        "for last; do folder=$before; before=$last; done\n"
+        'kill -0 "$last" && test "$(cat "$folder/asked.txt")" = "$folder" && test -s "$folder/plan.json" || exit 7\n'
+        f"cat {tmp_path}/page.csv\n"
+    )
+    (tmp_path / "page.csv").write_text(page("affine(float *)", "affine(float *)"))
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert recorded()["status"] == "pass"
+
+
+def test_metrics_that_an_ncu_does_not_know_are_left_out(tmp_path):
+    tool = tmp_path / "ncu"
+    tool.write_text("#!/bin/sh\necho 'Device GH100'\necho 'known__thing     Counter   things'\n")
+    tool.chmod(0o755)
+    asked = ["known__thing.sum", "unknown__thing.sum"]
+    assert known_metrics(tool, asked, "gh100") == ["known__thing.sum"]
+    tool.write_text("#!/bin/sh\necho 'no such chip'; exit 1\n")
+    with pytest.raises(CountersUnavailable, match="no such chip"):
+        known_metrics(tool, asked, "gh100")
 
 
 def recorded() -> dict:

@@ -6,24 +6,18 @@ that its overhead is in no time that counts. Clocks are left alone; caches are f
 
 from __future__ import annotations
 
-import csv
-import os
-import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kernel_gate.build.toolkit import toolkit_roots
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import Case
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
-from kernel_gate.sandbox.group import kill_group
 from kernel_gate.sanitizer.recording import RecordingDevice
+from kernel_gate.stages.ncu import CountersUnavailable, find_ncu, measure_recorded, read_page, value_of
 from kernel_gate.timing.sampling import PROGRAMS
 from kernel_gate.workload import Workload
 
@@ -49,23 +43,7 @@ METRICS = (
     *(_FLOAT.format(op) for op in ("fadd", "fmul", "ffma")),
     *(_STALL.format(reason) for reason in _STALLS),
 )
-_NO_PERMISSION = "ERR_NVGPUCTRPERM"
 _TOP_STALLS = 3
-
-
-class CountersUnavailable(Exception):  # noqa: N818
-    """There are no counters; the message says why and what to do."""
-
-
-def find_ncu() -> Path:
-    """The `ncu` to use. Raises `CountersUnavailable`."""
-    on_path = shutil.which("ncu")
-    for path in [*([Path(on_path)] if on_path else []), *(root / "bin" / "ncu" for root in toolkit_roots())]:
-        if os.access(path, os.X_OK):
-            return path
-    raise CountersUnavailable(
-        "ncu was not found; install Nsight Compute or put it on PATH. Times and verdict do without it"
-    )
 
 
 def counters(
@@ -76,7 +54,7 @@ def counters(
         ncu = find_ncu()
         with tempfile.TemporaryDirectory(prefix="kernel-gate-ncu-") as folder:
             launches = _record(Path(folder), (baseline, candidate), workload, Case(dims, seed))
-            rows = read_counters(_run(ncu, Path(folder)))
+            rows = read_counters(measure_recorded(ncu, Path(folder), METRICS, _SECONDS))
         if len(rows) != sum(launches):
             raise CountersUnavailable(f"ncu measured {len(rows)} launches of {sum(launches)}")
     except (CountersUnavailable, DeviceError, LaunchError, OSError) as error:
@@ -98,57 +76,14 @@ def _record(folder: Path, both: Sequence[Built], workload: Workload, case: Case)
     return counts
 
 
-def _run(ncu: Path, folder: Path) -> str:
-    package = str(Path(__file__).resolve().parents[2])
-    command = [
-        str(ncu), "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none",
-        "--cache-control", "all", "--metrics", ",".join(METRICS),
-        sys.executable, "-m", "kernel_gate.sanitizer.replay", str(folder), str(folder),
-    ]  # fmt: skip
-    paths = os.pathsep.join(dict.fromkeys([package, *(p for p in sys.path if p)]))
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": paths, "TMPDIR": str(folder)},
-        start_new_session=True,
-    )
-    try:
-        said, _ = process.communicate(timeout=_SECONDS)
-    except subprocess.TimeoutExpired as error:
-        raise CountersUnavailable(
-            f"ncu did not end within {_SECONDS:g} s; use smaller profile_dims"
-        ) from error
-    finally:
-        kill_group(process)
-    if _NO_PERMISSION in said:
-        raise CountersUnavailable(
-            "ncu may not read the hardware counters; an administrator can allow it "
-            "(NVreg_RestrictProfilingToAdminUsers=0)"
-        )
-    if process.returncode:
-        last = next((line for line in reversed(said.splitlines()) if line.strip()), "nothing")
-        raise CountersUnavailable(f"ncu failed: {last}")
-    return said
-
-
 def read_counters(text: str) -> list[dict[str, Any]]:
     """One entry for each launch of ncu's raw page in base units. Raises `CountersUnavailable` when it has none."""
-    table = list(csv.DictReader(line for line in text.splitlines() if line.startswith('"')))
-    if len(table) < 2:
-        raise CountersUnavailable("ncu printed no counters")
-    return [_launch(row) for row in table[1:]]
+    return [_launch(row) for row in read_page(text)]
 
 
 def _launch(row: Mapping[str, str]) -> dict[str, Any]:
     def value(metric: str) -> float | None:
-        try:
-            return float((row.get(metric) or "").replace(",", ""))
-        except ValueError:
-            return None
+        return value_of(row, metric)
 
     found: dict[str, Any] = {"entry": row.get("Kernel Name", "").partition("(")[0]}
     found |= {name: value(metric) for name, metric in _PLAIN.items()}
