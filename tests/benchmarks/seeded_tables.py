@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _SETTING = "On the emulated device: build, check against float64 and against the kernel, all detectors."
 _BESIDE = """*Beside it*: the named line is in the same statement or innermost loop, computes with a name to which the
 changed line gives a value, or is one of two accesses between which the dropped barrier stood. A wrong value names the
-last store to the wrong element, which may be far from its cause.
+last store to the wrong element, which may be far from its cause, and the changed lines that fed it.
 """
 _DISTANCES = ("same", "near", "far", "none")
 
