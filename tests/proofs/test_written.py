@@ -134,3 +134,13 @@ def test_overflow_begins_at_a_size(tmp_path: Path) -> None:
     (obligation,) = [o for o in case.obligations(tmp_path) if o.kind == "overflow" and o.root == "x"]
     assert (obligation.status, obligation.confirmed) == ("refuted", "arithmetic")
     assert "from N = 536870913" in obligation.reason
+
+
+def test_data_decide_which_elements_a_scatter_writes(tmp_path: Path) -> None:
+    source = "__global__ void k(float* out, const float* x, const int* at, int N) {\n"
+    source += "int i = blockIdx.x * 128 + threadIdx.x;\nif (i < N) out[at[i]] = x[i];\n}\n"
+    case = Case(source, {"N": 5}, {"out": ["N"]}, {"x": ["N"], "at": ["N"]}, ["ceil_div(N, 128)"], [128],
+                integers={"at": "integers(0, N)"})  # fmt: skip
+    found = case.obligations(tmp_path, replayed=False)
+    assert set(statuses(found, "in_bounds").values()) == {"proved"}
+    assert set(statuses(found, "written").values()) != {"proved"}

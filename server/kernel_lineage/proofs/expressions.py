@@ -35,6 +35,7 @@ class Reading:
     facts: list[Term] = field(default_factory=list)
     """What holds of the variables that were needed."""
     unknowns: dict[str, str] = field(default_factory=dict)
+    naturals: set[str] = field(default_factory=set)
 
     def read(self, text: str | float) -> Term:
         """The term of an expression; a new unknown, with the reason, for one that has none."""
@@ -105,5 +106,6 @@ class Reading:
         variable = Var(f"next_power_of_2({of})")
         twice = terms.mul(Num(2), terms.maximum(of, Num(1)))
         one_of = terms.disjunction(*(terms.equal(variable, Num(1 << bit)) for bit in range(32)))
+        self.naturals.add(variable.name)
         self.facts += [terms.at_most(of, variable), terms.less(variable, twice), one_of]
         return variable

@@ -76,6 +76,10 @@ class Model:
     shared: dict[str, SharedArray] = field(default_factory=dict)
     ends: set[str] = field(default_factory=set)
     """Variables that stand for how many rounds a loop went; there always is such a number."""
+    data: set[str] = field(default_factory=set)
+    """Variables whose values data decide: no thread or iteration can be chosen that has a certain one."""
+    threads: bool = True
+    """Whether blocks are of threads that the code tells apart; a Triton program has none."""
     cut: str = ""
     """Why a place in the code may not be reached although the conditions on its path hold."""
     problems: list[tuple[int, str]] = field(default_factory=list)

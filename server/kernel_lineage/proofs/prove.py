@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.proofs.cuda.read import read_cuda
-from kernel_lineage.proofs.model import Model, UnreadableError
+from kernel_lineage.proofs.model import Model
 from kernel_lineage.proofs.obligations.alignment import aligned
 from kernel_lineage.proofs.obligations.asking import Questions
 from kernel_lineage.proofs.obligations.bank_conflicts import no_bank_conflicts
@@ -18,6 +18,7 @@ from kernel_lineage.proofs.obligations.overflow import no_overflow
 from kernel_lineage.proofs.obligations.written import written
 from kernel_lineage.proofs.obligations.written_once import written_once
 from kernel_lineage.proofs.setting import Setting
+from kernel_lineage.proofs.triton.read import read_triton
 from kernel_lineage.solving.solver import LIMIT_MS
 
 KINDS: tuple[Callable[[Questions], Iterator[Obligation]], ...] = (
@@ -35,7 +36,7 @@ def read_model(kernel: Kernel, setting: Setting, lines: Mapping[int, int]) -> Mo
     """The model of a kernel. Raises `UnreadableError`."""
     if kernel.language is Language.CUDA:
         return read_cuda(kernel, setting, lines)
-    raise UnreadableError("proofs about Triton kernels are not supported yet")
+    return read_triton(kernel, setting)
 
 
 def prove(

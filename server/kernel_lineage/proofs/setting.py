@@ -56,5 +56,9 @@ class Setting:
     """Template arguments and `tl.constexpr` parameters that are integers."""
     types: Mapping[str, str] = field(default_factory=dict)
     """Template arguments that are types."""
+    scalar_types: Mapping[str, str] = field(default_factory=dict)
+    """NumPy's names of the integer arguments' types, for languages whose kernels do not declare them."""
+    naturals: frozenset[str] = frozenset()
+    """Variables, besides the dims, that are never negative."""
     unknowns: Mapping[str, str] = field(default_factory=dict)
     """Variables that stand for what the terms cannot say, with the reason."""

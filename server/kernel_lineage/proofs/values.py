@@ -109,6 +109,7 @@ def fresh(model: Model, name: str, *facts: str) -> Var:
 def unknown(model: Model, name: str, type_: IntType, reason: str) -> Int:
     """An integer of which only the type is known."""
     variable = fresh(model, name, *([] if type_.signed else ["natural"]))
+    model.data.add(variable.name)
     model.unknowns[variable.name] = reason
     model.ranges[variable.name] = (at_most(Num(type_.least), variable), at_most(variable, Num(type_.most)))
     return Int(variable, type_)
@@ -117,6 +118,7 @@ def unknown(model: Model, name: str, type_: IntType, reason: str) -> Int:
 def between(model: Model, name: str, least: Term, end: Term, type_: IntType) -> Int:
     """An integer with promised limits: `least <= value < end`."""
     variable = fresh(model, name, *(["natural"] if isinstance(least, Num) and least.value >= 0 else []))
+    model.data.add(variable.name)
     model.ranges[variable.name] = (at_most(least, variable), less(variable, end))
     return Int(variable, type_)
 

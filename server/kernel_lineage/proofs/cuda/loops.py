@@ -231,6 +231,7 @@ class _Entered:
             one_of = terms.disjunction(*(terms.equal(variable, Num(v)) for v in values))
             self.at.scope.model.ranges[variable.name] = (terms.at_most(Num(0), variable), one_of)
         else:
+            self.at.scope.model.data.add(variable.name)
             bound = terms.at_most(first, variable) if growing else terms.at_most(variable, first)
             self.at.scope.model.ranges[variable.name] = (terms.at_most(Num(0), variable), bound)
         return Int(Var(variable.name), value.type, value.arithmetic)

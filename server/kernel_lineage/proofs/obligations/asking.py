@@ -76,7 +76,8 @@ class Questions:
 
         index = evaluated(element, values) if element is not None else None
         dims = {d: values.get(d, 1) for d in self.setting.dims}
-        return Counterexample(dims, three("blockIdx"), three("threadIdx"), buffer, index, note)
+        thread = three("threadIdx") if self.model.threads else None
+        return Counterexample(dims, three("blockIdx"), thread, buffer, index, note)
 
 
 def evaluated(term: Term, values: Mapping[str, int]) -> int | None:

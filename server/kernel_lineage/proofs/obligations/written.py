@@ -89,7 +89,8 @@ def _case(questions: Questions, access: Access, buffer: BufferSetting) -> Term |
     if access.offset is None:
         return None
     path = [p for p in access.path if not _is_end(questions, p)]
-    split, parts = _split(access, model.instance)
+    chosen = model.instance - model.data
+    split, parts = _split(access, chosen)
     offset = polynomial(_replaced(access.offset, parts))
     path = [_replaced(p, parts) for p in path]
     if content(offset) % buffer.itemsize or access.nbytes % buffer.itemsize:
@@ -97,7 +98,7 @@ def _case(questions: Questions, access: Access, buffer: BufferSetting) -> Term |
     index = {m: c // buffer.itemsize for m, c in offset.items()}
     width = access.nbytes // buffer.itemsize
     target = sub(_ELEMENT, mod(_ELEMENT, Num(width)))
-    free = model.instance | {digit.name for high, low, _ in split.values() for digit in (high, low)}
+    free = chosen | {digit.name for high, low, _ in split.values() for digit in (high, low)}
     witness = _digits(index, target, free)
     if witness is None:
         return None

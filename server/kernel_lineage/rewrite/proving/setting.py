@@ -37,7 +37,7 @@ def setting_of(kernel: Kernel, workload: Workload, program: Program) -> Setting:
             type_, value = INTEGERS[argument.dtype], integers[argument.name]
             assumptions.append(conjunction(at_most(Num(type_.least), value), at_most(value, Num(type_.most))))
     names: dict[str, Term] = {**dims, **integers}
-    launch_reading = Reading(names, reading.facts, reading.unknowns)
+    launch_reading = Reading(names, reading.facts, reading.unknowns, reading.naturals)
     spec = program.launch or workload.launch.spec()
     for name, text in spec.constexpr.items():
         names[name] = launch_reading.read(text)
@@ -60,6 +60,8 @@ def setting_of(kernel: Kernel, workload: Workload, program: Program) -> Setting:
         launch,
         constants,
         types,
+        {p: a.dtype for p, a in by_parameter.items() if a is not None and a.name in integers},
+        frozenset(reading.naturals),
         reading.unknowns,
     )
 

@@ -1,0 +1,80 @@
+"""A Triton kernel in a setting → its model."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from kernel_lineage.kernels.source import Kernel, Parameter
+from kernel_lineage.proofs.model import Model, UnreadableError
+from kernel_lineage.proofs.setting import Setting
+from kernel_lineage.proofs.triton.expressions import Expressions
+from kernel_lineage.proofs.triton.scope import Scope
+from kernel_lineage.proofs.triton.statements import Statements
+from kernel_lineage.proofs.triton.values import Other, Pointers, Tile, Value, lane
+from kernel_lineage.proofs.values import INT32, INTEGERS, Element, Int, Pointer
+from kernel_lineage.solving.terms import ZERO, Num, Var, at_most, equal, less, variables
+
+
+def read_triton(kernel: Kernel, setting: Setting) -> Model:
+    """The accesses of a kernel on all paths. Raises `UnreadableError`."""
+    if kernel.function is None or kernel.source is None or kernel.source.module is None:
+        raise UnreadableError(f"`{kernel.name}` could not be parsed")
+    model = Model(threads=False)
+    model.unknowns |= setting.unknowns
+    model.naturals |= {*setting.dims, *setting.naturals}
+    for axis, extent in zip("xyz", setting.launch.grid, strict=True):
+        if extent != Num(1):
+            variable = Var(f"blockIdx.{axis}")
+            model.ranges[variable.name] = (at_most(ZERO, variable), less(variable, extent))
+            model.places[variable.name] = extent
+            model.naturals.add(variable.name)
+            model.instance.add(variable.name)
+    module = kernel.source.module
+    functions = {s.name: s for s in module.body if isinstance(s, ast.FunctionDef)}
+    constants = {
+        target.id: s.value
+        for s in module.body
+        if isinstance(s, ast.Assign)
+        for target in s.targets
+        if isinstance(target, ast.Name)
+    }
+    scope = Scope(setting, model, functions, constants)
+    statements = Statements(scope)
+    defaults = _defaults(kernel.function)
+    for parameter in kernel.parameters:
+        scope.variables[parameter.name] = _argument(parameter, setting, defaults, statements.at)
+    statements.run(kernel.function.body)
+    _pin_lanes(model, scope.rank)
+    return model
+
+
+def _defaults(function: ast.FunctionDef) -> dict[str, ast.expr]:
+    parameters = [*function.args.posonlyargs, *function.args.args]
+    given = function.args.defaults
+    behind = parameters[len(parameters) - len(given) :]
+    return {p.arg: value for p, value in zip(behind, given, strict=True)}
+
+
+def _argument(
+    parameter: Parameter, setting: Setting, defaults: dict[str, ast.expr], at: Expressions
+) -> Value:
+    name = parameter.name
+    if name in setting.constants:
+        term = setting.constants[name]
+        return Tile(Int(term), weak=True)
+    if (buffer := setting.buffers.get(name)) is not None:
+        return Pointers(Pointer(name, "global", ZERO, Element(buffer.dtype, buffer.itemsize)))
+    if name in setting.scalars:
+        return Tile(Int(setting.scalars[name], INTEGERS.get(setting.scalar_types.get(name, ""), INT32)))
+    if name in defaults:
+        return at.value(defaults[name])
+    return Other(f"the argument `{name}`", ())
+
+
+def _pin_lanes(model: Model, rank: int) -> None:
+    """A block with fewer axes is accessed by the first lane of the others."""
+    for position, access in enumerate(model.accesses):
+        own = {name for condition in access.path for name in variables(condition)}
+        pins = tuple(equal(lane(axis), ZERO) for axis in range(rank) if lane(axis).name not in own)
+        model.accesses[position] = replace(access, path=(*access.path, *pins))

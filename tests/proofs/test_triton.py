@@ -1,0 +1,144 @@
+"""Triton kernels: what is proved for all sizes, what is refuted and confirmed by a run, what is undecided and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from proofs.cases import Case, statuses
+
+_HEAD = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def shifted(x, by):
+    return x + by
+
+
+@triton.jit
+def k({parameters}):
+"""
+_FLAT = {"dims": {"N": 1000}, "outputs": {"out": ["N"]}, "inputs": {"x": ["N"]}}
+_ROWS = {"dims": {"N": 3, "C": 70}, "outputs": {"out": ["N", "C"]}, "inputs": {"x": ["N", "C"]}}
+
+
+def _case(body: str, sizes: dict[str, object], constants: dict[str, str | int], **more: object) -> Case:
+    buffers = [*sizes["outputs"], *sizes["inputs"]]  # type: ignore[misc]
+    parameters = [*buffers, *sizes["dims"], *(f"{c}: tl.constexpr" for c in constants)]  # type: ignore[misc]
+    text = "".join(f"    {line}\n" for line in body.splitlines())
+    source = _HEAD.format(parameters=", ".join(parameters)) + text
+    return Case(source, block=[1], language="triton", constexpr=constants, **sizes, **more)  # type: ignore[arg-type]
+
+
+def _flat(body: str, **more: object) -> Case:
+    return _case(body, _FLAT, {"BLOCK": 256}, **{"grid": ["ceil_div(N, BLOCK)"], **more})
+
+
+def _rows(body: str, block: str | int = 64, **more: object) -> Case:
+    return _case(body, _ROWS, {"BLOCK": block}, **{"grid": ["N"], **more})
+
+
+_I = "i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+_TILES = {"dims": {"M": 30, "N": 70}, "outputs": {"out": ["N", "M"]}, "inputs": {"x": ["M", "N"]}}
+_TILE = """m = tl.program_id(0) * BM + tl.arange(0, BM)
+n = tl.program_id(1) * BN + tl.arange(0, BN)
+mask = (m[:, None] < M) & (n[None, :] < N)
+tile = tl.load(x + m[:, None] * N + n[None, :], mask=mask)
+"""
+_GRID = {"grid": ["ceil_div(M, BM)", "ceil_div(N, BN)"]}
+_SIZES: dict[str, str | int] = {"BM": 32, "BN": 16}
+EXACTLY_ONCE = {
+    "masked": _flat(_I + "tl.store(out + i, tl.load(x + i, mask=i < N, other=0.0), mask=i < N)"),
+    "promised multiple": _flat(_I + "tl.store(out + i, tl.load(x + i))", promises=["N % 256 == 0"]),
+    "early return": _flat("if tl.program_id(0) * BLOCK >= N:\n    return\n" + _I +
+                          "tl.store(out + i, tl.load(x + i, mask=i < N), mask=i < N)"),
+    "function": _flat("i = shifted(tl.arange(0, BLOCK), tl.program_id(0) * BLOCK)\n"
+                      "tl.store(out + i, tl.load(x + tl.minimum(i, N - 1)), mask=i < N)"),
+    "power of two": _rows("at = tl.program_id(0) * C + tl.arange(0, BLOCK)\nmask = tl.arange(0, BLOCK) < C\n"
+                          "tl.store(out + at, tl.load(x + at, mask=mask, other=0.0), mask=mask)",
+                          block="next_power_of_2(C)"),
+    "loop": _rows("x += tl.program_id(0).to(tl.int64) * C\nout += tl.program_id(0).to(tl.int64) * C\n"
+                  "for start in range(0, C, BLOCK):\n    c = start + tl.arange(0, BLOCK)\n"
+                  "    tl.store(out + c, tl.load(x + c, mask=c < C), mask=c < C)"),
+    "advancing": _rows("left = C\np = x + tl.program_id(0) * C + tl.arange(0, BLOCK)\n"
+                       "q = out + tl.program_id(0) * C + tl.arange(0, BLOCK)\n"
+                       "for _ in range(tl.cdiv(C, BLOCK)):\n    mask = tl.arange(0, BLOCK) < left\n"
+                       "    tl.store(q, tl.load(p, mask=mask), mask=mask)\n    p += BLOCK\n    q += BLOCK\n"
+                       "    left -= BLOCK"),
+    "transposed": _case(_TILE + "tl.store(out + n[:, None] * M + m[None, :], tile.T, mask=mask.T)", _TILES, _SIZES,
+                        **_GRID),
+    "block pointer": _case("p = tl.make_block_ptr(x, (M, N), (N, 1), (tl.program_id(0) * BM, tl.program_id(1) * BN), "
+                           "(BM, BN), (1, 0))\nq = tl.make_block_ptr(out, (N, M), (M, 1), "
+                           "(tl.program_id(1) * BN, tl.program_id(0) * BM), (BN, BM), (1, 0))\n"
+                           "tl.store(q, tl.trans(tl.load(p, boundary_check=(0, 1))), boundary_check=(0, 1))",
+                           _TILES, _SIZES, **_GRID),
+    "descriptor": _case("d = tl.make_tensor_descriptor(x, [M, N], [N, 1], [BM, BN])\n"
+                        "e = tl.make_tensor_descriptor(out, [N, M], [M, 1], [BN, BM])\n"
+                        "m = tl.program_id(0) * BM\nn = tl.program_id(1) * BN\ne.store([n, m], d.load([m, n]).T)",
+                        _TILES, _SIZES, **_GRID),
+}  # fmt: skip
+REFUTED = {
+    "no mask": (_flat(_I + "tl.store(out + i, tl.load(x + i), mask=i < N)"), "in_bounds", "tl.load(x + i)"),
+    "one too many": (_flat(_I + "tl.store(out + i, 0.0, mask=i <= N)"), "in_bounds", "tl.store(out + i)"),
+    "unmasked axis": (
+        _case(_TILE.replace("mask=mask", "mask=n[None, :] < N")
+              + "tl.store(out + n[:, None] * M + m[None, :], tile.T, mask=mask.T)", _TILES, _SIZES, **_GRID),
+        "in_bounds", "tl.load(x + m[:, None] * N + n[None, :])",
+    ),
+    "too few": (_flat(_I + "tl.store(out + i, 0.0, mask=i < N - 1)"), "written", "tl.store(out + i)"),
+    "overlapping": (
+        _flat("p = tl.program_id(0)\ni = p * (BLOCK - 1) + tl.arange(0, BLOCK)\n"
+              "tl.store(out + i, p + 0.0, mask=i < N)"), "written_once", "tl.store(out + i)",
+    ),
+    "int32 row": (
+        _rows("c = tl.arange(0, BLOCK)\ntl.store(out + tl.program_id(0) * C + c, 0.0, mask=c < C)"),
+        "overflow", "tl.store(out + tl.program_id(0) * C + c)",
+    ),
+}  # fmt: skip
+_AT = {"dims": {"N": 5}, "outputs": {"out": ["N"]}, "inputs": {"x": ["N"], "at": ["N"]}}
+_GATHER = _I + "to = tl.load(at + i, mask=i < N, other=0)\n"
+
+
+@pytest.mark.parametrize("name", EXACTLY_ONCE)
+def test_each_element_is_written_by_one_lane_and_nothing_else_is_touched(name: str, tmp_path: Path) -> None:
+    obligations = EXACTLY_ONCE[name].obligations(tmp_path, replayed=False)
+    for kind in ("in_bounds", "written", "written_once"):
+        found = statuses(obligations, kind)
+        assert found
+        assert set(found.values()) == {"proved"}, [o for o in obligations if o.kind == kind]
+
+
+@pytest.mark.parametrize("name", REFUTED)
+def test_what_is_wrong_is_refuted_and_seen_in_a_run(name: str, tmp_path: Path) -> None:
+    case, kind, expression = REFUTED[name]
+    (refuted,) = [o for o in case.obligations(tmp_path) if o.kind == kind and o.status == "refuted"]
+    assert refuted.expression == expression
+    assert refuted.confirmed == ("arithmetic" if kind == "overflow" else "interpreter")
+
+
+@pytest.mark.parametrize(("values", "expected"), [("integers(0, N)", "proved"), ("integers", "undecided")])
+def test_an_index_that_is_loaded_is_in_bounds_when_its_values_are_promised(
+    values: str, expected: str, tmp_path: Path
+) -> None:
+    body = _GATHER + "tl.store(out + i, tl.load(x + to, mask=i < N), mask=i < N)"
+    case = _case(body, _AT, {"BLOCK": 128}, grid=["ceil_div(N, BLOCK)"], integers={"at": values})
+    obligation = next(o for o in case.obligations(tmp_path) if o.expression == "tl.load(x + to)")
+    assert obligation.status == expected
+    assert expected == "proved" or "tl.load(at + i" in obligation.reason
+
+
+def test_data_decide_which_elements_a_scatter_writes(tmp_path: Path) -> None:
+    body = _GATHER + "tl.store(out + to, tl.load(x + i, mask=i < N), mask=i < N)"
+    case = _case(body, _AT, {"BLOCK": 128}, grid=["ceil_div(N, BLOCK)"], integers={"at": "integers(0, N)"})
+    found = case.obligations(tmp_path, replayed=False)
+    assert statuses(found, "in_bounds")["tl.store(out + to)"] == "proved"
+    assert set(statuses(found, "written").values()) != {"proved"}
+
+
+def test_what_is_not_modelled_is_named(tmp_path: Path) -> None:
+    case = _flat(_I + "elsewhere(out + i)\ntl.store(out + i, 0.0, mask=i < N)")
+    (obligation,) = [o for o in case.obligations(tmp_path, replayed=False) if not o.expression]
+    assert obligation.status == "undecided"
+    assert "`elsewhere` is given an address" in obligation.reason
