@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from kernel_gate.workload import Workload
 from kernel_lineage.proofs.obligations.obligation import Obligation
@@ -27,7 +28,7 @@ class Case:
     """Inputs that are int32, with their `values`."""
     align: Mapping[str, int] = field(default_factory=dict)
     constexpr: Mapping[str, str | int] = field(default_factory=dict)
-    language: str = "cuda"
+    language: Literal["cuda", "triton"] = "cuda"
 
     def workload(self) -> Workload:
         """The workload; arguments are outputs, inputs, then the dimensions."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import replace
 
 from kernel_lineage.kernels.source import Kernel, Parameter
@@ -32,13 +33,7 @@ def read_triton(kernel: Kernel, setting: Setting) -> Model:
             model.instance.add(variable.name)
     module = kernel.source.module
     functions = {s.name: s for s in module.body if isinstance(s, ast.FunctionDef)}
-    constants = {
-        target.id: s.value
-        for s in module.body
-        if isinstance(s, ast.Assign)
-        for target in s.targets
-        if isinstance(target, ast.Name)
-    }
+    constants = dict(_assigned(module))
     scope = Scope(setting, model, functions, constants)
     statements = Statements(scope)
     defaults = _defaults(kernel.function)
@@ -47,6 +42,19 @@ def read_triton(kernel: Kernel, setting: Setting) -> Model:
     statements.run(kernel.function.body)
     _pin_lanes(model, scope.rank)
     return model
+
+
+def _assigned(module: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """The names that a module assigns once at its top level, with what it assigns."""
+    found = [
+        (target.id, s.value)
+        for s in module.body
+        if isinstance(s, ast.Assign | ast.AnnAssign) and s.value is not None
+        for target in (s.targets if isinstance(s, ast.Assign) else [s.target])
+        if isinstance(target, ast.Name)
+    ]
+    names = [name for name, _ in found]
+    yield from ((name, value) for name, value in found if names.count(name) == 1)
 
 
 def _defaults(function: ast.FunctionDef) -> dict[str, ast.expr]:

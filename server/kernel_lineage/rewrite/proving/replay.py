@@ -98,7 +98,7 @@ class Replay:
         tried = [obligation.counterexample.dims] if obligation.counterexample is not None else []
         for dims in (*tried, *self._shapes()):
             try:
-                missed = self._missed(dims, self.argument(obligation.root))
+                missed = self.missed(dims, self.argument(obligation.root))
             except NotReplayedError:
                 continue
             if missed is not None:
@@ -114,7 +114,7 @@ class Replay:
         reason = obligation.reason.removesuffix(".")
         return replace(obligation, status=Status.UNDECIDED, reason=f"{reason}; every run wrote all elements")
 
-    def _missed(self, dims: Mapping[str, int], name: str) -> int | None:
+    def missed(self, dims: Mapping[str, int], name: str) -> int | None:
         """The first element of an output that holds the poison of two runs."""
         argument = self.workload.argument(name)
         if argument is None:
