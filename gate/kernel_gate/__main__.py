@@ -42,6 +42,7 @@ def main() -> int:
                 verdicts_to.write(FinishedLine(finished=stage).model_dump_json() + "\n")
                 verdicts_to.flush()
 
+            kept.more_follow = not request.last
             try:
                 verdict = judge(
                     request.baseline.program(),

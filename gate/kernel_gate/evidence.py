@@ -138,10 +138,9 @@ def nvcc_version() -> str | None:
 
 
 def environment(device: dict[str, Any], options: GateOptions) -> dict[str, Any]:
-    """Device, toolchain, versions, settings, and when the run began (UTC)."""
+    """Device, settings, and when the run began (UTC); what `toolchain` says belongs beside it."""
     return {
         "device": device,
-        **toolchain(),
         "platform": platform.platform(),
         "options": options.model_dump(mode="json"),
         "made": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),

@@ -222,7 +222,7 @@ class Execution:
         faults = [*(self._in_users_lines(f) for f in result.faults)]
         if any(f.kind not in SANITIZER_KINDS for f in faults):
             return Run({}, tuple(faults), result)
-        faults += self._damage()
+        faults += self.damage()
         outputs: dict[str, Array] = {}
         for argument in self._pointers:
             dtype = DTYPES[argument.dtype]
@@ -250,7 +250,7 @@ class Execution:
     def _users_line(self, line: int | None) -> int | None:
         return line + self._program.first_line - 1 if line is not None else None
 
-    def _damage(self) -> list[Fault]:
+    def damage(self) -> list[Fault]:
         """Writes beside a buffer that only its guard zone noticed."""
         faults = []
         for argument in self._pointers:
@@ -278,10 +278,13 @@ class Execution:
             return []
         element = int(np.argmax(changed))
         index = ", ".join(str(int(i)) for i in np.unravel_index(element, after.shape)) if after.ndim else ""
-        message = (
-            f"changed its input {argument.name}[{index}]; only output and inout arguments may be written"
-        )
-        return [Fault("input_changed", message, buffer=argument.name, element=element)]
+        return [Execution.overwritten(argument.name, f"[{index}]", element)]
+
+    @staticmethod
+    def overwritten(name: str, index: str = "", element: int | None = None) -> Fault:
+        """That an input is not what it was; at which element, where that is known."""
+        message = f"changed its input {name}{index}; only output and inout arguments may be written"
+        return Fault("input_changed", message, buffer=name, element=element)
 
 
 def added(first: Sequence[Asserted], second: Sequence[Asserted]) -> tuple[Asserted, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -12,19 +13,20 @@ from kernel_gate.built import Built
 from kernel_gate.cases import Case, plan, the_case
 from kernel_gate.devices.base import Device
 from kernel_gate.devices.opening import EMULATED_MULTIPROCESSORS, DeviceKind
-from kernel_gate.evidence import companion_files, environment, hash_inputs, hashes
+from kernel_gate.evidence import companion_files, environment, hash_inputs, hashes, toolchain
 from kernel_gate.full_disk import is_full, no_room
 from kernel_gate.kept import Kept
 from kernel_gate.memory_cases import memory_cases
 from kernel_gate.options import GateOptions
 from kernel_gate.oracle import OracleError, OracleProcess
+from kernel_gate.parts import Parts
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.sanitizer.tool import SpareTools
 from kernel_gate.stages.build import build
 from kernel_gate.stages.cause import with_cause
 from kernel_gate.stages.check import check
-from kernel_gate.stages.counted import with_counts
+from kernel_gate.stages.drawn_inputs import DrawnInputs
 from kernel_gate.stages.invariants import check_invariants
 from kernel_gate.stages.pinpoint import pinpoint
 from kernel_gate.stages.profile import profile
@@ -56,6 +58,10 @@ class _Run:
         self.speedup: Speedup | None = None
         self.environment: dict[str, Any] = {}
         self._progress = progress
+        self._since = time.monotonic()
+
+    def begin(self) -> None:
+        """The first stage begins."""
         self._since = time.monotonic()
 
     def report(self, stage: str) -> Callable[[str, float], None]:
@@ -107,25 +113,36 @@ def judge(
     companions = companion_files(workload)
     inputs_hash = hash_inputs(baseline, candidate, workload, options, companions)
     run = _Run(progress, finished, on_stage)
+    parts = Parts()
     with ExitStack() as stack:
         keeper = kept if kept is not None else stack.enter_context(Kept())
-        opened, why_emulated = keeper.devices.open(
-            device, seconds_per_launch=options.check_seconds, launch_seconds=options.launch_seconds
-        )
+        # Versions of compilers take a process each to ask: that goes on beside the first stages.
+        asking = stack.enter_context(ThreadPoolExecutor(1)).submit(toolchain)
+        if "sanitize" not in run.finished and (device == "cuda" or keeper.devices.has_gpu):
+            keeper.spares.prepare()
+        with parts.part("open device"):
+            opened, why_emulated = keeper.devices.open(
+                device, seconds_per_launch=options.check_seconds, launch_seconds=options.launch_seconds
+            )
         stack.callback(keeper.devices.done, opened)
         if opened.kind == "cuda" and "sanitize" not in run.finished:
             keeper.make_ready()
-        run.environment = {
-            **environment(opened.describe(), options),
-            "sha256": hashes(baseline, candidate, workload),
-            "companions": companions,
-        }
+        about = environment(opened.describe(), options)
+        run.begin()
         try:
             _stages(run, opened, keeper, why_emulated, baseline, candidate, workload, options)
         except OSError as error:
             if not is_full(error):
                 raise
             run.add(no_room(run.stages))
+        with parts.part("environment"):
+            run.environment |= {
+                **about,
+                **asking.result(),
+                "sha256": hashes(baseline, candidate, workload),
+                "companions": companions,
+            }
+        run.environment["seconds_of"] = parts.seconds()
         if companion_files(workload) != companions:
             reason = "the oracle or a data file changed during the run"
             run.stages[-1] = Stage(
@@ -150,6 +167,7 @@ def _stages(
     cases = _cases(workload, baseline, options)
     on_gpu = device.kind == "cuda"
     shapes = [case.dims for case in cases] + (list(workload.profile_dims) if on_gpu else [])
+    drawn = DrawnInputs(workload, options.seed) if on_gpu else None
     run.report("build")("compiling", 0.0)
     built = build(
         baseline,
@@ -175,7 +193,15 @@ def _stages(
             Stage(name="profile", status=StageStatus.UNAVAILABLE, code=Reason.NOT_PROFILED, reason=reason)
         )
         return
-    profiled, run.speedup = profile(device, *both, workload, options, run.report("profile"))
+    profiled, run.speedup = profile(
+        device,
+        *both,
+        workload,
+        options,
+        run.report("profile"),
+        inputs=drawn or DrawnInputs(workload, options.seed),
+        timed=keeper.after_timing,
+    )
     run.add(profiled)
 
 
@@ -223,8 +249,6 @@ def _right(
             run.add(sanitize(device, *both, workload, cases, checked, spares, run.report("sanitize")))
         return False
     sanitized = sanitize(device, *both, workload, cases, checked, spares, run.report("sanitize"))
-    if sanitized.status is not StageStatus.FAIL:
-        sanitized = with_counts(sanitized, *both, workload, checked.passed)
     run.add(sanitized)
     return passed and sanitized.status is not StageStatus.FAIL
 

@@ -10,10 +10,12 @@ from kernel_gate.sanitizer.tool import SpareTools
 class Kept:
     """An open GPU, sanitizer tools that wait for work, and what was built. A context manager."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, more_follow: bool = False) -> None:
         self.devices = OpenDevices()
         self.spares = SpareTools()
         self.images = KeptImages()
+        self.more_follow = more_follow
+        """Whether another run is to be expected after this one."""
 
     def __enter__(self) -> Kept:
         return self
@@ -23,6 +25,11 @@ class Kept:
         self.devices.close()
 
     def make_ready(self) -> None:
-        """Start what the next run will wait for. Nothing when no GPU is open, or it is lost."""
+        """Start what this run will wait for. Nothing when no GPU is open, or it is lost."""
         if self.devices.has_gpu:
             self.spares.prepare()
+
+    def after_timing(self) -> None:
+        """Start what the next run will wait for, as soon as nothing is timed any more."""
+        if self.more_follow:
+            self.make_ready()

@@ -21,6 +21,7 @@ from kernel_gate.full_disk import MAKE_ROOM
 from kernel_gate.inputs import integer_range
 from kernel_gate.reasons import Reason
 from kernel_gate.sandbox.group import kill_group
+from kernel_gate.threads import of_oracles
 from kernel_gate.workload import Argument, Workload
 
 
@@ -55,7 +56,7 @@ class OracleProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=place,
-            env=child_environment(place),
+            env={**child_environment(place), **of_oracles()},
             start_new_session=True,
         )
         return self

@@ -25,6 +25,7 @@ from kernel_gate.gate import conclude
 from kernel_gate.reasons import Reason
 from kernel_gate.request import FinishedLine, GateRequest, ProgressLine
 from kernel_gate.sandbox.group import kill_group
+from kernel_gate.threads import ONE_THREAD
 from kernel_gate.verdict import ExitCode, Stage, StageStatus, Verdict
 
 Progress = Callable[[str, str, float], None]
@@ -215,7 +216,12 @@ def _start(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(filter(None, packages))},
+        env={
+            **ONE_THREAD,
+            **os.environ,
+            **environment,
+            "PYTHONPATH": os.pathsep.join(filter(None, packages)),
+        },
         start_new_session=True,
     )
 

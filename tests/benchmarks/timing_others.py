@@ -15,6 +15,7 @@ from kernel_gate.program import Program
 from kernel_gate.request import GateRequest
 from kernel_gate.timing.compare import compare_pairs
 from kernel_gate.timing.cuda_sampler import CudaSampler
+from kernel_gate.verdict import Verdict
 from kernel_gate.worker import Worker
 from kernel_gate.workload import parse_workload
 
@@ -22,6 +23,8 @@ from .fleet import HOISTED, SOURCE, WORKLOAD
 from .timing_kernels import TimedKernel, fma, matmul, rows, stream
 from .timing_pairs import device_and_timer, row_of, said, timed_pair
 
+_PAUSE_SECONDS = 3.0
+"""Between verdicts of a person or a model, who think meanwhile."""
 OTHERS = (fma(500), rows(4096, 1024), stream(32), fma(2000), stream(128), matmul(1024, 1024))
 """Timed by other means as well."""
 
@@ -89,7 +92,7 @@ def _in_torch(kernel: TimedKernel, cupy: Any, torch: Any) -> Callable[[], None]:
 
 
 def verdicts(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Whole verdicts of a small kernel: a new process each, then one that is kept."""
+    """Whole verdicts of a small kernel: a new process each, then one that is kept, without and with pauses."""
     baseline, candidate = Program("cuda", SOURCE, "scale_rows"), Program("cuda", HOISTED, "scale_rows")
     workload = parse_workload(WORKLOAD)
     measured: list[dict[str, Any]] = []
@@ -102,6 +105,7 @@ def verdicts(options: argparse.Namespace) -> list[dict[str, Any]]:
         measured.append({
             "how": how, "seconds": time.monotonic() - started, "outcome": verdict.outcome.value,
             "reason": verdict.reason, "stages": {s.name: s.seconds for s in verdict.stages},
+            "parts": parts_of(verdict),
         })  # fmt: skip
 
     for seed in range(options.runs // 2):
@@ -110,5 +114,16 @@ def verdicts(options: argparse.Namespace) -> list[dict[str, Any]]:
     with Worker() as worker:
         judged("first", worker, 100)
         for seed in range(options.runs):
-            judged("warm", worker, 200 + seed)
+            judged("back to back", worker, 200 + seed)
+        for seed in range(options.runs):
+            time.sleep(_PAUSE_SECONDS)
+            judged("after a pause", worker, 300 + seed)
     return measured
+
+
+def parts_of(verdict: Verdict) -> dict[str, float]:
+    """Seconds of the parts of each stage, and of what is around them, by `stage: part`."""
+    found = {f"around: {name}": s for name, s in verdict.environment.get("seconds_of", {}).items()}
+    for stage in verdict.stages:
+        found |= {f"{stage.name}: {name}": s for name, s in stage.details.get("seconds_of", {}).items()}
+    return found

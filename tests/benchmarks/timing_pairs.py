@@ -17,6 +17,7 @@ from kernel_gate.built import Built
 from kernel_gate.cases import Case
 from kernel_gate.devices.cuda import CudaDevice
 from kernel_gate.devices.launch_timer import LaunchTimer
+from kernel_gate.inputs import make_inputs
 from kernel_gate.program import Program
 from kernel_gate.stages.build import build
 from kernel_gate.stages.timed_programs import TimedPrograms
@@ -51,7 +52,10 @@ def timed_pair(
     result = build(baseline, candidate, workload, [dims], arch=device.arch, want_cubin=True)
     if not isinstance(result.baseline, Built) or not isinstance(result.candidate, Built):
         raise SystemExit(f"{kernel.name}: {result.stage.reason}")
-    return TimedPrograms(device, result.baseline, result.candidate, workload, Case(dims, 7), seed)
+    case = Case(dims, 7)
+    return TimedPrograms(
+        device, result.baseline, result.candidate, workload, case, seed, make_inputs(workload, case)
+    )
 
 
 def row_of(kernel: TimedKernel, found: Comparison, **more: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,20 @@ def _stages(rows: Rows) -> str:
         shares = [statistics.median(row["stages"][name] or 0.0 for row in found) for name in names]
         seconds = statistics.median(row["seconds"] for row in found)
         lines.append(f"| {how} | {len(found)} | {seconds:.2f} | {' | '.join(f'{s:.2f}' for s in shares)} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *_parts(rows)])
+
+
+def _parts(rows: Rows) -> Iterator[str]:
+    """Medians of what the stages' parts took, one row a part, one column a way; parts at the same time overlap."""
+    ways = list(dict.fromkeys(row["how"] for row in rows))
+    names = list(dict.fromkeys(name for row in rows for name in row.get("parts", {})))
+    if not names:
+        return
+    yield f"| part, seconds | {' | '.join(ways)} |"
+    yield "|---" * (1 + len(ways)) + "|"
+    for name in names:
+        found = [[r["parts"][name] for r in rows if r["how"] == way and name in r["parts"]] for way in ways]
+        yield f"| {name} | {' | '.join(f'{statistics.median(f):.3f}' if f else '' for f in found)} |"
 
 
 TABLES = {

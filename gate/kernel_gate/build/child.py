@@ -6,7 +6,6 @@ device code, which the trusted process runs on its own buffers and checks.
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import json
 import resource
@@ -17,7 +16,7 @@ from typing import Any
 from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.build.near_names import near_names
 from kernel_gate.build.unit import Unit
-from kernel_gate.devices.image import Image
+from kernel_gate.devices.image import Image, image_to_json
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.sandbox.containment import REFUSED, Containment, ContainmentError, enter
@@ -53,19 +52,6 @@ def _unit(data: dict[str, Any]) -> Unit:
     pairs = {k: tuple((n, v) for n, v in data[k]) for k in ("constexpr", "arguments")}
     lists = {k: tuple(data[k]) for k in ("template_arguments", "divisible", "ones")}
     return Unit(**{**data, **pairs, **lists})
-
-
-def image_from_json(data: dict[str, Any]) -> Image:
-    """The image that a child sent."""
-    cubin = base64.b64decode(data["cubin"]) if data["cubin"] is not None else None
-    parameters = tuple(data["parameters"]) if data["parameters"] is not None else None
-    return Image(**{**data, "cubin": cubin, "parameters": parameters})
-
-
-def image_to_json(image: Image) -> dict[str, Any]:
-    """An image as JSON."""
-    data = dataclasses.asdict(image)
-    return {**data, "cubin": base64.b64encode(image.cubin).decode() if image.cubin is not None else None}
 
 
 def _compile(request: dict[str, Any], folder: Path) -> list[Image]:

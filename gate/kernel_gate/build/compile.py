@@ -15,15 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernel_gate.build.child import image_from_json, program_to_json, unit_to_json
+from kernel_gate.build.child import program_to_json, unit_to_json
 from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
 from kernel_gate.build.unit import Unit
-from kernel_gate.devices.image import Image
+from kernel_gate.devices.image import Image, image_from_json
 from kernel_gate.full_disk import MAKE_ROOM, is_full
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.sandbox.containment import REMEDY, Containment, offered
 from kernel_gate.sandbox.group import GroupLimits, wait_within
+from kernel_gate.threads import ONE_THREAD
 
 _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH")
 
@@ -94,7 +95,7 @@ def _run_child(folder: Path, limits: Limits) -> tuple[int | None, str, str]:
             stdout=messages,
             stderr=messages,
             cwd=folder,
-            env=child_environment(folder),
+            env={**child_environment(folder), **ONE_THREAD},
             start_new_session=True,
         )
         status, excess = wait_within(process, folder, limits.of_the_group)

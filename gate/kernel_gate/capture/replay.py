@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from pydantic import ValidationError
 
-from kernel_gate.build.child import image_from_json
 from kernel_gate.build.compile import Limits, run_compiler
 from kernel_gate.build.errors import BuildError
 from kernel_gate.build.unit import Unit
@@ -22,7 +21,7 @@ from kernel_gate.capture.record import (
     RecordedMemset,
     TensorSpec,
 )
-from kernel_gate.devices.image import Image
+from kernel_gate.devices.image import Image, image_from_json
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expressions import ExpressionError
 from kernel_gate.launching import (

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.cuda_context import KEPT, CudaContext
+from kernel_gate.devices.service_kernels import WORD
 from kernel_gate.reasons import Reason
 
 GUARD_BYTES = 4096
@@ -63,12 +64,23 @@ class CudaBuffer:
         if self.nbytes:
             self._driver.memcpy_dtod_async(self.address, other.address, self.nbytes)
 
+    def same_as(self, other: CudaBuffer) -> bool:
+        """Whether a buffer of the same size holds the same bytes; waits for what was launched."""
+        aligned = self.address % WORD == other.address % WORD == 0
+        whole = self.nbytes // WORD * WORD if aligned else 0
+        if whole and self._device.differ(self.address, other.address, whole):
+            return False
+        return bool(np.array_equal(self._from(whole), other._from(whole)))
+
+    def _from(self, offset: int) -> npt.NDArray[np.uint8]:
+        data = np.empty(self.nbytes - offset, np.uint8)
+        if data.size:
+            self._driver.memcpy_dtoh(data, self.address + offset)
+        return data
+
     def read(self) -> npt.NDArray[np.uint8]:
         """The bytes of the buffer."""
-        data = np.empty(self.nbytes, np.uint8)
-        if self.nbytes:
-            self._driver.memcpy_dtoh(data, self.address)
-        return data
+        return self._from(0)
 
     def damaged(self) -> int | None:
         """Offset of the guard byte nearest to the buffer that changed, None when the guards are whole."""

@@ -9,7 +9,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import numpy as np
+
 from kernel_gate.devices.base import DeviceError
+from kernel_gate.devices.service_kernels import PTX, WORD
 from kernel_gate.reasons import Reason
 
 KEPT: list[Any] = []
@@ -17,6 +20,10 @@ KEPT: list[Any] = []
 _TIMES_LONGEST = 20
 _SPIN_SECONDS, _LONGEST_PAUSE = 0.001, 0.02
 """How long a wait asks again and again before it pauses, and the longest pause."""
+
+
+_THREADS, _MOST_BLOCKS = 256, 1024
+"""Of the kernel that compares memory."""
 
 
 class CudaContext:
@@ -43,6 +50,9 @@ class CudaContext:
         self._longest = 0.0
         self._scratch: list[Any] = []
         self._scratch_bytes = 0
+        self._found: Any = None
+        self._service: Any = None
+        self._differ: Any = None
         try:
             driver.init()
             self.handle: Any = driver.Device(ordinal)
@@ -88,12 +98,35 @@ class CudaContext:
             self._scratch_bytes = nbytes
         return int(self._scratch[-1])
 
+    def service(self) -> Any:
+        """The module of the gate's own kernels; the driver compiles it once a context."""
+        if self._service is None:
+            self._service = self.driver.module_from_buffer(PTX)
+        return self._service
+
+    def differ(self, first: int, second: int, nbytes: int) -> bool:
+        """Whether two ranges of memory differ; addresses and size are multiples of `WORD`. Waits."""
+        if self._found is None:
+            self._found = self.driver.mem_alloc(4)
+            self._differ = self.service().get_function("differ").prepare("PPQP")
+        self.driver.memset_d32(int(self._found), 0, 1)
+        words = nbytes // WORD
+        blocks = min(_MOST_BLOCKS, -(-words // _THREADS))
+        self._differ.prepared_async_call(
+            (blocks, 1), (_THREADS, 1, 1), None, first, second, words, int(self._found)
+        )
+        said = np.zeros(1, np.uint32)
+        self.driver.memcpy_dtoh(said, int(self._found))
+        return bool(said[0])
+
     def leave(self) -> None:
         """Give back the scratch memory and the context. Safe after the context was lost."""
         if self.lost:
-            KEPT.append(self._scratch)
+            KEPT.extend([self._scratch, self._found, self._service])
         else:
+            if self._found is not None:
+                self._found.free()
             for memory in self._scratch:
                 memory.free()
-        self._scratch = []
+        self._scratch, self._found, self._service, self._differ = [], None, None, None
         self._context.pop()

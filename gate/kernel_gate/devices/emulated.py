@@ -81,6 +81,10 @@ class EmulatedBuffer:
         """Take the bytes of a buffer of the same size; they count as initialised."""
         self.segment.fill(other.segment.contents)
 
+    def same_as(self, other: EmulatedBuffer) -> bool:
+        """Whether a buffer of the same size holds the same bytes."""
+        return bool(np.array_equal(self.segment.contents, other.segment.contents))
+
     def read(self) -> npt.NDArray[np.uint8]:
         """The bytes of the buffer, copied."""
         return self.segment.contents.copy()

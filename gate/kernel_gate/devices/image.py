@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import dataclasses
 import hashlib
 import re
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +40,16 @@ class Image:
         """Of the PTX without its `.file` lines, which name temporary folders and times."""
         code = re.sub(r"^\s*\.file\b.*$", "", self.ptx, flags=re.MULTILINE)
         return hashlib.sha256(code.encode()).hexdigest()
+
+
+def image_from_json(data: dict[str, Any]) -> Image:
+    """The image that a child sent."""
+    cubin = base64.b64decode(data["cubin"]) if data["cubin"] is not None else None
+    parameters = tuple(data["parameters"]) if data["parameters"] is not None else None
+    return Image(**{**data, "cubin": cubin, "parameters": parameters})
+
+
+def image_to_json(image: Image) -> dict[str, Any]:
+    """An image as JSON."""
+    data = dataclasses.asdict(image)
+    return {**data, "cubin": base64.b64encode(image.cubin).decode() if image.cubin is not None else None}

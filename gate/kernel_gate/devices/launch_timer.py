@@ -21,7 +21,6 @@ from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.cuda import CudaDevice
 from kernel_gate.devices.cuda_context import KEPT
 from kernel_gate.devices.cuda_kernel import kind_of
-from kernel_gate.devices.service_kernels import PTX
 from kernel_gate.reasons import FAULT_REASONS, Reason
 from kernel_gate.timing.intervals import midmean
 
@@ -48,7 +47,7 @@ class LaunchTimer:
     def __init__(self, device: CudaDevice) -> None:
         self._device = device
         driver = device.driver
-        module = driver.module_from_buffer(PTX)
+        module = device.service()
         self._read_all = module.get_function("read_all").prepare("PQ")
         self._wait = module.get_function("wait_cycles").prepare("Q")
         self._empty = module.get_function("empty").prepare("")

@@ -50,6 +50,9 @@ class TimedBuffer(Buffer, Protocol):
     def copy_from(self, other: Any) -> None:
         """Take the bytes of a buffer of the same size, in order with launches; does not wait."""
 
+    def same_as(self, other: Any) -> bool:
+        """Whether a buffer of the same size holds the same bytes; waits for what was launched."""
+
 
 @runtime_checkable
 class TimedKernel(Protocol):

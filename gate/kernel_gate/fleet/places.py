@@ -8,6 +8,7 @@ from typing import Literal
 
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.reasons import Reason
+from kernel_gate.threads import share_of_cores
 
 _THREADS_PER_EMULATED = 2
 """Two compilers run side by side at the start of a run; NumPy takes one thread after that."""
@@ -69,8 +70,7 @@ def visible_gpus(uuids: list[str], setting: str | None) -> list[str]:
 
 def emulated_places(count: int | None = None) -> list[Place]:
     """Places for the emulated device; by default as many as this machine's processor serves."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return [Place(f"emulated {i}") for i in range(count or max(1, cores // _THREADS_PER_EMULATED))]
+    return [Place(f"emulated {i}") for i in range(count or share_of_cores(_THREADS_PER_EMULATED))]
 
 
 def places(device: Literal["auto", "cuda", "emulated"]) -> list[Place]:

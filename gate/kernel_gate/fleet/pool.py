@@ -11,6 +11,7 @@ from typing import Protocol
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.fleet.places import Place
 from kernel_gate.request import GateRequest
+from kernel_gate.threads import FOR_ORACLES, share_of_cores
 from kernel_gate.verdict import Stage, Verdict
 from kernel_gate.worker import Progress, Worker
 
@@ -38,7 +39,8 @@ class LocalPool:
     """Workers on the devices of this machine, one a place. A context manager."""
 
     def __init__(self, places: Sequence[Place]) -> None:
-        self._idle = [Worker(dict(place.environment)) for place in reversed(places)]
+        share = {FOR_ORACLES: str(share_of_cores(len(places)))}
+        self._idle = [Worker({**share, **dict(place.environment)}) for place in reversed(places)]
         self._open = len(places)
         self._missing: DeviceError | None = None
         self._change = threading.Condition()

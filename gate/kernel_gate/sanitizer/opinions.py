@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,6 @@ from kernel_gate.devices.base import DeviceError, Fault
 from kernel_gate.devices.opening import EMULATED_ARCH, open_emulated
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
-from kernel_gate.program import Program
 from kernel_gate.sanitizer.tool import TOOLS, SanitizerMissing, SpareTools, tool_version
 from kernel_gate.sanitizer.watching import Watching
 from kernel_gate.workload import Workload
@@ -79,6 +79,8 @@ class Tools:
     def __enter__(self) -> Tools:
         """Start them."""
         if self._watching is not None:
+            # Asking for the version takes a process: while the tools are at work it costs nothing.
+            threading.Thread(target=tool_version, daemon=True).start()
             try:
                 self._watching.__enter__()
             except SanitizerMissing as error:
@@ -110,8 +112,12 @@ class Tools:
         return Opinion("compute-sanitizer", suspicions, launches, missing, more)
 
 
-def emulate(program: Program, workload: Workload, cases: Sequence[Case], seconds: float) -> Opinion:
-    """The emulated device's detectors on some cases, smallest first, until the time is spent."""
+def emulate(built: Built, workload: Workload, cases: Sequence[Case], seconds: float) -> Opinion:
+    """The emulated device's detectors on some cases, smallest first, until the time is spent.
+
+    The program is compiled again only where its images are for another architecture, or its wrapper would launch
+    otherwise on a device of another size.
+    """
     source = "emulated device"
     if not cases:
         return Opinion(source, missing="no named case is small enough")
@@ -120,8 +126,7 @@ def emulate(program: Program, workload: Workload, cases: Sequence[Case], seconds
     deadline = time.monotonic() + seconds
     device = open_emulated(seconds)
     try:
-        built = build_program(program, workload, [case.dims for case in cases], arch=EMULATED_ARCH)
-        loaded = LoadedProgram(device, built, workload)
+        loaded = LoadedProgram(device, _for_emulation(built, workload, cases), workload)
         for case in cases:
             if launches and time.monotonic() > deadline:
                 return Opinion(
@@ -139,3 +144,9 @@ def emulate(program: Program, workload: Workload, cases: Sequence[Case], seconds
     finally:
         device.close()
     return Opinion(source, tuple(suspicions), launches)
+
+
+def _for_emulation(built: Built, workload: Workload, cases: Sequence[Case]) -> Built:
+    if built.records is None and all(image.arch == EMULATED_ARCH for image in built.images.values()):
+        return built
+    return build_program(built.program, workload, [case.dims for case in cases], arch=EMULATED_ARCH)

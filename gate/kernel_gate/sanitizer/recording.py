@@ -16,8 +16,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from kernel_gate.build.child import image_to_json
 from kernel_gate.devices.base import Buffer, DeviceError, Image, LaunchResult, LoadedKernel
+from kernel_gate.devices.image import image_to_json
 
 CONTENTS, PLAN, ASKED, DONE = "contents.bin", "plan.json", "asked.txt", "done.json"
 """Of a recording: what buffers are given, and the steps; of its replay: which recording, and what came of it."""

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from kernel_gate.build.child import image_from_json
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.cuda_context import CudaContext
 from kernel_gate.devices.cuda_kernel import CudaKernel
+from kernel_gate.devices.image import image_from_json
 from kernel_gate.sanitizer.recording import ASKED, CONTENTS, DONE, PLAN
 
 _LAUNCH_SECONDS = 600.0

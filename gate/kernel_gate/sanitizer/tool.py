@@ -20,6 +20,7 @@ from kernel_gate.build.toolkit import toolkit_roots
 from kernel_gate.sandbox.group import kill_group
 from kernel_gate.sanitizer.recording import ASKED, DONE, write_whole
 from kernel_gate.sanitizer.records import Record, RecordsError, read_records
+from kernel_gate.threads import ONE_THREAD
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 HOW_TO_GET = "it comes with the CUDA toolkit: install it, or set CUDA_HOME or PATH to where it is"
@@ -28,6 +29,7 @@ _PADDING = 256
 """Bytes that memcheck leaves after each allocation, so that a write just beyond one does not land in the next."""
 _FIRST_PORT, _PORTS, _PER_RUN = 49152, 16000, 10
 _numbers = itertools.count(os.getpid() * len(TOOLS))
+_PRIVATE = {"PYTHONDONTWRITEBYTECODE": "1"}
 _RECORDS, _MESSAGES = "records.xml", "messages.txt"
 
 
@@ -150,7 +152,7 @@ def start(one: str) -> Running:
                 stdout=messages,
                 stderr=messages,
                 cwd=out,
-                env={**os.environ, "PYTHONPATH": paths, "TMPDIR": str(out), "PYTHONDONTWRITEBYTECODE": "1"},
+                env={**os.environ, **ONE_THREAD, **_PRIVATE, "PYTHONPATH": paths, "TMPDIR": str(out)},
                 start_new_session=True,
             )
     except BaseException:

@@ -47,7 +47,7 @@ def with_cause(
         found = _watched(candidate, workload, case, spares)
     if not found:
         return stage
-    theirs = emulate(baseline.program, workload, [case], _SECONDS).suspicions
+    theirs = emulate(baseline, workload, [case], _SECONDS).suspicions
     known = {(s.fault.kind, s.fault.buffer) for s in theirs}
     fault = next((f for f in found if (f.kind, f.buffer) not in known), None)
     return stage if fault is None else _explained(stage, fault, candidate.label, case)
@@ -57,7 +57,7 @@ def _watched(candidate: Built, workload: Workload, case: Case, spares: SpareTool
     """What the emulated device's detectors see on a case, else compute-sanitizer's tools."""
     if elements(workload, case.dims) > _MOST_ELEMENTS:
         return []
-    seen = emulate(candidate.program, workload, [case], _SECONDS).suspicions
+    seen = emulate(candidate, workload, [case], _SECONDS).suspicions
     if not seen:
         with Tools(candidate, workload, [case], spares, _TOOLS) as tools:
             seen = tools.opinion(_SECONDS).suspicions

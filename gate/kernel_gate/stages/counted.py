@@ -15,7 +15,6 @@ from kernel_gate.devices.launch_counts import LaunchCounts
 from kernel_gate.devices.opening import open_counting
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
-from kernel_gate.verdict import Stage
 from kernel_gate.workload import Workload
 
 _MOST_ELEMENTS = 1 << 16
@@ -37,16 +36,14 @@ class _Uncounted(Exception):  # noqa: N818
     """A program that did not run to its end."""
 
 
-def with_counts(
-    stage: Stage, baseline: Built, candidate: Built, workload: Workload, passed: Sequence[Case]
-) -> Stage:
-    """The stage with `counts` in its details: of the largest named case that is small, or why there are none."""
+def counts_of(
+    baseline: Built, candidate: Built, workload: Workload, passed: Sequence[Case]
+) -> dict[str, Any]:
+    """For a stage's details, as `counts`: of the largest named case that is small, or why there are none."""
     case = _case(workload, passed)
     if case is None:
-        counts: dict[str, Any] = {"unavailable": f"no named case has at most {_MOST_ELEMENTS} elements"}
-    else:
-        counts = {"case": str(case), **_both(baseline, candidate, workload, case)}
-    return stage.model_copy(update={"details": {**stage.details, "counts": counts}})
+        return {"unavailable": f"no named case has at most {_MOST_ELEMENTS} elements"}
+    return {"case": str(case), **_both(baseline, candidate, workload, case)}
 
 
 def _case(workload: Workload, passed: Sequence[Case]) -> Case | None:

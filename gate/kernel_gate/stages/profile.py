@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from kernel_gate.built import Built
-from kernel_gate.cases import Case
 from kernel_gate.devices.base import Device, DeviceError
 from kernel_gate.devices.timed import TimedDevice, Timer
 from kernel_gate.launching import LaunchError
 from kernel_gate.options import GateOptions
+from kernel_gate.parts import Parts
 from kernel_gate.reasons import Reason
+from kernel_gate.stages.after_timing import wrong_after_timing
 from kernel_gate.stages.counters import counters
+from kernel_gate.stages.drawn_inputs import DrawnInputs, timed_case
 from kernel_gate.stages.roofline import Work, work_of
 from kernel_gate.stages.speed import combine, judge_speed
 from kernel_gate.stages.timed_programs import TimedPrograms
@@ -23,8 +25,6 @@ from kernel_gate.timing.sampling import CANDIDATE, PROGRAMS, LaunchFailed
 from kernel_gate.verdict import ShapeSpeed, SpeedState, Speedup, Stage, StageStatus
 from kernel_gate.workload import Workload
 
-_SEED_OF_TIMED_INPUTS = 9000
-
 
 def profile(
     device: Device,
@@ -33,8 +33,30 @@ def profile(
     workload: Workload,
     options: GateOptions,
     progress: Callable[[str, float], None],
+    *,
+    inputs: DrawnInputs,
+    timed: Callable[[], None] = lambda: None,
 ) -> tuple[Stage, Speedup | None]:
-    """Time every profiled shape. Without a GPU nothing is timed."""
+    """Time every profiled shape. Without a GPU nothing is timed.
+
+    `timed` is called when the last shape has been timed and nothing else is.
+    """
+    parts = Parts()
+    stage, speedup = _profile(device, baseline, candidate, workload, options, progress, inputs, timed, parts)
+    return stage.model_copy(update={"details": {**stage.details, "seconds_of": parts.seconds()}}), speedup
+
+
+def _profile(
+    device: Device,
+    baseline: Built,
+    candidate: Built,
+    workload: Workload,
+    options: GateOptions,
+    progress: Callable[[str, float], None],
+    inputs: DrawnInputs,
+    timed: Callable[[], None],
+    parts: Parts,
+) -> tuple[Stage, Speedup | None]:
     if not isinstance(device, TimedDevice):
         return _unavailable(Reason.NOT_PROFILED, "the emulated device gives no times"), None
     if not workload.profile_dims:
@@ -42,13 +64,23 @@ def profile(
         return _unavailable(Reason.NO_PROFILE_DIMS, reason), None
     shapes: list[ShapeSpeed] = []
     details: list[dict[str, Any]] = []
-    with _timer(device) as timer:
+    last = len(workload.profile_dims) - 1
+    with _timer(device, parts) as timer:
         for number, dims in enumerate(workload.profile_dims):
             shown = ", ".join(f"{k} {v}" for k, v in dims.items())
             progress(shown, number / len(workload.profile_dims))
             try:
                 found, wrong, detail = _time_shape(
-                    device, timer, baseline, candidate, workload, dims, options
+                    device,
+                    timer,
+                    baseline,
+                    candidate,
+                    workload,
+                    dims,
+                    options,
+                    inputs,
+                    parts,
+                    timed if number == last and not options.counters else lambda: None,
                 )
             except LaunchFailed as failed:
                 return _failed(failed, shown, details), None
@@ -56,7 +88,7 @@ def profile(
                 code = Reason.OUT_OF_MEMORY if error.code is Reason.OUT_OF_MEMORY else Reason.TIMING_FAILED
                 return _unavailable(code, f"{shown} could not be timed: {error}", shapes=details), None
             details.append(detail)
-            if wrong:
+            if wrong or found is None:
                 stage = Stage(
                     name="profile",
                     status=StageStatus.FAIL,
@@ -71,14 +103,16 @@ def profile(
     if options.counters:
         progress("hardware counters", 1.0)
         dims = workload.profile_dims[0]
-        counted = counters(baseline, candidate, workload, dims, options.seed + _SEED_OF_TIMED_INPUTS)
+        with parts.part("counters"):
+            counted = counters(baseline, candidate, workload, dims, timed_case(dims, options.seed).seed)
         stage = stage.model_copy(update={"details": {**stage.details, "counters": counted}})
     return stage, speedup
 
 
 @contextmanager
-def _timer(device: TimedDevice) -> Iterator[Timer]:
-    timer = device.open_timer()
+def _timer(device: TimedDevice, parts: Parts) -> Iterator[Timer]:
+    with parts.part("timer"):
+        timer = device.open_timer()
     try:
         yield timer
     finally:
@@ -123,17 +157,32 @@ def _time_shape(
     workload: Workload,
     dims: Mapping[str, int],
     options: GateOptions,
-) -> tuple[Comparison, str, dict[str, Any]]:
-    """The comparison, what is wrong with the candidate's outputs ("" when nothing is), and the details of the shape."""
-    case = Case(dims, options.seed + _SEED_OF_TIMED_INPUTS)
+    inputs: DrawnInputs,
+    parts: Parts,
+    done: Callable[[], None],
+) -> tuple[Comparison | None, str, dict[str, Any]]:
+    """The comparison, what is wrong with the candidate's outputs ("" when nothing is), and the details of the shape.
+
+    None instead of a comparison for outputs that are wrong before anything is timed.
+    """
+    case = timed_case(dims, options.seed)
     work = work_of(workload, dims, device.describe())
-    with TimedPrograms(device, baseline, candidate, workload, case, options.seed) as timed:
+    with parts.part("inputs"):
+        drawn = inputs.of(dims)
+    with ExitStack() as stack:
+        with parts.part("prepare"):
+            timed = stack.enter_context(
+                TimedPrograms(device, baseline, candidate, workload, case, options.seed, drawn)
+            )
+        if timed.seen_wrong:
+            return None, wrong_after_timing(timed), {"dims": dict(dims)}
 
         def compared(cache: Cache) -> Comparison:
             sampler = CudaSampler(timer, device.clocks, timed.programs, cache=cache, inspect=timed.inspect)
-            return compare_pairs(
-                sampler, seconds=options.profile_seconds, worth=options.interval, seed=options.seed
-            )
+            with parts.part("measure" if cache == "cold" else "measure warm"):
+                return compare_pairs(
+                    sampler, seconds=options.profile_seconds, worth=options.interval, seed=options.seed
+                )
 
         cold = compared("cold")
         detail = _details(dims, cold, work)
@@ -145,7 +194,9 @@ def _time_shape(
         }
         if options.warm:
             detail["warm"] = _details(dims, compared("warm"), None)
-        return cold, timed.wrong(), detail
+        done()
+        with parts.part("after"):
+            return cold, wrong_after_timing(timed), detail
 
 
 def _details(dims: Mapping[str, int], found: Comparison, work: Work | None) -> dict[str, Any]:

@@ -10,16 +10,19 @@ emulated device its detectors have watched every launch of the check.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from kernel_gate.built import Built
 from kernel_gate.cases import Case, elements
 from kernel_gate.devices.base import Device, Fault
+from kernel_gate.parts import Parts
 from kernel_gate.reasons import FAULT_REASONS, Reason
 from kernel_gate.sanitizer.opinions import Opinion, Suspicion, Tools, emulate
 from kernel_gate.sanitizer.tool import SpareTools
 from kernel_gate.stages.check import CheckResult
+from kernel_gate.stages.counted import counts_of
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_gate.workload import Workload
 
@@ -48,18 +51,40 @@ def sanitize(
             Suspicion("emulated device", fault, case) for fault, case in checked.candidate_findings
         )
         emulated = Opinion("emulated device", findings, launches=checked.launches)
-        return _Judgement(baseline, candidate, workload, cases, spares).stage(None, emulated)
+        stage = _Judgement(baseline, candidate, workload, cases, spares).stage(None, emulated)
+        if stage.status is StageStatus.FAIL:
+            return stage
+        return with_details(stage, counts=counts_of(baseline, candidate, workload, checked.passed))
     small = _small(workload, checked.passed)
     if not small:
         why = f"no case of the check is small enough (at most {_MOST_ELEMENTS} elements); add a small shape to dims"
-        return _unavailable(why)
+        return _unavailable(why, {"counts": counts_of(baseline, candidate, workload, checked.passed)})
     judge = _Judgement(baseline, candidate, workload, small, spares)
     progress("compute-sanitizer and emulated detectors", 0.0)
-    with Tools(candidate, workload, small, spares) as tools:
-        seconds = _EMULATED_SECONDS if tools.missing else _SECOND_OPINION_SECONDS
-        emulated = emulate(candidate.program, workload, [c for c in small if c.required], seconds)
-        watched = tools.opinion(_TOOL_SECONDS)
-    return judge.stage(watched, emulated)
+    parts = Parts()
+    with ExitStack() as stack:
+        with parts.part("start tools"):
+            tools = stack.enter_context(Tools(candidate, workload, small, spares))
+        with parts.part("emulate"):
+            seconds = _EMULATED_SECONDS if tools.missing else _SECOND_OPINION_SECONDS
+            emulated = emulate(candidate, workload, [c for c in small if c.required], seconds)
+        with parts.part("count"):
+            # The tools are at work meanwhile; of a program that fails the counts are left out.
+            counts = counts_of(baseline, candidate, workload, checked.passed)
+        with parts.part("wait for tools"):
+            watched = tools.opinion(_TOOL_SECONDS)
+    with parts.part("judge"):
+        stage = judge.stage(watched, emulated)
+    return with_details(stage, seconds_of=parts.seconds(), **_if_right(stage, counts))
+
+
+def with_details(stage: Stage, **more: Any) -> Stage:
+    """The stage with more in its details."""
+    return stage.model_copy(update={"details": {**stage.details, **more}})
+
+
+def _if_right(stage: Stage, counts: dict[str, Any]) -> dict[str, Any]:
+    return {} if stage.status is StageStatus.FAIL else {"counts": counts}
 
 
 def _small(workload: Workload, passed: Sequence[Case]) -> list[Case]:
@@ -133,7 +158,7 @@ class _Judgement:
             mine = [s for s in suspicions if s.source == tool]
             by_case = [c for c in self.cases if any(s.case in {"", str(c)} for s in mine)]
             if tool == "emulated device":
-                found = emulate(self.baseline.program, self.workload, by_case, _EMULATED_SECONDS)
+                found = emulate(self.baseline, self.workload, by_case, _EMULATED_SECONDS)
                 again, theirs = mine, list(found.suspicions)
             else:
                 again, theirs = self._watched_again(tool, by_case, mine)

@@ -2,8 +2,9 @@
 
 Baseline and candidate run on the same buffers in turns, because where a buffer lies in memory changes a kernel's time
 by up to a percent. Before every launch, outputs and scratch are filled with a byte that changes from launch to launch
-and arguments in place are restored, so that no launch finds an answer that another has left. After the last timed
-launch the same addresses get new data: what a program has learned while it was timed must not be its answer.
+and arguments in place are restored, so that no launch finds an answer that another has left. What is compared stays on
+the device: the candidate's first outputs are compared with the baseline's element by element, later ones with its own
+first ones bit by bit, and element by element again only where a bit differs.
 """
 
 from __future__ import annotations
@@ -20,25 +21,31 @@ import numpy as np
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import Case
 from kernel_gate.compare import compare
-from kernel_gate.devices.base import Buffer, DeviceError
-from kernel_gate.devices.timed import TimedBuffer, TimedDevice, TimedKernel
+from kernel_gate.devices.base import Buffer
+from kernel_gate.devices.timed import TimedDevice, TimedKernel
 from kernel_gate.dtypes import DTYPES, Array
 from kernel_gate.execution import Execution
-from kernel_gate.inputs import make_inputs, other_inputs
 from kernel_gate.reasons import FAULT_REASONS
+from kernel_gate.stages.held_bytes import Bytes, HeldBytes
 from kernel_gate.timing.cuda_sampler import TimedProgram
 from kernel_gate.timing.sampling import BASELINE, CANDIDATE, Launch, LaunchFailed
 from kernel_gate.tolerance import derive
 from kernel_gate.workload import Workload
 
 _MOST_SETS = 3
-_SHARE_OF_MEMORY = 0.5
+_SHARE_OF_MEMORY, _SHARE_WITH_COPIES = 0.5, 0.75
+"""Of the device's memory: for the sets of buffers, and for these with the copies that are compared with."""
+_COPIES = 3
+"""Of all arguments at most: inputs as they were, outputs of the baseline, outputs of the candidate."""
 _BYTES = (0xFF, 0x7F, 0xAA, 0x55)
 """Fillings; the first two are NaN in every floating-point format."""
 _INSPECTIONS = (2.0, 4.0)
 """Each inspection comes after so many times as many launches as the one before."""
 _LEAST_LIMIT, _TIMES_ONE_LAUNCH = 2.0, 50
 """Seconds that any timed launch may take, and how many times what one took before: clocks and caches vary less."""
+
+Outputs = Mapping[str, HeldBytes]
+"""What one launch gave, by the name of the argument."""
 
 
 class TimedPrograms:
@@ -52,20 +59,28 @@ class TimedPrograms:
         workload: Workload,
         case: Case,
         seed: int,
+        inputs: Mapping[str, Array],
     ) -> None:
-        """Raises `LaunchFailed`, `LaunchError` and `DeviceError` when one of them cannot run."""
+        """`inputs` are those of the case. Raises `LaunchFailed`, `LaunchError` and `DeviceError`."""
         self.programs: dict[Launch, TimedProgram] = {}
+        self.executions: dict[Launch, Execution] = {}
         self.buffer_sets = 1
-        self._device, self._workload, self._case = device, workload, case
-        self._inputs = make_inputs(workload, case)
-        self._candidate = candidate
+        self.inputs = inputs
+        """What every set of buffers holds."""
+        self.workload, self.case = workload, case
+        self.labels = (baseline.label, candidate.label)
+        self._device = device
         self._built = (baseline, candidate)
-        self._executions: dict[Launch, Execution] = {}
+        self._on_device = True
+        self._pristine: dict[str, HeldBytes] = {}
+        """Inputs and arguments in place, as they are before a launch."""
+        self._expected: Outputs = {}
+        self._own: Outputs = {}
         self._fillings = itertools.cycle(_BYTES)
         self._generator = np.random.default_rng(seed)
         self._launches, self._next_inspection = 0, 2 + int(self._generator.integers(10))
-        self._expected: Mapping[str, Array] = {}
-        self._wrong = ""
+        self.seen_wrong = ""
+        """What is wrong with the outputs of a launch that was looked at; "" while nothing is."""
         self._stack = ExitStack()
         try:
             self._load()
@@ -83,33 +98,52 @@ class TimedPrograms:
 
     def _load(self) -> None:
         copies = [
-            [LoadedProgram(self._device, built, self._workload) for _ in range(2)] for built in self._built
+            [LoadedProgram(self._device, built, self.workload) for _ in range(2)] for built in self._built
         ]
-        self._in_place = {a.name: self._kept(a.name) for a in self._workload.args if a.kind == "inout"}
         limits: dict[int, float] = {}
         number = 0
         while number < self.buffer_sets:
             for program, copy in itertools.product((BASELINE, CANDIDATE), (0, 1)):
                 key = Launch(program, copy, number)
-                lent = self._lent(key)
-                execution = copies[program][copy].execution(self._case.dims, lent)
+                execution = copies[program][copy].execution(self.case.dims, self._lent(key))
                 self._stack.callback(execution.close)
-                self._executions[key] = execution
+                self.executions[key] = execution
+                if key == Launch(BASELINE, 0, number):
+                    self._put_inputs(number)
+                renew = self._renewal(execution)
                 if number == 0 and copy == 0:
-                    limits[program] = self._first_run(key)
+                    limits[program] = self._first_run(key, renew)
                 self.programs[key] = TimedProgram(
-                    execution.prepare(), self._renewal(execution), execution.step_count, limits[program]
+                    execution.prepare(), renew, execution.step_count, limits[program]
                 )
-            self._executions[Launch(BASELINE, 0, number)].fill(self._inputs, 0)
             if number == 0:
-                needed = max(1, self.peak_bytes(BASELINE), self.peak_bytes(CANDIDATE))
                 room = self._device.describe()["memory_bytes"] * _SHARE_OF_MEMORY
-                self.buffer_sets = max(1, min(_MOST_SETS, int(room / needed)))
+                self.buffer_sets = max(1, min(_MOST_SETS, int(room / self._needed())))
             number += 1
+
+    def _needed(self) -> int:
+        return max(1, *(self.peak_bytes(program) for program in (BASELINE, CANDIDATE)))
+
+    def _put_inputs(self, number: int) -> None:
+        """The inputs into a set of buffers: into the first from here, into the others from the copies that stay."""
+        buffers = self.arguments(number)
+        if number == 0:
+            whole = self._device.describe()["memory_bytes"] * _SHARE_WITH_COPIES
+            self._on_device = self.peak_bytes(BASELINE) * (_MOST_SETS + _COPIES) <= whole
+            for name, values in self.inputs.items():
+                buffers[name].write(np.ascontiguousarray(values))
+                self._pristine[name] = self._held(buffers[name])
+            return
+        for name, held in self._pristine.items():
+            held.restore(buffers[name])
+
+    def arguments(self, number: int) -> Mapping[str, Buffer]:
+        """The arguments' buffers of one set."""
+        return self.executions[Launch(BASELINE, 0, number)].buffers
 
     def resources(self, program: int) -> list[dict[str, Any]]:
         """Registers, shared and local memory, spills and occupancy of each launch of a program."""
-        launched = self._executions[Launch(program, 0, 0)].launched()
+        launched = self.executions[Launch(program, 0, 0)].launched()
         multiprocessor = self._device.multiprocessor()
         return [
             kernel.resources(block_threads, shared_bytes, multiprocessor)
@@ -119,114 +153,130 @@ class TimedPrograms:
 
     def peak_bytes(self, program: int) -> int:
         """Bytes of all buffers that one run of a program needs, its scratch included."""
-        return sum(buffer.nbytes for buffer in self._executions[Launch(program, 0, 0)].buffers.values())
+        return sum(buffer.nbytes for buffer in self.executions[Launch(program, 0, 0)].buffers.values())
 
-    def _kept(self, name: str) -> Buffer:
-        """A copy of an argument's values, from which it is restored."""
-        values = np.ascontiguousarray(self._inputs[name])
-        buffer = self._device.allocate(values.nbytes, f"the values of {name}", values.itemsize)
-        self._stack.callback(buffer.free)
-        buffer.write(values)
-        return buffer
+    def _held(self, buffer: Buffer) -> HeldBytes:
+        held = HeldBytes(self._device, buffer, on_device=self._on_device)
+        self._stack.callback(held.free)
+        return held
 
     def _lent(self, key: Launch) -> Mapping[str, Buffer]:
         """The buffers that this copy shares: all of its program's first copy, else the arguments of the baseline."""
         if key.copy:
-            return self._executions[Launch(key.program, 0, key.buffers)].buffers
+            return self.executions[Launch(key.program, 0, key.buffers)].buffers
         if key.program == BASELINE:
             return {}
-        owner = self._executions[Launch(BASELINE, 0, key.buffers)].buffers
-        return {a.name: owner[a.name] for a in self._workload.args if a.is_pointer}
+        owner = self.arguments(key.buffers)
+        return {a.name: owner[a.name] for a in self.workload.args if a.is_pointer}
 
     def _renewal(self, execution: Execution) -> Callable[[], None]:
-        kinds = {a.name: a.kind for a in self._workload.args}
+        kinds = {a.name: a.kind for a in self.workload.args}
         buffers = execution.buffers
         worthless = [b for name, b in buffers.items() if kinds.get(name, "scratch") in {"output", "scratch"}]
-        restored = [(buffers[name], kept) for name, kept in self._in_place.items()]
+        restored = [(self._pristine[name], b) for name, b in buffers.items() if kinds.get(name) == "inout"]
 
         def renew() -> None:
             filling = next(self._fillings)
             for buffer in worthless:
                 buffer.memset(filling, 0, buffer.nbytes)
-            for buffer, kept in restored:
-                if not isinstance(buffer, TimedBuffer):
-                    raise DeviceError(f"{buffer.name} cannot be restored on this device")
-                buffer.copy_from(kept)
+            for pristine, buffer in restored:
+                pristine.restore(buffer)
 
         return renew
 
-    def _first_run(self, key: Launch) -> float:
-        """One run with everything looked at, and one that is timed by the host: seconds after which one hangs."""
-        execution, label = self._executions[key], self._built[key.program].label
-        run = execution.run(self._inputs, 0)
-        faults = run.faults
-        if not faults:
-            started = time.monotonic()
-            faults = execution.launch().faults
-            seconds = time.monotonic() - started
-        if faults:
-            raise LaunchFailed(key.program, FAULT_REASONS[faults[0].kind], f"{label}: {faults[0].message}")
+    def _first_run(self, key: Launch, renew: Callable[[], None]) -> float:
+        """One run that is looked at, and one that the host times: seconds after which a launch hangs."""
+        self.launch(key, renew)
+        if damage := self.executions[key].damage() + self.changed_inputs(0):
+            self._fail(key, damage[0].kind, damage[0].message)
         if key.program == BASELINE:
-            self._expected = run.outputs
+            self._expected = self.outputs(key)
+        elif all(held.same(self.arguments(0)[name]) for name, held in self._expected.items()):
+            self._own = self._expected
+        else:
+            self._own = self.outputs(key)
+            self.seen_wrong = self.difference(self._own, self._expected)
+        started = time.monotonic()
+        self.launch(key, renew)
+        seconds = time.monotonic() - started
         return min(self._device.launch_seconds, _LEAST_LIMIT) + _TIMES_ONE_LAUNCH * seconds
+
+    def launch(self, key: Launch, renew: Callable[[], None] | None = None) -> None:
+        """One more launch, on renewed buffers, and wait. Raises `LaunchFailed`."""
+        (renew or self.programs[key].renew)()
+        faults = self.executions[key].launch().faults
+        if faults:
+            self._fail(key, faults[0].kind, faults[0].message)
+
+    def _fail(self, key: Launch, kind: str, message: str) -> None:
+        raise LaunchFailed(key.program, FAULT_REASONS[kind], f"{self.labels[key.program]}: {message}")
+
+    def changed_inputs(self, number: int) -> list[Any]:
+        """The inputs of a set of buffers that are not what they were, as faults."""
+        kinds = {a.name: a.kind for a in self.workload.args}
+        buffers = self.arguments(number)
+        return [
+            Execution.overwritten(name)
+            for name, held in self._pristine.items()
+            if kinds[name] == "input" and not held.same(buffers[name])
+        ]
+
+    def replace_inputs(self, inputs: Mapping[str, Array]) -> None:
+        """Other data at the same addresses, in every set of buffers."""
+        buffers = self.arguments(0)
+        for name, values in inputs.items():
+            buffers[name].write(np.ascontiguousarray(values))
+            self._pristine[name].keep(buffers[name])
+        for number in range(1, self.buffer_sets):
+            self._put_inputs(number)
+
+    def outputs(self, key: Launch) -> Outputs:
+        """What the outputs hold after a launch."""
+        buffers = self.executions[key].buffers
+        names = [a.name for a in self.workload.args if a.kind in {"output", "inout"}]
+        return {name: self._held(buffers[name]) for name in names}
 
     def inspect(self, launch: Launch) -> None:
         """Look at the outputs of some timed launches of the candidate; which ones is drawn."""
-        if launch.program != CANDIDATE or self._wrong:
+        if launch.program != CANDIDATE or self.seen_wrong:
             return
         self._launches += 1
         if self._launches < self._next_inspection:
             return
         self._next_inspection = int(self._launches * self._generator.uniform(*_INSPECTIONS)) + 1
-        self._wrong = self._difference(self._executions[launch].outputs(), self._expected)
+        self.seen_wrong = self.wrong_outputs(launch)
 
-    def wrong(self) -> str:
-        """What is wrong with the candidate's outputs: of inspected launches, of one after them, and of new data."""
-        wrong = self._wrong or self._once_more() or self._with_new_data()
-        return f"{wrong}; {self._case}; {self._candidate.label}" if wrong else ""
+    def wrong_outputs(self, key: Launch) -> str:
+        """What is wrong with the outputs that a launch has just left; "" when nothing is."""
+        return self.difference_of(key, self._own, self._expected)
 
-    def _once_more(self) -> str:
-        run = self._executions[Launch(CANDIDATE, 0, 0)].run(self._inputs, 1)
-        return run.faults[0].message if run.faults else self._difference(run.outputs, self._expected)
-
-    def _with_new_data(self) -> str:
-        """What is wrong when the addresses that were timed hold other data: each copy, on each set of buffers.
-
-        The candidate comes first, so that nothing of the baseline's is left to be found.
-        """
-        changed = other_inputs(self._workload, self._case, self._inputs)
-        for name, kept in self._in_place.items():
-            kept.write(np.ascontiguousarray(changed[name]))
-        for buffers in range(self.buffer_sets):
-            for name, values in changed.items():
-                self._executions[Launch(BASELINE, 0, buffers)].buffers[name].write(values)
-        first = Launch(CANDIDATE, 0, 0)
-        got = self._outputs_of(first)
-        expected = self._outputs_of(Launch(BASELINE, 0, 0))
-        keys = [first, *(key for key in self._executions if key.program == CANDIDATE and key != first)]
-        for key in keys:
-            if wrong := self._difference(got if key == first else self._outputs_of(key), expected):
-                return f"with new data at the same addresses, {wrong}"
-        return ""
-
-    def _outputs_of(self, key: Launch) -> Mapping[str, Array]:
-        """What one more launch gives. Raises `LaunchFailed`."""
-        self.programs[key].renew()
-        faults = self._executions[key].launch().faults
-        if faults:
-            label = self._built[key.program].label
-            raise LaunchFailed(key.program, FAULT_REASONS[faults[0].kind], f"{label}: {faults[0].message}")
-        return self._executions[key].outputs()
-
-    def _difference(self, got: Mapping[str, Array], expected_outputs: Mapping[str, Array]) -> str:
-        """The first element that differs from the baseline's by more than its tolerance."""
-        for name, values in got.items():
-            argument = self._workload.argument(name)
-            expected = np.asarray(expected_outputs[name])
-            if argument is None or np.array_equal(expected.view(np.uint8), values.view(np.uint8)):
+    def difference_of(self, key: Launch, own: Outputs, expected: Outputs) -> str:
+        """The same beside outputs that were found right, and those that they were compared with."""
+        buffers = self.executions[key].buffers
+        for name, held in own.items():
+            if held.same(buffers[name]):
                 continue
-            dtype = DTYPES[argument.dtype]
-            tolerance = derive(self._workload, argument, self._case.dims, None)
-            if wrong := compare(name, values, dtype.wide(expected), dtype, tolerance):
-                return str(wrong)
+            if wrong := self._wrong_element(name, buffers[name].read(), expected[name].read()):
+                return wrong
         return ""
+
+    def difference(self, got: Outputs, expected: Outputs) -> str:
+        """The first element of held outputs that differs by more than its tolerance."""
+        return next(
+            filter(
+                None, (self._wrong_element(n, held.read(), expected[n].read()) for n, held in got.items())
+            ),
+            "",
+        )
+
+    def _wrong_element(self, name: str, got: Bytes, expected: Bytes) -> str:
+        argument = self.workload.argument(name)
+        if argument is None or np.array_equal(got, expected):
+            return ""
+        dtype = DTYPES[argument.dtype]
+        shape = self.workload.extents(argument, self.case.dims)
+        before, after = (held.view(dtype.storage).reshape(shape) for held in (expected, got))
+        wrong = compare(
+            name, after, dtype.wide(before), dtype, derive(self.workload, argument, self.case.dims, None)
+        )
+        return str(wrong) if wrong else ""

@@ -48,7 +48,7 @@ def test_a_place_without_its_device_hands_its_request_to_the_others(monkeypatch)
     judged = Worker.judge
 
     def judge(self, *arguments, **rest):
-        if self._environment:
+        if "CUDA_VISIBLE_DEVICES" in self._environment:
             raise DeviceError("GPU 1 fell off the bus")
         return judged(self, *arguments, **rest)
 
