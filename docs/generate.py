@@ -21,6 +21,7 @@ PAGES = {
     "mutations.md": "kernel_lineage.rewrite.mutants.page",
     "replay.md": "kernel_lineage.learning.replay.page",
     "verdicts.md": "kernel_gate.reporting.reason_page",
+    "emulated-device.md": "kernel_gate.reporting.emulated_page",
 }
 """Page → the module whose `render()` gives it."""
 

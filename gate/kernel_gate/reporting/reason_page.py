@@ -64,7 +64,8 @@ named in the evidence), every compared element was right, no detector found anyt
 
 Correctness on inputs and shapes that were not run; containment of code that attacks the GPU driver; fairness to code
 that is tuned to the hidden shapes; the same speed on another device, driver, clock or neighbour.
-[SECURITY.md](../SECURITY.md) says what the gate holds off.
+[SECURITY.md](../SECURITY.md) says what the gate holds off, [emulated-device.md](emulated-device.md) what a check
+without a GPU does and does not say.
 
 ## What a verdict stands on
 
