@@ -159,6 +159,19 @@ def test_slices_that_compile(code, entry, arguments):
     assert compiles(part, entry, arguments)
 
 
+def test_an_operator_is_needed_when_a_type_that_it_takes_is():
+    code = """
+struct Pair { float a, b; };
+__device__ float sum(Pair p) { return p.a + p.b; }
+__device__ Pair operator+(const Pair& x, const Pair& y) { Pair p = {x.a + y.a, x.b + y.b}; return p; }
+__device__ float4 operator*(float4 v, float f) { return make_float4(v.x * f, v.y * f, v.z * f, v.w * f); }
+__global__ void k(float* out, const Pair* in) { out[0] = sum(in[0] + in[1]); }
+"""
+    part = cut(code, headers={})
+    assert compiles(part)
+    assert "operator*" not in part.text
+
+
 def test_template_arguments_are_needed_too():
     code = "__device__ float f() { return 1; }\ntemplate <float (*F)()> __global__ void k(float* x) { x[0] = F(); }"
     assert "float f()" not in cut(code).text

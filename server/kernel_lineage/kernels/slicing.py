@@ -181,6 +181,7 @@ def _closure(
     chosen = {id(piece) for piece in wanted}
     waiting = [*names, *(word for piece in wanted for word in piece.words)]
     needed: set[bytes] = set()
+    operators = [p for offers in offered.values() for p in offers if _is_operator(p)]
     while waiting:
         word = waiting.pop()
         if word in needed:
@@ -191,12 +192,31 @@ def _closure(
             if id(piece) not in chosen:
                 chosen.add(id(piece))
                 waiting.extend(piece.words)
+        if waiting:
+            continue
+        # Nothing names an operator: one is needed when a type that it takes is.
+        for piece in operators:
+            if id(piece) not in chosen and not needed.isdisjoint(_taken(piece)):
+                chosen.add(id(piece))
+                waiting.extend(piece.words)
     for piece in pieces:
         used = _USING_NAMESPACE.match(piece.text.code, piece.start) if piece.declaration else None
         if used and (used.group(1) in needed or used.group(1) in (b"cooperative_groups", b"nvcuda")):
             chosen.add(id(piece))
             needed.add(used.group(1))
     return chosen, frozenset(needed)
+
+
+def _is_operator(piece: _Piece) -> bool:
+    return piece.declaration is not None and piece.declaration.name.startswith("operator")
+
+
+def _taken(piece: _Piece) -> set[bytes]:
+    """The words of a function's parameters."""
+    declaration = piece.declaration
+    if declaration is None:
+        return set()
+    return set(_WORD.findall(piece.text.masked, *declaration.parameters)) - _KEYWORDS
 
 
 def _defined_name(piece: _Piece) -> bytes:

@@ -85,3 +85,16 @@ def test_a_launch_over_unknown_sizes_is_left_open():
 def test_what_cannot_be_mapped_is_said(other, reason):
     with pytest.raises(NoContractError, match=reason):
         contract(BASE, [BASE, draft(*other, kernel="second")])
+
+
+@pytest.mark.parametrize(
+    ("other", "doubts"),
+    [
+        ([OUT, X, number("C", "C")], {}),
+        ([OUT, X, WEIGHT], {"": "only one state takes weight"}),
+        ([OUT], {"": "only one state takes x"}),
+        ([replace(OUT, kind="inout"), X], {"out": "one state updates out, the other overwrites it"}),
+    ],
+)
+def test_what_may_be_another_task_is_doubted(other, doubts):
+    assert contract(BASE, [BASE, draft(*other, kernel="second")]).doubts == doubts

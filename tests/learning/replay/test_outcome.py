@@ -32,7 +32,9 @@ def stage(name: str, status: StageStatus = PASS, code: Reason | None = None, **d
 
 
 RIGHT = (stage("build"), stage("check"), stage("sanitize"))
-WRONG = verdict(stage("build"), stage("check", FAIL, Reason.WRONG_VALUE, dims={"n": 7}, seed=91))
+WRONG = verdict(
+    stage("build"), stage("check", FAIL, Reason.WRONG_VALUE, dims={"n": 7}, seed=91, output="out")
+)
 RACE = verdict(
     *RIGHT[:2], stage("sanitize", FAIL, Reason.RACE, findings=[{"case": "n 7, seed 91", "line": 3}])
 )
@@ -101,3 +103,17 @@ def test_a_counterexample_has_its_case_also_from_a_sanitizer():
     assert outcome_of(Claim.FASTER, WRONG).counterexample.dims == {"n": 7}
     race = outcome_of(Claim.FASTER, RACE).counterexample
     assert (race.dims, race.seed, race.line) == ({"n": 7}, 91, 3)
+
+
+@pytest.mark.parametrize(
+    ("doubts", "said", "code"),
+    [
+        ({"": "only one state takes mean"}, WRONG, "contract-differs"),
+        ({"out": "one state updates out, the other overwrites it"}, WRONG, "contract-differs"),
+        ({"other": "one state updates other, the other overwrites it"}, WRONG, "wrong-value"),
+        ({"": "only one state takes mean"}, RACE, "race"),
+    ],
+    ids=["of all outputs", "of this output", "of another output", "no value"],
+)
+def test_values_that_may_be_another_task_are_no_failure(doubts, said, code):
+    assert outcome_of(Claim.FASTER, said, doubts).code == code

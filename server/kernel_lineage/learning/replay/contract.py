@@ -6,7 +6,7 @@ from the sizes, as that state's own launch site says. Renamed buffers are matche
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
@@ -39,6 +39,8 @@ class Contract:
     fits: tuple[Fit, ...]
     said: tuple[str, ...]
     """What was concluded, for people."""
+    doubts: Mapping[str, str]
+    """Output (or "" for all) → why other values in one state may be its task, not its fault."""
 
 
 def contract(base: Draft, states: Sequence[Draft]) -> Contract:
@@ -47,13 +49,23 @@ def contract(base: Draft, states: Sequence[Draft]) -> Contract:
     Raises `NoContractError`, and `WorkloadError` when the stretched draft does not fit together.
     """
     joined, fits, said = base, [], list(base.assumed)
+    doubts: dict[str, str] = {}
     for state in states:
-        joined, fit = _fitted(joined, state, said)
+        joined, fit = _fitted(joined, state, said, doubts)
         fits.append(fit)
-    return Contract(joined.workload(), tuple(fits), tuple(dict.fromkeys(said)))
+    doubts |= _one_sided(joined, fits)
+    return Contract(joined.workload(), tuple(fits), tuple(dict.fromkeys(said)), doubts)
 
 
-def _fitted(base: Draft, state: Draft, said: list[str]) -> tuple[Draft, Fit]:
+def _one_sided(joined: Draft, fits: Sequence[Fit]) -> dict[str, str]:
+    """Inputs that only some of the states read: the others compute something else, or compute it themselves."""
+    inputs = [a.name for a in joined.arguments if a.kind == "input"]
+    taken = [set(fit.arguments) for fit in fits]
+    only = [n for n in inputs if 0 < sum(n in names for names in taken) < len(taken)]
+    return {"": f"only one state takes {', '.join(only)}"} if only else {}
+
+
+def _fitted(base: Draft, state: Draft, said: list[str], doubts: dict[str, str]) -> tuple[Draft, Fit]:
     """The base with what the state takes besides, and how the state is run."""
     numbers = _numbers(base)
     arguments = {a.name: a for a in base.arguments}
@@ -71,6 +83,8 @@ def _fitted(base: Draft, state: Draft, said: list[str]) -> tuple[Draft, Fit]:
         elif taken.kind == "scalar":
             there = _number(taken, there, state, numbers)
         else:
+            if {taken.kind, there.kind} == set(_WRITTEN):
+                doubts[there.name] = f"one state updates {there.name}, the other overwrites it"
             there = _buffer(taken, there, state)
         arguments[there.name] = there
         order.append(there.name)

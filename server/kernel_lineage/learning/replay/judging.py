@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from kernel_gate.dtype_names import FLOAT_NAMES
 from kernel_gate.options import GateOptions
@@ -25,6 +26,8 @@ class JudgedStep:
     step: Step
     verdict: Verdict
     said: tuple[str, ...] = ()
+    doubts: Mapping[str, str] = field(default_factory=dict)
+    """Outputs that the baseline leaves alone in part: a candidate that writes there does more, which is no fault."""
 
 
 def judge_step(
@@ -35,7 +38,7 @@ def judge_step(
     In a drafted workload an output of which the baseline leaves elements alone becomes an inout: what is there before
     is kept and compared.
     """
-    said: list[str] = []
+    left: list[str] = []
     if claim is Claim.FIXED:  # a failure is looked for, not a time
         options = options.model_copy(update={"profile_seconds": _NOT_TIMED_SECONDS})
     for _ in step.workload.args:
@@ -45,8 +48,10 @@ def judge_step(
         if name is None:
             break
         step = replace(step, workload=_as_inout(step.workload, name))
-        said.append(f"{name} is not written everywhere, so what is left alone is compared too")
-    return JudgedStep(step, verdict, tuple(said))
+        left.append(name)
+    said = (f"{name} is not written everywhere, so what is left alone is compared too" for name in left)
+    doubts = {name: f"the earlier state leaves a part of {name} alone" for name in left}
+    return JudgedStep(step, verdict, tuple(said), {} if earlier_is_candidate(claim) else doubts)
 
 
 def _left_alone(verdict: Verdict) -> str | None:

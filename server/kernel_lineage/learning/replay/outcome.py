@@ -7,7 +7,9 @@ candidate, so that what the gate finds is found in the earlier one.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from kernel_gate.reasons import Reason
@@ -24,6 +26,8 @@ _DOES_NOT_BUILD = {
     Reason.COMPILER_LIMIT,
     Reason.UNSUPPORTED_PROGRAM,
 }
+_OF_VALUES = {Reason.WRONG_VALUE, Reason.NOT_WRITTEN, Reason.NAN_MASK_DIFFERS, Reason.LESS_PRECISE}
+_NO_DOUBT: Mapping[str, str] = MappingProxyType({})
 _OF_THE_MOMENT = {Reason.CANCELLED, Reason.HANG, Reason.WORKER_DIED, Reason.DEVICE_LOST, Reason.OUT_OF_MEMORY}
 _MIRROR = {SpeedState.FAST: SpeedState.SLOW, SpeedState.SLOW: SpeedState.FAST}
 _BASELINE_SAYS = re.compile(r"^the baseline (?:does not pass its own check|does not build): ")
@@ -53,8 +57,11 @@ def is_of_the_moment(verdict: Verdict) -> bool:
     return verdict.code in _OF_THE_MOMENT
 
 
-def outcome_of(claim: Claim, verdict: Verdict) -> Outcome:
-    """What a verdict says of a transition of which this is claimed."""
+def outcome_of(claim: Claim, verdict: Verdict, doubts: Mapping[str, str] = _NO_DOUBT) -> Outcome:
+    """What a verdict says of a transition of which this is claimed.
+
+    `doubts`: output (or "" for all) → why other values there may be what the state is for, and so decide nothing.
+    """
     swapped = earlier_is_candidate(claim)
     candidate, baseline = ("earlier", "later") if swapped else ("later", "earlier")
     for name in ("build", "check", "sanitize"):
@@ -66,6 +73,9 @@ def outcome_of(claim: Claim, verdict: Verdict) -> Outcome:
         if name == "build":
             return _not_built(stage, candidate, baseline)
         if stage.status is StageStatus.FAIL:
+            doubt = doubts.get("") or doubts.get(str(stage.details.get("output")))
+            if doubt and stage.code in _OF_VALUES:
+                return _undecided(Code.CONTRACT_DIFFERS, f"the states differ, but {doubt}: {stage.reason}")
             return _wrong(stage, swapped)
         if stage.code is Reason.BASELINE_FAILS_CHECK:
             return _baseline_fails(stage, swapped)

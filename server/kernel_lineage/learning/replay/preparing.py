@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload, WorkloadError
@@ -27,6 +27,8 @@ class Prepared:
     """Where the workload comes from, for people."""
     drafted: bool
     said: tuple[str, ...] = ()
+    doubts: Mapping[str, str] = field(default_factory=dict)
+    """As a `Contract` has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +53,19 @@ def prepare(
     """
     try:
         before.kernel(), after.kernel()
-    except ProgramError as error:
-        return NotPrepared(Code.NO_PROGRAM, str(error))
-    found = workload_of(item, workloads)
-    try:
+        found = workload_of(item, workloads)
         if found is not None:
-            return _under_workload(item, before, after, found)
-        return _under_draft(item, before, after, others)
+            prepared = _under_workload(item, before, after, found)
+        else:
+            prepared = _under_draft(item, before, after, others)
     except ProgramError as error:
-        return NotPrepared(Code.NO_PROGRAM, str(error))
+        prepared = NotPrepared(Code.NO_PROGRAM, str(error))
+    if isinstance(prepared, Prepared):
+        return prepared
+    reason = prepared.reason
+    for state in (before, after):  # where the states lie for a moment tells nobody anything
+        reason = reason.replace(f"{state.root}/", "")
+    return replace(prepared, reason=reason)
 
 
 def workload_of(item: Claimed, workloads: Workloads) -> FoundWorkload | None:
@@ -84,7 +90,12 @@ def _under_workload(
         programs = [_program(state, workload, None) for state in (before, after)]
     except ProgramError as error:
         return NotPrepared(Code.CONTRACT_DIFFERS, f"{found.path.name} does not run both states: {error}")
-    return Prepared(_step(item, programs, workload), found.path.name, drafted=False)
+    said = tuple(
+        f"how {p.entry} is launched is not told over the workload's sizes; the workload's own launch is taken"
+        for p in programs
+        if p.launch is None and not workload.launches and workload.wrapper is None
+    )
+    return Prepared(_step(item, programs, workload), found.path.name, drafted=False, said=said)
 
 
 def _under_draft(item: Claimed, before: StateOf, after: StateOf, others: Drafts) -> Prepared | NotPrepared:
@@ -128,7 +139,7 @@ def _known(draft: Draft | NoDraft) -> Draft | None:
 
 def _prepared(item: Claimed, programs: list[Program], agreed: Contract, name: str) -> Prepared:
     step = _step(item, programs, agreed.workload)
-    return Prepared(step, f"drafted from {name}", drafted=True, said=agreed.said)
+    return Prepared(step, f"drafted from {name}", drafted=True, said=agreed.said, doubts=agreed.doubts)
 
 
 def _step(item: Claimed, programs: list[Program], workload: Workload) -> Step:

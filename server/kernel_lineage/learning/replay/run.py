@@ -166,6 +166,8 @@ def _replayed(item: Claimed, bench: Bench, drafts: LineageDrafts) -> tuple[Recor
             return record_of(item, bench.device_name, outcome, started), True
         if same_program(prepared.step):
             what = "both states are one program to the device; what changed is host code, comments or names"
+            if not prepared.drafted and prepared.said:
+                what = f"both states are one kernel, and {prepared.said[0]}"
             outcome = Outcome("undecided", Code.SAME_PROGRAM, what)
             return record_of(item, bench.device_name, outcome, started, prepared), True
         judged = judge_step(
@@ -177,7 +179,7 @@ def _replayed(item: Claimed, bench: Bench, drafts: LineageDrafts) -> tuple[Recor
             drafted=prepared.drafted,
         )
         prepared = replace(prepared, step=judged.step, said=(*prepared.said, *judged.said))
-        outcome = outcome_of(item.claim, judged.verdict)
+        outcome = outcome_of(item.claim, judged.verdict, {**judged.doubts, **prepared.doubts})
         proof = None
         if prepared.drafted and outcome.label is not Label.INFERRED and outcome.counterexample is None:
             outcome, proof = _seen(outcome, prepared, before, bench)
