@@ -31,6 +31,7 @@ STEP = TransitionView(
     after="v3 rmsnorm",
     check=CheckView("wrong", "y[0, 257] = NaN (not written)"),
     effect="",
+    counts=("sectors per global request 32.0 → 16.0",),
     diff=(DiffLine("removed", "float v = x[i];"), DiffLine("added", "float4 v = x4[i];")),
 )
 PAGE = ReportView(
@@ -59,6 +60,7 @@ def test_a_step_shows_what_changed_what_it_needs_and_what_went_wrong():
         "NaN (not written)",
         "float4 v = x4[i];",
         "later fix",
+        "sectors per global request 32.0",
     ):
         assert text in page
 

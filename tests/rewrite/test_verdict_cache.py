@@ -85,3 +85,12 @@ def test_mining_and_the_gate_share_the_file(tmp_path):
         assert mining.messages == []
     with opened(tmp_path) as cache:
         assert cache.verdict("k") == VERDICT
+
+
+def test_a_table_of_an_older_form_is_made_anew(tmp_path):
+    (tmp_path / ".klineage").mkdir()
+    with sqlite3.connect(tmp_path / ".klineage" / "cache.sqlite") as db:
+        db.execute("CREATE TABLE gate_verdicts(key TEXT PRIMARY KEY, document BLOB NOT NULL)")
+    with opened(tmp_path) as cache:
+        cache.keep_verdict("k", VERDICT)
+        assert cache.verdict("k") == VERDICT

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from kernel_gate.verdict import Speedup
 from kernel_lineage.demo.tour import Tour
+from kernel_lineage.learning.replay.document import ReplayDocument
 from kernel_lineage.rewrite.document import ApplyDocument
 from kernel_lineage.skills.card import Condition
 
@@ -55,6 +56,7 @@ class DemoDocument(_Document):
     device: str
     versions: tuple[CheckedVersion, ...]
     steps: tuple[Step, ...]
+    replay: ReplayDocument
     learned: tuple[Learned, ...]
     applied: ApplyDocument
 
@@ -90,6 +92,7 @@ def demo_document(tour: Tour) -> DemoDocument:
             for lineage in tour.mined.lineages
             for t in lineage.transitions
         ),
+        replay=tour.replay,
         learned=tuple(Learned(mechanisms=i.mechanisms, condition=i.condition) for i in tour.learned),
         applied=tour.applied,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,20 +11,19 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from kernel_gate.devices.opening import open_device
+from kernel_gate.devices.opening import DeviceKind, open_device
+from kernel_gate.fleet.places import emulated_places, places
+from kernel_gate.fleet.pool import LocalPool
 from kernel_gate.verdict import Speedup
 from kernel_lineage.demo.sample import build_sample_repository
 from kernel_lineage.history.mine import mine
-from kernel_lineage.history.model import Mined
-from kernel_lineage.learning.check_lineages import (
-    CheckableLineage,
-    DeviceChoice,
-    check_versions,
-    checkable,
-    profile_steps,
-)
+from kernel_lineage.history.model import Intent, Mined
 from kernel_lineage.learning.later_guards import LearnedCondition, learned_conditions
-from kernel_lineage.learning.version_checks import VersionCheck, VersionState
+from kernel_lineage.learning.replay.document import ReplayDocument
+from kernel_lineage.learning.replay.record import Record
+from kernel_lineage.learning.replay.repository import Asked, replay_repository
+from kernel_lineage.learning.replay.versions import version_checks
+from kernel_lineage.learning.version_checks import VersionCheck
 from kernel_lineage.learning.version_sources import VersionSources
 from kernel_lineage.report.build import build, difference
 from kernel_lineage.report.page import write
@@ -33,17 +32,13 @@ from kernel_lineage.rewrite.apply import ApplyRequest, apply
 from kernel_lineage.rewrite.document import ApplyDocument
 from kernel_lineage.rewrite.gating import judge_in_child
 from kernel_lineage.rewrite.materialise import Lane
-from kernel_lineage.rewrite.workloads import workloads_in
 from kernel_lineage.skills.card import ConditionKind
 from kernel_lineage.skills.conditions.render import sentence
 from kernel_lineage.skills.library import library
 
 _JOBS_EMULATED = 2
-_MARKS = {
-    VersionState.RIGHT: "[green]✓[/]",
-    VersionState.WRONG: "[red]✗[/]",
-    VersionState.UNKNOWN: "[yellow]?[/]",
-}
+_MARKS = {"reproduced": "[green]✓[/]", "failed": "[red]✗[/]"}
+_UNKNOWN = "[yellow]?[/]"
 APPLIED_SKILL = "vectorised-row-access"
 APPLIED_KERNEL = "gelu_forward"
 APPLIED_FILE = "kernels/activation.cu"
@@ -58,12 +53,13 @@ class Tour:
     device: str
     mined: Mined
     learned: Sequence[LearnedCondition]
+    replay: ReplayDocument
     checks: dict[str, VersionCheck]
     speedups: dict[str, Speedup]
     applied: ApplyDocument
 
 
-def take_tour(folder: Path, *, device: DeviceChoice, console: Console) -> Tour:
+def take_tour(folder: Path, *, device: DeviceKind, console: Console) -> Tour:
     """Build the sample repository in `folder` and do the main job on it, telling each step.
 
     Raises `SampleExistsError` when the folder holds something else, `DeviceError` when the device that was asked for
@@ -93,11 +89,15 @@ def take_tour(folder: Path, *, device: DeviceChoice, console: Console) -> Tour:
     learned = learned_conditions(mined, sources)
     _tell_learned(say, mined, learned)
 
-    _chapter(console, "4", f"Running every version ({'GPU' if kind == 'cuda' else 'emulated device'})")
-    items = checkable(mined.lineages, [found.workload for found in workloads_in(folder).found])
-    checks = check_versions(items, sources, device=device, jobs=1 if kind == "cuda" else _JOBS_EMULATED)
-    speedups = dict(profile_steps(items, sources, checks)) if kind == "cuda" else {}
-    _tell_checks(say, mined, items, checks, speedups)
+    _chapter(console, "4", f"Replaying every step ({'GPU' if kind == 'cuda' else 'emulated device'})")
+    where = emulated_places(_JOBS_EMULATED) if kind == "emulated" else places("cuda")
+    with LocalPool(where) as pool:
+        asked = Asked(device=kind, intents=frozenset(Intent), use_cache=True)
+        done = replay_repository(folder, asked, pool, lambda _done, _total, _one: None)
+    records = done.records
+    checks = {v: c for lineage in mined.lineages for v, c in version_checks(lineage, records).items()}
+    speedups: dict[str, Speedup] = {t: r.effect for t, r in records.items() if r.effect is not None}
+    _tell_steps(say, mined, records)
 
     _chapter(console, "5", f"Applying a skill: {APPLIED_SKILL} to {APPLIED_KERNEL}")
     before = (folder / APPLIED_FILE).read_bytes()
@@ -123,15 +123,13 @@ def take_tour(folder: Path, *, device: DeviceChoice, console: Console) -> Tour:
         mined,
         read=sources.text,
         learned=learned,
-        checks=checks,
-        effects={tid: _effect(speedup, device_name) for tid, speedup in speedups.items()},
-        device=device_name,
+        records=records,
         applied=[_applied_view(applied, before)],
     )
     write(view, report)
     _chapter(console, "6", "What to look at, and what to type next")
     _what_next(say, folder, report, kind)
-    return Tour(folder, report, device_name, mined, learned, checks, speedups, applied)
+    return Tour(folder, report, device_name, mined, learned, done.document, checks, speedups, applied)
 
 
 def _chapter(console: Console, number: str, title: str) -> None:
@@ -165,33 +163,24 @@ def _tell_learned(say: Callable[[str], None], mined: Mined, learned: Sequence[Le
         say(f"  {escape(condition.reason)}")
 
 
-def _tell_checks(
-    say: Callable[[str], None],
-    mined: Mined,
-    items: Sequence[CheckableLineage],
-    checks: dict[str, VersionCheck],
-    speedups: dict[str, Speedup],
-) -> None:
-    for item in items:
-        into = {t.after: t for t in item.lineage.transitions}
-        say(f"[bold]{escape(item.lineage.kernel)}[/]")
-        for version in item.lineage.versions:
-            check, step = checks[version.id], into.get(version.id)
-            gained = speedups.get(step.id) if step else None
+def _tell_steps(say: Callable[[str], None], mined: Mined, records: Mapping[str, Record]) -> None:
+    for lineage in mined.lineages:
+        known = [(t, records[t.id]) for t in lineage.transitions if t.id in records]
+        if known:
+            say(f"[bold]{escape(lineage.kernel)}[/]")
+        for step, record in known:
+            gained = record.effect
             effect = (
                 f" [bold]{gained.median:.2f}×[/] ({gained.low:.2f} … {gained.high:.2f})" if gained else ""
             )
+            mark = _MARKS.get(record.status, _UNKNOWN)
             say(
-                f"  {_MARKS[check.state]} {escape(_subject(mined, version.commit))}: {escape(check.reason)}{effect}"
+                f"  {mark} {escape(_subject(mined, step.commit))}: {record.status}, {escape(record.reason)}{effect}"
             )
 
 
 def _subject(mined: Mined, commit: str | None) -> str:
     return mined.commits[commit].subject if commit in mined.commits else "working tree"
-
-
-def _effect(speedup: Speedup, device: str) -> str:
-    return f"{speedup.median:.2f}× ({speedup.low:.2f} … {speedup.high:.2f}), {speedup.state.value}, {device}"
 
 
 def _applied_view(applied: ApplyDocument, before: bytes) -> AppliedView:
@@ -212,6 +201,7 @@ def _what_next(say: Callable[[str], None], folder: Path, report: Path, kind: str
     say("On your own repository:")
     for line in (
         "klineage mine /path/to/repo",
+        "klineage replay /path/to/repo",
         "klineage applicable FILE.cu:KERNEL",
         "klineage apply SKILL FILE.cu:KERNEL",
         "klineage report /path/to/repo",

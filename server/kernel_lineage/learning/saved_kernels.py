@@ -23,8 +23,7 @@ from kernel_gate.verdict import Verdict
 from kernel_gate.worker import Worker
 from kernel_lineage.history.git import RepositoryError, head_files, open_repository
 from kernel_lineage.history.objects import BlobReader
-from kernel_lineage.learning.check_lineages import state_of
-from kernel_lineage.learning.version_checks import VersionState
+from kernel_lineage.learning.version_checks import VersionState, state_of
 from kernel_lineage.rewrite.programs import ProgramError, program_from_file
 from kernel_lineage.rewrite.workloads import FoundWorkload
 

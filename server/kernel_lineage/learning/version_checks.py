@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kernel_gate.verdict import Verdict
+from kernel_gate.verdict import Outcome, StageStatus, Verdict
 
 
 class VersionState(StrEnum):
@@ -18,24 +18,25 @@ class VersionState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VersionCheck:
-    """The check of one version on one device."""
+    """What is known of one version on one device."""
 
     version: str
     """Id of the version."""
     state: VersionState
     reason: str
     """One line: the counterexample, or why nothing is known."""
-    verdict: Verdict | None = None
 
 
-def step_check(before: VersionCheck | None, after: VersionCheck | None) -> tuple[VersionState, str] | None:
-    """What the checks of its two ends say about a transition; None when neither end was checked."""
-    if after is None:
-        return None
-    if after.state is VersionState.WRONG:
-        return VersionState.WRONG, f"wrong after this step: {after.reason}"
-    if after.state is VersionState.UNKNOWN:
-        return VersionState.UNKNOWN, after.reason
-    if before is not None and before.state is VersionState.WRONG:
-        return VersionState.RIGHT, "right again: the step before was wrong"
-    return VersionState.RIGHT, after.reason
+def state_of(verdict: Verdict) -> tuple[VersionState, str]:
+    """Whether the candidate of a verdict computes what it should, whatever its speed."""
+    stages = {stage.name: stage for stage in verdict.stages}
+    for name in ("build", "check", "sanitize"):
+        stage = stages[name]
+        if stage.status is StageStatus.FAIL and name != "build":
+            return VersionState.WRONG, stage.reason
+        if stage.status is not StageStatus.PASS:
+            return VersionState.UNKNOWN, verdict.reason
+    about = stages["check"].reason
+    if verdict.outcome is Outcome.ACCEPTED and verdict.speedup is not None:
+        about += f"; {verdict.speedup.median:.2f}× of the first version"
+    return VersionState.RIGHT, about

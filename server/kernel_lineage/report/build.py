@@ -9,7 +9,10 @@ from pathlib import PurePath
 
 from kernel_lineage.history.model import Commit, Lineage, Mined, Transition, Version
 from kernel_lineage.learning.later_guards import LearnedCondition
-from kernel_lineage.learning.version_checks import VersionCheck, step_check
+from kernel_lineage.learning.replay.known import told
+from kernel_lineage.learning.replay.record import Record
+from kernel_lineage.learning.replay.versions import version_checks
+from kernel_lineage.learning.version_checks import VersionCheck
 from kernel_lineage.report.view import (
     AppliedView,
     CheckView,
@@ -25,6 +28,8 @@ from kernel_lineage.skills.conditions.render import sentence
 
 _CONTEXT_LINES = 3
 _WORKING_TREE = "working tree"
+_STATES = {"reproduced": "right", "failed": "wrong"}
+"""Status of a replayed transition → how its mark looks."""
 
 
 def build(
@@ -32,28 +37,32 @@ def build(
     *,
     read: Callable[[Version], str],
     learned: Iterable[LearnedCondition] = (),
-    checks: Mapping[str, VersionCheck] | None = None,
-    effects: Mapping[str, str] | None = None,
-    device: str = "nothing was run",
+    records: Mapping[str, Record] | None = None,
     applied: Sequence[AppliedView] = (),
 ) -> ReportView:
     """The report of one mining run.
 
-    `read` gives a version's text; `checks` go by version id, `effects` (in words) by transition id. Lineages of a
-    single version come last and without steps.
+    `read` gives a version's text; `records` are what replaying gave, by transition id. Lineages of a single version
+    come last and without steps.
     """
+    replayed = records or {}
+    checks = {
+        version: check
+        for lineage in mined.lineages
+        for version, check in version_checks(lineage, replayed).items()
+    }
     by_transition: dict[str, list[LearnedCondition]] = {}
     for item in learned:
         by_transition.setdefault(item.transition, []).append(item)
-    drawer = _Drawer(mined.commits, read, by_transition, checks or {}, effects or {})
+    drawer = _Drawer(mined.commits, read, by_transition, checks, replayed)
     ordered = sorted(mined.lineages, key=lambda lineage: -len(lineage.transitions))
     transitions = [t for lineage in mined.lineages for t in lineage.transitions]
     return ReportView(
         repository=PurePath(mined.repository).name or mined.repository,
         head=(mined.head or "no commit")[:12],
-        device=device,
+        device=", ".join(sorted({r.device for r in replayed.values()})) or "nothing was run",
         made=date.today().isoformat(),
-        counts=_counts(mined, transitions, by_transition, checks or {}),
+        counts=_counts(mined, transitions, by_transition, checks, replayed),
         lineages=tuple(drawer.lineage(lineage, i) for i, lineage in enumerate(ordered)),
         applied=tuple(applied),
         notes=tuple(f"Passed over: {count} × {reason}." for reason, count in sorted(mined.skipped.items())),
@@ -80,10 +89,10 @@ class _Drawer:
         read: Callable[[Version], str],
         learned: Mapping[str, list[LearnedCondition]],
         checks: Mapping[str, VersionCheck],
-        effects: Mapping[str, str],
+        records: Mapping[str, Record],
     ) -> None:
         self._commits, self._read = commits, read
-        self._learned, self._checks, self._effects = learned, checks, effects
+        self._learned, self._checks, self._records = learned, checks, records
 
     def lineage(self, lineage: Lineage, position: int) -> LineageView:
         labels = {v.id: f"v{i}" for i, v in enumerate(lineage.versions, 1)}
@@ -115,7 +124,7 @@ class _Drawer:
     ) -> TransitionView:
         commit = self._commits.get(transition.commit or "")
         before, after = versions[transition.before], versions[transition.after]
-        step = step_check(self._checks.get(before.id), self._checks.get(after.id))
+        record = self._records.get(transition.id)
         return TransitionView(
             subject=commit.subject if commit else _WORKING_TREE,
             commit=commit.sha[:8] if commit else "",
@@ -131,10 +140,20 @@ class _Drawer:
             conditions=tuple(_condition(item) for item in self._learned.get(transition.id, ())),
             before=f"{labels[before.id]} {before.symbol}",
             after=f"{labels[after.id]} {after.symbol}",
-            check=CheckView(step[0].value, step[1]) if step else None,
-            effect=self._effects.get(transition.id, ""),
+            check=CheckView(_STATES.get(record.status, "unknown"), told(record)) if record else None,
+            effect=_effect(record) if record else "",
+            counts=tuple(record.counts.get("summary", ())) if record and record.counts else (),
             diff=difference(self._read(before), self._read(after)),
         )
+
+
+def _effect(record: Record) -> str:
+    effect = record.effect
+    if effect is None:
+        return ""
+    return (
+        f"{effect.median:.2f}× ({effect.low:.2f} … {effect.high:.2f}), {effect.state.value}, {effect.device}"
+    )
 
 
 def _condition(item: LearnedCondition) -> ConditionView:
@@ -152,6 +171,7 @@ def _counts(
     transitions: Sequence[Transition],
     learned: Mapping[str, list[LearnedCondition]],
     checks: Mapping[str, VersionCheck],
+    records: Mapping[str, Record],
 ) -> tuple[tuple[str, str], ...]:
     counts = [
         (len(mined.lineages), "lineages"),
@@ -160,6 +180,7 @@ def _counts(
         (sum(bool(t.risk) for t in transitions), "with a risk"),
         (sum(map(len, learned.values())), "conditions learned"),
     ]
-    if checks:
-        counts.append((len(checks), "versions checked"))
+    if records:
+        statuses = [records[t.id].status for t in transitions if t.id in records]
+        counts += [(len(checks), "versions checked"), (statuses.count("reproduced"), "steps reproduced")]
     return tuple((f"{number:,}", what) for number, what in counts)

@@ -65,7 +65,9 @@ class TransitionView:
     """Labels of versions."""
     check: CheckView | None
     effect: str
-    """`1.82× (1.80 … 1.84), NVIDIA H200`, or why there is none."""
+    """`1.82× (1.80 … 1.84), fast, NVIDIA H200`; "" where nothing was timed."""
+    counts: tuple[str, ...]
+    """What the emulated device counted, before → after, in words."""
     diff: tuple[DiffLine, ...]
 
 

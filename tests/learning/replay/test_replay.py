@@ -114,10 +114,10 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def replay_here(top: Path, pool: LocalPool, **asked: object) -> tuple[ReplayDocument, Counted]:
     counted = Counted(pool)
-    document = replay_repository(
+    done = replay_repository(
         top, Asked(device="emulated", **asked), counted, lambda _done, _total, _one: None
     )
-    return document, counted
+    return done.document, counted
 
 
 @pytest.fixture(scope="module")

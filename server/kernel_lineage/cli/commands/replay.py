@@ -85,8 +85,8 @@ def command(
             finished_lines() as finished,
             Where(device, jobs, cluster).pool() as pool,
         ):
-            document = replay_repository(
-                repository, asked, pool, lambda done, total, one: finished(done, total, line_of(one)), mining
+            done = replay_repository(
+                repository, asked, pool, lambda at, of, one: finished(at, of, line_of(one)), mining
             )
     except (RepositoryError, ClusterError) as error:
         click.echo(str(error), err=True)
@@ -97,6 +97,7 @@ def command(
     except KeyboardInterrupt:
         click.echo("Interrupted. What was finished is kept; the next run goes on from there.", err=True)
         sys.exit(130)
+    document = done.document
     click.echo(document.model_dump_json(indent=2) if as_json else summary(document))
     for message in document.messages:
         click.echo(message, err=True)

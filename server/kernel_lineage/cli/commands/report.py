@@ -24,7 +24,7 @@ from kernel_gate.verdict import ExitCode
 def command(repository: Path, paths: tuple[str, ...], output: Path) -> None:
     """Draw the lineages of REPO (default: the current folder): steps, reasons, risks, learned conditions.
 
-    Nothing is run: `klineage demo` shows a report with checked versions.
+    Nothing is run; what `klineage replay` found on this machine is shown.
     """
     from kernel_lineage.cli.progress import progress_bar
     from kernel_lineage.history.git import RepositoryError

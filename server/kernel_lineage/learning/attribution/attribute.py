@@ -16,9 +16,8 @@ from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.attribution.edits import Edits, UnsplittableError, edits_between
 from kernel_lineage.learning.attribution.effect import Effect, effect_of
 from kernel_lineage.learning.attribution.search import OutOfTrialsError, parts
-from kernel_lineage.learning.check_lineages import state_of
 from kernel_lineage.learning.steps import Judge, Step
-from kernel_lineage.learning.version_checks import VersionState
+from kernel_lineage.learning.version_checks import VersionState, state_of
 
 TRIALS = 60
 """States that are tried for one step."""

@@ -16,7 +16,7 @@ from kernel_gate.reasons import Reason
 from kernel_gate.verdict import ShapeSpeed, SpeedState, Speedup, Stage, StageStatus, Verdict
 from kernel_lineage.learning.replay.claims import Claim
 from kernel_lineage.learning.replay.codes import Code
-from kernel_lineage.learning.replay.record import Counterexample, Effect, Label, Status
+from kernel_lineage.learning.replay.record import Counterexample, Effect, FaultIn, Label, Status
 
 _DOES_NOT_BUILD = {
     Reason.CANDIDATE_DOES_NOT_COMPILE,
@@ -45,6 +45,7 @@ class Outcome:
     label: Label = Label.INFERRED
     effect: Effect | None = None
     counterexample: Counterexample | None = None
+    fault_in: FaultIn | None = None
 
 
 def earlier_is_candidate(claim: Claim) -> bool:
@@ -63,7 +64,6 @@ def outcome_of(claim: Claim, verdict: Verdict, doubts: Mapping[str, str] = _NO_D
     `doubts`: output (or "" for all) → why other values there may be what the state is for, and so decide nothing.
     """
     swapped = earlier_is_candidate(claim)
-    candidate, baseline = ("earlier", "later") if swapped else ("later", "earlier")
     for name in ("build", "check", "sanitize"):
         stage = verdict.stage(name)
         if stage is None or stage.status is StageStatus.SKIPPED:
@@ -71,7 +71,7 @@ def outcome_of(claim: Claim, verdict: Verdict, doubts: Mapping[str, str] = _NO_D
         if stage.status is StageStatus.PASS:
             continue
         if name == "build":
-            return _not_built(stage, candidate, baseline)
+            return _not_built(stage, swapped)
         if stage.status is StageStatus.FAIL:
             doubt = doubts.get("") or doubts.get(str(stage.details.get("output")))
             if doubt and stage.code in _OF_VALUES:
@@ -83,36 +83,39 @@ def outcome_of(claim: Claim, verdict: Verdict, doubts: Mapping[str, str] = _NO_D
     return _right(claim, verdict, swapped)
 
 
-def _not_built(stage: Stage, candidate: str, baseline: str) -> Outcome:
+def _not_built(stage: Stage, swapped: bool) -> Outcome:
     """The state that does not build, with the compiler's first error."""
     if stage.code not in _DOES_NOT_BUILD:
         return _undecided(stage.code, stage.reason)
-    who = baseline if stage.details.get("program") == "baseline" else candidate
+    who: FaultIn = "later" if (stage.details.get("program") == "baseline") == swapped else "earlier"
     code = Reason.CANDIDATE_DOES_NOT_COMPILE if stage.code is Reason.BASELINE_DOES_NOT_COMPILE else stage.code
     said = _BASELINE_SAYS.sub("", stage.reason)
-    return Outcome("unbuildable", str(code), f"the {who} state does not build with today's toolchain: {said}")
+    reason = f"the {who} state does not build with today's toolchain: {said}"
+    return Outcome("unbuildable", str(code), reason, fault_in=who)
 
 
 def _wrong(stage: Stage, swapped: bool) -> Outcome:
     seen = counterexample_of(stage)
     if swapped:
-        reason = f"the earlier state fails where the later one is right: {stage.reason}"
-        return Outcome("reproduced", Code.FAILURE_SEEN, reason, Label.REPRODUCED, counterexample=seen)
+        return Outcome(
+            "reproduced",
+            Code.FAILURE_SEEN,
+            f"the earlier state fails where the later one is right: {stage.reason}",
+            Label.REPRODUCED,
+            counterexample=seen,
+            fault_in="earlier",
+        )
     reason = f"the later state is wrong where the earlier one is right: {stage.reason}"
-    return Outcome("failed", str(stage.code), reason, Label.INFERRED, counterexample=seen)
+    return Outcome("failed", str(stage.code), reason, counterexample=seen, fault_in="later")
 
 
 def _baseline_fails(stage: Stage, swapped: bool) -> Outcome:
-    said = _BASELINE_SAYS.sub("", stage.reason)
+    seen, said = counterexample_of(stage), _BASELINE_SAYS.sub("", stage.reason)
     if swapped:
         reason = f"the later state fails by itself: {said}"
-        return Outcome("failed", Code.LATER_STATE_FAILS, reason, counterexample=counterexample_of(stage))
-    return Outcome(
-        "undecided",
-        Code.EARLIER_STATE_FAILS,
-        f"the earlier state fails by itself: {said}",
-        counterexample=counterexample_of(stage),
-    )
+        return Outcome("failed", Code.LATER_STATE_FAILS, reason, counterexample=seen, fault_in="later")
+    reason = f"the earlier state fails by itself: {said}"
+    return Outcome("undecided", Code.EARLIER_STATE_FAILS, reason, counterexample=seen, fault_in="earlier")
 
 
 def _right(claim: Claim, verdict: Verdict, swapped: bool) -> Outcome:

@@ -13,6 +13,7 @@ from kernel_gate.workload import Workload
 from kernel_lineage.learning.steps import Step
 
 Status = Literal["reproduced", "failed", "unbuildable", "undecided"]
+FaultIn = Literal["earlier", "later"]
 
 
 class Label(StrEnum):
@@ -105,6 +106,8 @@ class Record(_Kept):
     counts: dict[str, Any] | None = None
     """Counts of both states on one case: sectors, wavefronts, instructions."""
     counterexample: Counterexample | None = None
+    fault_in: FaultIn | None = None
+    """The state that was seen to fail, or does not build."""
     stages: tuple[StageRecord, ...] = ()
     step: KeptStep | None = None
     """None when no programs could be made of the states."""

@@ -45,6 +45,7 @@ def record_of(
         effect=outcome.effect,
         counts=_counts(verdict, item) if verdict is not None else None,
         counterexample=outcome.counterexample,
+        fault_in=outcome.fault_in,
         stages=_stages(verdict) if verdict is not None else (),
         step=KeptStep.of(prepared.step) if prepared is not None else None,
         toolchain={name: environment[name] for name in _TOOLCHAIN if name in environment},

@@ -21,6 +21,7 @@ from kernel_lineage.learning.later_guards import learned_conditions
 from kernel_lineage.learning.replay.claims import DEFAULT_INTENTS, claimed
 from kernel_lineage.learning.replay.document import ReplayDocument, replay_document
 from kernel_lineage.learning.replay.learners import Replayed, from_guards
+from kernel_lineage.learning.replay.record import Record
 from kernel_lineage.learning.replay.run import Bench, plan, replay
 from kernel_lineage.learning.replay.store import ReplayStore, replay_store
 from kernel_lineage.learning.version_sources import VersionSources
@@ -49,9 +50,23 @@ class Asked:
     use_cache: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class ReplayedRepository:
+    """A repository's history, and what replaying it gave."""
+
+    mined: Mined
+    replayed: tuple[Replayed, ...]
+    document: ReplayDocument
+
+    @property
+    def records(self) -> dict[str, Record]:
+        """By transition id."""
+        return {one.item.transition.id: one.record for one in self.replayed}
+
+
 def replay_repository(
     path: Path, asked: Asked, pool: Pool, on_finished: OnFinished, on_mined: Progress | None = None
-) -> ReplayDocument:
+) -> ReplayedRepository:
     """Replay the transitions of a repository; `on_finished` gets each that was judged anew, with how many
     are done of how many.
 
@@ -73,9 +88,10 @@ def replay_repository(
                 on_finished(len(replayed) - len(planned.known), len(planned.todo), one)
         if store.problem is not None:
             messages.append(f"The cache {store.problem}; deleting cache.sqlite loses time, never knowledge.")
-    return replay_document(
+    document = replay_document(
         mined, items, replayed, device=name, on_gpu=identity != EMULATED, messages=messages
     )
+    return ReplayedRepository(mined, tuple(replayed), document)
 
 
 def _bench(
