@@ -150,6 +150,11 @@ def _make(
         values = generator.choice(boundary_values(dtype), shape)
     elif kind == "one_hot":
         values = _one_hot(shape, generator, 1.0)
+    elif kind == "peaked":
+        height = float(evaluate(given[0], known))
+        values = generator.standard_normal(shape) + _one_hot(shape, generator, height)
+    elif kind == "masked":
+        values = _masked(generator.standard_normal(shape), generator)
     else:
         values = _vary(generator.standard_normal(shape), variation, generator, boundary_values(dtype))
     return dtype.narrow(np.where(np.isfinite(values), np.clip(values, -dtype.largest, dtype.largest), values))
@@ -222,6 +227,15 @@ def _one_hot(shape: tuple[int, ...], generator: np.random.Generator, peak: float
         rows = values.reshape(-1, shape[-1] if shape else 1)
         rows[np.arange(len(rows)), generator.integers(0, rows.shape[1], len(rows))] = peak
     return values
+
+
+def _masked(values: Array, generator: np.random.Generator) -> Array:
+    """Rows in turn as they are, with −inf in about half of the places, and all −inf: as attention masks leave them."""
+    result = values.copy()
+    rows = result.reshape(-1, result.shape[-1]) if result.ndim and result.size else result.reshape(1, -1)
+    rows[1::3][generator.random(rows[1::3].shape) < 0.5] = -np.inf
+    rows[2::3] = -np.inf
+    return rows.reshape(values.shape)
 
 
 def _cancelling(values: Array, generator: np.random.Generator) -> Array:

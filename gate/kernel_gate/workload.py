@@ -42,8 +42,13 @@ _ARGUMENT_COUNT = {
     "positive": (0,),
     "boundary": (0,),
     "one_hot": (0,),
+    "peaked": (1,),
+    "masked": (0,),
     "file": (1,),
 }
+
+
+_FLOATS_ONLY = frozenset({"normal", "positive", "uniform", "peaked", "masked"})
 
 
 class WorkloadError(Exception):
@@ -94,7 +99,7 @@ class Argument(Table):
         if len(arguments) not in _ARGUMENT_COUNT.get(kind, ()):
             raise ValueError(
                 f"values = {self.values!r} is not one of normal, uniform, uniform(lo, hi), integers, integers(lo, hi), "
-                "positive, boundary, one_hot, file(path)"
+                "positive, boundary, one_hot, peaked(height), masked, file(path)"
             )
         return kind, arguments
 
@@ -121,7 +126,7 @@ class Argument(Table):
             raise ValueError('a buffer has `values`, not `value`; a number is kind = "scalar"')
         kind, _ = self.values_spec
         exact = self.dtype not in FLOAT_NAMES
-        if exact and self.kind in {"input", "inout"} and kind in {"normal", "positive", "uniform"}:
+        if exact and self.kind in {"input", "inout"} and kind in _FLOATS_ONLY:
             raise ValueError(
                 f'{self.dtype} inputs need values = "integers(lo, hi)", "integers" (any of the type), "boundary", '
                 '"one_hot" or "file(path)"'

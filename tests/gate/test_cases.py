@@ -70,6 +70,22 @@ def test_declared_values_stay_in_their_range(values, low, high):
     assert x.std() > 0
 
 
+def test_peaked_rows_have_one_element_far_above_the_others():
+    rows = np.sort(drawn("peaked(60)"), axis=-1)
+    assert (rows[:, -1] - rows[:, -2] > 50).all() and (np.abs(rows[:, :-1]) < 6).all()
+
+
+def test_masked_rows_are_whole_then_in_part_and_then_all_minus_infinity():
+    gone = np.isneginf(drawn("masked"))
+    assert not gone[0].any() and 0 < gone[1].sum() < 70 and gone[2].all()
+
+
+@pytest.mark.parametrize("values", ["peaked(3)", "masked"])
+def test_integers_have_neither_peaks_nor_masks(values):
+    with pytest.raises(WorkloadError, match="int32 inputs need values"):
+        with_values(values, "int32")
+
+
 def test_integers_are_drawn_below_an_expression_over_dims():
     x = drawn("integers(0, C)", "int32")
     assert x.dtype == np.int32 and x.min() >= 0 and 32 < x.max() < 70

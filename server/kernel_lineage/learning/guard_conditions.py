@@ -64,6 +64,10 @@ _CATEGORY_BY_PREFIX: tuple[tuple[str, Category], ...] = (
     ("device.", Category.HARDWARE),
     ("toolchain.", Category.HARDWARE),
     ("dtype(", Category.DATA_TYPES),
+    *(
+        (f"{name}(", Category.DATA_TYPES)
+        for name in ("range", "finite", "row_has_finite", "row_spread", "row_lead")
+    ),
     ("align(", Category.STORAGE),
     ("noalias(", Category.STORAGE),
     ("stride(", Category.LAYOUT),

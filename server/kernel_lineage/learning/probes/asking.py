@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -77,7 +77,7 @@ class Asking:
         """What the gate says. Raises `OutOfBudget`."""
         key = setting.key
         if key in self._answers:
-            return self._answers[key]
+            return replace(self._answers[key], setting=setting)  # other axes tell other facts of it
         if self.runs >= self._budget.runs:
             raise OutOfBudget(f"{self._budget.runs} runs are spent")
         if self._clock() - self._started > self._budget.seconds:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from kernel_gate.workload import parse_workload
 from kernel_lineage.learning.probes.hints import NO_HINTS, Hints
-from kernel_lineage.learning.probes.setting import Setting
+from kernel_lineage.learning.probes.predicates import Atom
+from kernel_lineage.learning.probes.setting import Setting, facts_of
 from kernel_lineage.learning.steps import Step
 from kernel_lineage.rewrite.programs import program_from_file
 
@@ -26,6 +27,12 @@ class Ground:
     others: tuple[Setting, ...] = ()
     """Further shapes; for cases that are held out."""
     hints: Hints = NO_HINTS
+    known: tuple[Atom, ...] = ()
+    """Conditions that other axes have found: settings that break them show nothing new."""
+
+    def worth(self, setting: Setting) -> bool:
+        """Whether a setting can be run and could show what is not known yet."""
+        return setting.runs and all(atom.test(facts_of(setting)) for atom in self.known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,7 @@ class Axis:
     moves: str
     """One sentence: what is moved, and where to."""
     boundaries: Callable[[Ground], Iterator[Setting]]
-    """The first probes, the most telling first."""
+    """The first probes, the base itself and then the most telling ones."""
     pool: Callable[[Ground, random.Random], Iterator[Setting]]
     """More settings: those that tell hypotheses apart, and held-out cases, are taken from them."""
     examples: tuple[Example, ...] = field(default=())

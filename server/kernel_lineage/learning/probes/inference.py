@@ -8,7 +8,7 @@ Truths over all probes are bits of one integer, so that thousands of atoms are c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernel_lineage.learning.probes.hints import Hints
 from kernel_lineage.learning.probes.predicates import Atom, FactValues, atoms
@@ -19,6 +19,8 @@ _MOST_RIVALS = 200
 _MOST_FIRST, _MOST_SECOND = 30, 400
 """Of a disjunction: the likelier part, and the other."""
 _OR_COST = 2.0
+_SLACK = 12
+"""One in so many agreeing probes may break a bound on values, which is none too sharp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,9 @@ def explain(agreed: Sequence[FactValues], failed: Sequence[FactValues], hints: H
     for atom in atoms(points, hints):
         truths = _truths(atom.test, points)
         broken = ~(truths >> len(agreed)) & ((1 << len(failed)) - 1)
-        if truths & all_agreed == all_agreed and broken:
-            valid.append((atom, broken))
+        missed = (~truths & all_agreed).bit_count()
+        if broken and missed <= (0 if atom.exact else len(agreed) // _SLACK):
+            valid.append((replace(atom, cost=atom.cost * (1 + missed)), broken))
         elif broken:
             halves.append((atom, truths))
     everything = (1 << len(failed)) - 1

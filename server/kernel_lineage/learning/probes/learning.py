@@ -61,13 +61,13 @@ def learn(axis: Axis, ground: Ground, asking: Asking, seed: int) -> AxisFindings
 def _conclude(axis: Axis, ground: Ground, asking: Asking, seed: int, found: AxisFindings) -> None:
     for attempt in range(_RELEARN + 1):
         chance = random.Random(f"{seed} {axis.id} {attempt}")
-        pool = [s for s in axis.pool(ground, chance) if s.runs]
+        pool = [s for s in axis.pool(ground, chance) if ground.worth(s)]
         explained = _settled(ground, asking, pool, found)
         if explained is None:
             found.findings.clear()
             found.unexplained = _smallest(a for a in found.answers if a.saw is Saw.FAILS)
             return
-        held = [replace(s, seed=s.seed + 1 + attempt) for s in axis.pool(ground, chance) if s.runs]
+        held = [replace(s, seed=s.seed + 1 + attempt) for s in axis.pool(ground, chance) if ground.worth(s)]
         found.findings = [_confirmed(part, explained, asking, held, found) for part in explained.parts]
         if all(not f.why_dropped for f in found.findings):
             return

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernel_lineage.learning.probes.hints import Hints
 from kernel_lineage.skills.conditions.facts import Scalar
-from kernel_lineage.skills.conditions.names import declared
+from kernel_lineage.skills.conditions.names import declared, split_fact
 
 FactValues = Mapping[str, Scalar]
 _DIVISORS = (2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)
@@ -28,6 +28,8 @@ class Atom:
     cost: float
     """What it takes to believe it: less for what the code or the mechanism suggests."""
     test: Callable[[FactValues], bool]
+    exact: bool = True
+    """False for a bound on values: some that break it come out right, because others in the row are small."""
 
 
 def atoms(points: Sequence[FactValues], hints: Hints) -> list[Atom]:
@@ -44,12 +46,15 @@ def atoms(points: Sequence[FactValues], hints: Hints) -> list[Atom]:
         if atom.expr not in found or atom.cost < found[atom.expr].cost:
             found[atom.expr] = atom
     typical = dict.fromkeys(hints.typical, 0.5)
-    cheap = [Atom(a.expr, a.cost * typical.get(a.expr, 1.0), a.test) for a in found.values()]
+    cheap = [replace(a, cost=a.cost * typical.get(a.expr, 1.0)) for a in found.values()]
     return sorted(cheap, key=lambda a: (a.cost, a.expr))
 
 
 def _over_number(name: str, points: Sequence[FactValues], hints: Hints) -> Iterator[Atom]:
     values = sorted({int(p[name]) for p in points})  # type: ignore[arg-type]
+    if split_fact(name)[0] == "align":
+        yield from (Atom(f"{name} >= {k}", 1.0, _at_least(name, k)) for k in values)
+        return
     weight = 1.0 if declared(name) is None else 1.5
     for k in sorted({*_DIVISORS, *(h for h in hints.numbers if h > 1)}):
         likely = 1.0 if k in hints.numbers else 1.5 if k & (k - 1) == 0 else 3.0
@@ -113,7 +118,7 @@ def _over_interval(name: str, points: Sequence[FactValues]) -> Iterator[Atom]:
         for low, high in itertools.pairwise(seen):
             bound = _short_between(low, high, below=op == "<=")
             test = _at_most_all(name, bound) if op == "<=" else _at_least_all(name, bound)
-            yield Atom(f"{name} {op} {bound:g}", weight, test)
+            yield Atom(f"{name} {op} {bound:g}", weight, test, exact=False)
     yield Atom(f"{name} > 0", 2.0, lambda p: p[name][0] > 0)  # type: ignore[index,operator]
 
 

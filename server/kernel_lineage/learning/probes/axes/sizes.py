@@ -7,6 +7,14 @@ from collections.abc import Iterator
 
 from kernel_gate.cases import next_prime
 from kernel_lineage.learning.probes.axis import Axis, Example, Ground
+from kernel_lineage.learning.probes.examples import (
+    SCALE,
+    SCALE_BY_FOUR,
+    SCALE_WITH_TAIL,
+    TRITON_CENTRE,
+    TRITON_CENTRE_UNMASKED,
+    rows_workload,
+)
 from kernel_lineage.learning.probes.setting import Setting
 
 _SMALL = (1, 2, 3, 4, 5, 8, 12, 16)
@@ -29,6 +37,7 @@ def values_of(extent: int, hinted: tuple[int, ...]) -> list[int]:
 
 def _boundaries(ground: Ground) -> Iterator[Setting]:
     base = ground.base
+    yield base
     moves = {name: values_of(extent, ground.hints.numbers) for name, extent in base.dims.items()}
     for position in range(max(map(len, moves.values()), default=0)):
         for name, values in moves.items():
@@ -63,80 +72,6 @@ def _drawn(ground: Ground, name: str, chance: random.Random) -> int:
             return chance.randint(1, 40)
 
 
-_ROWS = """
-[[args]]
-name = "out"
-kind = "output"
-dtype = "float32"
-shape = ["N", "C"]
-[[args]]
-name = "x"
-kind = "input"
-dtype = "float32"
-shape = ["N", "C"]
-[[args]]
-name = "C"
-kind = "scalar"
-dtype = "int32"
-value = "C"
-"""
-
-_SCALE = """__global__ void scale_rows(float* out, const float* x, int C) {
-    const float* row = x + blockIdx.x * C;
-    for (int c = threadIdx.x; c < C; c += blockDim.x) { out[blockIdx.x * C + c] = 2.0f * row[c]; }
-}
-"""
-
-_SCALE_BY_FOUR = """__global__ void scale_rows(float* out, const float* x, int C) {
-    for (int i = threadIdx.x; i < C / 4; i += blockDim.x) {
-        int c = blockIdx.x * C + 4 * i;
-        out[c] = 2.0f * x[c];
-        out[c + 1] = 2.0f * x[c + 1];
-        out[c + 2] = 2.0f * x[c + 2];
-        out[c + 3] = 2.0f * x[c + 3];
-    }
-}
-"""
-
-_SCALE_WITH_TAIL = _SCALE_BY_FOUR.replace(
-    "    }\n}\n",
-    """    }
-    for (int c = C / 4 * 4 + threadIdx.x; c < C; c += blockDim.x) {
-        out[blockIdx.x * C + c] = 2.0f * x[blockIdx.x * C + c];
-    }
-}
-""",
-)
-
-_TRITON_ROWS = """import triton
-import triton.language as tl
-
-
-@triton.jit
-def centre(out, x, C, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    offsets = tl.arange(0, BLOCK)
-    mask = offsets < C
-    values = tl.load(x + row * C + offsets, mask=mask, other=0.0)
-    mean = tl.sum(values) / C
-    tl.store(out + row * C + offsets, values - mean, mask=mask)
-"""
-
-_TRITON_UNMASKED = """import triton
-import triton.language as tl
-
-
-@triton.jit
-def centre(out, x, C, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    total = 0.0
-    for start in range(0, C, BLOCK):
-        total += tl.sum(tl.load(x + row * C + start + tl.arange(0, BLOCK)))
-    for start in range(0, C, BLOCK):
-        offsets = start + tl.arange(0, BLOCK)
-        tl.store(out + row * C + offsets, tl.load(x + row * C + offsets) - total / C)
-"""
-
 AXIS = Axis(
     id="sizes",
     title="Sizes",
@@ -145,24 +80,19 @@ AXIS = Axis(
     pool=_pool,
     examples=(
         Example(
-            _SCALE,
-            _SCALE_BY_FOUR,
-            'kernel = "scale_rows"\nlanguage = "cuda"\n[dims]\nN = [3]\nC = [64]\n'
-            '[launch]\ngrid = ["N"]\nblock = [32]\n' + _ROWS,
-            ("C % 4 == 0",),
+            SCALE, SCALE_BY_FOUR, rows_workload("scale_rows", dims="N = [3]\nC = [64]\n"), ("C % 4 == 0",)
         ),
+        Example(SCALE, SCALE_WITH_TAIL, rows_workload("scale_rows", dims="N = [3]\nC = [64]\n"), ()),
         Example(
-            _SCALE,
-            _SCALE_WITH_TAIL,
-            'kernel = "scale_rows"\nlanguage = "cuda"\n[dims]\nN = [3]\nC = [64]\n'
-            '[launch]\ngrid = ["N"]\nblock = [32]\n' + _ROWS,
-            (),
-        ),
-        Example(
-            _TRITON_ROWS,
-            _TRITON_UNMASKED,
-            'kernel = "centre"\nlanguage = "triton"\n[dims]\nN = [2]\nC = [64]\n'
-            '[launch]\ngrid = ["N"]\nconstexpr = { BLOCK = "next_power_of_2(C)" }\n' + _ROWS,
+            TRITON_CENTRE,
+            TRITON_CENTRE_UNMASKED,
+            rows_workload(
+                "centre",
+                language="triton",
+                dims="N = [2]\nC = [16]\n",
+                promises='promises = ["C <= 40"]',
+                constexpr='{ BLOCK = "next_power_of_2(C)" }',
+            ),
             ("is_power_of_2(C)",),
         ),
     ),

@@ -1,0 +1,114 @@
+"""Data types: every float buffer of a kernel that is generic over them, together and one by one."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kernel_gate.program import Program
+from kernel_lineage.learning.probes.axis import Axis, Example, Ground
+from kernel_lineage.learning.probes.examples import (
+    TRITON_COUNTED,
+    TRITON_COUNTED_AS_IT_IS,
+    rows_workload,
+)
+from kernel_lineage.learning.probes.setting import Setting
+
+_FLOATS = ("float32", "float16", "bfloat16", "float64")
+_IN_CPP = {
+    "float": "float32",
+    "double": "float64",
+    "__half": "float16",
+    "half": "float16",
+    "__nv_bfloat16": "bfloat16",
+}
+_CPP = {"float32": "float", "float64": "double", "float16": "__half", "bfloat16": "__nv_bfloat16"}
+_POOLED = 40
+
+
+def _floats(setting: Setting) -> list[str]:
+    return [a.name for a in setting.workload.args if a.is_pointer and a.dtype in _FLOATS]
+
+
+def _typed(setting: Setting, names: tuple[str, ...], dtype: str) -> Setting:
+    args = tuple(
+        a.model_copy(update={"dtype": dtype}) if a.name in names else a for a in setting.workload.args
+    )
+    return replace(setting, workload=setting.workload.model_copy(update={"args": args}))
+
+
+def _generic(setting: Setting) -> str | None:
+    """The type that both CUDA programs are instantiated with; None when they are no such templates."""
+    types = [[a for a in p.template_arguments if a in _IN_CPP] for p in (setting.before, setting.after)]
+    same = {t for found in types for t in found}
+    return same.pop() if all(types) and len(same) == 1 else None
+
+
+def _instantiated(program: Program, old: str, new: str) -> Program:
+    arguments = tuple(re.sub(rf"\b{re.escape(old)}\b", new, a) for a in program.template_arguments)
+    return replace(program, template_arguments=arguments)
+
+
+def _moved(setting: Setting) -> Iterator[Setting]:
+    floats = tuple(_floats(setting))
+    if setting.after.language == "cuda":
+        old = _generic(setting)
+        typed = tuple(n for n in floats if old and _dtype(setting, n) == _IN_CPP[old])
+        for dtype in _FLOATS if old and typed else ():
+            new = _typed(setting, typed, dtype)
+            yield replace(
+                new,
+                before=_instantiated(setting.before, old or "", _CPP[dtype]),
+                after=_instantiated(setting.after, old or "", _CPP[dtype]),
+            )
+        return
+    # Without an oracle the earlier state is what is expected, and few kernels compute in float64 because a buffer is.
+    for dtype in _FLOATS if setting.workload.oracle is not None else _FLOATS[:3]:
+        yield _typed(setting, floats, dtype)
+    if len(floats) > 1:
+        for name in floats:
+            for dtype in _FLOATS[:3]:
+                yield _typed(setting, (name,), dtype)
+
+
+def _dtype(setting: Setting, name: str) -> str:
+    argument = setting.workload.argument(name)
+    return argument.dtype if argument is not None else ""
+
+
+def _boundaries(ground: Ground) -> Iterator[Setting]:
+    yield ground.base
+    yield from _moved(ground.base)
+
+
+def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:
+    for _ in range(_POOLED):
+        setting = chance.choice((ground.base, *ground.others))
+        moved = list(_moved(setting))
+        yield replace(chance.choice(moved) if moved else setting, seed=chance.randrange(1000))
+
+
+AXIS = Axis(
+    id="dtypes",
+    title="Data types",
+    moves="The float buffers to float16, bfloat16, float32 and float64, where Triton or a template takes any.",
+    boundaries=_boundaries,
+    pool=_pool,
+    examples=(
+        Example(
+            TRITON_COUNTED,
+            TRITON_COUNTED_AS_IT_IS,
+            rows_workload(
+                "count_rows",
+                language="triton",
+                dims="N = [4]\nC = [50]\n",
+                out='["N"]',
+                out_dtype="int32",
+                constexpr='{ BLOCK = "64" }',
+            ),
+            ("dtype(x) == float32",),
+        ),
+    ),
+)

@@ -1,0 +1,100 @@
+"""Values: each input at ranges, signs and patterns where numerics change character; integers at their bounds."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kernel_gate.cases import Variation
+from kernel_gate.dtypes import DTYPES
+from kernel_gate.workload import Argument
+from kernel_lineage.learning.probes.axis import Axis, Example, Ground
+from kernel_lineage.learning.probes.examples import SOFTMAX, SOFTMAX_UNSHIFTED, rows_workload
+from kernel_lineage.learning.probes.setting import Setting
+from kernel_lineage.learning.probes.value_facts import told_of_values
+
+_FLOAT_KINDS = (
+    "peaked(3)", "peaked(8)", "peaked(20)", "peaked(60)", "uniform(20, 60)", "uniform(80, 120)", "uniform(-120, -80)",
+    "uniform(-1, 0)", "uniform(0, 0)", "uniform(1, 1)", "uniform(1e-6, 1e-5)", "uniform(1e-40, 1e-39)",
+    "boundary",
+)  # fmt: skip
+_POOLED = 50
+
+
+def _varied(setting: Setting) -> Iterator[Setting]:
+    """The gate's own variations of values that are free."""
+    if any(a.has_free_values and a.kind in {"input", "inout"} for a in setting.workload.args):
+        for variation in Variation:
+            if variation not in {Variation.DECLARED, Variation.NON_FINITE}:
+                yield replace(setting, inputs=variation)
+
+
+def _drawn(setting: Setting, argument: Argument, values: str) -> Setting:
+    args = tuple(
+        a.model_copy(update={"values": values}) if a.name == argument.name else a
+        for a in setting.workload.args
+    )
+    return replace(setting, workload=setting.workload.model_copy(update={"args": args}))
+
+
+def _kinds(argument: Argument) -> tuple[str, ...]:
+    kind, given = argument.values_spec
+    if argument.kind not in {"input", "inout"} or kind == "file":
+        return ()
+    if DTYPES[argument.dtype].is_float:
+        return _FLOAT_KINDS if kind == "normal" else ()
+    if kind == "integers" and len(given) == 2:
+        low, high = given
+        return (f"integers({low}, {low} + 1)", f"integers({high} - 1, {high})")
+    return ()
+
+
+def _boundaries(ground: Ground) -> Iterator[Setting]:
+    yield told_of_values(ground.base)
+    for argument in ground.base.workload.args:
+        for values in _kinds(argument):
+            yield told_of_values(_drawn(ground.base, argument, values))
+    for setting in _varied(ground.base):
+        yield told_of_values(setting)
+
+
+def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:
+    arguments = [a for a in ground.base.workload.args if _kinds(a)]
+    for _ in range(_POOLED if arguments else 0):
+        setting = replace(chance.choice((ground.base, *ground.others)), seed=chance.randrange(1000))
+        argument = chance.choice(arguments)
+        match chance.randrange(5):
+            case 0:
+                yield told_of_values(setting)
+            case 1:
+                yield told_of_values(chance.choice([setting, *_varied(setting)]))
+            case 2:
+                yield told_of_values(_drawn(setting, argument, _any(argument, chance)))
+            case _:
+                yield told_of_values(_drawn(setting, argument, chance.choice(_kinds(argument))))
+
+
+def _any(argument: Argument, chance: random.Random) -> str:
+    """A range or a height of any order of magnitude, so that thresholds are closed in on."""
+    if argument.values_spec[0] != "normal":
+        return chance.choice(_kinds(argument))
+    top = float(f"{10 ** chance.uniform(-1, 3):.2g}")
+    return chance.choice((f"peaked({top:g})", f"uniform({-top:g}, {top:g})", f"uniform(0, {top:g})"))
+
+
+AXIS = Axis(
+    id="values",
+    title="Values",
+    moves="Inputs to large, tiny, equal, zero, negative, and peaked values; integers to their bounds.",
+    boundaries=_boundaries,
+    pool=_pool,
+    examples=(
+        Example(
+            SOFTMAX,
+            SOFTMAX_UNSHIFTED,
+            rows_workload("softmax_rows", dims="N = [6]\nC = [20]\n"),
+            ("range(x) <= 62.5",),
+        ),
+    ),
+)

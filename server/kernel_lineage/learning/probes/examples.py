@@ -1,0 +1,250 @@
+"""Small kernels that the axes show their findings on, each right as it is used, and the workloads that run them."""
+
+from __future__ import annotations
+
+_HEAD = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+
+
+def rows_workload(
+    kernel: str,
+    *,
+    dims: str,
+    language: str = "cuda",
+    promises: str = "",
+    out: str = '["N", "C"]',
+    out_dtype: str = "float32",
+    block: int = 32,
+    constexpr: str = "{}",
+    values: str = "normal",
+) -> str:
+    """Of a kernel (out, x, C) over N rows of C floats, one block a row."""
+    launch = f"constexpr = {constexpr}" if language == "triton" else f"block = [{block}]"
+    return f"""kernel = "{kernel}"
+language = "{language}"
+{promises}
+[dims]
+{dims}
+[[args]]
+name = "out"
+kind = "output"
+dtype = "{out_dtype}"
+shape = {out}
+[[args]]
+name = "x"
+kind = "input"
+dtype = "float32"
+shape = ["N", "C"]
+values = "{values}"
+[[args]]
+name = "C"
+kind = "scalar"
+dtype = "int32"
+value = "C"
+[launch]
+grid = ["N"]
+{launch}
+"""
+
+
+COPY = """__global__ void copy_rows(float* out, const float* x, int C) {
+    for (int c = threadIdx.x; c < C; c += blockDim.x) { out[blockIdx.x * C + c] = x[blockIdx.x * C + c]; }
+}
+"""
+
+COPY_BY_FOUR = """__global__ void copy_rows(float* out, const float* x, int C) {
+    const float4* from = reinterpret_cast<const float4*>(x + blockIdx.x * C);
+    float4* to = reinterpret_cast<float4*>(out + blockIdx.x * C);
+    for (int i = threadIdx.x; i < C / 4; i += blockDim.x) { to[i] = from[i]; }
+}
+"""
+
+SCALE = """__global__ void scale_rows(float* out, const float* x, int C) {
+    const float* row = x + blockIdx.x * C;
+    for (int c = threadIdx.x; c < C; c += blockDim.x) { out[blockIdx.x * C + c] = 2.0f * row[c]; }
+}
+"""
+
+SCALE_BY_FOUR = """__global__ void scale_rows(float* out, const float* x, int C) {
+    for (int i = threadIdx.x; i < C / 4; i += blockDim.x) {
+        int c = blockIdx.x * C + 4 * i;
+        out[c] = 2.0f * x[c];
+        out[c + 1] = 2.0f * x[c + 1];
+        out[c + 2] = 2.0f * x[c + 2];
+        out[c + 3] = 2.0f * x[c + 3];
+    }
+}
+"""
+
+SCALE_WITH_TAIL = SCALE_BY_FOUR.replace(
+    "    }\n}\n",
+    """    }
+    for (int c = C / 4 * 4 + threadIdx.x; c < C; c += blockDim.x) {
+        out[blockIdx.x * C + c] = 2.0f * x[blockIdx.x * C + c];
+    }
+}
+""",
+)
+
+ROW_SUMS_TWICE = """__global__ void centre_rows(float* out, const float* x, int C) {
+    if (threadIdx.x == 0) {
+        float mean = 0.0f;
+        for (int c = 0; c < C; c++) { mean += x[blockIdx.x * C + c]; }
+        mean /= C;
+        for (int c = 0; c < C; c++) { out[blockIdx.x * C + c] = x[blockIdx.x * C + c] - mean; }
+    }
+}
+"""
+
+SHIFTED_IN_REGISTERS = """__global__ void centre_rows(float* out, const float* x, int C) {
+    const float* row = x + blockIdx.x * C;
+    if (threadIdx.x == 0) {
+        float mean = 0.0f;
+        for (int c = 0; c < C; c++) { out[blockIdx.x * C + c] = mean; mean += row[c]; }
+        mean /= C;
+        for (int c = 0; c < C; c++) { out[blockIdx.x * C + c] = row[c] - mean; }
+    }
+}
+"""
+
+BLOCK_SUM = """__global__ void sum_rows(float* out, const float* x, int C) {
+    __shared__ float partial[1024];
+    float sum = 0.0f;
+    for (int c = threadIdx.x; c < C; c += blockDim.x) { sum += x[blockIdx.x * C + c]; }
+    partial[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int t = 1; t < blockDim.x; t++) { sum += partial[t]; }
+        out[blockIdx.x] = sum;
+    }
+}
+"""
+
+BLOCK_SUM_HALVING = """__global__ void sum_rows(float* out, const float* x, int C) {
+    __shared__ float partial[1024];
+    float sum = 0.0f;
+    for (int c = threadIdx.x; c < C; c += blockDim.x) { sum += x[blockIdx.x * C + c]; }
+    partial[threadIdx.x] = sum;
+    __syncthreads();
+    for (int half = blockDim.x / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half) { partial[threadIdx.x] += partial[threadIdx.x + half]; }
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) { out[blockIdx.x] = partial[0]; }
+}
+"""
+
+TRITON_CENTRE = (
+    _HEAD
+    + """def centre(out, x, C, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < C
+    values = tl.load(x + row * C + offsets, mask=mask, other=0.0)
+    mean = tl.sum(values) / C
+    tl.store(out + row * C + offsets, values - mean, mask=mask)
+"""
+)
+
+TRITON_CENTRE_UNMASKED = (
+    _HEAD
+    + """def centre(out, x, C, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    total = 0.0
+    for start in range(0, C, BLOCK):
+        total += tl.sum(tl.load(x + row * C + start + tl.arange(0, BLOCK)))
+    for start in range(0, C, BLOCK):
+        offsets = start + tl.arange(0, BLOCK)
+        tl.store(out + row * C + offsets, tl.load(x + row * C + offsets) - total / C)
+"""
+)
+
+TRITON_LOOP = (
+    _HEAD
+    + """def sum_rows(out, x, C, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    total = 0.0
+    for start in range(0, C, BLOCK):
+        offsets = start + tl.arange(0, BLOCK)
+        total += tl.sum(tl.load(x + row * C + offsets, mask=offsets < C, other=0.0))
+    tl.store(out + row, total)
+"""
+)
+
+TRITON_ONE_TILE = (
+    _HEAD
+    + """def sum_rows(out, x, C, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    offsets = tl.arange(0, BLOCK)
+    tl.store(out + row, tl.sum(tl.load(x + row * C + offsets, mask=offsets < C, other=0.0)))
+"""
+)
+
+SOFTMAX = """__global__ void softmax_rows(float* out, const float* x, int C) {
+    const float* row = x + blockIdx.x * C;
+    if (threadIdx.x == 0) {
+        float top = -INFINITY;
+        for (int c = 0; c < C; c++) { top = fmaxf(top, row[c]); }
+        float sum = 0.0f;
+        for (int c = 0; c < C; c++) { sum += expf(row[c] - top); }
+        for (int c = 0; c < C; c++) {
+            out[blockIdx.x * C + c] = top == -INFINITY ? 0.0f : expf(row[c] - top) / sum;
+        }
+    }
+}
+"""
+
+SOFTMAX_ONLINE = """__global__ void softmax_rows(float* out, const float* x, int C) {
+    const float* row = x + blockIdx.x * C;
+    if (threadIdx.x == 0) {
+        float top = -INFINITY, sum = 0.0f;
+        for (int c = 0; c < C; c++) {
+            float next = fmaxf(top, row[c]);
+            sum *= top == -INFINITY ? 1.0f : expf(top - next);
+            sum += row[c] == -INFINITY ? 0.0f : expf(row[c] - next);
+            top = next;
+        }
+        for (int c = 0; c < C; c++) { out[blockIdx.x * C + c] = expf(row[c] - top) / sum; }
+    }
+}
+"""
+
+SOFTMAX_UNSHIFTED = """__global__ void softmax_rows(float* out, const float* x, int C) {
+    const float* row = x + blockIdx.x * C;
+    if (threadIdx.x == 0) {
+        float sum = 0.0f;
+        for (int c = 0; c < C; c++) { sum += expf(row[c]); }
+        for (int c = 0; c < C; c++) { out[blockIdx.x * C + c] = expf(row[c]) / sum; }
+    }
+}
+"""
+
+STRIDED = (
+    _HEAD
+    + """def double(out, x, x_stride, C, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    offsets = tl.arange(0, BLOCK)
+    values = tl.load(x + row * x_stride + offsets, mask=offsets < C)
+    tl.store(out + row * C + offsets, 2.0 * values, mask=offsets < C)
+"""
+)
+
+STRIDED_FLAT = STRIDED.replace("row * x_stride", "row * C")
+
+STRIDED_WORKLOAD = rows_workload(
+    "double", language="triton", dims="N = [3]\nC = [16]\n", constexpr='{ BLOCK = "16" }'
+).replace(
+    '[[args]]\nname = "C"',
+    '[[args]]\nname = "x_stride"\nkind = "scalar"\ndtype = "int32"\nvalue = "C"\n[[args]]\nname = "C"',
+)
+
+TRITON_COUNTED = (
+    _HEAD
+    + """def count_rows(out, x, C, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    offsets = tl.arange(0, BLOCK)
+    values = tl.load(x + row * C + offsets, mask=offsets < C, other=0.0).to(tl.float32)
+    tl.store(out + row, tl.sum((values * 1000.0).to(tl.int32)))
+"""
+)
+
+TRITON_COUNTED_AS_IT_IS = TRITON_COUNTED.replace(".to(tl.float32)", "")

@@ -1,0 +1,61 @@
+"""What the values of a case's inputs are, in the names of the condition language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from kernel_gate.cases import Case
+from kernel_gate.dtypes import DTYPES, Array
+from kernel_gate.inputs import make_inputs
+from kernel_gate.workload import Workload, WorkloadError
+from kernel_lineage.learning.probes.setting import Setting
+from kernel_lineage.skills.conditions.facts import Scalar
+
+Told = tuple[tuple[str, Scalar], ...]
+
+
+def told_of_values(setting: Setting) -> Setting:
+    """A setting with what its values are."""
+    try:
+        inputs = make_inputs(setting.workload, Case(dict(setting.dims), setting.seed, setting.inputs))
+    except (WorkloadError, MemoryError, ValueError):  # the gate says what is wrong with such a case
+        return setting
+    return replace(setting, told=facts_of_values(inputs, setting.workload))
+
+
+def facts_of_values(inputs: Mapping[str, Array], workload: Workload) -> Told:
+    """`finite(x)` and `row_has_finite(x)` of each float input; of finite ones the range and what the rows are like."""
+    return tuple(fact for name, array in sorted(inputs.items()) for fact in _facts(name, array, workload))
+
+
+def _facts(name: str, array: Array, workload: Workload) -> Iterator[tuple[str, Scalar]]:
+    argument = workload.argument(name)
+    if argument is None or not array.size:
+        return
+    dtype = DTYPES[argument.dtype]
+    if not dtype.is_float:
+        yield f"range({name})", (int(array.min()), int(array.max()))
+        return
+    wide = np.asarray(dtype.wide(array), np.float64)
+    live = np.isfinite(wide)
+    yield f"finite({name})", bool(live.all())
+    rows = wide.reshape(-1, wide.shape[-1]) if wide.ndim else wide.reshape(1, 1)
+    if not live.all():
+        yield f"row_has_finite({name})", bool(live.reshape(rows.shape).any(axis=-1).all())
+        return
+    yield f"row_has_finite({name})", True
+    yield f"range({name})", _interval(wide.min(), wide.max())
+    ordered = np.sort(rows, axis=-1)
+    spread = ordered[:, -1] - ordered[:, 0]
+    yield f"row_spread({name})", _interval(spread.min(), spread.max())
+    if rows.shape[-1] > 1:
+        lead = ordered[:, -1] - ordered[:, -2]
+        yield f"row_lead({name})", _interval(lead.min(), lead.max())
+
+
+def _interval(low: float, high: float) -> tuple[float, float]:
+    """By six digits: enough to bound, and the same text everywhere."""
+    return float(f"{low:.6g}"), float(f"{high:.6g}")
