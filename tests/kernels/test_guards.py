@@ -139,3 +139,16 @@ def test_a_span_names_its_own_text():
     (guard,) = guards_of(cuda.parse(code).kernels[0])
     assert code[guard.span.start : guard.span.end] == b"i < n"
     assert guard.span.first_line == 3
+
+
+def test_what_leaves_on_every_way_is_told_from_what_leaves_on_some():
+    host = (
+        "def go(x, out, n, fast):\n    if n % 4 != 0:\n        raise ValueError\n    if fast:\n"
+        "        if n % 8 != 0:\n            return\n    k[(n,)](x, out, n, BLOCK=64)\n"
+    )
+    text = (
+        "import triton\nimport triton.language as tl\n\n@triton.jit\ndef k(x, out, n, BLOCK: tl.constexpr):\n"
+    )
+    (kernel,) = triton.parse(f"{text}    pass\n\n{host}".encode()).kernels
+    guards = launcher_guards(kernel.source, kernel.launches[0])
+    assert {g.expr: g.leaves for g in guards} == {"n % 4 != 0": True, "n % 8 != 0": False}

@@ -28,6 +28,8 @@ HEAD = "void go(float* y, const float* x, int n)"
         f"{HEAD} {{ assert(n % 4 == 0); {LAUNCH} }}",
         f"{HEAD} {{ assert(n % 16 == 0 && n > 0); {LAUNCH} }}",
         f"{HEAD} {{ if (n % 8 == 0) {{ {LAUNCH} }} }}",
+        f"{HEAD} {{ if (n % 4 != 0) {{ exit(1); }} {LAUNCH} }}",
+        f"{HEAD} {{ if (n < 1 || n % 8 != 0) return; {LAUNCH} }}",
         f"{HEAD} {{ assert(n % 4 == 0); {LAUNCH} }} void two(float* y, const float* x, int m) "
         "{ assert(m % 4 == 0); f<<<1, 128>>>(y, x, m); }",
     ],
@@ -35,7 +37,7 @@ HEAD = "void go(float* y, const float* x, int n)"
 def test_what_every_launch_asks_for_holds(launchers: str) -> None:
     condition = judged(launchers)
     assert condition.judgement.truth is Truth.HOLDS
-    assert "the code asks for `n % " in condition.evidence and "(line 4)" in condition.evidence
+    assert "`n % " in condition.evidence and "(line 4)" in condition.evidence
 
 
 @pytest.mark.parametrize(
@@ -44,6 +46,10 @@ def test_what_every_launch_asks_for_holds(launchers: str) -> None:
         f"{HEAD} {{ {LAUNCH} }}",
         f"{HEAD} {{ assert(n % 2 == 0); {LAUNCH} }}",
         f"{HEAD} {{ if (n % 4 == 0) {{ return; }} {LAUNCH} }}",
+        f"{HEAD} {{ if (n % 4 != 0) {{ log(n); }} {LAUNCH} }}",
+        f"{HEAD} {{ if (n % 4 != 0) return; n = n + 1; {LAUNCH} }}",
+        f"{HEAD} {{ assert(n % 4 == 0); n += 1; {LAUNCH} }}",
+        f"{HEAD} {{ {LAUNCH} }} void all(float* y, const float* x, int n) {{ assert(n % 4 == 0); go(y, x, n); }}",
         f"{HEAD} {{ if (n % 4 == 0) {{ other(); }} else {{ {LAUNCH} }} }}",
         f"{HEAD} {{ assert(n % 4 == 0); {LAUNCH} }} void two(float* y, const float* x, int n) {{ {LAUNCH} }}",
         f"{HEAD} {{ assert(n % 4 == 0); f<<<n, 128>>>(y, x, n + 1); }}",
@@ -51,6 +57,17 @@ def test_what_every_launch_asks_for_holds(launchers: str) -> None:
 )
 def test_what_some_launch_does_not_ask_for_stays_unknown(launchers: str) -> None:
     assert judged(launchers).judgement.truth is Truth.UNKNOWN
+
+
+def test_a_kernel_that_returns_at_once_promises_the_rest_behind_it() -> None:
+    early = APPLIES.replace("{\n", "{\n    if (C % 4 != 0) return;\n", 1)
+    assert judged("", early).judgement.truth is Truth.HOLDS
+    assert "the code leaves where `C % 4 != 0`" in judged("", early).evidence
+    changed = early.replace("return;\n", "return;\n    C += 1;\n", 1)
+    nested = APPLIES.replace("{\n", "{\n    if (y[0] > 0.f) { if (C % 4 != 0) return; }\n", 1)
+    late = APPLIES.rstrip().removesuffix("}") + "    if (C % 4 != 0) return;\n}\n"
+    for kernel in (changed, nested, late):
+        assert judged("", kernel).judgement.truth is Truth.UNKNOWN, kernel
 
 
 def test_what_a_weaker_promise_leaves_open_is_told() -> None:

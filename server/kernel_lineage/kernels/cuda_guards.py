@@ -37,7 +37,7 @@ def in_kernel(kernel: Kernel) -> Iterator[Guard]:
     found = [node for kind in _GUARDING for node in syntax.entry.of(kind)]
     for node in sorted(found, key=lambda node: (node.start_byte, -node.end_byte)):
         if node.type == "if_statement":
-            yield from _of_branch(node, "kernel")
+            yield from _of_branch(node, "kernel", passed=_is_of_the_body(node))
         elif node.type == "conditional_expression":
             condition = node.child_by_field_name("condition")
             if condition is not None and _RELATION.search(_text(condition)):
@@ -92,7 +92,9 @@ def _to(site: Node, launcher: Span) -> Iterator[Guard]:
                     break
                 if child.type == "if_statement":
                     yield from (
-                        g for g in _of_branch(child, "launcher") if g.kind in ("check", "early_return")
+                        g
+                        for g in _of_branch(child, "launcher", passed=True)
+                        if g.kind in ("check", "early_return")
                     )
                 else:
                     for part in (child, *child.named_children):
@@ -118,7 +120,15 @@ def _towards(branch: Node, inner: Node) -> Iterator[Guard]:
         yield from _each(condition, "dispatch", "launcher")
 
 
-def _of_branch(branch: Node, where: str) -> Iterator[Guard]:
+def _is_of_the_body(node: Node) -> bool:
+    """Whether a statement stands in a function's outermost block."""
+    block = node.parent
+    above = block.parent if block is not None else None
+    return above is not None and above.type == "function_definition"
+
+
+def _of_branch(branch: Node, where: str, *, passed: bool = False) -> Iterator[Guard]:
+    """The guards of an `if`; with `passed`, what goes on behind it comes past it."""
     condition, then = _condition(branch), branch.child_by_field_name("consequence")
     if condition is None or then is None:
         return
@@ -130,9 +140,10 @@ def _of_branch(branch: Node, where: str) -> Iterator[Guard]:
     last = statements[-1] if statements else None
     if last is not None and last.type in _LEAVES:
         kind = "check" if last.type == "throw_statement" else "early_return"
-        yield from _each(condition, kind, where, separator="||")
+        yield from _each(condition, kind, where, separator="||", leaves=passed)
     elif where == "launcher" and any(_ABORTS.search(_text(s)) for s in statements):
-        yield from _each(condition, "check", where, separator="||")
+        always = any(s.type == "expression_statement" and _ABORTS.search(_text(s)) for s in statements)
+        yield from _each(condition, "check", where, separator="||", leaves=passed and always)
     elif any(child.type == "constexpr" for child in branch.children):
         yield from _each(condition, "dispatch", where)
     elif branch.child_by_field_name("alternative") is None and _RELATION.search(_text(condition)):
@@ -169,7 +180,9 @@ def _of_check(node: Node, where: str) -> Iterator[Guard]:
     yield from _each(condition, kind, where)
 
 
-def _each(condition: Node, kind: str, where: str, separator: str = "&&") -> Iterator[Guard]:
+def _each(
+    condition: Node, kind: str, where: str, separator: str = "&&", *, leaves: bool = False
+) -> Iterator[Guard]:
     """One guard per operand of a chain of `&&`, or of `||` where either one leads out."""
     waiting = [condition]
     while waiting:
@@ -181,7 +194,7 @@ def _each(condition: Node, kind: str, where: str, separator: str = "&&") -> Iter
         if operator is not None and operator.type == separator and left is not None and right is not None:
             waiting += (right, left)
         else:
-            yield Guard(_text(part), kind, _span(part), where)
+            yield Guard(_text(part), kind, _span(part), where, leaves)
 
 
 def _condition(branch: Node) -> Node | None:

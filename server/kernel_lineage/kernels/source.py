@@ -107,6 +107,8 @@ class Guard:
     span: Span
     where: str
     """`kernel` or `launcher`."""
+    leaves: bool = False
+    """Where it holds the function is left, and what goes on comes past it: behind it, it does not hold."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ def in_kernel(kernel: Kernel) -> Iterator[Guard]:
         if isinstance(node, ast.If):
             names = set(names_in(node.test))
             if _leaves(node.body):
-                yield from _each(module, node.test, "early_return", "kernel", ast.Or)
+                passed = node in function.body
+                yield from _each(module, node.test, "early_return", "kernel", ast.Or, leaves=passed)
             elif names and names <= constexprs:
                 yield from _each(module, node.test, "dispatch", "kernel")
             else:
@@ -79,6 +80,7 @@ def around(source: SourceFile, launch: Launch) -> Iterator[Guard]:
 
 def _in_function(module: Module, function: _Function, launch: Launch) -> Iterator[Guard]:
     used = {*launch.definitions, *_words(launch)}
+    passed = {id(statement) for statement in _on_the_way(module, function.body, launch)}
     for node in own_nodes(function):
         if isinstance(node, ast.If):
             holds = _holds(module, node.body, launch)
@@ -89,9 +91,10 @@ def _in_function(module: Module, function: _Function, launch: Launch) -> Iterato
                     span = module.span(*module.range(node.test))
                     yield Guard(f"not ({module.written(node.test)})", "dispatch", span, "launcher")
             elif _raises(node.body) and node.lineno <= launch.span.first_line:
-                yield from _each(module, node.test, "check", "launcher", ast.Or)
+                yield from _each(module, node.test, "check", "launcher", ast.Or, leaves=id(node) in passed)
             elif _leaves(node.body) and node.lineno <= launch.span.first_line:
-                yield from _each(module, node.test, "early_return", "launcher", ast.Or)
+                leaves = id(node) in passed
+                yield from _each(module, node.test, "early_return", "launcher", ast.Or, leaves=leaves)
             elif _of_the_device(module, node.test) or used & _assigned([*node.body, *node.orelse]):
                 yield from _each(module, node.test, "branch", "launcher")
         elif isinstance(node, ast.Assert) and node.lineno <= launch.span.last_line:
@@ -145,12 +148,31 @@ def _raises(body: Sequence[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], ast.Raise)
 
 
+def _on_the_way(module: Module, body: Sequence[ast.stmt], launch: Launch) -> Iterator[ast.stmt]:
+    """The statements that are run before a launch whenever it is: those before it in the blocks that it lies in."""
+    for statement in body:
+        if not _holds(module, [statement], launch):
+            yield statement
+            continue
+        blocks = (block for _, block in ast.iter_fields(statement) if isinstance(block, list))
+        for block in blocks:
+            if all(isinstance(part, ast.stmt) for part in block) and _holds(module, block, launch):
+                yield from _on_the_way(module, block, launch)
+        return
+
+
 def _each(
-    module: Module, test: ast.expr, kind: str, where: str, operator: type[ast.boolop] = ast.And
+    module: Module,
+    test: ast.expr,
+    kind: str,
+    where: str,
+    operator: type[ast.boolop] = ast.And,
+    *,
+    leaves: bool = False,
 ) -> Iterator[Guard]:
     """One guard per operand of a chain of `and`, or of `or` where either one leads out."""
     for part in _operands(test, operator):
-        yield Guard(module.written(part), kind, module.span(*module.range(part)), where)
+        yield Guard(module.written(part), kind, module.span(*module.range(part)), where, leaves)
 
 
 def _operands(test: ast.expr, *operators: type[ast.boolop] | type[ast.operator]) -> Iterator[ast.expr]:

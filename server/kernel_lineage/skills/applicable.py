@@ -167,7 +167,8 @@ def bindings_at(skill: Skill, anchor: Anchor) -> dict[str, str]:
 def judge_at(skill: Skill, anchor: Anchor, facts: Facts, promises: Sequence[Promise] = ()) -> Applicable:
     """A skill's conditions at one anchor; what the facts leave unknown may be promised by the code itself."""
     bindings = tuple(bindings_at(skill, anchor).items())
-    conditions = tuple(judge_condition(c, bindings, facts, promises) for c in skill.conditions)
+    behind = [p for p in promises if p.behind <= anchor.span.start]
+    conditions = tuple(judge_condition(c, bindings, facts, behind) for c in skill.conditions)
 
     def of(kind: ConditionKind) -> Truth:
         return conjunction(j.judgement.truth for j in conditions if j.condition.kind is kind)

@@ -13,7 +13,7 @@ from kernel_lineage.skills.conditions.binding import bind
 from kernel_lineage.skills.conditions.facts import Fact, FactSource, StatedPromise
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
 from kernel_lineage.skills.conditions.prove import Proof, implies
-from kernel_lineage.skills.conditions.tree import Expr, facts_in, names_in
+from kernel_lineage.skills.conditions.tree import Expr, Not, facts_in, names_in
 from kernel_lineage.skills.conditions.truth import Judgement, Truth
 
 LIMIT_MS = 200
@@ -21,6 +21,7 @@ LIMIT_MS = 200
 _HOLDS_AFTER = frozenset({"assert", "static_assert"})
 _WORDS = (("&&", " and "), ("||", " or "), ("true", "True"), ("false", "False"))
 _NOT = re.compile(r"!(?!=)")
+_ASSIGNED = r"\b(?:{names})\b\s*(?:(?:[-+*/%&|^]|<<|>>|//)?=(?!=)|\+\+|--)|(?:\+\+|--)\s*(?:{names})\b"
 _DIVISION = re.compile(r"(?<!/)/(?!/)")
 
 
@@ -30,15 +31,17 @@ class Promise:
 
     tree: Expr
     evidence: str
+    behind: int = 0
+    """The byte of the kernel's file from which it holds."""
 
 
 def promises_of(kernel: Kernel) -> tuple[Promise, ...]:
-    """The assertions of a kernel, and what holds at every one of its launch sites, as far as the language can say it.
+    """The assertions of a kernel and the sizes for which it returns at once, and what holds at all its launch sites.
 
     A launcher's names are the kernel's where it passes them on by themselves.
     """
-    own = [g for g in guards_of(kernel) if g.where == "kernel" and g.kind in _HOLDS_AFTER]
-    found = [p for g in own if (p := _promise(g, kernel.language)) is not None]
+    own = [g for g in guards_of(kernel) if g.where == "kernel" and (g.kind in _HOLDS_AFTER or g.leaves)]
+    found = [p for g in own if (p := _promise(g, kernel.language)) is not None and _is_of_arguments(kernel, g, p)]
     sites = [_at_site(kernel, launch) for launch in kernel.launches]
     for promise in sites[0] if sites else ():
         if all(any(promise.tree == other.tree for other in site) for site in sites[1:]):
@@ -99,7 +102,13 @@ def _at_site(kernel: Kernel, launch: Launch) -> list[Promise]:
     }
     found: list[Promise] = []
     for guard in launcher_guards(kernel.source, launch):
-        if guard.kind in (*_HOLDS_AFTER, "dispatch") and (promise := _promise(guard, kernel.language)) is not None:
+        if guard.kind not in (*_HOLDS_AFTER, "dispatch") and not guard.leaves:
+            continue
+        # What one caller of the launcher tests, another one may not, and in other names.
+        if launch.launcher_span is None or not launch.launcher_span.contains(guard.span):
+            continue
+        promise = _promise(guard, kernel.language)
+        if promise is not None and not _changed(kernel, promise, guard.span.end, launch.span.start):
             tree = bind(promise.tree, passed)
             if all(ref.bound for ref in facts_in(tree)):
                 found.append(Promise(tree, promise.evidence))
@@ -116,4 +125,26 @@ def _promise(guard: Guard, language: Language) -> Promise | None:
         tree = parse(text)
     except ConditionError:
         return None
-    return Promise(tree, f"the code asks for `{guard.expr}` (line {guard.span.first_line})")
+    line = guard.span.first_line
+    if guard.leaves:
+        return Promise(Not(tree), f"the code leaves where `{guard.expr}` (line {line})", guard.span.end)
+    return Promise(tree, f"the code asks for `{guard.expr}` (line {line})")
+
+
+def _is_of_arguments(kernel: Kernel, guard: Guard, promise: Promise) -> bool:
+    """Whether what a kernel tests before it leaves speaks of its arguments only, as they are given."""
+    if not guard.leaves:
+        return True
+    given = {p.name for p in kernel.parameters}
+    return names_in(promise.tree) <= given and not _changed(
+        kernel, promise, kernel.body_span.start, kernel.body_span.end
+    )
+
+
+def _changed(kernel: Kernel, promise: Promise, start: int, end: int) -> bool:
+    """Whether a name that a promise speaks of is assigned in a part of the kernel's file."""
+    if kernel.source is None:
+        return True
+    text = kernel.source.data[start:end].decode("utf-8", "replace")
+    names = "|".join(map(re.escape, names_in(promise.tree)))
+    return re.search(_ASSIGNED.format(names=names or r"(?!)"), text) is not None

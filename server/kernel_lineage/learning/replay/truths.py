@@ -35,7 +35,9 @@ def _known(replayed: Replayed, on_gpu: bool) -> tuple[Facts, tuple[Promise, ...]
     kernel = _kernel(step.after.source, step.after.language, step.after.entry)
     if kernel is None:
         return facts, ()
-    return known_here(kernel, facts, mechanisms_of(kernel)), tuple(promises_of(kernel))
+    # Without a place in the kernel, only what holds in all of it counts.
+    promises = tuple(p for p in promises_of(kernel) if not p.behind)
+    return known_here(kernel, facts, mechanisms_of(kernel)), promises
 
 
 def _kernel(source: str, language: str, entry: str) -> Kernel | None:
