@@ -15,6 +15,7 @@ _DOCUMENTS = {
     "doctor": ("kernel_lineage.report.doctor", "DoctorDocument"),
     "gate": ("kernel_gate.verdict", "Verdict"),
     "gate --since": ("kernel_lineage.learning.gate_changes", "GateChangesDocument"),
+    "graph": ("kernel_lineage.skills.graph.document", "GraphDocument"),
     "mine": ("kernel_lineage.history.document", "MineDocument"),
     "replay": ("kernel_lineage.learning.replay.document", "ReplayDocument"),
     "prove": ("kernel_lineage.rewrite.proving.document", "ProofDocument"),

@@ -1,0 +1,75 @@
+"""The transition graph of a repository: its mined lineages and the outcomes that are kept beside them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernel_lineage.history.mine import Progress, mine
+from kernel_lineage.history.model import Lineage, Mined
+from kernel_lineage.learning.observed_steps import histories_of, observed_steps
+from kernel_lineage.skills.graph.build import build
+from kernel_lineage.skills.graph.document import NextDocument, ranked_document
+from kernel_lineage.skills.graph.joined import joined
+from kernel_lineage.skills.graph.known import builtin_graph, keep_graph
+from kernel_lineage.skills.graph.model import Effect, Graph
+from kernel_lineage.skills.graph.outcomes import as_observations, outcomes_in
+from kernel_lineage.skills.graph.rank import State, rank
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryGraph:
+    """The graph of one repository with what it was built from."""
+
+    graph: Graph
+    mined: Mined
+    notes: tuple[str, ...]
+    """What could not be read or kept."""
+
+
+def graph_on(
+    repository: Path,
+    *,
+    paths: tuple[str, ...] = (),
+    effects: Mapping[str, Effect] | None = None,
+    progress: Progress | None = None,
+    keep: bool = True,
+) -> RepositoryGraph:
+    """Mine a repository and build its graph; it is kept for `applicable` and the editor. Raises `RepositoryError`."""
+    mined = mine(repository, paths=paths, progress=progress)
+    root = Path(mined.repository)
+    outcomes, problems = outcomes_in(root)
+    steps = observed_steps(mined.lineages, effects=effects)
+    graph = build([*steps, *as_observations(outcomes)])
+    notes = list(problems)
+    if keep and not paths and root.is_dir():
+        try:
+            keep_graph(root, graph)
+        except (OSError, sqlite3.Error) as error:
+            notes.append(f"The graph cannot be kept ({error}); it is built anew when it is needed.")
+    return RepositoryGraph(graph, mined, tuple(notes))
+
+
+def next_for(found: RepositoryGraph, kernel: str, most: int = 8) -> list[NextDocument]:
+    """What is offered next for the kernels of a name, as they are now."""
+    everything = joined(found.graph, builtin_graph())
+    return [
+        _next(everything, lineage, kernel, most)
+        for lineage in found.mined.lineages
+        if any(v.symbol == kernel for v in lineage.versions)
+    ]
+
+
+def _next(graph: Graph, lineage: Lineage, kernel: str, most: int) -> NextDocument:
+    now = [v for v in lineage.versions if v.symbol == kernel][-1]
+    history = histories_of(lineage)[now.id]
+    state = State(lineage.language.value, now.mechanisms, history)
+    return NextDocument(
+        path=now.path,
+        kernel=kernel,
+        language=lineage.language.value,
+        history=history,
+        strategies=tuple(ranked_document(r) for r in rank(graph, state)[:most]),
+    )

@@ -1,0 +1,55 @@
+"""Where graphs lie: one in the package, a repository's own in `.klineage/cache.sqlite`, for it is derived."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from kernel_lineage.skills.graph.document import GraphDocument, graph_document, graph_of
+from kernel_lineage.skills.graph.joined import joined
+from kernel_lineage.skills.graph.model import Graph
+
+_BUILTIN = Path(__file__).with_name("builtin.json")
+_CACHE = Path(".klineage") / "cache.sqlite"
+_TABLE = "CREATE TABLE IF NOT EXISTS transition_graph(id INTEGER PRIMARY KEY CHECK (id = 1), document TEXT NOT NULL)"
+
+
+@cache
+def builtin_graph() -> Graph:
+    """What public repositories show (counts and ids of their steps; none of their code)."""
+    return graph_of(GraphDocument.model_validate_json(_BUILTIN.read_bytes()))
+
+
+def known_graph(root: Path | None) -> tuple[Graph, str]:
+    """The graph to rank by, and what to say of it: a repository's own joined with the built-in one."""
+    path = None if root is None else root / _CACHE
+    if path is None or not path.is_file():
+        return builtin_graph(), _WITHOUT if path is not None else ""
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=1)) as db:
+            row = db.execute("SELECT document FROM transition_graph").fetchone()
+    except sqlite3.Error:  # no such table yet, or a damaged file, which mining sets aside and says so
+        row = None
+    if row is None:
+        return builtin_graph(), _WITHOUT
+    try:
+        return joined(graph_of(GraphDocument.model_validate_json(row[0])), builtin_graph()), ""
+    except ValidationError:
+        return builtin_graph(), "the transition graph that was kept cannot be read; `klineage graph` makes it anew"
+
+
+_WITHOUT = "ranked by public repositories only; `klineage graph` adds this repository's own history"
+
+
+def keep_graph(root: Path, graph: Graph) -> None:
+    """Keep a repository's own graph. Raises `OSError` or `sqlite3.Error`."""
+    path = root / _CACHE
+    path.parent.mkdir(exist_ok=True)
+    document = graph_document(graph, root.name).model_dump_json(by_alias=True)
+    with closing(sqlite3.connect(path, timeout=5)) as db, db:
+        db.execute(_TABLE)
+        db.execute("INSERT OR REPLACE INTO transition_graph VALUES (1, ?)", (document,))

@@ -1,0 +1,99 @@
+"""Outcomes: what the gate said of each skill that was carried over. They are evidence, so each is a file to be kept.
+
+`.klineage/outcomes/<id>.json`, one for each candidate, named by its contents: two people's outcomes never conflict.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from kernel_lineage.skills.graph.model import Effect, Observation, Source
+from kernel_lineage.skills.writing import write_atomically
+
+FOLDER = Path(".klineage") / "outcomes"
+
+
+class Outcome(BaseModel):
+    """One verdict about one candidate."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Literal[1] = 1
+    skill: str
+    mechanism: str
+    """What the skill adds."""
+    path: str
+    """Of the kernel's file, relative to the repository."""
+    kernel: str
+    language: str
+    before: tuple[str, ...]
+    """Mechanisms that the kernel had."""
+    parent: str
+    """SHA-256 of the kernel's own text before: what was tried on one parent is not tried on it twice."""
+    candidate: str
+    """SHA-256 of the file with the candidate in it."""
+    workload: str
+    """SHA-256 of how it was run."""
+    by: str
+    """`assist`, `model:…` or `handoff`."""
+    outcome: Literal["accepted", "rejected", "inconclusive"]
+    code: str
+    """The gate's reason code; "" when it gave none."""
+    reason: str
+    device: str
+    speedup: float | None
+    """Time before over time after; None where nothing was timed."""
+    date: str
+    """ISO 8601."""
+
+    @property
+    def id(self) -> str:
+        """The same for the same candidate, run and device."""
+        said = "\0".join([self.skill, self.parent, self.candidate, self.workload, self.by, self.device, self.outcome])
+        return hashlib.sha256(said.encode()).hexdigest()[:12]
+
+
+def keep_outcome(root: Path, outcome: Outcome) -> Path:
+    """Write an outcome into a repository; the same one again takes its own place. Raises `OSError`."""
+    path = root / FOLDER / f"{outcome.id}.json"
+    write_atomically(path, outcome.model_dump_json(indent=2).encode() + b"\n", 0o644)
+    return path
+
+
+def outcomes_in(root: Path) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
+    """The outcomes of a repository, in the order of their ids, and what could not be read."""
+    found: list[Outcome] = []
+    problems: list[str] = []
+    try:
+        paths = sorted((root / FOLDER).glob("*.json"))
+    except OSError as error:
+        return (), (f"{root / FOLDER} cannot be read: {error.strerror}",)
+    for path in paths:
+        try:
+            found.append(Outcome.model_validate_json(path.read_bytes()))
+        except (OSError, ValidationError) as error:
+            problems.append(f"{path} is no outcome that can be read: {str(error).splitlines()[0]}")
+    return tuple(found), tuple(problems)
+
+
+def as_observations(outcomes: tuple[Outcome, ...]) -> Iterator[Observation]:
+    """Accepted and rejected outcomes as steps; what was inconclusive moves nothing."""
+    for outcome in outcomes:
+        if outcome.outcome == "inconclusive":
+            continue
+        rejected = outcome.outcome == "rejected"
+        yield Observation(
+            id=outcome.id,
+            language=outcome.language,
+            before=frozenset(outcome.before),
+            history=(),
+            added=(outcome.mechanism,),
+            source=Source.OUTCOME,
+            risks=("rejected",) if rejected else (),
+            effect=None if outcome.speedup is None else Effect(outcome.speedup, outcome.device, outcome.id),
+        )
