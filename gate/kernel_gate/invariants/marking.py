@@ -1,7 +1,8 @@
 """A program with its assertions as statements: each comment becomes marks that carry its operands into the PTX.
 
 The compiler then evaluates `tag(As[ty][k])` as it does any expression at that place, and says itself which register
-holds it. The marks are inline PTX that only the emulated device knows; lines stay what they are.
+holds it. A mark is inline PTX that changes nothing: a move into a register that nothing reads, whose name says what is
+moved. Lines stay what they are.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import replace
 
 from kernel_gate.invariants.comments import Comment
 from kernel_gate.invariants.model import Amount, Assertion, Coordinate, Statements
+from kernel_gate.invariants.triton_marks import with_calls
 from kernel_gate.program import Program
 
 HEADER_NAME = "klineage_marks.h"
@@ -29,7 +31,7 @@ template <int Number, int Position, int Size, int Word> struct words {
       for (int k = 0; k < 4; ++k)
         if (4 * Word + k < Size) word |= (unsigned)bytes[4 * Word + k] << 8 * k;
     }
-    asm volatile("klineage.operand %0, %1, %2, %3, %4;"
+    asm volatile("{.reg .b32 klineage_operand_%0_%1_%2_%3; mov.b32 klineage_operand_%0_%1_%2_%3, %4;}"
                  :: "n"(Number), "n"(Position), "n"(Word), "n"(Size), "r"(word));
     words<Number, Position, Size, (4 * Word + 4 < Size ? Word + 1 : -1)>::mark(bytes, align);
   }
@@ -41,10 +43,11 @@ template <int Number, int Position, class Value> __device__ __forceinline__ void
   words<Number, Position, (int)sizeof(Value), 0>::mark((const unsigned char *)&value, alignof(Value));
 }
 template <int Number, int Position> __device__ __forceinline__ void number(long long value) {
-  asm volatile("klineage.number %0, %1, %2;" :: "n"(Number), "n"(Position), "l"(value));
+  asm volatile("{.reg .b64 klineage_number_%0_%1; mov.b64 klineage_number_%0_%1, %2;}"
+               :: "n"(Number), "n"(Position), "l"(value));
 }
 template <int Number> __device__ __forceinline__ void check() {
-  asm volatile("klineage.check %0;" :: "n"(Number));
+  asm volatile("{.reg .b32 klineage_check_%0; mov.b32 klineage_check_%0, 0;}" :: "n"(Number));
 }
 }
 """
@@ -55,7 +58,8 @@ def marked(program: Program, statements: Statements, places: Mapping[int, Commen
     wanted = [a for a in statements.assertions if a.binding == "place"]
     source = program.source
     if program.language == "triton":
-        return replace(program, source="\n" * (program.first_line - 1) + source, first_line=1)
+        source = "\n" * (program.first_line - 1) + with_calls(source, statements, places)
+        return replace(program, source=source, first_line=1)
     for assertion in sorted(wanted, key=lambda a: places[a.number].start, reverse=True):
         place = places[assertion.number]
         source = source[: place.start] + _cuda_marks(assertion) + source[place.end :]

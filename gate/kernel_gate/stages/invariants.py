@@ -238,5 +238,5 @@ class _Run:
         """Whether an assertion is this program's: in its kernel's body, or compiled into it."""
         if self.entries is not None and assertion.owner in {e.rsplit("::", 1)[-1] for e in self.entries}:
             return True
-        mark = f"klineage.check {assertion.number};"
+        mark = f"klineage_check_{assertion.number},"
         return any(mark in image.ptx for image in self.built.images.values())

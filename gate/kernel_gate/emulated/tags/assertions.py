@@ -101,7 +101,7 @@ class Assertions:
         number = int((wave.index if threads is None else threads)[thread])
         block, inner = wave.place(number)
         granule = self.granule if part.startswith("byte") else 1
-        which = f", {part.format(element * granule)}" if violated.shape[0] > 1 else ""
+        which = f", {part.format(element * granule)}" if not violated[:, thread].all() else ""
         message = (
             f"the invariant `{assertion.text}` does not hold: {'; '.join(said)} "
             f"(block {block}, thread {inner}{which})"

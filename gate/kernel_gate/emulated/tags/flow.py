@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from kernel_gate.emulated.address_registers import names
 from kernel_gate.emulated.matrices.elements import ELEMENTS
 from kernel_gate.emulated.ptx.model import Address, Instruction, Symbol
+from kernel_gate.emulated.tags.marks import mark_of
 from kernel_gate.emulated.types import TYPES
 
 GLOBAL, SHARED, LOCAL = "global", "shared", "local"
@@ -125,8 +126,10 @@ def _backwards(effects: Sequence[Effect], wanted: set[str]) -> set[str]:
 
 def _effect(instruction: Instruction, parameters: Collection[str], asks: bool) -> Effect:
     effect = _moves(instruction, parameters)
-    if instruction.parts[0] == "klineage":
-        return replace(effect, asked=effect.reads, asks=True)
+    mark = mark_of(instruction)
+    if mark is not None:
+        asked = effect.reads if mark.kind == "operand" else ()
+        return replace(effect, reads=asked, asked=asked, asks=True)
     if not asks:
         return effect
     # Of a product the factors alone: sums that nothing else asks for need not be followed.
@@ -137,8 +140,6 @@ def _effect(instruction: Instruction, parameters: Collection[str], asks: bool) -
 def _moves(instruction: Instruction, parameters: Collection[str]) -> Effect:
     opcode, operands = instruction.parts[0], instruction.operands
     written, rest = tuple(names(operands[:1])), tuple(names(operands[1:]))
-    if opcode == "klineage":
-        return Effect(reads=tuple(names(operands)) if instruction.parts[1] == "operand" else ())
     if opcode in CARRIES_NONE:
         return Effect(writes=() if opcode in ("bar", "barrier") else written)
     if opcode in ("ld", "ldu", "ldmatrix") or instruction.parts[:2] == ("wmma", "load"):

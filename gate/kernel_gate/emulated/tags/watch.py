@@ -13,13 +13,13 @@ from kernel_gate.emulated.access import Located
 from kernel_gate.emulated.matrices.fragments import WARP
 from kernel_gate.emulated.matrices.registers import items
 from kernel_gate.emulated.program import DecodedKernel
-from kernel_gate.emulated.ptx.model import Integer
 from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags import matrices, memory, registers, warp
 from kernel_gate.emulated.tags.assertions import Assertions
 from kernel_gate.emulated.tags.flow import Flow, flow_of
 from kernel_gate.emulated.tags.keys import UNTAGGED, Coding, Keys, over_lanes
+from kernel_gate.emulated.tags.marks import Mark, mark_of
 from kernel_gate.emulated.tags.shadows import Shadows
 from kernel_gate.emulated.types import TYPES
 from kernel_gate.emulated.watching import Wrap
@@ -77,8 +77,9 @@ class Watch:
     def watch(self, site: Site) -> Wrap | None:
         """What to put around an instruction."""
         name = site.parts[0]
-        if name == "klineage":
-            return self._mark(site)
+        mark = mark_of(site.instruction)
+        if mark is not None:
+            return self._mark(site, mark)
         if not self.flow.touches(site.number):
             return None
         products = self._of_line(site.instruction.line, site.parts)
@@ -206,17 +207,15 @@ class Watch:
 
         return look
 
-    def _mark(self, site: Site) -> Wrap | None:
-        values = [o.value for o in site.instruction.operands if isinstance(o, Integer)]
-        assertion = next((a for a in self.invariants.assertions if a.number == values[0]), None)
+    def _mark(self, site: Site, mark: Mark) -> Wrap | None:
+        assertion = next((a for a in self.invariants.assertions if a.number == mark.assertion), None)
         if assertion is None:
             return None
         act: Callable[[Wave], None]
-        kind = site.parts[1]
-        if kind == "operand":
-            act = self._operand(site, *values[:4])
-        elif kind == "number":
-            key, read = (values[0], values[1]), site.read(2, TYPES["s64"])
+        if mark.kind == "operand":
+            act = self._operand(site, mark)
+        elif mark.kind == "number":
+            key, read = (mark.assertion, mark.position), site.read(1, TYPES["s64"])
 
             def act(wave: Wave) -> None:
                 numbers = self._numbers.setdefault(key, np.zeros(wave.threads, np.int64))
@@ -240,23 +239,22 @@ class Watch:
 
         return wrap
 
-    def _operand(
-        self, site: Site, number: int, position: int, word: int, nbytes: int
-    ) -> Callable[[Wave], None]:
-        """One word of 4 bytes of an operand that has `nbytes`."""
-        register = site.instruction.operands[-1]
-        lanes, per_word = self.shadows.lanes(nbytes), self.shadows.lanes(4)
-        width = self.shadows.coding.width
+    def _operand(self, site: Site, mark: Mark) -> Callable[[Wave], None]:
+        """One word of 4 bytes of an operand."""
+        register = site.operand(1)
+        lanes, per_word = self.shadows.lanes(mark.nbytes), self.shadows.lanes(4)
+        width, first = self.shadows.coding.width, mark.word * per_word
 
         def act(wave: Wave) -> None:
-            held = self._operands.get((number, position))
+            key = (mark.assertion, mark.position)
+            held = self._operands.get(key)
             if held is None:
                 held = np.full((width, lanes, wave.threads), UNTAGGED, np.int64)
-                self._operands[number, position] = held
-            own = min(per_word, lanes - word * per_word)
+                self._operands[key] = held
+            own = min(per_word, lanes - first)
             tags = self.shadows.filled(wave, self.shadows.get(wave, register), own)
             here: Any = slice(None) if wave.active is None else wave.active
-            held[:, word * per_word : word * per_word + own, here] = tags
+            held[:, first : first + own, here] = tags
 
         return act
 
