@@ -98,6 +98,45 @@ async def test_a_race_is_shown_with_its_other_side_and_stays_at_its_line(reposit
         assert (await checked.save()).state == "right"
 
 
+STATED = """\
+    // klineage: tag x[row][col]
+    // klineage: tag out[row][col]
+"""
+STORED = "out[blockIdx.x * C + i] = alpha * row[i]; // klineage: assert stored.col == at.col"
+
+
+async def test_a_violated_invariant_is_shown_with_where_the_datum_came_from(repository):
+    text = repository.read_text("utf-8").replace("{\n", "{\n" + STATED, 1)
+    repository.write_text(text.replace("out[blockIdx.x * C + i] = alpha * row[i];", STORED), "utf-8")
+    async with session(repository.parent, ON) as editor:
+        uri = editor.open(repository)
+        checked = Checked(editor, uri)
+        assert (await checked.save()).state == "right"
+        editor.replace(uri, "row[i];", "row[C - 1 - i];")
+        assert (await checked.save()).state == "wrong"
+        (found,) = checked.diagnostics
+        assert (found.code, found.range.start.line) == (
+            "invariant-violated",
+            editor.position(uri, "row[C").line,
+        )
+        assert "stored.col is 255, from x[0, 255]" in found.message
+        assert "at.col is 0, of out[0, 0]" in found.message
+        (other,) = found.related_information
+        assert other.message == "x[0, 255] was loaded here"
+        editor.replace(uri, "stored.col == at.col", "stored.column == at.col")
+        assert (await checked.save()).state == "wrong"
+        said = {d.code: d for d in checked.diagnostics}
+        unread = said["invariant-unreadable"]
+        assert unread.range.start.line == editor.position(uri, "stored.column").line
+        assert "no tag gives a coordinate `column`; they give row, col" in unread.message
+        editor.replace(uri, "stored.column == at.col", "tag(alpha).col == i")
+        editor.replace(uri, "row[C - 1 - i];", "row[i];")
+        await checked.save()
+        (found,) = checked.diagnostics
+        assert (found.code, found.severity) == ("invariant-undecided", types.DiagnosticSeverity.Warning)
+        assert "never by data with tags" in found.message
+
+
 async def test_a_kernel_that_does_not_build_is_shown_at_its_line(repository):
     async with session(repository.parent, ON) as editor:
         uri = editor.open(repository)

@@ -202,3 +202,14 @@ def test_a_kernel_that_is_not_there():
 def test_triton_is_not_sliced():
     source = triton.parse(b"import triton\n@triton.jit\ndef k(x): pass")
     assert "Triton" in device_slice(source, "k", {}.get).problems[0].message
+
+
+def test_invariants_stated_directly_above_a_kernel_come_with_it():
+    stated = "// klineage: tag x[i]\n  //klineage: tag y[i]\n"
+    part = cut(f"// about\n{stated}__global__ void k(float* x) {{ x[0] = 1; }}\n", headers={})
+    assert part.text.split("\n")[:4] == [
+        '#line 2 "dir/a.cu"',
+        *stated.splitlines(),
+        "__global__ void k(float* x) { x[0] = 1; }",
+    ]
+    assert part.line_map[1] == ("dir/a.cu", 2)

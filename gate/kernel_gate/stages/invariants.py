@@ -60,9 +60,10 @@ class Findings:
     """What the invariants of a program say, over all cases."""
 
     stated: tuple[Stated, ...] = ()
-    violation: Fault | None = None
+    violations: tuple[Fault, ...] = ()
+    """The first of each assertion that does not hold."""
     case: Case | None = None
-    """Of the violation."""
+    """Of the violations."""
     mistakes: tuple[tuple[int | None, str], ...] = ()
     """Statements that cannot be read or compiled: line, what to do."""
     cases: int = 0
@@ -78,6 +79,10 @@ class Findings:
         """For the evidence."""
         return {
             "assertions": [asdict(said) for said in self.stated],
+            "violations": [
+                {"message": fault.message, "case": str(self.case), **fault.where()}
+                for fault in self.violations
+            ],
             "mistakes": [{"line": line, "message": message} for line, message in self.mistakes],
             "cases": self.cases,
             "not_followed": [asdict(place) for place in self.lost],
@@ -199,8 +204,8 @@ class _Run:
         finally:
             device.close()
         stated = tuple(self._stated(a) for a in self.statements.assertions)
-        first = next((said.violation for said in self.asserted if said.violation), None)
-        return Findings(stated, first, violated, (), done, tuple(self.lost), tuple(self.notes))
+        violations = tuple(said.violation for said in self.asserted if said.violation)
+        return Findings(stated, violations, violated, (), done, tuple(self.lost), tuple(self.notes))
 
     def _on(self, case: Case) -> Invariants:
         bound = self.built.bound(self.workload, case.dims)

@@ -18,7 +18,7 @@ def with_invariants(stage: Stage, found: Findings, label: str) -> Stage:
     """
     details = {**stage.details, "invariants": found.document()}
     kept = stage.model_copy(update={"details": details})
-    if found.violation is not None and "fault" not in stage.details:
+    if found.violations and "fault" not in stage.details:
         return _violated(kept, found, label)
     if stage.status is not StageStatus.PASS:
         return kept
@@ -40,8 +40,7 @@ def with_invariants(stage: Stage, found: Findings, label: str) -> Stage:
 
 
 def _violated(stage: Stage, found: Findings, label: str) -> Stage:
-    assert found.violation is not None
-    fault = found.violation
+    fault = found.violations[0]
     place = label if fault.line is None else f"{label}:{fault.line}"
     reason = f"{fault.message}; {found.case}; {place}"
     details = {**stage.details, "fault": fault.kind, **fault.where()}

@@ -8,12 +8,17 @@ from typing import Any
 
 from lsprotocol import types
 
+from kernel_gate.reasons import Reason
 from kernel_gate.reporting.reason_links import link_to
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_lineage.editor.text import Text
 from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict
 
 SOURCE = "klineage"
+_UNDECIDED = {
+    "unreached": "was not reached in any case; add a small shape to the workload that reaches it",
+    "untagged": "was reached, and never by data with tags; tag the argument that they come from",
+}
 _BASELINE_SAYS = "the baseline does not pass its own check: "
 
 
@@ -50,6 +55,7 @@ def findings_of(result: SavedVerdict) -> tuple[Finding, ...]:
             found += _build(stage, result)
         elif stage.name == "check":
             found += _check(stage, result)
+            found += _invariants(stage, result)
         elif stage.name == "sanitize":
             found += _sanitize(stage, result)
     return tuple(found)
@@ -129,6 +135,24 @@ def _check(stage: Stage, result: SavedVerdict) -> Iterator[Finding]:
         code,
         result,
     )
+
+
+def _invariants(stage: Stage, result: SavedVerdict) -> Iterator[Finding]:
+    """Every violated invariant but the one that is the stage's own, and those that nobody can read or decide."""
+    stated = stage.details.get("invariants", {})
+    kernel = result.saved.kernel
+    for fault in stated.get("violations", ()):
+        if fault["message"] not in stage.reason:
+            message = f"{kernel}: {fault['message']}; {fault['case']}"
+            yield _at(fault, message, types.DiagnosticSeverity.Error, Reason.INVARIANT_VIOLATED, result)
+    for mistake in stated.get("mistakes", ()):
+        line = mistake["line"] or result.saved.line
+        yield Finding(line, mistake["message"], types.DiagnosticSeverity.Error, Reason.INVARIANT_UNREADABLE)
+    for said in stated.get("assertions", ()):
+        if said["status"] in _UNDECIDED:
+            message = f"{kernel}: the invariant `{said['text']}` {_UNDECIDED[said['status']]}"
+            code = Reason.INVARIANT_UNDECIDED
+            yield Finding(said["line"], message, types.DiagnosticSeverity.Warning, code)
 
 
 def _sanitize(stage: Stage, result: SavedVerdict) -> Iterator[Finding]:

@@ -32,6 +32,7 @@ _CONSTANT = re.compile(
 )
 _USING_NAMESPACE = re.compile(rb"using\s+namespace\s+([\w:]+)")
 _STANDARD_NAME = re.compile(rb"\bstd\s*::\s*([A-Za-z_]\w*)")
+_INVARIANT = re.compile(rb"[ \t]*//[ \t]*klineage:")
 _KEPT_DIRECTIVES = frozenset(
     {"define", "undef", "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif", "pragma"}
 )
@@ -285,7 +286,8 @@ def _written(
             continue
         namespace = piece.declaration.namespace if piece.declaration else ""
         in_c = piece.declaration is not None and piece.declaration.extern_c
-        first = piece.text.span(piece.start, piece.end).first_line
+        start = piece.start if piece.declaration is None else _with_invariants(piece.text, piece.start)
+        first = piece.text.span(start, piece.end).first_line
         opened = ['extern "C" {'] * in_c + [f"namespace {namespace} {{"] * bool(namespace)
         lines.extend(opened)
         line_map.extend(None for _ in opened)
@@ -293,7 +295,7 @@ def _written(
             quoted = piece.path.replace("\\", "\\\\").replace('"', '\\"')
             lines.append(f'#line {first} "{quoted}"')
             line_map.append(None)
-        written = piece.text.read(piece.start, piece.end).replace("\r\n", "\n").split("\n")
+        written = piece.text.read(start, piece.end).replace("\r\n", "\n").split("\n")
         lines.extend(written)
         line_map.extend((piece.path, first + index) for index in range(len(written)))
         following = (piece.path, first + len(written))
@@ -302,6 +304,18 @@ def _written(
             line_map.append(None)
             following = None
     return lines, line_map
+
+
+def _with_invariants(text: Text, start: int) -> int:
+    """Where a declaration starts with the invariants that are stated in the lines directly above it."""
+    line = text.span(start, start + 1).first_line - 1
+    first = start
+    while line > 0:
+        above = text.line_starts[line - 1]
+        if not _INVARIANT.match(text.data, above):
+            break
+        first, line = above, line - 1
+    return first
 
 
 def _stand_ins(pieces: Sequence[_Piece], chosen: set[int], names: Sequence[str]) -> Iterator[str]:

@@ -24,7 +24,29 @@ def kernel_module(text: str, *kernels: str) -> str | None:
     kept: set[int] = set()
     for statement in chosen:
         kept.update(lines_of(statement))
+        kept.update(_invariants_beside(statement, lines))
     return "\n".join(line if number in kept else "" for number, line in enumerate(lines, start=1))
+
+
+def _invariants_beside(statement: ast.stmt, lines: list[str]) -> Iterator[int]:
+    """Lines that state invariants directly above a function and, as deep as its body, directly below its last one."""
+    if not isinstance(statement, ast.FunctionDef):
+        return
+    first = min([statement.lineno, *(d.lineno for d in statement.decorator_list)])
+    above = first - 1
+    while above > 0 and _states_invariant(lines[above - 1]):
+        yield above
+        above -= 1
+    below = (statement.end_lineno or first) + 1
+    while (
+        below <= len(lines) and lines[below - 1][:1].isspace() and lines[below - 1].lstrip().startswith("#")
+    ):
+        yield below
+        below += 1
+
+
+def _states_invariant(line: str) -> bool:
+    return line.lstrip().removeprefix("#").lstrip().startswith("klineage:")
 
 
 def reached(tree: ast.Module, names: Iterable[str]) -> tuple[list[ast.stmt], frozenset[str]]:
