@@ -6,6 +6,7 @@ from kernel_gate.build.nvrtc import compile_nvrtc
 from kernel_gate.program import LaunchSpec
 from kernel_gate.workload import Workload, parse_workload
 from kernel_lineage.rewrite.programs import ProgramError, program_from_file
+from kernel_lineage.rewrite.triton_module import kernel_module
 
 WORKLOAD = """
 kernel = "scale_rows"
@@ -257,3 +258,11 @@ def test_a_sequence_names_the_kernel_that_is_missing(tmp_path, file, said):
     (tmp_path / file).write_text(CUDA if file == "a.cu" else TRITON.format(grid="(1,)", options=""))
     with pytest.raises(ProgramError, match=said):
         program_from_file(tmp_path / file, "scale_rows", sequence("cuda" if file == "a.cu" else "triton"))
+
+
+def test_invariants_beside_a_triton_function_come_with_it():
+    stated = "# klineage: tag x[i]\n@triton.jit\ndef k(x):\n    v = 1\n    # klineage: assert tag(v).i == 0\n"
+    text = f"# a remark\n{stated}# not its own\n\ny = 2\n"
+    kept = kernel_module(text, "k")
+    assert kept is not None
+    assert [n for n, line in enumerate(kept.split("\n"), 1) if line] == [2, 3, 4, 5, 6]
