@@ -219,7 +219,9 @@ class Access:
             raise wave.stop("out_of_bounds", message, self.instruction, position)
         self._trace(wave, "local", 0, wave.index * frame + offset)
         index = (wave.index * frame + offset) >> (self.element.size.bit_length() - 1)
-        do(wave, Located("local", wave.local.reshape(-1).view(self.element.raw), index, None, None))
+        raw, written = self.element.raw, wave.local_written
+        flags = None if written is None else written.reshape(-1).view(raw)
+        do(wave, Located("local", wave.local.reshape(-1).view(raw), index, flags, None))
 
 
 def access(

@@ -36,8 +36,10 @@ DETECTORS = (
     ),
     Detector(
         "uninitialised",
-        "reads of shared memory, and of output and scratch buffers, that nothing has written, byte by byte",
-        "reads whose value is not used are reported as well; local memory and registers are not looked at",
+        "reads of shared memory, and of output and scratch buffers, that nothing has written, byte by byte; of local "
+        "memory, words of which nothing is written and whose value a store, an address, a guard or a branch uses",
+        "reads of shared and global memory whose value is not used are reported as well; copies within local memory "
+        "and what goes through other lanes are not followed",
         ends_launch=False,
     ),
     Detector(

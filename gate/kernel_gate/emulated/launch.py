@@ -25,6 +25,7 @@ from kernel_gate.emulated.shared_memory import POISON, SharedMemory
 from kernel_gate.emulated.shared_races import SharedRaces
 from kernel_gate.emulated.slicing.trace import Trace
 from kernel_gate.emulated.store_targets import ANY
+from kernel_gate.emulated.undefined_locals import UndefinedLocals, reads_local_memory
 from kernel_gate.emulated.watching import Watcher, watched
 from kernel_gate.emulated.wave import Dim3, Index, Wave
 from kernel_gate.emulated.waves import waves
@@ -81,6 +82,8 @@ class Launch:
     """Among the launches of its device."""
     only_block: int | None = None
     """Run just this block, with its cluster; None: all."""
+    undefined: UndefinedLocals | None = None
+    """Values from local memory that nothing has written; None: not looked for."""
     trace: Trace | None = None
     """What is executed is recorded here."""
     instructions: int = 0
@@ -228,7 +231,12 @@ class Launch:
             watchers.append(AddressOverflow(self.kernel.address_registers).watch)
         if self.tags is not None:
             watchers.append(self.tags.watch)
+        if self.checks.uninitialised and reads_local_memory(self.kernel):
+            self.undefined = UndefinedLocals(self.kernel.layout)
+            watchers.append(self.undefined.watch)
         kernel = watched(self.kernel, watchers) if watchers else self.kernel
+        if self.undefined is not None:
+            kernel = self.undefined.with_branches(kernel)
         return kernel if self.trace is None else self.trace.recorded(kernel)
 
     def _counted(self) -> dict[str, Any]:
@@ -243,12 +251,17 @@ class Launch:
         layout = self.kernel.layout
         threads = self.block_threads * len(blocks)
         shared = SharedMemory(layout, self.shared_bytes, len(blocks), self.block_threads, None)
+        written = None
+        if self.undefined is not None:
+            self.undefined.enter()
+            written = np.zeros((threads, layout.frame_bytes), np.uint8)
         wave = Wave(
             self,
             blocks,
             [_unset(kind.raw) for kind in layout.types],
             np.full((threads, layout.frame_bytes), POISON, np.uint8),
             shared,
+            local_written=written,
         )
         if self.races is not None:
             self.races.enter(wave)

@@ -39,6 +39,8 @@ class Wave:
     registers: list[Array]
     local: npt.NDArray[np.uint8]
     """Local memory: one row per thread."""
+    local_written: npt.NDArray[np.uint8] | None = field(default=None, kw_only=True)
+    """0xFF where something was written to it; None: not looked at."""
     shared: SharedMemory
     stack: Index | None = None
     """First free byte of each thread's local memory, once a thread has allocated some while it ran."""

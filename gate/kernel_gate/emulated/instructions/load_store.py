@@ -101,6 +101,10 @@ def _load_parameter(site: Site, source: Operand, element: PtxType, writes: list[
 def check_initialised(wave: Wave, where: Access, at: Located) -> None:
     """Report reads of memory that nothing has written yet."""
     assert at.written is not None
+    if at.space == "local":
+        if wave.launch.undefined is not None:
+            wave.launch.undefined.note(wave, where.instruction, at, where.element.size, where.vector)
+        return
     full = all_ones(at.written.dtype)
     for part in range(where.vector):
         missing = at.written[at.index + part] != full

@@ -53,6 +53,10 @@ def _grow(wave: Wave, nbytes: int) -> None:
         grown: Array = np.full((rows, wider), POISON, np.uint8)
         grown[:, :width] = wave.local
         wave.local = grown
+        if wave.local_written is not None:
+            flags = np.zeros_like(grown)
+            flags[:, :width] = wave.local_written
+            wave.local_written = flags
 
 
 @opcode("stacksave")
