@@ -93,6 +93,7 @@ def test_what_cannot_be_mapped_is_said(other, reason):
         ([OUT, X, number("C", "C")], {}),
         ([OUT, X, WEIGHT], {"": "only one state takes weight"}),
         ([OUT], {"": "only one state takes x"}),
+        ([OUT, DraftArgument("x", "null", "float32")], {"": "second is given no x"}),
         ([replace(OUT, kind="inout"), X], {"out": "one state updates out, the other overwrites it"}),
     ],
 )

@@ -98,6 +98,20 @@ def test_scalars_and_launch_are_expressions_over_the_sizes() -> None:
     assert workload.launch.grid == ("(B * T * C + 128 - 1) // 128",)
 
 
+@pytest.mark.parametrize(
+    ("added", "block"),
+    [
+        ("    block_size = 32;\n", "32"),
+        ("    if (C > 64) { block_size = 32; }\n", "128"),
+        ("    block_size = block_size / 2;\n", "128"),
+    ],
+    ids=["whatever the caller gave", "in a branch", "from itself"],
+)
+def test_a_parameter_that_the_launcher_sets_itself_has_that_value(added: str, block: str) -> None:
+    text = FILE.replace("const int block_size) {\n", "int block_size) {\n" + added, 1)
+    assert drafted(text, "embed").block == (block,)
+
+
 def test_checked_sizes_are_the_files_own_halved() -> None:
     draft = drafted(FILE, "embed")
     assert draft.checked["B"] == 8

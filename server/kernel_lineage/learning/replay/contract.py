@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
 from kernel_gate.program import LaunchSpec
 from kernel_gate.workload import Workload
-from kernel_lineage.rewrite.drafting.model import Draft, DraftArgument
+from kernel_lineage.rewrite.drafting.model import NULL, Draft, DraftArgument
 
 _WRITTEN = ("output", "inout")
 
@@ -29,6 +29,8 @@ class Fit:
     """The workload's argument for each of the kernel's own."""
     launch: LaunchSpec | None
     """None when the state does not tell its launch over the workload's sizes."""
+    template_arguments: tuple[str, ...] = ()
+    """Those that the state's own file does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +50,14 @@ def contract(base: Draft, states: Sequence[Draft]) -> Contract:
 
     Raises `NoContractError`, and `WorkloadError` when the stretched draft does not fit together.
     """
-    joined, fits, said = base, [], list(base.assumed)
+    nulls = tuple(_null(a) if a.kind == NULL else a for a in base.arguments)
+    joined = replace(base, arguments=nulls, template_arguments=())
+    fits, said = [], list(base.assumed)
     doubts: dict[str, str] = {}
     for state in states:
         joined, fit = _fitted(joined, state, said, doubts)
         fits.append(fit)
-    doubts |= _one_sided(joined, fits)
+    doubts = {**_one_sided(joined, fits), **doubts}
     return Contract(joined.workload(), tuple(fits), tuple(dict.fromkeys(said)), doubts)
 
 
@@ -73,13 +77,23 @@ def _fitted(base: Draft, state: Draft, said: list[str], doubts: dict[str, str]) 
     order = []
     for taken in state.arguments:
         there = arguments.get(taken.name)
-        if there is None and taken.kind != "scalar":
+        if taken.kind == NULL:
+            if there is not None and there.kind in _WRITTEN:
+                raise NoContractError(
+                    f"{state.kernel} is given no {taken.name}, which the other state writes"
+                )
+            if there is not None:
+                doubts[""] = f"{state.kernel} is given no {taken.name}"
+            there = _null(taken)
+        elif there is None and taken.kind != "scalar":
             there = _renamed(taken, list(left.values()))
             if there is not None:
                 del left[there.name]
                 said.append(f"{taken.name} of {state.kernel} is taken to be {there.name}")
         if there is None:
             there = _added(taken, state, numbers)
+        elif taken.kind == NULL:
+            pass
         elif taken.kind == "scalar":
             there = _number(taken, there, state, numbers)
         else:
@@ -93,7 +107,12 @@ def _fitted(base: Draft, state: Draft, said: list[str], doubts: dict[str, str]) 
             f"{state.kernel} does not write {', '.join(lost)}, which the other state writes"
         )
     joined = replace(base, arguments=tuple(arguments.values()))
-    return joined, Fit(tuple(order), launch_of(state, _numbers(joined)))
+    return joined, Fit(tuple(order), launch_of(state, _numbers(joined)), state.template_arguments)
+
+
+def _null(argument: DraftArgument) -> DraftArgument:
+    """A pointer that a launch gives nothing, as an address."""
+    return DraftArgument(f"{argument.name}_null", "scalar", "uint64", value="0")
 
 
 def _numbers(draft: Draft) -> dict[str, Number]:

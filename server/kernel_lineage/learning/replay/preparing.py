@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kernel_gate.program import Program
@@ -99,38 +99,44 @@ def _under_workload(
 
 
 def _under_draft(item: Claimed, before: StateOf, after: StateOf, others: Drafts) -> Prepared | NotPrepared:
-    drafts = [state.draft() for state in (before, after)]
-    known = [_known(draft) for draft in drafts]
-    first, second = known
+    states = (before, after)
+    drafts = [state.draft() for state in states]
+    first, second = (_known(draft) for draft in drafts)
     if first is None or second is None:
-        reason = "; ".join(d.reason for d in drafts if isinstance(d, NoDraft))
+        reason = "; ".join(d.reason for d in drafts if isinstance(d, NoDraft) and d.draft is None)
         return NotPrepared(Code.NO_PROGRAM, reason)
-    own = [
-        (state.name, draft)
-        for state, draft in zip((before, after), drafts, strict=True)
-        if isinstance(draft, Draft)
-    ]
     refused: list[str] = []
-    for bases in (lambda: own, others):
-        for name, base in bases():
-            try:
-                agreed = contract(base, (first, second))
-                programs = [
-                    _program(state, agreed.workload, fit)
-                    for state, fit in zip((before, after), agreed.fits, strict=True)
-                ]
-            except (NoContractError, WorkloadError) as error:
-                refused.append(str(error))
-                continue
-            return _prepared(item, programs, agreed, name)
+    missing: dict[str, str] = {}
+    for name, base in _bases(states, drafts, others, missing):
+        try:
+            agreed = contract(base, (first, second))
+            programs = [
+                _program(state, agreed.workload, fit) for state, fit in zip(states, agreed.fits, strict=True)
+            ]
+        except (NoContractError, WorkloadError) as error:
+            refused.append(str(error))
+            continue
+        return _prepared(item, programs, agreed, name)
     if refused:
         return NotPrepared(Code.CONTRACT_DIFFERS, refused[0])
-    reasons = [
-        f"{s.name}: {d.reason}"
-        for s, d in zip((before, after), drafts, strict=True)
-        if isinstance(d, NoDraft)
-    ]
-    return NotPrepared(Code.NO_WORKLOAD, reasons[0])
+    return NotPrepared(Code.NO_WORKLOAD, "; ".join(f"{name}: {why}" for name, why in missing.items()))
+
+
+def _bases(
+    states: Sequence[StateOf], drafts: Sequence[Draft | NoDraft], others: Drafts, missing: dict[str, str]
+) -> Iterator[tuple[str, Draft]]:
+    """Complete drafts, the cheapest first: as the states tell, as other versions do, and by running the states."""
+    for state, draft in zip(states, drafts, strict=True):
+        if isinstance(draft, Draft):
+            yield state.name, draft
+    yield from others()
+    for state, draft in zip(states, drafts, strict=True):
+        if isinstance(draft, NoDraft):
+            seen = state.draft(measure=True)
+            if isinstance(seen, Draft):
+                yield f"{state.name}, run to see its shapes", seen
+            else:
+                missing[state.name] = seen.reason
 
 
 def _known(draft: Draft | NoDraft) -> Draft | None:
@@ -155,6 +161,7 @@ def _program(state: StateOf, workload: Workload, fit: Fit | None) -> Program:
         root=state.root,
         name=state.name,
         arguments=fit.arguments if fit is not None else None,
+        template_arguments=fit.template_arguments if fit is not None else (),
     )
     if fit is None:
         return program

@@ -64,5 +64,6 @@ def _mutated(program: Program, state: StateOf, step: Step, mutant: Mutant) -> Pr
         root=state.root,
         name=f"{state.name} (mutant)",
         arguments=program.arguments,
+        template_arguments=program.template_arguments,
     )
     return replace(made, launch=program.launch)

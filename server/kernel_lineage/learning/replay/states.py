@@ -43,9 +43,15 @@ class StateOf:
         """The version's kernel. Raises `ProgramError`."""
         return self.state.kernel(self.version.path, self.version.symbol)
 
-    def draft(self) -> Draft | NoDraft:
-        """What the state tells of how the kernel is run."""
-        return draft_for(self.state, self.version.path, self.version.symbol)
+    def draft(self, *, measure: bool = False) -> Draft | NoDraft:
+        """What the state tells of how the kernel is run; with `measure`, the rest is seen by running it.
+
+        Without, a draft whose sizes would have to be chosen is none.
+        """
+        draft = draft_for(self.state, self.version.path, self.version.symbol, measure=measure)
+        if isinstance(draft, Draft) and draft.chosen and not measure:
+            return NoDraft((f"sizes for {', '.join(draft.chosen)}",), draft)
+        return draft
 
 
 @contextmanager

@@ -31,7 +31,7 @@ class HostFunction:
     pointer_types: Mapping[str, str]
     """Parameter that is a pointer → the type of its elements."""
     locals: Mapping[str, Node]
-    """Local name → its first value."""
+    """Local name → its first value; a parameter → what the body sets it to, whatever the caller gave."""
     types: Mapping[str, str]
     """Local pointer → the type of its elements, as written."""
     calls: tuple[tuple[str, tuple[str, ...], Node], ...]
@@ -141,8 +141,27 @@ def _function(node: Node) -> HostFunction:
                 tuple(text_of(a) for a in given.named_children if a.type != "comment") if given else ()
             )
             calls.append((called, arguments, inner))
+    values.update(_set_again(body, parameters))
     scalars, pointers = (dict(_typed(listed, pointer)) for pointer in (False, True))
     return HostFunction(name, parameters, scalars, pointers, values, types, tuple(calls), node)
+
+
+def _set_again(body: Node | None, parameters: tuple[str, ...]) -> Iterator[tuple[str, Node]]:
+    """Parameters that the body sets, in no branch or loop, to what does not depend on them: `block_size = 32;`."""
+    for statement in body.named_children if body is not None else ():
+        inner = statement.named_children[0] if statement.type == "expression_statement" else None
+        if inner is None or inner.type != "assignment_expression":
+            continue
+        name, value = (text_of(inner.child_by_field_name(side)) for side in ("left", "right"))
+        right = inner.child_by_field_name("right")
+        operator = text_of(inner.child_by_field_name("operator"))
+        if (
+            name in parameters
+            and right is not None
+            and operator == "="
+            and name not in re.findall(r"\w+", value)
+        ):
+            yield name, right
 
 
 def _typed(listed: Node | None, pointers: bool) -> Iterator[tuple[str, str]]:

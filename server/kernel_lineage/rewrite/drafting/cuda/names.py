@@ -86,6 +86,8 @@ class _Resolve(HostExpression):
         if self._depth == 0:
             raise NotExpressible(node.id)
         scope, known = self._scope, self._known_names
+        if scope is not None and node.id in scope.function.parameters and node.id in scope.function.locals:
+            return self._local(node.id, scope.function.locals[node.id], scope)
         if scope is not None and node.id in scope.given and scope.caller is not None:
             try:
                 return tree_of(scope.given[node.id], scope.caller, known, self._depth - 1)
