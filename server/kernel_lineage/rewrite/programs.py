@@ -17,6 +17,7 @@ from kernel_lineage.rewrite.host_launchers import read_host_function
 from kernel_lineage.rewrite.host_names import Unreadable
 from kernel_lineage.rewrite.launch_expressions import read_launch
 from kernel_lineage.rewrite.python_package import package_of
+from kernel_lineage.rewrite.switches import switches_for
 from kernel_lineage.rewrite.triton_module import kernel_module
 
 
@@ -77,7 +78,14 @@ def program_from_file(
     with_headers = replace(kernel, source=None, text=text)
     spec = with_launch(read_launch(with_headers, workload, order), workload, launch or {})
     return Program(
-        "cuda", text, kernel_name, spec, template_arguments=template, name=label, arguments=renamed
+        "cuda",
+        text,
+        kernel_name,
+        spec,
+        template_arguments=template,
+        defines=switches_for(text, kernel_name),
+        name=label,
+        arguments=renamed,
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, SpeedState, Speedup, Stage, StageStatus, Verdict
 from kernel_lineage.learning.replay.claims import Claim
-from kernel_lineage.learning.replay.outcome import outcome_of
+from kernel_lineage.learning.replay.outcome import asks_for_less, narrowed, outcome_of
 
 PASS, FAIL, GONE = StageStatus.PASS, StageStatus.FAIL, StageStatus.UNAVAILABLE
 
@@ -117,3 +117,20 @@ def test_a_counterexample_has_its_case_also_from_a_sanitizer():
 )
 def test_values_that_may_be_another_task_are_no_failure(doubts, said, code):
     assert outcome_of(Claim.FASTER, said, doubts).code == code
+
+
+def test_a_step_that_is_right_where_the_workload_says_is_reproduced_under_a_condition():
+    everywhere, named = outcome_of(Claim.FASTER, WRONG), outcome_of(Claim.FASTER, UNTIMED)
+    narrower = narrowed(everywhere, named)
+    assert (narrower.status, narrower.code, narrower.fault_in) == ("reproduced", "narrower", None)
+    assert narrower.counterexample == everywhere.counterexample
+    assert narrowed(everywhere, everywhere) == everywhere
+
+
+def test_a_fault_that_both_states_have_outside_of_what_is_named_decides_nothing():
+    both = verdict(*RIGHT[:2], stage("sanitize", GONE, Reason.RACE, findings=[{"case": "n 7"}]))
+    found = outcome_of(Claim.FASTER, both)
+    assert found.status == "undecided" and asks_for_less(found, both)
+    told = narrowed(found, outcome_of(Claim.FASTER, UNTIMED))
+    assert (told.status, told.code) == ("reproduced", "agrees") and "both states fail" in told.reason
+    assert not asks_for_less(outcome_of(Claim.FIXED, WRONG), WRONG)

@@ -136,6 +136,17 @@ def test_a_step_that_broke_something_fails_with_the_counterexample(replayed):
     assert broken.effect is None
 
 
+def test_a_step_that_is_right_on_its_own_shapes_is_reproduced_with_what_it_excludes(pool, tmp_path):
+    top = tmp_path / "narrow"
+    top.mkdir()
+    commit(top, "Scale", SCALAR.replace("1002", "1024"))
+    commit(top, "Speed up: 16-byte loads", VECTOR.replace("1002", "1024"))
+    (step,) = replay_here(top, pool)[0].transitions
+    assert (step.status, step.code, step.label) == ("reproduced", "narrower", "reproduced")
+    assert step.counterexample is not None and step.counterexample.dims["n"] % 4
+    assert [r.kind for r in step.risk] == ["counterexample"]
+
+
 def test_a_fix_is_reproduced_when_the_failure_is_seen(replayed):
     fix = _step(replayed, "never written")
     assert (fix.status, fix.code, fix.label) == ("reproduced", "failure-seen", "reproduced")

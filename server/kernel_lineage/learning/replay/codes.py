@@ -27,6 +27,11 @@ class Code(StrEnum):
         "Both states give the same on every case; nothing was timed.",
         "Replay on a GPU for the effect.",
     )
+    NARROWER = (
+        "narrower",
+        "Both states give the same on the workload's own shapes and inputs; elsewhere only the earlier one is right.",
+        "Nothing; the counterexample is what a validity condition of the step has to exclude.",
+    )
     FAILURE_SEEN = (
         "failure-seen",
         "The earlier state fails where the later one is right: the failure that history speaks of, or one like it.",

@@ -121,7 +121,7 @@ def risks_of(replayed: Sequence[Replayed]) -> dict[str, list[StepRisk]]:
         item, seen = one.item, one.record.counterexample
         if seen is None or one.record.status not in ("reproduced", "failed"):
             continue
-        subject = item.transition.answers if one.record.status == "reproduced" else item.transition.id
+        subject = item.transition.answers if one.record.fault_in == "earlier" else item.transition.id
         if subject is not None:
             risk = StepRisk(
                 kind="counterexample", message=seen.what, dims=seen.dims, transition=item.transition.id

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -81,6 +81,37 @@ def outcome_of(claim: Claim, verdict: Verdict, doubts: Mapping[str, str] = _NO_D
             return _baseline_fails(stage, swapped)
         return _undecided(stage.code, stage.reason)
     return _right(claim, verdict, swapped)
+
+
+def asks_for_less(outcome: Outcome, verdict: Verdict) -> bool:
+    """Whether what was found may lie outside of what the workload names: a fault of the later state, or of both."""
+    sanitized = verdict.stage("sanitize")
+    shared = (
+        sanitized is not None
+        and sanitized.status is StageStatus.UNAVAILABLE
+        and bool(sanitized.details.get("findings"))
+    )
+    return (outcome.status == "failed" and outcome.fault_in == "later") or (
+        outcome.status == "undecided" and shared
+    )
+
+
+def narrowed(everywhere: Outcome, named: Outcome) -> Outcome:
+    """A step of which a fault was found somewhere, as it is when only what the workload names is run.
+
+    Where that is right, the step is what history says of it; a fault of the later state alone is a condition of it.
+    """
+    if named.status != "reproduced":
+        return everywhere
+    if everywhere.counterexample is None:
+        return replace(named, reason=f"{named.reason}; elsewhere both states fail: {everywhere.reason}")
+    return replace(
+        named,
+        code=Code.NARROWER,
+        reason=f"on what the workload names, {named.reason}; elsewhere only the earlier state is right: "
+        f"{everywhere.counterexample.what}",
+        counterexample=everywhere.counterexample,
+    )
 
 
 def _not_built(stage: Stage, swapped: bool) -> Outcome:

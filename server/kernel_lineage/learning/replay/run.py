@@ -14,10 +14,16 @@ from kernel_gate.options import GateOptions
 from kernel_lineage.history.git import KERNEL_PATHSPECS, Repository, work_tree_files
 from kernel_lineage.learning.replay.claims import Claimed
 from kernel_lineage.learning.replay.codes import Code
-from kernel_lineage.learning.replay.judging import judge_step
+from kernel_lineage.learning.replay.judging import JudgedStep, judge_step
 from kernel_lineage.learning.replay.learners import Learned, Learner, Replayed
 from kernel_lineage.learning.replay.lineage_drafts import LineageDrafts
-from kernel_lineage.learning.replay.outcome import Outcome, is_of_the_moment, outcome_of
+from kernel_lineage.learning.replay.outcome import (
+    Outcome,
+    asks_for_less,
+    is_of_the_moment,
+    narrowed,
+    outcome_of,
+)
 from kernel_lineage.learning.replay.preparing import (
     NotPrepared,
     Prepared,
@@ -170,21 +176,31 @@ def _replayed(item: Claimed, bench: Bench, drafts: LineageDrafts) -> tuple[Recor
                 what = f"both states are one kernel, and {prepared.said[0]}"
             outcome = Outcome("undecided", Code.SAME_PROGRAM, what)
             return record_of(item, bench.device_name, outcome, started, prepared), True
-        judged = judge_step(
-            prepared.step,
-            item.claim,
-            bench.judge,
-            device=bench.device,
-            options=bench.options,
-            drafted=prepared.drafted,
-        )
+        judged = _judged(item, prepared, bench, bench.options)
         prepared = replace(prepared, step=judged.step, said=(*prepared.said, *judged.said))
         outcome = outcome_of(item.claim, judged.verdict, {**judged.doubts, **prepared.doubts})
+        if asks_for_less(outcome, judged.verdict):
+            as_named = bench.options.model_copy(update={"hidden": False})
+            again = _judged(item, prepared, bench, as_named)
+            less = narrowed(outcome, outcome_of(item.claim, again.verdict))
+            judged = again if less.status != outcome.status else judged
+            outcome = less
         proof = None
         if prepared.drafted and outcome.label is not Label.INFERRED and outcome.counterexample is None:
             outcome, proof = _seen(outcome, prepared, before, bench)
     record = record_of(item, bench.device_name, outcome, started, prepared, judged, proof)
     return record, not is_of_the_moment(judged.verdict)
+
+
+def _judged(item: Claimed, prepared: Prepared, bench: Bench, options: GateOptions) -> JudgedStep:
+    return judge_step(
+        prepared.step,
+        item.claim,
+        bench.judge,
+        device=bench.device,
+        options=options,
+        drafted=prepared.drafted,
+    )
 
 
 def _seen(

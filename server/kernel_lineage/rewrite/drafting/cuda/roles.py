@@ -10,6 +10,8 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.drafting.model import Role
 
 _DEPTH = 4
+_FRAGMENTS = {"load_matrix_sync": 1, "store_matrix_sync": 0}
+"""Of `nvcuda::wmma`: the place of the pointer among the arguments."""
 
 
 def roles_of(kernel: Kernel) -> dict[str, Role]:
@@ -41,6 +43,10 @@ def _touched(
     for call in unit.calls:
         if call.name.startswith("atomic") and call.arguments:
             touch(places.place(call.arguments[0]).root, reads=True, writes=True)
+            continue
+        if call.name in _FRAGMENTS and len(call.arguments) > _FRAGMENTS[call.name]:
+            pointer = call.arguments[_FRAGMENTS[call.name]]
+            touch(places.place(pointer).root, reads="load" in call.name, writes="store" in call.name)
             continue
         callee = next((u for u in syntax.units[1:] if u.name == call.name), None)
         if callee is None or not depth or callee is unit:

@@ -1,0 +1,41 @@
+"""The options under which a kernel exists: `#ifdef ENABLE_X` around it, which a build with that option defines."""
+
+from __future__ import annotations
+
+import re
+
+_DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define)\b\s*(.*)")
+_ONE_MACRO = re.compile(r"defined\s*\(?\s*(\w+)\s*\)?|(?P<bare>[A-Za-z_]\w*)")
+
+
+def switches_for(text: str, kernel: str) -> dict[str, str]:
+    """Macros to define so that the preprocessor leaves the only definition of a kernel in a text of device code.
+
+    Empty where it is there without any, or is written twice, or under more than the name of a macro.
+    """
+    head = re.compile(rf"\b{re.escape(kernel)}\s*\(")
+    places = [n for n, line in enumerate(text.splitlines()) if head.search(line) and "__global__" in line]
+    if len(places) != 1:
+        return {}
+    wanted: list[str | None] = []
+    defined: set[str] = set()
+    for line in text.splitlines()[: places[0]]:
+        directive = _DIRECTIVE.match(line)
+        if directive is None:
+            continue
+        word, rest = directive[1], re.split(r"//|/\*", directive[2])[0].strip()
+        if word == "define":
+            defined.add(re.split(r"\W", rest, maxsplit=1)[0])
+        elif word == "endif":
+            wanted[-1:] = []
+        elif word in ("elif", "else"):
+            wanted[-1:] = [None]
+        else:
+            wanted.append(_macro(rest) if word != "ifndef" else None)
+    return {name: "1" for name in wanted if name is not None and name not in defined}
+
+
+def _macro(condition: str) -> str | None:
+    """`X`, `defined(X)` → X; None for any other condition."""
+    found = _ONE_MACRO.fullmatch(condition)
+    return (found[1] or found["bare"]) if found is not None else None
