@@ -39,7 +39,7 @@ class CudaContext:
         except ImportError as error:
             raise DeviceError(
                 f"no GPU can be used: PyCUDA or the NVIDIA driver is missing ({error}); "
-                "install the driver and pip install 'kernel-lineage[gpu]'",
+                "install the driver and pip install 'kernel-lineage[gpu]' (PyCUDA is built: it needs g++ and cuda.h)",
                 code=Reason.DEVICE_MISSING,
             ) from error
         self.driver: Any = driver

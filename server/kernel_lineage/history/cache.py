@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any
 
 import kernel_lineage
+from kernel_lineage.cache_folder import CACHE, make_cache_folder
 
 SCHEMA = 1
 _TABLES = {
@@ -98,9 +99,9 @@ def open_cache(folder: Path | None, fingerprint: str) -> Cache:
     """
     messages: list[str] = []
     if folder is not None:
-        path = folder / "cache.sqlite"
+        path = folder / CACHE
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_cache_folder(folder)
             try:
                 return Cache(_prepared(path, fingerprint), messages)
             except sqlite3.DatabaseError as error:

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from platformdirs import user_state_path
 from pydantic import BaseModel, ValidationError
 
+from kernel_lineage.cache_folder import make_cache_folder
 from kernel_lineage.skills.writing import write_atomically
 
 FILE = "cache.sqlite"
@@ -113,7 +114,7 @@ class SignedRows:
 
 def open_cache_file(folder: Path) -> sqlite3.Connection:
     """The cache file of a `.klineage` folder, made if needed. Raises `OSError` or `sqlite3.Error`."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_cache_folder(folder)
     db = sqlite3.connect(folder / FILE, timeout=5, check_same_thread=False)
     try:
         db.execute("PRAGMA journal_mode = WAL")

@@ -1,0 +1,97 @@
+"""What the wheel holds, and the pre-commit hook as the documentation gives it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from git import Actor, Repo
+
+from cli.test_gate import KERNEL, WORKLOAD
+from kernel_gate.verdict import ExitCode
+from kernel_lineage.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory) -> set[str]:
+    """Names in the wheel."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
+    done = subprocess.run(
+        [sys.executable, "-c", build, str(folder)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    with zipfile.ZipFile(folder / done.stdout.split()[-1]) as wheel:
+        return set(wheel.namelist())
+
+
+def test_the_wheel_has_every_file_that_the_packages_read(names):
+    for package in (ROOT / "server" / "kernel_lineage", ROOT / "gate" / "kernel_gate"):
+        here = {
+            f"{package.name}/{p.relative_to(package).as_posix()}"
+            for p in package.rglob("*")
+            if p.is_file() and "__pycache__" not in p.parts and ".klineage" not in p.parts
+        }
+        assert here - names == set()
+    skills = {p.relative_to(ROOT / "skills").as_posix() for p in (ROOT / "skills").rglob("*") if p.is_file()}
+    assert {f"kernel_lineage/builtin_skills/{name}" for name in skills} - names == set()
+    assert "kernel_gate/reporting/verdicts.md" in names
+
+
+def test_the_wheel_has_nothing_else(names):
+    tops = {name.split("/")[0] for name in names}
+    assert {t for t in tops if not t.endswith(".dist-info")} == {"kernel_gate", "kernel_lineage"}
+
+
+def hook_of_the_documentation() -> dict:
+    text = (ROOT / "docs" / "gating-changes.md").read_text("utf-8")
+    documented = yaml.safe_load(re.search(r"```yaml\n(repos:.*?)```", text, re.DOTALL)[1])
+    (published,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    (used,) = documented["repos"][0]["hooks"]
+    assert used["id"] == published["id"]
+    return {**published, **used}
+
+
+@pytest.mark.parametrize(("bound", "status"), [("i < n", 0), ("i < n - 1", 1)])
+def test_the_hook_of_the_documentation_lets_right_changes_through(tmp_path, bound, status):
+    repo = Repo.init(tmp_path)
+    (tmp_path / ".klineage" / "workloads").mkdir(parents=True)
+    (tmp_path / ".klineage" / "workloads" / "twice.toml").write_text(WORKLOAD)
+    (tmp_path / "twice.cu").write_text(KERNEL)
+    repo.index.add([".klineage/workloads/twice.toml", "twice.cu"])
+    author = Actor("A", "a@example.org")
+    repo.index.commit("one", author=author, committer=author)
+    (tmp_path / "twice.cu").write_text(KERNEL.replace("x[i] + x[i]", "2.0f * x[i]").replace("i < n", bound))
+    hook = hook_of_the_documentation()
+    shell, flag, command, name = re.fullmatch(r"(\w+) (-c) '(.*)' (--)", hook["entry"]).groups()
+    command = command.replace("klineage", f"{sys.executable} -m kernel_lineage", 1)
+    done = subprocess.run(
+        [shell, flag, command, name, *hook["args"], "twice.cu"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    assert repo.untracked_files == []
+
+
+def test_a_cache_keeps_itself_out_of_git_and_leaves_a_gitignore_that_is_there(tmp_path, monkeypatch):
+    repo = Repo.init(tmp_path)
+    for name, text in (
+        ("a.cu", KERNEL),
+        ("b.cu", KERNEL.replace("i < n", "i < n - 1")),
+        ("w.toml", WORKLOAD),
+    ):
+        (tmp_path / name).write_text(text)
+    repo.index.add(["a.cu", "b.cu", "w.toml"])
+    monkeypatch.chdir(tmp_path)
+    asked = ["gate", "a.cu", "b.cu", "--kernel", "twice", "--workload", "w.toml", "--device", "emulated"]
+    assert CliRunner().invoke(main, asked).exit_code == ExitCode.REJECTED
+    assert (tmp_path / ".klineage" / "cache.sqlite").exists() and repo.untracked_files == []
+    (tmp_path / ".klineage" / ".gitignore").write_text("# ours\n")
+    assert CliRunner().invoke(main, asked).exit_code == ExitCode.REJECTED
+    assert (tmp_path / ".klineage" / ".gitignore").read_text() == "# ours\n"
