@@ -26,8 +26,8 @@ demo: $(STAMP) ## the main job on a sample repository: mine, explain, check, app
 test: $(STAMP) ## all tests that need no GPU and no editor
 	@$(BIN)/python -m pytest -n auto $(ARGS)
 
-test-gpu: $(STAMP) ## the tests that need an NVIDIA GPU
-	@$(BIN)/python -m pytest -m gpu tests $(ARGS)
+test-gpu: $(STAMP) ## the tests that need an NVIDIA GPU (REPORT=folder for JUnit and a summary)
+	@$(BIN)/python tests/gpu.py $(if $(REPORT),--report $(REPORT)) $(ARGS)
 
 lint: $(STAMP) ## style and import rules
 	@$(BIN)/ruff check .

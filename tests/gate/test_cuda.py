@@ -42,6 +42,7 @@ def slow() -> Program:
     )
 
 
+@pytest.mark.alone
 def test_a_faster_candidate_is_accepted_with_its_figures():
     v = verdict(affine(), baseline=slow())
     assert v.outcome is Outcome.ACCEPTED, v.reason
@@ -52,18 +53,21 @@ def test_a_faster_candidate_is_accepted_with_its_figures():
     assert v.environment["device"]["name"]
 
 
+@pytest.mark.alone
 def test_a_slower_candidate_is_rejected_with_its_figures():
     v = verdict(slow())
     assert v.outcome is Outcome.REJECTED
     assert v.reason.startswith("Rejected by profile: slower: 0.")
 
 
+@pytest.mark.alone
 def test_identical_programs_are_not_called_fast_or_slow():
     v = verdict(affine("1.0f", "1.00f"), need="not_slower")
     assert v.speedup is not None
     assert v.speedup.state in {SpeedState.SAME, SpeedState.AMBIGUOUS}
 
 
+@pytest.mark.alone
 def test_the_profile_tells_resources_roofline_warm_times_and_counters():
     v = verdict(affine(), baseline=slow(), warm=True, counters=True)
     stage = v.stage("profile")
@@ -97,6 +101,7 @@ def test_large_dynamic_shared_memory_is_allowed():
     assert [s.status for s in verdict(staged).stages][:3] == [StageStatus.PASS] * 3
 
 
+@pytest.mark.alone
 def test_an_illegal_address_costs_one_verdict():
     wild = affine("y[i] = ", "y[i + (1ll << 40)] = ")
     v = verdict(wild)
@@ -111,6 +116,7 @@ def test_a_write_beside_a_buffer_is_noticed_by_its_guard():
     assert "wrote outside its buffer" in v.reason
 
 
+@pytest.mark.alone
 def test_a_hang_costs_one_verdict_and_its_own_time():
     endless = affine("if (i < n)", "while (clock64() >= 0) {} if (i < n)")
     v = verdict(endless, launch_seconds=2.0)
@@ -131,6 +137,7 @@ def late(act: str) -> Program:
     return replace(program, source="__device__ unsigned launches;\n" + program.source)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("act", "code"),
     [("while (clock64() >= 0) {}", Reason.HANG), ("y[1ll << 40] = 0.0f;", Reason.ILLEGAL_ADDRESS)],
@@ -156,7 +163,14 @@ def test_missing_arguments_are_not_launched():
     assert "takes 3 arguments; 2 were given" in v.reason
 
 
-@pytest.mark.parametrize("entry", [e for e in entries() if e.case["row"] != 30], ids=lambda e: e.name)
+CORPUS = [
+    pytest.param(entry, id=entry.name, marks=[pytest.mark.alone] if entry.needs_gpu else [])
+    for entry in entries()
+    if entry.case["row"] != 30
+]
+
+
+@pytest.mark.parametrize("entry", CORPUS)
 def test_the_corpus_on_a_gpu(entry):
     cheat, honest = (
         run_in_child(entry.request(which, device="cuda"), timeout=120.0) for which in ("cheat", "honest")

@@ -134,3 +134,17 @@ def test_too_little_time_for_an_interval_is_ambiguous_and_can_be_shown():
     page = render([NamedVerdict("affine", v, "affine.cu")])
     assert "ambiguous" in page and "nan" not in page.lower()
     assert Verdict.model_validate_json(v.model_dump_json()) == v
+
+
+def test_lines_that_a_program_asks_the_cache_to_keep_are_forgotten_before_cold_launches():
+    hinted = affine(
+        "y[i] = 2.0f * x[i] + 1.0f;",
+        """{
+        unsigned long long policy; float v;
+        asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+        asm("ld.global.L2::cache_hint.f32 %0, [%1], %2;" : "=f"(v) : "l"(x + i), "l"(policy));
+        y[i] = 2.0f * v + 1.0f; }""",
+    )
+    for candidate, forgets in ((hinted, True), (affine(), False)):
+        shape = judged(candidate).stage("profile").details["shapes"][0]
+        assert shape["forgets_kept_lines"] is forgets

@@ -69,6 +69,7 @@ class CountingTimer:
     device: TimedEmulated
     noise: float
     overhead_us: float = 0.0
+    forgets_kept_lines: bool = False
     generator: np.random.Generator = field(default_factory=lambda: np.random.default_rng(5))
 
     def cold(self, launch: Callable[[], None], steps: int, limit: float) -> float:

@@ -13,6 +13,7 @@ What was measured on an H200 and why it is done this way (tests/benchmarks/resul
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Callable
 from typing import Any
@@ -41,6 +42,20 @@ _CALIBRATION_LIMIT = 10.0
 """Seconds for one launch of a kernel that does nothing."""
 
 
+def make_lines_ordinary() -> None:
+    """Lines of the L2 cache that a kernel asked to keep (evict_last) are evicted as any others from now on.
+
+    cuCtxResetPersistingL2Cache of the driver, which PyCUDA does not have. Raises `DeviceError` where it is refused:
+    reading through the cache would then leave such lines in it, and a cold launch would not be one.
+    """
+    try:
+        status = ctypes.CDLL("libcuda.so.1").cuCtxResetPersistingL2Cache()
+    except (OSError, AttributeError) as error:
+        raise DeviceError(f"kept lines cannot be reset: {error}", code=Reason.TIMING_FAILED) from error
+    if status:
+        raise DeviceError(f"kept lines cannot be reset: CUDA error {status}", code=Reason.TIMING_FAILED)
+
+
 class LaunchTimer:
     """Events, the buffer that clears the L2 cache, and the cost of the events."""
 
@@ -59,6 +74,7 @@ class LaunchTimer:
         self._blocks = 2 * int(about["sms"])
         self._cycles_per_us = int(about["max_sm_khz"]) / 1000
         self._start, self._stop = driver.Event(), driver.Event()
+        self.forgets_kept_lines = False
         self.overhead_us = 0.0
         """What the events add to a launch's own time."""
         self._calibrate()
@@ -83,6 +99,8 @@ class LaunchTimer:
 
         Raises `DeviceError` for one that fails, or does not end within `limit` seconds.
         """
+        if self.forgets_kept_lines:
+            make_lines_ordinary()
         for _ in range(math.ceil(self._queueing_us(steps) / self._flush_us)):
             self.clear_l2()
         return self._between_events(launch, limit)

@@ -19,6 +19,8 @@ class Timer(Protocol):
 
     overhead_us: float
     """What the timer adds to a launch's own time; it is taken off."""
+    forgets_kept_lines: bool
+    """Whether lines that a kernel asks the cache to keep are made ordinary ones before a cold launch."""
 
     def cold(self, launch: Callable[[], None], steps: int, limit: float) -> float:
         """Microseconds of a launch (of `steps` kernels) that finds no cache with its data.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -24,6 +25,8 @@ from kernel_gate.timing.cuda_sampler import Cache, CudaSampler
 from kernel_gate.timing.sampling import CANDIDATE, PROGRAMS, LaunchFailed
 from kernel_gate.verdict import ShapeSpeed, SpeedState, Speedup, Stage, StageStatus
 from kernel_gate.workload import Workload
+
+_HINTS = re.compile(r"\bcreatepolicy\b|evict_last|L2::cache_hint|\bapplypriority\b")
 
 
 def profile(
@@ -119,13 +122,18 @@ def _timer(device: TimedDevice, parts: Parts) -> Iterator[Timer]:
         timer.close()
 
 
+def asks_to_keep_lines(built: Built) -> bool:
+    """Whether a program gives the L2 cache hints: lines that it keeps would outlast what clears the cache."""
+    return any(_HINTS.search(image.ptx) for image in built.images.values())
+
+
 def _unavailable(code: Reason, reason: str, **details: Any) -> Stage:
     return Stage(name="profile", status=StageStatus.UNAVAILABLE, code=code, reason=reason, details=details)
 
 
 def _failed(failed: LaunchFailed, shown: str, details: list[dict[str, Any]]) -> Stage:
     """A launch at a profiled shape that failed: the candidate's fault, when the candidate was launched."""
-    if failed.program != CANDIDATE:
+    if failed.program != CANDIDATE or failed.code is Reason.TIMING_FAILED:
         return _unavailable(Reason.TIMING_FAILED, f"{shown} could not be timed: {failed}", shapes=details)
     return Stage(
         name="profile",
@@ -174,6 +182,7 @@ def _time_shape(
             timed = stack.enter_context(
                 TimedPrograms(device, baseline, candidate, workload, case, options.seed, drawn)
             )
+        timer.forgets_kept_lines = any(asks_to_keep_lines(built) for built in (baseline, candidate))
         if timed.seen_wrong:
             return None, wrong_after_timing(timed), {"dims": dict(dims)}
 
@@ -191,6 +200,7 @@ def _time_shape(
             "resources": {name: timed.resources(number) for number, name in enumerate(PROGRAMS)},
             "peak_bytes": {name: timed.peak_bytes(number) for number, name in enumerate(PROGRAMS)},
             "event_overhead_us": timer.overhead_us,
+            "forgets_kept_lines": timer.forgets_kept_lines,
         }
         if options.warm:
             detail["warm"] = _details(dims, compared("warm"), None)

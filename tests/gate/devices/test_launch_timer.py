@@ -1,8 +1,11 @@
 """Timing by events on a driver that fails and hangs as it is told to."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from gate.devices.fake_driver import LAUNCH_US, FakeDriver, install
+from kernel_gate.devices import launch_timer
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.cuda import CudaDevice
 from kernel_gate.devices.launch_timer import EMPTY_KERNEL_US, LaunchTimer
@@ -53,3 +56,21 @@ def test_a_timed_launch_that_fails_says_which_rule_it_broke(monkeypatch, said, c
     with pytest.raises(DeviceError) as caught:
         timer.cold(lambda: None, 1, 1.0)
     assert (caught.value.code, device.lost) == (code, True)
+
+
+@pytest.mark.parametrize(("status", "said"), [(0, None), (801, "CUDA error 801"), (None, "no such function")])
+def test_kept_lines_are_reset_or_nothing_is_timed(monkeypatch, status, said):
+    def library(name: str) -> SimpleNamespace:
+        if status is None:
+            raise AttributeError("no such function")
+        return SimpleNamespace(cuCtxResetPersistingL2Cache=lambda: status)
+
+    timer, _ = timer_on(monkeypatch, FakeDriver())
+    monkeypatch.setattr(launch_timer.ctypes, "CDLL", library)
+    timer.forgets_kept_lines = True
+    if said is None:
+        assert timer.cold(lambda: None, 1, 1.0) > 0
+        return
+    with pytest.raises(DeviceError, match=said) as caught:
+        timer.cold(lambda: None, 1, 1.0)
+    assert caught.value.code is Reason.TIMING_FAILED
