@@ -144,3 +144,16 @@ def test_data_decide_which_elements_a_scatter_writes(tmp_path: Path) -> None:
     found = case.obligations(tmp_path, replayed=False)
     assert set(statuses(found, "in_bounds").values()) == {"proved"}
     assert set(statuses(found, "written").values()) != {"proved"}
+
+
+def test_rows_of_a_tiled_product_are_apart_although_both_sizes_are_symbols(tmp_path: Path) -> None:
+    body = (
+        "int r = blockIdx.x * 32 + threadIdx.x / 32, c = blockIdx.y * 32 + threadIdx.x % 32;\n"
+        "for (int b = 0; b < 2; b++) {\nint at = b * N * C + r * C + c;\n"
+        "if (r < N && c < C) out[at] = x[at];\n}"
+    )
+    source = f"__global__ void k(float* out, const float* x, int N, int C) {{\n{body}\n}}\n"
+    grid = ["ceil_div(N, 32)", "ceil_div(C, 32)"]
+    shapes = ({"N": 3, "C": 70}, {"out": [2, "N", "C"]}, {"x": [2, "N", "C"]})
+    found = Case(source, *shapes, grid, [1024]).obligations(tmp_path, replayed=False)
+    assert set(statuses(found, "written_once").values()) == {"proved"}

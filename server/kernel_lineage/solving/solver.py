@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from kernel_lineage.solving.divisibility import divided
 from kernel_lineage.solving.lemmas import product_lemmas
 from kernel_lineage.solving.terms import Term, negation
 from kernel_lineage.solving.translation import Translation
@@ -44,12 +45,10 @@ def decide(
     assumptions: Sequence[Term], claim: Term, *, limit_ms: int = LIMIT_MS, never_negative: Iterable[str] = ()
 ) -> Answer:
     """Whether every assignment that keeps all assumptions satisfies the claim. Raises `SolverMissingError`."""
-    broken = negation(claim)
-    return found(
-        [*assumptions, broken],
-        limit_ms=limit_ms,
-        lemmas=product_lemmas([*assumptions, broken], never_negative),
-    )
+    asked = divided([*assumptions, negation(claim)])
+    lemmas = product_lemmas(asked.conditions, asked.never_negative(never_negative))
+    answer = found(asked.conditions, limit_ms=limit_ms, lemmas=lemmas)
+    return replace(answer, values=asked.values(answer.values)) if answer.values else answer
 
 
 def found(conditions: Sequence[Term], *, limit_ms: int = LIMIT_MS, lemmas: Sequence[Term] = ()) -> Answer:

@@ -8,19 +8,24 @@ from itertools import combinations_with_replacement
 from kernel_lineage.proofs.model import Access
 from kernel_lineage.proofs.obligations.asking import Questions
 from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
-from kernel_lineage.solving.polynomials import content, polynomial, term_of
+from kernel_lineage.solving.lemmas import is_natural
+from kernel_lineage.solving.polynomials import Monomial, content, normal, polynomial, term_of
 from kernel_lineage.solving.terms import (
     Num,
     Term,
     Var,
     add,
+    at_most,
     conjunction,
     disjunction,
     equal,
     floor_div,
     less,
+    mul,
     negation,
+    sub,
     substituted,
+    variables,
 )
 
 _MOST_SITES = 8
@@ -76,7 +81,11 @@ def _of_pair(questions: Questions, one: Access, other: Access) -> Obligation:
     meet = _overlap(one.offset, one.nbytes, substituted(other.offset, renamed), other.nbytes)
     own = model.facts(tuple(Var(p) for p in model.places))
     model.naturals |= {f"{name}'" for name in model.instance if name in model.naturals}
-    answer = questions.ask((*one.path, *path), negation(conjunction(meet, apart)), more=(*own, *facts))
+    claim = negation(conjunction(meet, apart))
+    for case in _cases(questions, one.offset, substituted(other.offset, renamed)):
+        answer = questions.ask((*one.path, *path), claim, more=(*own, *facts, *case))
+        if answer.status is not Status.PROVED:
+            break
     if answer.status is not Status.REFUTED:
         return ended(answer.status, answer.reason)
     buffer = questions.setting.buffers[other.root]
@@ -87,6 +96,42 @@ def _of_pair(questions: Questions, one: Access, other: Access) -> Obligation:
     return Obligation(
         Kind.WRITTEN_ONCE, other.line, other.text, Status.REFUTED, reason, example, root=other.root
     )
+
+
+def _cases(questions: Questions, one: Term, other: Term) -> Iterator[tuple[Term, ...]]:
+    """All cases of two addresses: one lies in an earlier row than the other, in a later one, or in the same one.
+
+    A row is what a product of sizes is counted by. That the rows are so far apart is said to the solver, which sees
+    little of products itself.
+    """
+    free = questions.model.instance | {f"{name}'" for name in questions.model.instance}
+    rows, others = _rows(one, free), _rows(other, free)
+    same: tuple[Term, ...] = ()
+    for scale in sorted(rows, key=lambda s: (-len(s), str(s))):
+        if scale not in others or not all(is_natural(f, frozenset(questions.model.naturals)) for f in scale):
+            continue
+        size = term_of({scale: 1})
+        a, b = rows[scale], others[scale]
+        for low, high in ((a, b), (b, a)):
+            apart = at_most(Num(0), normal(mul(sub(sub(high, low), Num(1)), size)))
+            yield (*same, less(low, high), apart)
+        same = (*same, equal(a, b), equal(normal(mul(sub(a, b), size)), Num(0)))
+    yield same
+
+
+def _rows(offset: Term, free: set[str]) -> dict[Monomial, Term]:
+    """Products of sizes in an address → what they are multiplied by, without the common number."""
+    counted: dict[Monomial, dict[Monomial, int]] = {}
+    for monomial, coefficient in polynomial(offset).items():
+        scale = tuple(f for f in monomial if not any(name in free for name in variables(f)))
+        rest = tuple(f for f in monomial if f not in scale)
+        if scale:
+            counted.setdefault(scale, {})[rest] = coefficient
+    return {
+        scale: term_of({m: c // (content(rows) or 1) for m, c in rows.items()})
+        for scale, rows in counted.items()
+        if any(rows)
+    }
 
 
 def _overlap(a: Term, a_bytes: int, b: Term, b_bytes: int) -> Term:
