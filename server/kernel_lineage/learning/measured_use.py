@@ -83,7 +83,13 @@ def measured_use(skill_id: str, target: str, device: DeviceKind) -> Evidence:
             f"There is no skill {skill_id!r}{nearest(found, skill_id)}, or no FILE:KERNEL was given."
         )
     request = ApplyRequest(
-        skill=skill, path=Path(file), kernel=kernel, lane=Lane("assist"), device=device, dry_run=True
+        skill=skill,
+        path=Path(file),
+        kernel=kernel,
+        lane=Lane("assist"),
+        device=device,
+        dry_run=True,
+        anyway=True,
     )
     document = apply(request, judge_in_child(device, lambda _stage, _message: None))
     learned_from = {Path(path).name for path in skill.lineage.paths} if skill.lineage is not None else set()

@@ -13,17 +13,21 @@ from pathlib import Path
 from typing import Literal
 
 from kernel_gate.verdict import Outcome, Verdict
+from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.document import ApplyDocument, EditDocument
 from kernel_lineage.rewrite.materialise import Lane, Materialised, NoCandidate, materialise
+from kernel_lineage.rewrite.memory import remember, tried
 from kernel_lineage.rewrite.patches import keep_candidate
 from kernel_lineage.rewrite.situation import situation_of
 from kernel_lineage.rewrite.workloads import FOLDER as WORKLOADS
 from kernel_lineage.rewrite.workloads import FoundWorkload, folder_of
+from kernel_lineage.skills.applicable import known_here
 from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.graph.rules import limits_of
 from kernel_lineage.skills.writing import write_atomically
 
 Judge = Callable[[Kernel, Path, bytes, Candidate, FoundWorkload], Verdict]
@@ -51,6 +55,8 @@ class ApplyRequest:
     """Gate, and write nothing."""
     stated: Facts = field(default_factory=Facts)
     """Facts that a person states."""
+    anyway: bool = False
+    """Try also what failed on this very kernel before, or what its limits forbid now."""
 
 
 def apply(
@@ -64,7 +70,7 @@ def apply(
     kernel = _kernel(request, text)
     root = folder_of(request.path)
     situation = situation_of(kernel, request.path, root, device=request.device)
-    begun = _Begun(request, text, root)
+    begun = _Begun(request, text, root, kernel, situation.workload)
 
     def gate(candidate: Candidate) -> Verdict | None:
         if situation.workload is None:
@@ -74,6 +80,8 @@ def apply(
 
     report("materialise", f"{request.skill.title} at {kernel.name}")
     facts = request.stated.merged(situation.facts)
+    if (vetoed := _vetoed(begun, facts)) and not request.anyway:
+        return begun.document("refused", f"{vetoed} Nothing was run; --anyway tries it all the same.")
     made = materialise(request.lane, request.skill, kernel, facts, root, gate, request.line)
     if isinstance(made, NoCandidate):
         return begun.document("refused", made.reason)
@@ -87,6 +95,8 @@ class _Begun:
     request: ApplyRequest
     text: bytes
     root: Path
+    kernel: Kernel
+    workload: FoundWorkload | None
 
     def document(
         self,
@@ -123,6 +133,10 @@ def _conclude(begun: _Begun, made: Materialised, verdict: Verdict | None) -> App
         )
         return _kept(begun, begun.document("inconclusive", reason, candidate), changed)
     document = begun.document(verdict.outcome.value, verdict.reason, candidate, verdict)
+    if not request.dry_run:
+        workload = begun.workload.path if begun.workload is not None else None
+        name = _name(request.path.resolve(), begun.root)
+        remember(begun.root, begun.kernel, name, request.skill, candidate.by, changed, workload, verdict)
     if verdict.outcome is Outcome.ACCEPTED and made.unknown:
         reason = (
             f"The gate accepts it, but {made.unknown}. Nothing was changed; state it, or use --by assist."
@@ -145,10 +159,31 @@ def _conclude(begun: _Begun, made: Materialised, verdict: Verdict | None) -> App
 def _kept(begun: _Begun, document: ApplyDocument, changed: bytes) -> ApplyDocument:
     if begun.request.dry_run:
         return document
-    path = begun.request.path.resolve()
-    name = str(path.relative_to(begun.root)) if path.is_relative_to(begun.root) else path.name
+    name = _name(begun.request.path.resolve(), begun.root)
     patch = keep_candidate(begun.root, name, begun.text, changed, document)
     return document.model_copy(update={"patch": str(patch)})
+
+
+def _vetoed(begun: _Begun, facts: Facts) -> str:
+    """Why nothing should be run for this, in a sentence: a rule on the kernel's limits, or what failed before."""
+    request, kernel = begun.request, begun.kernel
+    not_now = limits_of(known_here(kernel, facts, mechanisms_of(kernel))).not_now(request.skill.mechanism)
+    if not_now:
+        return f"{not_now[0].upper()}{not_now[1:]}."
+    if (
+        request.lane.name == "handoff"
+    ):  # whoever answers is told the finding and mends it: the next answer is a repair
+        return ""
+    workload = begun.workload.path if begun.workload is not None else None
+    before = tried(begun.root, kernel, request.skill, request.lane.name, workload)
+    if before is None:
+        return ""
+    when = f"{request.skill.title} was tried on this very kernel on {before.date}"
+    return f"{when} and rejected: {before.reason.rstrip('.')}."
+
+
+def _name(path: Path, root: Path) -> str:
+    return str(path.relative_to(root)) if path.is_relative_to(root) else path.name
 
 
 def _kernel(request: ApplyRequest, text: bytes) -> Kernel:

@@ -48,6 +48,7 @@ class Asked:
     base_url: str | None = None
     token_budget: int | None = None
     text: bytes | None = None
+    anyway: bool = False
 
 
 def run(
@@ -115,6 +116,7 @@ def _request(asked: Asked) -> ApplyRequest:
         device=asked.device,
         dry_run=asked.dry_run,
         stated=stated,
+        anyway=asked.anyway,
     )
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from kernel_gate.expressions import ExpressionError, Number, evaluate
 from kernel_gate.workload import Argument, Workload
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.memory import remembered_facts
 from kernel_lineage.rewrite.workloads import FoundWorkload, folder_of, workloads_in
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource, Scalar, StatedPromise
 
@@ -35,9 +36,9 @@ def situation_of(kernel: Kernel, path: Path, root: Path | None = None, *, device
     workloads = workloads_in(folder)
     found = workloads.of(kernel.name, str(path))
     notes = list(workloads.problems)
-    facts = Facts()
+    facts = remembered_facts(folder, kernel)
     if found is not None:
-        facts = workload_facts(found.workload, _told_as(found.path, folder))
+        facts = facts.merged(workload_facts(found.workload, _told_as(found.path, folder)))
     else:
         notes.append(f"no workload in {folder / '.klineage' / 'workloads'} names {kernel.name}")
     if device != "emulated":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from kernel_lineage.kernels.anchors.model import Anchor
@@ -22,6 +22,10 @@ from kernel_lineage.skills.conditions.tree import Expr, facts_in
 from kernel_lineage.skills.conditions.truth import Judgement, Truth
 from kernel_lineage.skills.conditions.unparse import written
 from kernel_lineage.skills.effect import Expected, Match, expected
+from kernel_lineage.skills.graph.known import builtin_graph
+from kernel_lineage.skills.graph.model import Graph
+from kernel_lineage.skills.graph.rank import State, rank
+from kernel_lineage.skills.graph.rules import limits_of
 from kernel_lineage.skills.kernel_facts import derived_facts, launch_facts, syntax_facts
 from kernel_lineage.skills.promises import Promise, promised, promises_of
 
@@ -79,6 +83,12 @@ class Applicable:
     conditions: tuple[Judged, ...]
     expected: Expected | None
     match: Match
+    score: float = 0.0
+    """What it is ranked by among those of the same truth (`skills/graph/rank.py`)."""
+    rank_reason: str = ""
+    """Why it has its rank, in one clause."""
+    not_now: str = ""
+    """Why what limits the kernel forbids it now, in one clause; "" when nothing does."""
 
     @property
     def guardable(self) -> bool:
@@ -109,8 +119,16 @@ class Applicable:
 _ORDER = {Truth.HOLDS: 0, Truth.UNKNOWN: 1, Truth.FAILS: 2}
 
 
-def applicable(kernel: Kernel, skills: Iterable[Skill], facts: Facts) -> tuple[Applicable, ...]:
-    """Every skill at every anchor of the kernel that is its own; those that hold first.
+def applicable(
+    kernel: Kernel,
+    skills: Iterable[Skill],
+    facts: Facts,
+    graph: Graph | None = None,
+    history: tuple[str, ...] | None = None,
+) -> tuple[Applicable, ...]:
+    """Every skill at every anchor of the kernel that is its own; those that hold first, of them what is likeliest next.
+
+    `graph` says what is likely (by default the built-in one), `history` what came to the kernel so far, oldest first.
 
     Left out are skills without cases, of another language, whose mechanism is there already, that require a mechanism
     that is not there, or that conflict with one that is. What the source itself says is added to `facts`; where both
@@ -130,7 +148,45 @@ def applicable(kernel: Kernel, skills: Iterable[Skill], facts: Facts) -> tuple[A
         for anchor in anchors.get(skill.anchor.pattern, ())
         if is_at(skill, anchor)
     ]
-    return tuple(sorted(found, key=lambda a: (_ORDER[a.verdict], _ORDER[a.pays], a.skill.id, a.anchor.span)))
+    ranked = offered(kernel, found, present, everything, graph if graph is not None else builtin_graph(), history)
+    return tuple(sorted(ranked, key=_place))
+
+
+def offered(
+    kernel: Kernel,
+    found: Iterable[Applicable],
+    present: Iterable[str],
+    facts: Facts,
+    graph: Graph,
+    history: tuple[str, ...] | None = None,
+) -> list[Applicable]:
+    """The same with scores, reasons and vetoes: by the graph, and by the rules on what limits the kernel."""
+    several = list(found)
+    limits = limits_of(facts)
+    wanted = {a.skill.mechanism for a in several}
+    device = facts.get("device.name")
+    state = State(
+        kernel.language.value,
+        frozenset(present),
+        history,
+        str(device.values[0]) if device is not None else "",
+        {strategy: limits.factor(strategy) for strategy in sorted(wanted)},
+    )
+    by_strategy = {r.strategy: r for r in rank(graph, state, wanted)}
+    made = []
+    for one in several:
+        ranked = by_strategy.get(one.skill.mechanism)
+        reason = "; ".join(filter(None, [ranked.reason if ranked else "", limits.because(one.skill.mechanism)]))
+        not_now = limits.not_now(one.skill.mechanism)
+        score = ranked.score if ranked else 0.0
+        made.append(replace(one, score=score, rank_reason=reason, not_now=not_now))
+    return made
+
+
+def _place(found: Applicable) -> tuple[object, ...]:
+    """Truth first, then whether it can pay now, then how likely it is."""
+    truth, pays = _ORDER[found.verdict], _ORDER[found.pays]
+    return (truth, bool(found.not_now), pays, -found.score, found.skill.id, found.anchor.span)
 
 
 def known_here(kernel: Kernel, facts: Facts, sites: Iterable[Site]) -> Facts:

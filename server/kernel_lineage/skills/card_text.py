@@ -28,6 +28,10 @@ def card_text(found: Applicable) -> str:
     if found.guardable:
         parts.append("Can be applied guarded: the fast path where these hold, the old code elsewhere.")
     parts.append(f"**Expected here:** {effect_text(found)}")
+    if found.not_now:
+        parts.append(f"**{found.not_now[0].upper()}{found.not_now[1:]}**")
+    if found.rank_reason:
+        parts.append(f"**Offered here because:** {found.rank_reason}")
     if wrong := _goes_wrong(found):
         parts.append(f"**Goes wrong otherwise:** {wrong}")
     parts.append(f"**From:** {origin(skill)}")

@@ -71,6 +71,12 @@ class SkillDocument(_Document):
     """Whether a fast path behind a test would be right where the verdict is not `holds`."""
     reason: str
     """Why it cannot be applied as it is; empty when it can."""
+    rank: int
+    """Its place among the skills of its kernel, from 1."""
+    rank_reason: str
+    """Why it has this place, in one clause."""
+    not_now: str
+    """Why what limits the kernel forbids it now; empty when nothing does."""
     conditions: list[ConditionDocument]
     expected: ExpectedDocument | None
     match: Literal["exact", "other_size", "other_device", "none"]
@@ -108,13 +114,13 @@ def applicable_document(
     return ApplicableDocument(
         path=path,
         kernel=found[0][0].name if len(found) == 1 else None,
-        skills=[_skill(kernel, a) for kernel, several in found for a in several],
+        skills=[_skill(kernel, a, n) for kernel, several in found for n, a in enumerate(several, 1)],
         problems=list(problems),
         notes=list(notes),
     )
 
 
-def _skill(kernel: Kernel, found: Applicable) -> SkillDocument:
+def _skill(kernel: Kernel, found: Applicable, place: int) -> SkillDocument:
     skill, anchor, effect = found.skill, found.anchor, found.expected
     return SkillDocument(
         id=skill.id,
@@ -124,6 +130,9 @@ def _skill(kernel: Kernel, found: Applicable) -> SkillDocument:
         pays=found.pays.value,
         guardable=found.guardable,
         reason=found.reason,
+        rank=place,
+        rank_reason=found.rank_reason,
+        not_now=found.not_now,
         conditions=[condition_document(j) for j in found.conditions],
         expected=ExpectedDocument(
             speedup=effect.speedup,

@@ -10,6 +10,7 @@ from kernel_lineage.skills.applicable import Applicable, applicable
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.stated import stated_facts
 from kernel_lineage.skills.document import ApplicableDocument, applicable_document
+from kernel_lineage.skills.graph.known import known_graph
 from kernel_lineage.skills.library import library, nearest, repository_of
 from kernel_lineage.skills.target import TargetError, read_target
 
@@ -29,16 +30,18 @@ def listing(target: str, only: Sequence[str], stated: Sequence[str], situation: 
     """
     vouched = Facts().merged(*(stated_facts(text, "stated by the caller") for text in stated))
     meant = read_target(target)
-    found = library(repository_of(meant.path.parent))
+    root = repository_of(meant.path.parent)
+    found = library(root)
+    graph, said = known_graph(root)
     for skill_id in only:
         if found.get(skill_id) is None:
             raise TargetError(f"no skill `{skill_id}`{nearest(found, skill_id)}")
     skills = [s for s in found if not only or s.id in only]
     listed: Listed = []
-    notes: list[str] = []
+    notes: list[str] = [said] if said else []
     for kernel in meant.kernels:
         facts, unknown = situation(kernel, meant.path)
-        listed.append((kernel, applicable(kernel, skills, vouched.merged(facts))))
+        listed.append((kernel, applicable(kernel, skills, vouched.merged(facts), graph)))
         notes += unknown
     problems = [f"{meant.path}: {p.message}" for p in meant.source.problems] + [str(p) for p in found.problems]
     return applicable_document(str(meant.path), listed, problems, list(dict.fromkeys(notes))), listed

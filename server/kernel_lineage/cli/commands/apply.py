@@ -21,6 +21,11 @@ import click
 )
 @click.option("--device", type=click.Choice(["auto", "cuda", "emulated"]), default="auto", show_default=True)
 @click.option("--dry-run", is_flag=True, help="Gate, and write nothing.")
+@click.option(
+    "--anyway",
+    is_flag=True,
+    help="Try also what failed on this very kernel before, or what its limits forbid now.",
+)
 @click.option("--line", type=int, help="Apply near this line; by default at the first place that takes it.")
 @click.option("--fact", "stated", multiple=True, metavar="FACTS", help='State facts: "align(x) = 16".')
 @click.option("--model", help="The model's name, instead of KLINEAGE_MODEL.")
@@ -44,6 +49,7 @@ def command(
     by: Literal["assist", "model", "handoff"],
     device: Literal["auto", "cuda", "emulated"],
     dry_run: bool,
+    anyway: bool,
     line: int | None,
     stated: tuple[str, ...],
     model: str | None,
@@ -67,6 +73,7 @@ def command(
                 by=by,
                 device=device,
                 dry_run=dry_run,
+                anyway=anyway,
                 line=line,
                 stated=stated,
                 model=model,

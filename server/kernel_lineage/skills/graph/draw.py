@@ -14,10 +14,12 @@ from kernel_lineage.skills.graph.model import START, Edge, Graph, Strategy, dire
 
 _MOST_EDGES = 36
 _LANE = 74
-_LABEL = 168
+_LABEL = 200
 _GAP = 14
 _CHARACTER = 7.3
 _BOX = 34
+AGAINST = ("revert", "slower", "no_difference", "rejected")
+"""Risks that say that it did not pay."""
 _STYLE = """
 svg { font: 13px/1.3 system-ui, sans-serif; background: var(--ground); color: var(--ink);
   --ground: #fff; --ink: #1c2430; --soft: #667085; --lane: #f4f6f9; --box: #fff; --line: #c5ccd6; --edge: #2f6feb;
@@ -54,7 +56,7 @@ def svg(graph: Graph, title: str) -> str:
     body: list[str] = []
     for row, direction in enumerate(ordered):
         top = 56 + row * (_LANE + _GAP)
-        x: float = _LABEL
+        x: float = _LABEL + row * 16  # so that arrows between lanes do not lie on each other
         for node in lanes[direction]:
             width = _CHARACTER * len(node.id) + 26
             places[node.id] = _Placed(x, top + (_LANE - _BOX) / 2, width)
@@ -69,7 +71,7 @@ def svg(graph: Graph, title: str) -> str:
     body += [_arrow(edge, places) for edge in _shown(graph, places)]
     body += [_box(node, places[node.id]) for node in used]
     height = 56 + len(ordered) * (_LANE + _GAP) + 12
-    said = f"{graph.observations} observed steps; arrows: the {_MOST_EDGES} most frequent followers, thicker = more often"
+    said = f"{graph.observations} observed steps; arrows: the {_MOST_EDGES} most frequent followers, thicker = more often; red: in a tenth of its steps taken back, slower or rejected"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{right:.0f}" height="{height}" '
         f'viewBox="0 0 {right:.0f} {height}" role="img" aria-label="{escape(title)}">\n'
@@ -127,7 +129,7 @@ def _arrow(edge: Edge, places: dict[str, _Placed]) -> str:
 def _box(node: Strategy, place: _Placed) -> str:
     count = len(node.transitions)
     said = f"{node.id} ({direction_of(node.id)}): {count} steps{_more(node.risks, len(node.effects))}"
-    risky = " risky" if sum(node.risks.values()) * 4 > count else ""
+    risky = " risky" if sum(node.risks.get(kind, 0) for kind in AGAINST) * 10 >= count else ""
     return (
         f'<g><title>{escape(said)}</title><rect class="box{risky}" x="{place.x:.0f}" y="{place.y:.0f}" '
         f'width="{place.width:.0f}" height="{_BOX}" rx="6"/>'

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kernel_lineage.skills.graph.model import Effect, Observation, Source
 from kernel_lineage.skills.writing import write_atomically
@@ -50,6 +50,8 @@ class Outcome(BaseModel):
     """Time before over time after; None where nothing was timed."""
     date: str
     """ISO 8601."""
+    profile: dict[str, int | float | str] = Field(default_factory=dict)
+    """What the run showed of the kernel before: fact names of `profile.…` and `kernel.…` → values."""
 
     @property
     def id(self) -> str:
