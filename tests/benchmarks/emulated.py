@@ -25,6 +25,9 @@ import numpy as np
 from kernel_gate.build.nvrtc import compile_nvrtc
 from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.emulated.launch import Checks
+from kernel_gate.invariants.bound import on_shape
+from kernel_gate.invariants.marking import marked
+from kernel_gate.invariants.reading import read_statements
 from kernel_gate.program import Program
 
 SUMMARY = "thread instructions per second of the emulated device, and what its detectors cost"
@@ -55,6 +58,15 @@ __global__ void kernel(float* c, const float* a, const float* b, int n) {
     c[row * n + col] = sum;
 }
 """
+FACTORS = "left[threadIdx.y][i] * right[i][threadIdx.x];"
+TAGS = "// klineage: tag argument_1[row][k]\n// klineage: tag argument_2[k][column]\n"
+STATED = {
+    "an invariant of each product": "// klineage: assert product(k)",
+    "an invariant of each pair of operands": (
+        "// klineage: assert same(tag(left[threadIdx.y][i]).k, tag(right[i][threadIdx.x]).k)"
+    ),
+}
+"""Bounds checks, and tags of the data of a and b."""
 REDUCE = """
 __global__ void kernel(float* total, const float* x, int n) {
     __shared__ float partial[256];
@@ -93,8 +105,12 @@ class Row:
 
 
 def launch(source: str, arguments: list[Any], grid: Any, block: Any, checks: Checks) -> tuple[float, int]:
-    """Best time in milliseconds, and the thread instructions of one launch."""
-    image = compile_nvrtc(Program("cuda", source, "kernel"))
+    """Best time in milliseconds, and the thread instructions of one launch. What the source states is watched."""
+    statements, places = read_statements(source, "cuda")
+    image = compile_nvrtc(marked(Program("cuda", source, "kernel"), statements, places))
+    if statements:
+        shapes = {f"argument_{n}": (a.shape, 4) for n, a in enumerate(arguments) if isinstance(a, np.ndarray)}
+        checks = replace(checks, invariants=on_shape(statements, shapes, {}))
     best, instructions = float("inf"), 0
     for _ in range(REPEATS):
         device = EmulatedDevice(checks=checks)
@@ -102,15 +118,15 @@ def launch(source: str, arguments: list[Any], grid: Any, block: Any, checks: Che
         values = []
         for number, value in enumerate(arguments):
             if isinstance(value, np.ndarray):
-                buffer = device.allocate(value.nbytes, f"argument {number}", value.itemsize)
+                buffer = device.allocate(value.nbytes, f"argument_{number}", value.itemsize)
                 buffer.write(value)
                 value = buffer
             values.append(value)
         started = time.process_time()
         result = kernel.launch(grid, block, 0, values)
         best = min(best, time.process_time() - started)
-        if result.faults:
-            raise SystemExit(f"{result.faults[0].message}: a sound kernel must run without findings")
+        if result.faults or any(said.violated or not said.compared for said in result.asserted):
+            raise SystemExit(f"{result.faults or result.asserted}: a sound kernel must run without findings")
         instructions = result.counts["thread_instructions"]
     return best * 1e3, instructions
 
@@ -135,6 +151,9 @@ def measure() -> list[Row]:
     for name, source, arguments, grid, block in work:
         for label, checks in CHECKS.items():
             rows.append(Row(name, label, *launch(source, arguments, grid, block, checks)))
+        for label, statement in STATED.items() if source is MATMUL else ():
+            stated = TAGS + MATMUL.replace(f"sum += {FACTORS}", f"{{ sum += {FACTORS} {statement}\n}}")
+            rows.append(Row(name, label, *launch(stated, arguments, grid, block, PLAIN)))
     return rows
 
 

@@ -185,11 +185,10 @@ def _closure(
     operators = [p for offers in offered.values() for p in offers if _is_operator(p)]
     while waiting:
         word = waiting.pop()
-        if word in needed:
-            continue
+        offers = offered.get(word, ()) if word not in needed else ()
+        waiting.extend(macros.get(word, ()) if word not in needed else ())
         needed.add(word)
-        waiting.extend(macros.get(word, ()))
-        for piece in offered.get(word, ()):
+        for piece in offers:
             if id(piece) not in chosen:
                 chosen.add(id(piece))
                 waiting.extend(piece.words)
