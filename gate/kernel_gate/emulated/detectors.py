@@ -59,8 +59,9 @@ DETECTORS = (
     Detector("shuffle", "shuffles, votes and matches that name lanes which are not there", ""),
     Detector(
         "invariant",
-        "what a kernel's comments assert of the tags that its data carries, where a statement is reached",
-        "statements whose tags are lost on the way are undecided, and said to be",
+        "what a kernel's comments [assert](invariants.md) of where its data come from, in launches of a copy with tags",
+        "instructions through which tags are not followed; what no case reaches is said to be undecided",
+        ends_launch=False,
     ),
     Detector("trap", "`trap`, failed assertions, jumps out of a table, calls through wrong pointers", ""),
     Detector(

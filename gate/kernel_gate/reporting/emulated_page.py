@@ -13,7 +13,6 @@ from kernel_gate.emulated.registry import builders
 from kernel_gate.reasons import FAULT_REASONS
 
 _TEMPLATE = Path(__file__).with_suffix(".md.j2")
-_NOT_OF_PTX = "invariant_marks"
 
 
 def render() -> str:
@@ -33,6 +32,5 @@ def _families() -> Iterator[tuple[str, str]]:
     for name, builder in builders().items():
         by_module.setdefault(builder.__module__, []).append(f"`{name}`")
     for module, names in sorted(by_module.items(), key=lambda item: min(item[1])):
-        if not module.endswith(_NOT_OF_PTX):
-            about = (importlib.import_module(module).__doc__ or "").strip().splitlines()[0]
-            yield ", ".join(sorted(names)), about.replace("|", "¦")
+        about = (importlib.import_module(module).__doc__ or "").strip().splitlines()[0]
+        yield ", ".join(sorted(names)), about.replace("|", "¦")
