@@ -1,0 +1,33 @@
+"""Studying as a learner of replay: each reproduced optimisation is split and probed once, and what it gave is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kernel_lineage.history.model import Intent
+from kernel_lineage.learning.replay.learners import Learned, Learner, Replayed, StepRisk
+from kernel_lineage.learning.steps import Judge
+from kernel_lineage.learning.studying.study import study
+from kernel_lineage.rewrite.drafting.proof import Device
+
+
+def studying(device: Device, on_progress: Callable[[str], None] = lambda _said: None) -> Learner:
+    """The learner. A step that was not reproduced, or that claims no gain, teaches no skill."""
+
+    def learn(replayed: Replayed, judge: Judge) -> Learned:
+        step = replayed.step
+        wanted = replayed.item.transition.intent is Intent.OPTIMISATION
+        if step is None or not wanted or replayed.record.status != "reproduced":
+            return Learned()
+        studied = study(step, judge, device=device, on_progress=on_progress)
+        return Learned(
+            conditions=tuple(c for part in studied.parts for c in part.conditions),
+            risk=tuple(
+                StepRisk(kind="probe", message=risk.what, transition=step.transition)
+                for part in studied.parts
+                for risk in part.risk
+            ),
+            studied=studied,
+        )
+
+    return Learner("study 1", learn)

@@ -1,0 +1,136 @@
+"""Replayed and studied steps → lessons for distillation, in the words of their repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kernel_gate.request import ProgramModel
+from kernel_lineage.history.model import Commit, Mined, Transition
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.learning.distillation.lesson import Lesson, RefusingCase, Source
+from kernel_lineage.learning.replay.learners import Replayed, StepRisk
+from kernel_lineage.learning.steps import Step
+from kernel_lineage.learning.studying.parts import Studied, StudiedPart
+from kernel_lineage.skills.card import Condition, Evidence, Risk, SizeEffect
+
+_SPEED = {"fast": "accepted", "slow": "rejected"}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Of what all lessons of one repository have in common."""
+
+    repository: str
+    licence: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """A lesson with the step that shows it."""
+
+    lesson: Lesson
+    step: Step
+
+
+def lessons_of(
+    one: Replayed, studied: Studied, mined: Mined, origin: Origin, risks: Sequence[StepRisk] = ()
+) -> Iterator[Taught]:
+    """The lessons of one replayed step: one for each part that adds a mechanism."""
+    kept = one.record.step
+    if kept is None or studied.compound:
+        return
+    guards = [c for given in one.learned for c in given.conditions]
+    adding = [n for n, part in enumerate(studied.parts) if part.added]
+    for n in adding:
+        part = studied.parts[n]
+        name = one.item.transition.id + (f" part {n + 1}" if len(studied.parts) > 1 else "")
+        before, after = _kernel(part.before), _kernel(part.after)
+        if before is None or after is None:
+            continue
+        step = Step(name, part.before.program(), part.after.program(), kept.workload, part.added)
+        # What guards say belongs to the whole step; it is told of the part that changes most of what they speak of.
+        mine = guards if n == adding[-1] else []
+        yield Taught(_lesson(one, part, name, (before, after), mined, origin, mine, risks), step)
+
+
+def _lesson(
+    one: Replayed,
+    part: StudiedPart,
+    name: str,
+    kernels: tuple[Kernel, Kernel],
+    mined: Mined,
+    origin: Origin,
+    guards: Sequence[Condition],
+    risks: Sequence[StepRisk],
+) -> Lesson:
+    item = one.item
+    seen = [
+        Risk(what=r.message, evidence=_short(mined, r.transition) or name)
+        for r in risks
+        if r.kind == "counterexample"
+    ]
+    return Lesson(
+        transition=name,
+        lineage=item.lineage.id,
+        before=kernels[0],
+        after=kernels[1],
+        mechanisms=part.added,
+        source=Source(
+            repository=origin.repository,
+            licence=origin.licence,
+            path=item.after.path,
+            commits=_commits(item.transition, item.before.commit, item.after.commit),
+            authors=_authors(item.transition, mined.commits),
+        ),
+        evidence=_evidence(one, part, origin.command),
+        conditions=(*part.conditions, *guards),
+        risks=(*part.risk, *seen),
+        refusing=tuple(RefusingCase(r.expr, {n: str(v) for n, v in r.facts.items()}) for r in part.refusing),
+    )
+
+
+def _evidence(one: Replayed, part: StudiedPart, command: str) -> Evidence:
+    speedup = part.speedup
+    if speedup is None:
+        outcome, reason = "inconclusive", f"right, and not timed: {one.record.device}"
+    else:
+        outcome = _SPEED.get(speedup.state.value, "inconclusive")
+        reason = f"{speedup.state.value}: {speedup.median:.3f}× ({speedup.low:.3f} … {speedup.high:.3f})"
+    return Evidence(
+        kernel=one.item.after.symbol,
+        outcome=outcome,
+        reason=reason,
+        device=one.record.device,
+        date=one.record.made[:10],
+        toolchain={name: str(value) for name, value in one.record.toolchain.items()},
+        held_out=False,
+        sizes=tuple(
+            SizeEffect(dims=shape.dims, speedup=shape.median, low=shape.low, high=shape.high)
+            for shape in (speedup.by_shape if speedup is not None else ())
+        ),
+        command=command,
+        details={"label": one.record.label.value, "counts": list(part.counts)},
+    )
+
+
+def _kernel(program: ProgramModel) -> Kernel | None:
+    return read(program.source.encode(), Language(program.language)).kernel(program.entry)
+
+
+def _commits(transition: Transition, *states: str | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(c for c in (*states, transition.commit) if c is not None))
+
+
+def _authors(transition: Transition, commits: Mapping[str, Commit]) -> tuple[str, ...]:
+    commit = commits.get(transition.commit or "")
+    return (commit.author,) if commit is not None else ()
+
+
+def _short(mined: Mined, transition: str | None) -> str:
+    """The commit of a transition, as people write it."""
+    found = (t for lineage in mined.lineages for t in lineage.transitions if t.id == transition)
+    commit = mined.commits.get(next((t.commit or "" for t in found), ""))
+    return f"{commit.sha[:7]} “{commit.subject}”" if commit is not None else ""

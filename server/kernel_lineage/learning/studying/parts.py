@@ -1,0 +1,52 @@
+"""What was learned of the parts of one step: the document that is kept in the cache beside its record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from kernel_gate.request import ProgramModel
+from kernel_gate.verdict import Speedup
+from kernel_lineage.skills.card import Condition, Risk
+
+
+class _Kept(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Refusing(_Kept):
+    """A situation in which a condition fails."""
+
+    expr: str
+    facts: dict[str, Any]
+
+
+class StudiedPart(_Kept):
+    """One part of a step: where it stands, what it changes and when it is right."""
+
+    before: ProgramModel
+    after: ProgramModel
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    """Mechanisms."""
+    speedup: Speedup | None = None
+    """Of this part alone; None where nothing was timed."""
+    counts: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    risk: tuple[Risk, ...] = ()
+    refusing: tuple[Refusing, ...] = ()
+    not_reached: tuple[str, ...] = ()
+    """What the probes did not get to."""
+
+
+class Studied(_Kept):
+    """What studying one step gave."""
+
+    parts: tuple[StudiedPart, ...] = ()
+    interactions: tuple[str, ...] = ()
+    """How the parts depend on each other, a sentence each."""
+    compound: str = ""
+    """Why the step may do several things that were not told apart; "" when it was split."""
+    trials: int = 0
+    probes: int = Field(default=0, description="Cases that were run to find the conditions.")

@@ -1,0 +1,60 @@
+"""Lessons → skills in the repository's own library: distilled, tried on held-out kernels, written when they are valid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernel_lineage.learning.distillation.admission import Admission, Carry, admissions
+from kernel_lineage.learning.distillation.distil import distil
+from kernel_lineage.learning.distillation.publish import UnfitError, publish
+from kernel_lineage.learning.studying.lessons import Taught
+from kernel_lineage.skills.card import Skill
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedSkills:
+    """What became of the lessons, by ids of skills."""
+
+    proposed: tuple[str, ...] = ()
+    admitted: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    """Skills that were not admitted and lessons that gave none, each with its reason: `launch-bounds: …`."""
+    written: tuple[Path, ...] = ()
+    """Folders; also of skills that are not admitted, which are shown as hypotheses."""
+
+
+def learn_skills(
+    taught: Sequence[Taught], known: Sequence[Skill], library: Path, carry: Carry
+) -> LearnedSkills:
+    """Distil lessons, have each proposal used on held-out kernels, and write it under `library`.
+
+    `known` are the cards to extend. A folder that somebody wrote by hand (one without `lineage.json`) is left alone.
+    Raises `DeviceError`.
+    """
+    found = distil([t.lesson for t in taught], known)
+    steps = {t.lesson.transition: t.step for t in taught}
+    admitted: list[str] = []
+    refused = [f"{lesson.transition}: {lesson.reason}" for lesson in found.refused]
+    written: list[Path] = []
+    for admission in admissions(found, known, steps, carry):
+        name = admission.proposal.skill.id
+        try:
+            written.append(_written(admission, library))
+        except UnfitError as error:
+            refused.append(f"{name}: {error}")
+            continue
+        if admission.admitted:
+            admitted.append(name)
+        else:
+            refused.append(f"{name}: {admission.reason}")
+    proposed = tuple(p.skill.id for p in found.proposals)
+    return LearnedSkills(proposed, tuple(admitted), tuple(refused), tuple(written))
+
+
+def _written(admission: Admission, library: Path) -> Path:
+    folder = library / admission.proposal.skill.id
+    if folder.is_dir() and not (folder / "lineage.json").exists():
+        raise UnfitError(f"{folder} was written by hand and stays; rename it to let a learned skill in")
+    return publish(admission.proposal, library)[0]
