@@ -6,6 +6,7 @@ configuration runs, and no object is ever fetched over the network. What cannot 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -117,6 +118,16 @@ def open_repository(path: Path) -> Repository:
         partial=_is_partial(common),
         git_dir=git_dir,
     )
+
+
+def remote_of(repository: Repository) -> str | None:
+    """The URL of `origin` without a user's name and password, if there is one that others can reach."""
+    try:
+        url = repository.git.config("--get", "remote.origin.url").strip()
+    except GitCommandError:
+        return None
+    shared = re.fullmatch(r"(?:(https?|ssh|git)://(?:[^@/]*@)?|(?:[^@/:]+@))(.+)", url)
+    return f"{shared[1] or 'ssh'}://{shared[2]}" if shared else None
 
 
 def resolve_revision(repository: Repository, revision: str) -> str | None:

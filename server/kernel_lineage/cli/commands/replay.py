@@ -33,6 +33,7 @@ _INTENTS = ("optimisation", "fix", "revert", "refactor", "feature", "unknown")
 @click.option("--jobs", type=click.IntRange(1), help="Verdicts at once. Default: one on each GPU.")
 @click.option("--cluster", metavar="WHERE", help="A Dask cluster (tcp://host:port, local or slurm) judges.")
 @click.option("--timeout", type=float, default=180.0, show_default=True, help="Seconds for one verdict.")
+@click.option("--no-learn", is_flag=True, help="Only replay: split and probe nothing, write no skill.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write .klineage/cache.sqlite.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (klineage schema replay).")
 def command(
@@ -47,13 +48,16 @@ def command(
     jobs: int | None,
     cluster: str | None,
     timeout: float,
+    no_learn: bool,
     no_cache: bool,
     as_json: bool,
 ) -> None:
     """Send the transitions of REPO's history (default: the current folder) through the gate.
 
-    Both states are taken from git's objects, built, checked against each other and, on a GPU, timed. What was worked
-    out is kept in .klineage/cache.sqlite: an interrupted run goes on from there, and a new commit costs what is new.
+    Both states are taken from git's objects, built, checked against each other and, on a GPU, timed. An optimisation
+    that was reproduced is split into its parts, each part is probed for when it is right, and the skills that come of
+    it are written to .klineage/skills. What was worked out is kept in .klineage/cache.sqlite: an interrupted run goes
+    on from there, and a new commit costs what is new.
 
     Exit status: 0 every transition was replayed, whatever came of it; 2 wrong use, 3 some are left (--limit,
     --seconds), 4 the environment lacks something.
@@ -78,6 +82,7 @@ def command(
         cluster=cluster,
         timeout=timeout,
         use_cache=not no_cache,
+        learn=not no_learn,
     )
     try:
         with (

@@ -8,11 +8,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from kernel_gate.verdict import Speedup
 from kernel_lineage.history.model import Mined
 from kernel_lineage.learning.replay.claims import Claimed
 from kernel_lineage.learning.replay.learners import Replayed, StepRisk
 from kernel_lineage.learning.replay.record import Counterexample, Effect, Label, Status
 from kernel_lineage.learning.replay.truths import judged_conditions
+from kernel_lineage.learning.studying.parts import Studied
+from kernel_lineage.learning.studying.skills import LearnedSkills
 from kernel_lineage.skills.document import ConditionDocument, condition_document
 
 VERSION = 1
@@ -20,6 +23,18 @@ VERSION = 1
 
 class _Document(BaseModel):
     model_config = ConfigDict(frozen=True)
+
+
+class PartDocument(_Document):
+    """One part of a transition."""
+
+    mechanisms: tuple[str, ...]
+    """What it adds."""
+    removed: tuple[str, ...]
+    effect: Speedup | None
+    counts: tuple[str, ...]
+    conditions: list[str]
+    """In the condition language; told with their truth among the transition's own."""
 
 
 class ReplayedTransition(_Document):
@@ -47,6 +62,11 @@ class ReplayedTransition(_Document):
     """Counts of both states on one case, `before` and `after`, from the emulated device."""
     counterexample: Counterexample | None
     risk: list[StepRisk]
+    parts: list[PartDocument]
+    """What the step consists of, in an order in which every state is right; empty where it was not studied."""
+    compound: str
+    """Why it may do several things that were not told apart; "" where it was split, or not studied."""
+    interactions: list[str]
     workload: str
     device: str
     made: str
@@ -88,6 +108,7 @@ def replay_document(
     *,
     device: str,
     on_gpu: bool,
+    skills: LearnedSkills | None = None,
     messages: Sequence[str] = (),
 ) -> ReplayDocument:
     """The document of one run, in order of history."""
@@ -102,11 +123,7 @@ def replay_document(
         statuses=dict(Counter(r.record.status for r in ordered)),
         codes=dict(Counter(r.record.code for r in ordered).most_common()),
         transitions=[_transition(r, mined, risks, on_gpu) for r in ordered],
-        skills=Skills(
-            proposed=[s for r in ordered for given in r.learned for s in given.proposed],
-            admitted=[s for r in ordered for given in r.learned for s in given.admitted],
-            refused=[s for r in ordered for given in r.learned for s in given.refused],
-        ),
+        skills=_skills(skills or LearnedSkills()),
         messages=list(messages),
     )
 
@@ -128,6 +145,27 @@ def risks_of(replayed: Sequence[Replayed]) -> dict[str, list[StepRisk]]:
             )
             found.setdefault(subject, []).append(risk)
     return found
+
+
+def _skills(learned: LearnedSkills) -> Skills:
+    return Skills(
+        proposed=list(learned.proposed), admitted=list(learned.admitted), refused=list(learned.refused)
+    )
+
+
+def _parts(studied: Studied | None) -> list[PartDocument]:
+    if studied is None:
+        return []
+    return [
+        PartDocument(
+            mechanisms=part.added,
+            removed=part.removed,
+            effect=part.speedup,
+            counts=part.counts,
+            conditions=[c.expr for c in part.conditions],
+        )
+        for part in studied.parts
+    ]
 
 
 def _transition(
@@ -161,6 +199,9 @@ def _transition(
             *risks.get(item.transition.id, ()),
             *(r for given in replayed.learned for r in given.risk),
         ],
+        parts=[part for given in replayed.learned for part in _parts(given.studied)],
+        compound=next((g.studied.compound for g in replayed.learned if g.studied is not None), ""),
+        interactions=[s for g in replayed.learned if g.studied is not None for s in g.studied.interactions],
         workload=record.workload,
         device=record.device,
         made=record.made,

@@ -1,7 +1,7 @@
-"""The seam for what learns from a replayed transition: attribution, probes, distillation, admission.
+"""The seam for what learns from a replayed transition: later guards, attribution, probes.
 
-A learner is called with each replayed transition, its step (where there is one) and a judge, and gives conditions,
-risks and skills. What it gives is kept under its name, so that it is asked once for each state of things.
+A learner is called with each replayed transition, its step (where there is one) and a judge, and gives conditions
+and risks. What it gives is kept under its name, so that it is asked once for each state of things.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from kernel_lineage.learning.later_guards import LearnedCondition
 from kernel_lineage.learning.replay.claims import Claimed
 from kernel_lineage.learning.replay.record import Record
 from kernel_lineage.learning.steps import Judge, Step
+from kernel_lineage.learning.studying.parts import Studied
 from kernel_lineage.skills.card import Condition
 
 
@@ -38,10 +39,8 @@ class Learned(BaseModel):
 
     conditions: tuple[Condition, ...] = ()
     risk: tuple[StepRisk, ...] = ()
-    proposed: tuple[str, ...] = ()
-    admitted: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
-    """Ids of skills; a refused one with its reason: `shared-tile: no effect on held-out kernels`."""
+    studied: Studied | None = None
+    """The step's parts, where it was studied."""
 
 
 @dataclass(frozen=True, slots=True)

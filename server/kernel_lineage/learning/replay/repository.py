@@ -24,6 +24,8 @@ from kernel_lineage.learning.replay.learners import Replayed, from_guards
 from kernel_lineage.learning.replay.record import Record
 from kernel_lineage.learning.replay.run import Bench, plan, replay
 from kernel_lineage.learning.replay.store import ReplayStore, replay_store
+from kernel_lineage.learning.studying.learner import studying
+from kernel_lineage.learning.studying.of_repository import skills_of
 from kernel_lineage.learning.version_sources import VersionSources
 from kernel_lineage.rewrite.drafting.proof import Device
 from kernel_lineage.rewrite.verdict_cache import judge_cached
@@ -48,6 +50,8 @@ class Asked:
     cluster: str | None = None
     timeout: float = 180.0
     use_cache: bool = True
+    learn: bool = True
+    """Split and probe what is reproduced, and write the skills that come of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +92,25 @@ def replay_repository(
                 on_finished(len(replayed) - len(planned.known), len(planned.todo), one)
         if store.problem is not None:
             messages.append(f"The cache {store.problem}; deleting cache.sqlite loses time, never knowledge.")
+        learned = None
+        if asked.learn:
+            learned = skills_of(
+                bench.repository,
+                mined,
+                replayed,
+                bench.judge,
+                device=bench.device,
+                on_gpu=identity != EMULATED,
+            )
+            messages += [f"Written: {folder}; review it and commit it." for folder in learned.written]
     document = replay_document(
-        mined, items, replayed, device=name, on_gpu=identity != EMULATED, messages=messages
+        mined,
+        items,
+        replayed,
+        device=name,
+        on_gpu=identity != EMULATED,
+        skills=learned,
+        messages=messages,
     )
     return ReplayedRepository(mined, tuple(replayed), document)
 
@@ -119,18 +140,22 @@ def _bench(
             lambda _said: None,
         )
 
+    device: Device = "emulated" if identity == EMULATED else asked.device
     return Bench(
         repository=repository,
         workloads=workloads_in(repository.top),
         judge=judge,
         probe=probe,
         at_once=pool.size,
-        device="emulated" if identity == EMULATED else asked.device,
+        device=device,
         device_name=name,
         identity=identity,
         options=OPTIONS,
         store=store,
-        learners=(from_guards(learned_conditions(mined, sources)),),
+        learners=(
+            from_guards(learned_conditions(mined, sources)),
+            *((studying(device),) if asked.learn else ()),
+        ),
     )
 
 

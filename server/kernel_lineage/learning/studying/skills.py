@@ -1,4 +1,4 @@
-"""Lessons → skills in the repository's own library: distilled, tried on held-out kernels, written when they are valid."""
+"""Lessons → skills in the repository's own library: distilled, tried on held-out kernels, written when valid."""
 
 from __future__ import annotations
 
