@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import SpeedState, Verdict
@@ -21,6 +22,8 @@ from kernel_lineage.learning.version_checks import VersionState, state_of
 
 TRIALS = 60
 """States that are tried for one step."""
+OPTIONS = GateOptions(hidden=False, need="not_slower")
+"""A state is right when it is right on the workload as it is; where else it is right is for probes to find."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,8 @@ class _Trials:
         self, before: frozenset[int], after: frozenset[int], device: Literal["auto", "cuda", "emulated"]
     ) -> Verdict:
         one, other = self.edits.program(before), self.edits.program(after)
-        return self.judge(GateRequest.of(one, other, self.step.workload, device=device))
+        request = GateRequest.of(one, other, self.step.workload, device=device, options=OPTIONS)
+        return self.judge(request)
 
 
 def attribute(
@@ -106,9 +110,10 @@ def attribute(
     trials: int = TRIALS,
     on_trial: Callable[[str], None] | None = None,
 ) -> Attribution:
-    """Split a step whose two states are right. Rightness is judged on the emulated device, effects on `device`.
+    """Split a step whose two states agree on the workload as it is.
 
-    Raises `DeviceError` when the device is missing.
+    Rightness is judged on the emulated device, effects on `device`. Raises
+    `DeviceError` when the device is missing.
     """
     try:
         edits = edits_between(step.before, step.after)

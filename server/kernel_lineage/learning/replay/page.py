@@ -65,8 +65,28 @@ case) is in `counts`, before and after: facts about the code, never a time. What
 kept, with its sizes, as a risk of the step that it answers. An optimisation of which history itself says that it
 was slower claims no gain: it is reproduced when it gives the same.
 
-`conditions` are those that guards of the code and of later commits teach, each with its origin, and with its truth
-under the step's workload, as `klineage applicable` has them.
+`conditions` are those that guards of the code and of later commits teach, and those that probes find, each with its
+origin, and with its truth under the step's workload, as `klineage applicable` has them.
+
+## What is learned
+
+An optimisation whose two states agree on the workload's own sizes is studied (`--no-learn` leaves this out):
+
+- **Parts.** The difference is cut into edits (a statement, a block with its braces, the launch; what only makes sense
+  together is one). Sets of edits are tried on the emulated device until the step is a row of parts, each right where it
+  stands and with nothing that can be left out: delta debugging through the gate. Each part has its own mechanisms and
+  its own effect, `interactions` says which part needs or pays only after which. A step of which this does not succeed
+  is `compound`, with the reason, and teaches no skill.
+- **Conditions.** Each part that adds a mechanism is probed: one fact at a time is moved across its boundaries, and where
+  the later state fails while the earlier one is right lies a validity condition, with its smallest counterexample.
+- **Skills.** Parts with the same mechanism at the same kind of place are one skill: the card of that mechanism, in its
+  own names, with what was learned, the evidence, the risks, and refusing cases for what failed. Learned conditions of
+  which one implies the other are the carrier's choice (four-wide loads, eight-wide ones): the weaker is the skill's.
+- **Admission.** The skill, without what a lineage itself taught, is carried over to that lineage's earlier state by its
+  assist; the gate must accept it, so a GPU is needed. `skills` says what was proposed, admitted, and refused and why.
+
+What is valid is written to `.klineage/skills`, for review and commit; what is not admitted is shown as a hypothesis and
+not offered. A folder there without `lineage.json` is somebody's own work and stays as it is.
 
 ## Going on, and again
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from kernel_lineage.learning.replay.run import Bench, plan, replay
 from kernel_lineage.learning.replay.store import ReplayStore, replay_store
 from kernel_lineage.learning.studying.learner import studying
 from kernel_lineage.learning.studying.of_repository import skills_of
+from kernel_lineage.learning.studying.study import PROBES
 from kernel_lineage.learning.version_sources import VersionSources
 from kernel_lineage.rewrite.drafting.proof import Device
 from kernel_lineage.rewrite.verdict_cache import judge_cached
@@ -52,6 +53,8 @@ class Asked:
     use_cache: bool = True
     learn: bool = True
     """Split and probe what is reproduced, and write the skills that come of it."""
+    probe_runs: int = PROBES.runs
+    """Cases that probing one part may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +157,7 @@ def _bench(
         store=store,
         learners=(
             from_guards(learned_conditions(mined, sources)),
-            *((studying(device),) if asked.learn else ()),
+            *((studying(device, probes=replace(PROBES, runs=asked.probe_runs)),) if asked.learn else ()),
         ),
     )
 

@@ -12,6 +12,8 @@ from kernel_lineage.rewrite.situation import device_facts, toolchain_facts, work
 from kernel_lineage.skills.applicable import Judged, judge_condition, known_here
 from kernel_lineage.skills.card import Condition
 from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.conditions.parse import parse
+from kernel_lineage.skills.conditions.tree import names_in
 from kernel_lineage.skills.promises import Promise, promises_of
 
 
@@ -21,7 +23,12 @@ def judged_conditions(replayed: Replayed, conditions: Iterable[Condition], *, on
     if not wanted:
         return []
     facts, promises = _known(replayed, on_gpu)
-    return [judge_condition(condition, (), facts, promises) for condition in wanted]
+    return [judge_condition(c, _its_own_names(c), facts, promises) for c in wanted]
+
+
+def _its_own_names(condition: Condition) -> tuple[tuple[str, str], ...]:
+    """A condition that was learned on a kernel speaks in that kernel's names already."""
+    return tuple((name, name) for name in sorted(names_in(parse(condition.expr))))
 
 
 def _known(replayed: Replayed, on_gpu: bool) -> tuple[Facts, tuple[Promise, ...]]:

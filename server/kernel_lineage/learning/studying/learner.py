@@ -1,25 +1,31 @@
-"""Studying as a learner of replay: each reproduced optimisation is split and probed once, and what it gave is kept."""
+"""Studying as a learner of replay: optimisations are split and probed once, and what that gave is kept."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from kernel_lineage.history.model import Intent
+from kernel_lineage.learning.probes.asking import Budget
 from kernel_lineage.learning.replay.learners import Learned, Learner, Replayed, StepRisk
-from kernel_lineage.learning.steps import Judge
-from kernel_lineage.learning.studying.study import study
+from kernel_lineage.learning.steps import Judge, Step
+from kernel_lineage.learning.studying.study import PROBES, agrees, study
 from kernel_lineage.rewrite.drafting.proof import Device
 
 
-def studying(device: Device, on_progress: Callable[[str], None] = lambda _said: None) -> Learner:
-    """The learner. A step that was not reproduced, or that claims no gain, teaches no skill."""
+def studying(
+    device: Device, *, probes: Budget = PROBES, on_progress: Callable[[str], None] = lambda _said: None
+) -> Learner:
+    """The learner.
+
+    A step teaches when its two states agree on the workload as it is. One that fails at other sizes only is the most
+    telling of all: it lacks the condition that would have kept it to its own.
+    """
 
     def learn(replayed: Replayed, judge: Judge) -> Learned:
         step = replayed.step
-        wanted = replayed.item.transition.intent is Intent.OPTIMISATION
-        if step is None or not wanted or replayed.record.status != "reproduced":
+        if step is None or not _teaches(replayed, step, judge):
             return Learned()
-        studied = study(step, judge, device=device, on_progress=on_progress)
+        studied = study(step, judge, device=device, probes=probes, on_progress=on_progress)
         return Learned(
             conditions=tuple(c for part in studied.parts for c in part.conditions),
             risk=tuple(
@@ -31,3 +37,11 @@ def studying(device: Device, on_progress: Callable[[str], None] = lambda _said: 
         )
 
     return Learner("study 1", learn)
+
+
+def _teaches(replayed: Replayed, step: Step, judge: Judge) -> bool:
+    if replayed.item.transition.intent is not Intent.OPTIMISATION:
+        return False
+    if replayed.record.status == "failed":
+        return agrees(step, judge)
+    return replayed.record.status == "reproduced"

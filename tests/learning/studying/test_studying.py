@@ -1,0 +1,122 @@
+"""From a replayed history to a skill in the repository: what is split, probed, distilled and written.
+
+A row is scaled by 16-byte loads; its sizes in the repository are multiples of four, and nothing says that they must be.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from git import Actor, Repo
+
+from kernel_gate.fleet.places import emulated_places
+from kernel_gate.fleet.pool import LocalPool
+from kernel_lineage.learning.replay.document import ReplayDocument
+from kernel_lineage.learning.replay.repository import Asked, replay_repository
+from kernel_lineage.skills.card import Origin
+from kernel_lineage.skills.skill_file import read_skill
+
+BEFORE = """\
+__global__ void gain(float* dst, const float* src, float factor, int OC) {
+    const float* row = src + blockIdx.x * OC;
+    float* to = dst + blockIdx.x * OC;
+    for (int i = threadIdx.x; i < OC; i += blockDim.x) {
+        to[i] = factor * row[i];
+    }
+}
+"""
+AFTER = """\
+__global__ void gain(float* __restrict__ dst, const float* __restrict__ src, float factor, int OC) {
+    const float4* row = reinterpret_cast<const float4*>(src + blockIdx.x * OC);
+    float4* to = reinterpret_cast<float4*>(dst + blockIdx.x * OC);
+    for (int i = threadIdx.x; i < OC / 4; i += blockDim.x) {
+        float4 v = row[i];
+        to[i] = make_float4(factor * v.x, factor * v.y, factor * v.z, factor * v.w);
+    }
+}
+"""
+WORKLOAD = """\
+kernel = "gain"
+language = "cuda"
+source = "gain.cu"
+[dims]
+N = [2]
+OC = [32, 64]
+[[args]]
+name = "dst"
+kind = "output"
+dtype = "float32"
+shape = ["N", "OC"]
+[[args]]
+name = "src"
+kind = "input"
+dtype = "float32"
+shape = ["N", "OC"]
+[[args]]
+name = "factor"
+kind = "scalar"
+dtype = "float32"
+value = "3"
+[[args]]
+name = "OC"
+kind = "scalar"
+dtype = "int32"
+value = "OC"
+[launch]
+grid = ["N"]
+block = [32]
+"""
+
+
+@pytest.fixture(scope="module")
+def top(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    top = tmp_path_factory.mktemp("studied")
+    (top / ".klineage/workloads").mkdir(parents=True)
+    (top / ".klineage/workloads/gain.toml").write_text(WORKLOAD)
+    (top / "LICENSE").write_text("SPDX-License-Identifier: MIT\n")
+    repo = Repo.init(top)
+    someone = Actor("A. Author", "a@example.org")
+    for message, text in (("Scale rows", BEFORE), ("Speed up: 16-byte loads, twice as fast", AFTER)):
+        (top / "gain.cu").write_text(text)
+        repo.git.add("-A")
+        repo.index.commit(message, author=someone, committer=someone)
+    repo.close()
+    return top
+
+
+@pytest.fixture(scope="module")
+def document(top: Path) -> ReplayDocument:
+    with LocalPool(emulated_places(1)) as pool:
+        asked = Asked(device="emulated", probe_runs=150)
+        return replay_repository(top, asked, pool, lambda _done, _total, _one: None)
+
+
+def test_a_step_that_fails_only_at_other_sizes_is_split_and_probed(document):
+    (step,) = document.transitions
+    assert (step.status, step.compound) == ("failed", "")
+    assert [part.mechanisms for part in step.parts] == [("restrict_read_only",), ("vectorised_access",)]
+    assert step.parts[0].conditions == []
+    assert "OC % 4 == 0" in step.parts[1].conditions
+    (told,) = [c for c in step.conditions if c.expr == "OC % 4 == 0"]
+    assert (told.origin, told.truth) == ("probe", "holds")
+
+
+def test_its_condition_becomes_the_skills_with_counterexample_and_case(top, document):
+    assert document.skills.admitted == []
+    folder = top / ".klineage/skills/vectorised-row-access"
+    skill, problems = read_skill(folder, builtin=False)
+    assert problems == ()
+    assert skill is not None
+    learned = next(c for c in skill.conditions if c.expr == "C % 4 == 0")
+    assert learned.origin is Origin.PROBE
+    assert learned.evidence is not None and "seed" in learned.evidence
+    assert any(
+        "because: C % 4 == 0" in (folder / path).read_text() and "OC = " in (folder / path).read_text()
+        for path in skill.refuses
+    )
+    assert skill.lineage is not None
+    assert (skill.lineage.licence, skill.lineage.authors) == ("MIT", ("A. Author",))
+    # Nothing was timed, so nothing is admitted, and that is the reason that is told.
+    (reason,) = [r for r in document.skills.refused if r.startswith("vectorised-row-access: ")]
+    assert "not profiled" in reason
