@@ -33,6 +33,13 @@ def test_the_condition_of_the_vectorised_loads_is_learned(ran):
     assert learned["C % 4 == 0"]["condition"]["origin"] == "later fix"
 
 
+def test_probing_the_step_itself_finds_the_same_condition(ran):
+    document, _ = ran
+    found = {c["expr"]: c for part in document["studied"]["parts"] for c in part["conditions"]}
+    assert found["C % 4 == 0"]["origin"] == "probe"
+    assert "seed" in found["C % 4 == 0"]["evidence"]
+
+
 def test_without_a_gpu_the_candidate_is_kept_and_nothing_is_changed(ran):
     document, _ = ran
     applied = document["applied"]

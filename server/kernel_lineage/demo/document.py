@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from kernel_gate.verdict import Speedup
 from kernel_lineage.demo.tour import Tour
 from kernel_lineage.learning.replay.document import ReplayDocument
+from kernel_lineage.learning.studying.parts import Studied
 from kernel_lineage.rewrite.document import ApplyDocument
 from kernel_lineage.skills.card import Condition
 
@@ -58,6 +59,8 @@ class DemoDocument(_Document):
     steps: tuple[Step, ...]
     replay: ReplayDocument
     learned: tuple[Learned, ...]
+    studied: Studied
+    """One step, split and probed."""
     applied: ApplyDocument
 
 
@@ -94,5 +97,6 @@ def demo_document(tour: Tour) -> DemoDocument:
         ),
         replay=tour.replay,
         learned=tuple(Learned(mechanisms=i.mechanisms, condition=i.condition) for i in tour.learned),
+        studied=tour.studied,
         applied=tour.applied,
     )

@@ -13,16 +13,19 @@ from rich.markup import escape
 
 from kernel_gate.devices.opening import DeviceKind, open_device
 from kernel_gate.fleet.places import emulated_places, places
-from kernel_gate.fleet.pool import LocalPool
+from kernel_gate.fleet.pool import LocalPool, Pool
 from kernel_gate.verdict import Speedup
 from kernel_lineage.demo.sample import build_sample_repository
 from kernel_lineage.history.mine import mine
 from kernel_lineage.history.model import Intent, Mined
 from kernel_lineage.learning.later_guards import LearnedCondition, learned_conditions
+from kernel_lineage.learning.probes.asking import Budget
 from kernel_lineage.learning.replay.document import ReplayDocument
 from kernel_lineage.learning.replay.record import Record
 from kernel_lineage.learning.replay.repository import Asked, replay_repository
 from kernel_lineage.learning.replay.versions import version_checks
+from kernel_lineage.learning.studying.parts import Studied
+from kernel_lineage.learning.studying.study import study
 from kernel_lineage.learning.version_checks import VersionCheck
 from kernel_lineage.learning.version_sources import VersionSources
 from kernel_lineage.report.build import build, difference
@@ -39,6 +42,10 @@ from kernel_lineage.skills.library import library
 _JOBS_EMULATED = 2
 _MARKS = {"reproduced": "[green]✓[/]", "failed": "[red]✗[/]"}
 _UNKNOWN = "[yellow]?[/]"
+_TRIALS = 40
+_PROBES = Budget(runs=200, seconds=60.0)
+PROBED_KERNEL = "rmsnorm_forward"
+PROBED_MECHANISM = "vectorised_access"
 APPLIED_SKILL = "vectorised-row-access"
 APPLIED_KERNEL = "gelu_forward"
 APPLIED_FILE = "kernels/activation.cu"
@@ -56,6 +63,8 @@ class Tour:
     replay: ReplayDocument
     checks: dict[str, VersionCheck]
     speedups: dict[str, Speedup]
+    studied: Studied
+    """Of the step that adds `PROBED_MECHANISM` to `PROBED_KERNEL`."""
     applied: ApplyDocument
 
 
@@ -92,14 +101,17 @@ def take_tour(folder: Path, *, device: DeviceKind, console: Console) -> Tour:
     _chapter(console, "4", f"Replaying every step ({'GPU' if kind == 'cuda' else 'emulated device'})")
     where = emulated_places(_JOBS_EMULATED) if kind == "emulated" else places("cuda")
     with LocalPool(where) as pool:
-        asked = Asked(device=kind, intents=frozenset(Intent), use_cache=True)
+        asked = Asked(device=kind, intents=frozenset(Intent), use_cache=True, learn=False)
         done = replay_repository(folder, asked, pool, lambda _done, _total, _one: None)
-    records = done.records
+        records = done.records
+        _tell_steps(say, mined, records)
+
+        _chapter(console, "5", "Probing a step: when is it right?")
+        studied = _study(say, mined, records, pool, kind)
     checks = {v: c for lineage in mined.lineages for v, c in version_checks(lineage, records).items()}
     speedups: dict[str, Speedup] = {t: r.effect for t, r in records.items() if r.effect is not None}
-    _tell_steps(say, mined, records)
 
-    _chapter(console, "5", f"Applying a skill: {APPLIED_SKILL} to {APPLIED_KERNEL}")
+    _chapter(console, "6", f"Applying a skill: {APPLIED_SKILL} to {APPLIED_KERNEL}")
     before = (folder / APPLIED_FILE).read_bytes()
     applied = apply(
         ApplyRequest(
@@ -127,9 +139,11 @@ def take_tour(folder: Path, *, device: DeviceKind, console: Console) -> Tour:
         applied=[_applied_view(applied, before)],
     )
     write(view, report)
-    _chapter(console, "6", "What to look at, and what to type next")
+    _chapter(console, "7", "What to look at, and what to type next")
     _what_next(say, folder, report, kind)
-    return Tour(folder, report, device_name, mined, learned, done.document, checks, speedups, applied)
+    return Tour(
+        folder, report, device_name, mined, learned, done.document, checks, speedups, studied, applied
+    )
 
 
 def _chapter(console: Console, number: str, title: str) -> None:
@@ -161,6 +175,31 @@ def _tell_learned(say: Callable[[str], None], mined: Mined, learned: Sequence[Le
         )
         say(f"  {condition.origin.value}: {escape(condition.evidence or '')}")
         say(f"  {escape(condition.reason)}")
+
+
+def _study(
+    say: Callable[[str], None], mined: Mined, records: Mapping[str, Record], pool: Pool, kind: DeviceKind
+) -> Studied:
+    """Split and probe the step that brought 16-byte loads, as if nobody had found out yet when they are wrong."""
+    lineage, step = next(
+        (lineage, t)
+        for lineage in mined.lineages
+        for t in lineage.transitions
+        if PROBED_MECHANISM in t.added and lineage.kernel == PROBED_KERNEL
+    )
+    kept = records[step.id].step
+    if kept is None:
+        raise RuntimeError(f"the sample's own {PROBED_KERNEL} has a step that cannot be run")
+    say(f"[bold]{escape(lineage.kernel)}[/], {escape(_subject(mined, step.commit))}")
+    studied = study(kept.step(step.id), pool.judge, device=kind, trials=_TRIALS, probes=_PROBES)
+    for number, part in enumerate(studied.parts, 1):
+        what = ", ".join(part.added) or "no mechanism that is known"
+        say(f"  part {number}: adds {escape(what)}" + "".join(f"; {escape(c)}" for c in part.counts))
+        for condition in part.conditions:
+            say(f"    is valid when [bold]{escape(condition.expr)}[/]: {sentence(condition.expr)}")
+            say(f"    {condition.origin.value}: {escape(condition.evidence or '')}")
+    say(f"  {studied.trials} states tried to split it, {studied.probes} cases run to probe it")
+    return studied
 
 
 def _tell_steps(say: Callable[[str], None], mined: Mined, records: Mapping[str, Record]) -> None:

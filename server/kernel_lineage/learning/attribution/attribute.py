@@ -76,6 +76,7 @@ class _Trials:
     device: Literal["auto", "cuda", "emulated"]
     most: int
     known: dict[frozenset[int], VersionState] = field(default_factory=dict)
+    verdicts: dict[tuple[frozenset[int], frozenset[int], str], Verdict] = field(default_factory=dict)
     exhausted: bool = False
 
     def state(self, chosen: frozenset[int]) -> VersionState:
@@ -97,9 +98,12 @@ class _Trials:
     def judged(
         self, before: frozenset[int], after: frozenset[int], device: Literal["auto", "cuda", "emulated"]
     ) -> Verdict:
-        one, other = self.edits.program(before), self.edits.program(after)
-        request = GateRequest.of(one, other, self.step.workload, device=device, options=OPTIONS)
-        return self.judge(request)
+        place = before, after, device
+        if place not in self.verdicts:
+            one, other = self.edits.program(before), self.edits.program(after)
+            request = GateRequest.of(one, other, self.step.workload, device=device, options=OPTIONS)
+            self.verdicts[place] = self.judge(request)
+        return self.verdicts[place]
 
 
 def attribute(
@@ -149,7 +153,7 @@ def _with_their_users(chosen: Sequence[frozenset[int]], tried: _Trials) -> list[
             continue
         at = order.index(declaring)
         user = next((p for p in order[at + 1 :] if declaring <= tried.edits.with_needs(p)), None)
-        if user is None or not _changes_no_mechanism(tried.edits, order[:at], declaring):
+        if user is None or not _idle(tried, frozenset().union(*order[:at]), declaring):
             continue
         joined = [declaring | p if p == user else p for p in order if p != declaring]
         states = [frozenset().union(*joined[: k + 1]) for k in range(at, len(joined) - 1)]
@@ -161,9 +165,13 @@ def _with_their_users(chosen: Sequence[frozenset[int]], tried: _Trials) -> list[
     return order
 
 
-def _changes_no_mechanism(edits: Edits, done: Sequence[frozenset[int]], addition: frozenset[int]) -> bool:
-    before = frozenset().union(*done)
-    return _mechanisms(edits.program(before)) == _mechanisms(edits.program(before | addition))
+def _idle(tried: _Trials, done: frozenset[int], addition: frozenset[int]) -> bool:
+    """Whether nothing comes of an addition yet: no mechanism, or one that the running kernel shows nothing of."""
+    edits = tried.edits
+    if _mechanisms(edits.program(done)) == _mechanisms(edits.program(done | addition)):
+        return True
+    counted = effect_of(tried.judged(done, done | addition, tried.device))
+    return counted.speedup is None and not counted.counts
 
 
 def _part(tried: _Trials, done: frozenset[int], addition: frozenset[int]) -> Part:

@@ -77,7 +77,7 @@ An optimisation whose two states agree on the workload's own sizes is studied (`
   stands and with nothing that can be left out: delta debugging through the gate. Each part has its own mechanisms and
   its own effect, `interactions` says which part needs or pays only after which. A step of which this does not succeed
   is `compound`, with the reason, and teaches no skill.
-- **Conditions.** Each part that adds a mechanism is probed: one fact at a time is moved across its boundaries, and where
+- **Conditions.** Each part that adds a mechanism is probed: one fact at a time is moved over its boundaries, and where
   the later state fails while the earlier one is right lies a validity condition, with its smallest counterexample.
 - **Skills.** Parts with the same mechanism at the same kind of place are one skill: the card of that mechanism, in its
   own names, with what was learned, the evidence, the risks, and refusing cases for what failed. Learned conditions of

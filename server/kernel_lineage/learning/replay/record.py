@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -56,11 +57,14 @@ class KeptStep(_Kept):
     before: ProgramModel
     after: ProgramModel
     workload: Workload
+    folder: Path | None = None
+    """The workload's, where its oracle and data files are."""
     mechanisms: tuple[str, ...] = ()
 
     def step(self, transition: str) -> Step:
         """The step, ready to run."""
-        return Step(transition, self.before.program(), self.after.program(), self.workload, self.mechanisms)
+        workload = self.workload.model_copy(update={"folder": self.folder})
+        return Step(transition, self.before.program(), self.after.program(), workload, self.mechanisms)
 
     @classmethod
     def of(cls, step: Step) -> KeptStep:
@@ -69,6 +73,7 @@ class KeptStep(_Kept):
             before=ProgramModel.of(step.before),
             after=ProgramModel.of(step.after),
             workload=step.workload,
+            folder=step.workload.folder,
             mechanisms=step.mechanisms,
         )
 

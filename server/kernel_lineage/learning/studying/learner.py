@@ -7,8 +7,8 @@ from collections.abc import Callable
 from kernel_lineage.history.model import Intent
 from kernel_lineage.learning.probes.asking import Budget
 from kernel_lineage.learning.replay.learners import Learned, Learner, Replayed, StepRisk
-from kernel_lineage.learning.steps import Judge, Step
-from kernel_lineage.learning.studying.study import PROBES, agrees, study
+from kernel_lineage.learning.steps import Judge
+from kernel_lineage.learning.studying.study import PROBES, study
 from kernel_lineage.rewrite.drafting.proof import Device
 
 
@@ -17,13 +17,14 @@ def studying(
 ) -> Learner:
     """The learner.
 
-    A step teaches when its two states agree on the workload as it is. One that fails at other sizes only is the most
-    telling of all: it lacks the condition that would have kept it to its own.
+    A step that is right at some sizes and fails at others is the most telling of all: it lacks the condition that
+    would have kept it to the former.
     """
 
     def learn(replayed: Replayed, judge: Judge) -> Learned:
         step = replayed.step
-        if step is None or not _teaches(replayed, step, judge):
+        wanted = replayed.item.transition.intent is Intent.OPTIMISATION
+        if step is None or not wanted or replayed.record.status not in ("reproduced", "failed"):
             return Learned()
         studied = study(step, judge, device=device, probes=probes, on_progress=on_progress)
         return Learned(
@@ -37,11 +38,3 @@ def studying(
         )
 
     return Learner("study 1", learn)
-
-
-def _teaches(replayed: Replayed, step: Step, judge: Judge) -> bool:
-    if replayed.item.transition.intent is not Intent.OPTIMISATION:
-        return False
-    if replayed.record.status == "failed":
-        return agrees(step, judge)
-    return replayed.record.status == "reproduced"

@@ -39,8 +39,8 @@ def lessons_of(
     one: Replayed, studied: Studied, mined: Mined, origin: Origin, risks: Sequence[StepRisk] = ()
 ) -> Iterator[Taught]:
     """The lessons of one replayed step: one for each part that adds a mechanism."""
-    kept = one.record.step
-    if kept is None or studied.compound:
+    replayed = one.step
+    if replayed is None or studied.compound:
         return
     guards = [c for given in one.learned for c in given.conditions]
     adding = [n for n, part in enumerate(studied.parts) if part.added]
@@ -50,7 +50,7 @@ def lessons_of(
         before, after = _kernel(part.before), _kernel(part.after)
         if before is None or after is None:
             continue
-        step = Step(name, part.before.program(), part.after.program(), kept.workload, part.added)
+        step = Step(name, part.before.program(), part.after.program(), replayed.workload, part.added)
         # What guards say belongs to the whole step; it is told of the part that changes most of what they speak of.
         mine = guards if n == adding[-1] else []
         yield Taught(_lesson(one, part, name, (before, after), mined, origin, mine, risks), step)

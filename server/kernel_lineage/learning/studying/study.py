@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from kernel_gate.request import GateRequest, ProgramModel
-from kernel_lineage.learning.attribution.attribute import OPTIONS, Attribution, Part, attribute
-from kernel_lineage.learning.check_lineages import state_of
-from kernel_lineage.learning.probes.asking import Budget
+from kernel_gate.request import ProgramModel
+from kernel_lineage.learning.attribution.attribute import Attribution, Part, attribute
+from kernel_lineage.learning.probes.asking import Budget, OutOfBudget
 from kernel_lineage.learning.probes.probe import probe
 from kernel_lineage.learning.probes.report import ProbeReport
 from kernel_lineage.learning.steps import Judge, Step
+from kernel_lineage.learning.studying.common_ground import common_ground
 from kernel_lineage.learning.studying.parts import Refusing, Studied, StudiedPart
-from kernel_lineage.learning.version_checks import VersionState
 from kernel_lineage.rewrite.drafting.proof import Device
 
 TRIALS = 40
@@ -31,7 +30,14 @@ def study(
     probes: Budget = PROBES,
     on_progress: Callable[[str], None] = lambda _said: None,
 ) -> Studied:
-    """What a step teaches whose two states agree on the workload as it is. Raises `DeviceError`."""
+    """What a step teaches, on the sizes of the workload on which its two states agree. Raises `DeviceError`."""
+    try:
+        ground = common_ground(step, judge)
+    except OutOfBudget as limit:
+        return Studied(compound=f"whether the two states agree at all was not found out: {limit}")
+    if ground is None:
+        return Studied(compound="the two states agree on no size that the workload names")
+    step = ground
     split = attribute(step, judge, device=device, trials=trials, on_trial=on_progress)
     parts: list[StudiedPart] = []
     cases = 0
@@ -53,14 +59,6 @@ def study(
         trials=split.trials,
         probes=cases,
     )
-
-
-def agrees(step: Step, judge: Judge) -> bool:
-    """Whether both states of a step give the same on the shapes that the workload names. Raises `DeviceError`."""
-    verdict = judge(
-        GateRequest.of(step.before, step.after, step.workload, device="emulated", options=OPTIONS)
-    )
-    return state_of(verdict)[0] is VersionState.RIGHT
 
 
 def _as_step(step: Step, part: Part) -> Step:
