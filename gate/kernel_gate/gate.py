@@ -200,6 +200,7 @@ def _stages(
         options,
         run.report("profile"),
         inputs=drawn or DrawnInputs(workload, options.seed),
+        counted=next((s.details.get("counted_work") for s in run.stages if s.name == "sanitize"), None),
         timed=keeper.after_timing,
     )
     run.add(profiled)

@@ -40,6 +40,34 @@ def test_many_operations_are_a_floor_at_the_fastest_unit():
     assert work_of(counted, LARGE, H200).floor_us == pytest.approx(0.95 * 2e6 * 16384**2 / 2e15 * 1e6)
 
 
+COUNTED = {
+    "at": {"dims": {"N": 3, "C": 70}, "read_bytes": 860, "written_bytes": 840, "flops": 420},
+    "terms": {"read_bytes": {"N*C": 4, "1": 20}, "written_bytes": {"N*C": 4}, "flops": {"N*C": 2}},
+}
+
+
+def test_counts_that_carry_over_stand_for_what_nobody_declared():
+    work = work_of(workload(), LARGE, H200, COUNTED)
+    assert (work.bytes_from, work.flops_from, work.counted_at) == ("counted", "counted", "")
+    assert (work.bytes, work.flops) == (2 * BYTES + 20, BYTES / 2)
+    assert work.floor_us == pytest.approx(0.95 * (2 * BYTES + 20 - (60 << 20)) / 4.8e12 * 1e6)
+    shares = work.against(1000.0, 500.0)
+    assert (shares["bytes_from"], shares["flops_from"]) == ("counted", "counted")
+
+
+def test_what_is_declared_comes_before_what_was_counted():
+    declared = workload('\n[work]\nbytes = "8 * N * C"\nflops = "3 * N * C"\n')
+    work = work_of(declared, LARGE, H200, COUNTED)
+    assert (work.bytes, work.bytes_from, work.flops_from) == (2 * BYTES, "declared", "declared")
+
+
+def test_counts_that_do_not_carry_over_say_where_they_were_made():
+    work = work_of(workload(), LARGE, H200, {**COUNTED, "terms": {}})
+    assert (work.bytes_from, work.flops, work.flops_from) == ("arguments", None, "not known")
+    assert work.against(1.0, 1.0)["counted_at"] == "N=3, C=70"
+    assert work_of(workload(), LARGE, H200, {"unavailable": "why"}).counted_at == ""
+
+
 def test_work_that_cannot_be_computed_is_refused():
     with pytest.raises(WorkloadError, match="K"):
         workload('\n[work]\nbytes = "8 * N * K"\n')

@@ -96,6 +96,7 @@ class TimedEmulated(EmulatedDevice):
     def __init__(
         self, *, noise: float = 0.001, throttle_reasons: int = 0, refuse: Refuse = lambda ptx, timed: None,
         watch: Callable[[float], object] = lambda limit: None, memory_bytes: int = 1 << 30,
+        peak_bytes_per_second: int = 10**12,
     ) -> None:  # fmt: skip
         checks = Checks(races=False, uninitialised=False, overflow=False, counts=True)
         super().__init__("sm_90", checks, Limits(seconds=20.0))
@@ -103,12 +104,17 @@ class TimedEmulated(EmulatedDevice):
         self.clocks = StillClocks(throttle_reasons)
         self.work = self.timed = self.closed_timers = 0
         self.next_fault: Reason | None = None
-        self._memory = memory_bytes
+        self._memory, self._peak = memory_bytes, peak_bytes_per_second
         self._allocated = 0
 
     def describe(self) -> dict[str, Any]:
         about = {"name": "counting", "sms": 4, "l2_bytes": 1 << 16, "memory_bytes": self._memory}
-        return {**super().describe(), **about, "peak_bytes_per_second": 10**12, "peak_flops_per_second": 1e13}
+        return {
+            **super().describe(),
+            **about,
+            "peak_bytes_per_second": self._peak,
+            "peak_flops_per_second": 1e13,
+        }
 
     def load(self, image, beside=None) -> CountingKernel:
         together = beside if isinstance(beside, CountingKernel) else None

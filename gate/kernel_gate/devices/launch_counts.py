@@ -94,12 +94,33 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkDone:
+    """What a launch had to move and to compute, whatever its caches did: lower bounds."""
+
+    read_bytes: int = 0
+    """Of device memory that was read before the launch had written it, each byte once."""
+    written_bytes: int = 0
+    """Of device memory, each byte once."""
+    flops: int = 0
+    """Floating-point operations of instructions without a predicate; a fused multiply-add is two."""
+
+    def __add__(self, other: WorkDone) -> WorkDone:
+        """Both together."""
+        return WorkDone(
+            self.read_bytes + other.read_bytes,
+            self.written_bytes + other.written_bytes,
+            self.flops + other.flops,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchCounts:
     """What a launch, or several, executed."""
 
     total: Tally = field(default_factory=Tally)
     lines: Mapping[int | None, Tally] = field(default_factory=dict)
     """By line of the source; None: instructions that no line is known of."""
+    work: WorkDone = field(default_factory=WorkDone)
 
     def __add__(self, other: LaunchCounts) -> LaunchCounts:
         """Two launches of one source together."""
@@ -108,12 +129,12 @@ class LaunchCounts:
             line: self.lines.get(line, none) + other.lines.get(line, none)
             for line in dict.fromkeys([*self.lines, *other.lines])
         }
-        return LaunchCounts(self.total + other.total, lines)
+        return LaunchCounts(self.total + other.total, lines, self.work + other.work)
 
     def shifted(self, lines: int) -> LaunchCounts:
         """The same, in a source that starts that many lines further down."""
         moved = {None if line is None else line + lines: tally for line, tally in self.lines.items()}
-        return LaunchCounts(self.total, moved)
+        return LaunchCounts(self.total, moved, self.work)
 
     def document(self) -> dict[str, Any]:
         """As JSON: the total, and a row for each line in the order of the source."""

@@ -137,6 +137,7 @@ class Access:
         self._trace(wave, "global", number, offsets)
         if wave.launch.checks.counts and self.counted:
             wave.launch.counts.global_access(wave, self.number, offsets, self.nbytes)
+            wave.launch.counts.touch(segment, offsets, self.nbytes, self.purpose)
         index = (offsets >> np.uint64(self.element.size.bit_length() - 1)).view(np.int64)
         written = None if segment.written is None else segment.written.view(self.element.raw)
         at = Located("global", segment.data.view(self.element.raw), index, written, segment)

@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from kernel_gate.devices.launch_counts import LaunchCounts, Tally
+from kernel_gate.devices.launch_counts import LaunchCounts, Tally, WorkDone
+from kernel_gate.emulated.addresses import Segment
+from kernel_gate.emulated.float_operations import per_thread, per_warp
 from kernel_gate.emulated.instruction_classes import instruction_class
 from kernel_gate.emulated.ptx.model import Instruction
 from kernel_gate.emulated.types import Array
@@ -47,6 +49,13 @@ class _Block:
     divergent: int = 0
 
 
+class _Touched:
+    """Which bytes of a buffer a launch has read before it wrote them, and which it has written."""
+
+    def __init__(self, nbytes: int) -> None:
+        self.read, self.written = np.zeros(nbytes, np.bool_), np.zeros(nbytes, np.bool_)
+
+
 @dataclass(slots=True)
 class Counts:
     """Per instruction: requests of warps, and the sectors or wavefronts that they took."""
@@ -54,6 +63,8 @@ class Counts:
     global_accesses: dict[int, _Access] = field(default_factory=dict)
     shared_accesses: dict[int, _Access] = field(default_factory=dict)
     blocks: dict[int, _Block] = field(default_factory=dict)
+    touched: dict[int, _Touched] = field(default_factory=dict)
+    """By number of the buffer."""
 
     def execute(self, wave: Wave, number: int) -> None:
         """The active threads run a basic block."""
@@ -70,6 +81,15 @@ class Counts:
             starts = np.flatnonzero(np.diff(warps, prepend=-1))
             some = np.logical_or.reduceat(taken, starts)
             block.divergent += int((some & ~np.logical_and.reduceat(taken, starts)).sum())
+
+    def touch(self, segment: Segment, offsets: Array, nbytes: int, purpose: str) -> None:
+        """The active threads read or write `nbytes` at these bytes of a buffer's data; atomics do both."""
+        touched = self.touched.setdefault(segment.number, _Touched(len(segment.data)))
+        at = (np.reshape(offsets, (-1, 1)).astype(np.int64) + np.arange(nbytes)).ravel()
+        if purpose != "write":
+            touched.read[at[~touched.written[at]]] = True
+        if purpose != "read":
+            touched.written[at] = True
 
     def global_access(self, wave: Wave, number: int, offsets: Array, nbytes: int) -> None:
         """The active threads access `nbytes` at these offsets of one buffer."""
@@ -143,7 +163,18 @@ class Counts:
                     shared_written_bytes=written,
                 ),
             )
-        return LaunchCounts(sum(lines.values(), Tally()), lines)
+        return LaunchCounts(sum(lines.values(), Tally()), lines, self._work(body, starts))
+
+    def _work(self, body: Sequence[Instruction], starts: Array) -> WorkDone:
+        flops = 0
+        for number, block in self.blocks.items():
+            for instruction in body[int(starts[number]) : int(starts[number + 1])]:
+                if instruction.guard is None:
+                    opcode = instruction.opcode
+                    flops += block.threads * per_thread(opcode) + block.warps * per_warp(opcode)
+        read = sum(int(bytes_.read.sum()) for bytes_ in self.touched.values())
+        written = sum(int(bytes_.written.sum()) for bytes_ in self.touched.values())
+        return WorkDone(read, written, flops)
 
     def document(self, body: Sequence[Instruction]) -> dict[str, Any]:
         """The counts in total and per source line."""

@@ -38,14 +38,18 @@ def profile(
     progress: Callable[[str, float], None],
     *,
     inputs: DrawnInputs,
+    counted: Mapping[str, Any] | None = None,
     timed: Callable[[], None] = lambda: None,
 ) -> tuple[Stage, Speedup | None]:
     """Time every profiled shape. Without a GPU nothing is timed.
 
-    `timed` is called when the last shape has been timed and nothing else is.
+    `counted` is the candidate's work on small shapes, from `counted_work`. `timed` is called when the last shape has
+    been timed and nothing else is.
     """
     parts = Parts()
-    stage, speedup = _profile(device, baseline, candidate, workload, options, progress, inputs, timed, parts)
+    stage, speedup = _profile(
+        device, baseline, candidate, workload, options, progress, inputs, counted, timed, parts
+    )
     return stage.model_copy(update={"details": {**stage.details, "seconds_of": parts.seconds()}}), speedup
 
 
@@ -57,6 +61,7 @@ def _profile(
     options: GateOptions,
     progress: Callable[[str, float], None],
     inputs: DrawnInputs,
+    counted: Mapping[str, Any] | None,
     timed: Callable[[], None],
     parts: Parts,
 ) -> tuple[Stage, Speedup | None]:
@@ -82,6 +87,7 @@ def _profile(
                     dims,
                     options,
                     inputs,
+                    counted,
                     parts,
                     timed if number == last and not options.counters else lambda: None,
                 )
@@ -166,6 +172,7 @@ def _time_shape(
     dims: Mapping[str, int],
     options: GateOptions,
     inputs: DrawnInputs,
+    counted: Mapping[str, Any] | None,
     parts: Parts,
     done: Callable[[], None],
 ) -> tuple[Comparison | None, str, dict[str, Any]]:
@@ -174,7 +181,7 @@ def _time_shape(
     None instead of a comparison for outputs that are wrong before anything is timed.
     """
     case = timed_case(dims, options.seed)
-    work = work_of(workload, dims, device.describe())
+    work = work_of(workload, dims, device.describe(), counted)
     with parts.part("inputs"):
         drawn = inputs.of(dims)
     with ExitStack() as stack:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expressions import evaluate
+from kernel_gate.stages.counted_work import value_of
 from kernel_gate.workload import Workload
 
 _CERTAIN = 0.95
@@ -23,10 +24,14 @@ class Work:
     """Bytes and operations of one shape beside what the device can do."""
 
     bytes: float
-    bytes_from: Literal["declared", "arguments"]
-    """`[work] bytes`, or every input read and every output written once, which a kernel may undercut."""
+    bytes_from: Literal["declared", "counted", "arguments"]
+    """`[work] bytes`; what the candidate was counted to move; or every input read and every output written once, which
+    a kernel may undercut."""
     flops: float | None
-    """`[work] flops`; None when the workload does not say."""
+    """`[work] flops`, or what the candidate was counted to do; None when neither is known."""
+    flops_from: Literal["declared", "counted", "not known"]
+    counted_at: str
+    """The largest shape that was counted, where the counts cannot be carried over to this one: `N=3, C=70`; else ""."""
     peak_bytes_per_second: float
     peak_flops_per_second: float | None
     floor_us: float
@@ -37,6 +42,7 @@ class Work:
         found: dict[str, Any] = {
             "bytes_declared": self.bytes,
             "bytes_from": self.bytes_from,
+            "flops_from": self.flops_from,
             "bytes_per_second": self.bytes / candidate_us * 1e6,
             "peak_bytes_per_second": self.peak_bytes_per_second,
             "bandwidth_share": {
@@ -45,6 +51,8 @@ class Work:
             },
             "floor_us": self.floor_us,
         }
+        if self.counted_at:
+            found["counted_at"] = self.counted_at
         if self.flops is not None and self.peak_flops_per_second is not None:
             found |= {
                 "flop": self.flops,
@@ -58,32 +66,58 @@ class Work:
         return found
 
 
-def work_of(workload: Workload, dims: Mapping[str, int], device: Mapping[str, Any]) -> Work:
-    """The work of a shape. `device` is what `Device.describe` says.
+def work_of(
+    workload: Workload,
+    dims: Mapping[str, int],
+    device: Mapping[str, Any],
+    counted: Mapping[str, Any] | None = None,
+) -> Work:
+    """The work of a shape. `device` is what `Device.describe` says, `counted` what `counted_work` says.
 
-    Inputs count towards the floor only where the workload declares the bytes: a right kernel may leave a part of an
-    input unread. Of what is written, as much as the L2 cache holds may reach memory after the launch.
+    Inputs count towards the floor only where the workload declares the bytes, or the candidate was counted to read
+    them: a right kernel may leave a part of an input unread, but not all of what it reads at other shapes. Of what is
+    written, as much as the L2 cache holds may reach memory after the launch.
     """
     names = {**dims, **workload.scalars(dims)}
+    declared, terms = workload.work, (counted or {}).get("terms", {})
     written = _bytes(workload, dims, {"output", "inout"})
-    moved = written + _bytes(workload, dims, {"input", "inout"})
-    declared = workload.work.bytes
-    flops = float(evaluate(workload.work.flops, names)) if workload.work.flops is not None else None
-    needed = float(evaluate(declared, names)) if declared is not None else float(written)
-    in_cache = min(written, int(device["l2_bytes"]))
+    moved: float = written + _bytes(workload, dims, {"input", "inout"})
+    needed: float = written
+    bytes_from: Literal["declared", "counted", "arguments"] = "arguments"
+    if declared.bytes is not None:
+        moved = needed = float(evaluate(declared.bytes, names))
+        bytes_from = "declared"
+    elif {"read_bytes", "written_bytes"} <= terms.keys():
+        written = value_of(terms["written_bytes"], dims)
+        moved = needed = float(value_of(terms["read_bytes"], dims) + written)
+        bytes_from = "counted"
+    flops: float | None = None
+    flops_from: Literal["declared", "counted", "not known"] = "not known"
+    if declared.flops is not None:
+        flops, flops_from = float(evaluate(declared.flops, names)), "declared"
+    elif "flops" in terms:
+        flops, flops_from = float(value_of(terms["flops"], dims)), "counted"
     bandwidth = float(device["peak_bytes_per_second"])
     rate = device.get("peak_flops_per_second")
-    floor = max(0.0, needed - in_cache) / bandwidth
+    floor = max(0.0, needed - min(written, int(device["l2_bytes"]))) / bandwidth
     if flops is not None and device.get("most_flops_per_second"):
         floor = max(floor, flops / float(device["most_flops_per_second"]))
+    known = bytes_from != "arguments" and flops_from != "not known"
     return Work(
-        bytes=needed if declared is not None else float(moved),
-        bytes_from="declared" if declared is not None else "arguments",
+        bytes=moved,
+        bytes_from=bytes_from,
         flops=flops,
+        flops_from=flops_from,
+        counted_at="" if known else _largest(counted),
         peak_bytes_per_second=bandwidth,
         peak_flops_per_second=float(rate) if rate else None,
         floor_us=_CERTAIN * floor * 1e6,
     )
+
+
+def _largest(counted: Mapping[str, Any] | None) -> str:
+    at = (counted or {}).get("at", {})
+    return ", ".join(f"{name}={extent}" for name, extent in at.get("dims", {}).items())
 
 
 def _bytes(workload: Workload, dims: Mapping[str, int], kinds: set[str]) -> int:

@@ -23,6 +23,7 @@ from kernel_gate.sanitizer.opinions import Opinion, Suspicion, Tools, emulate
 from kernel_gate.sanitizer.tool import SpareTools
 from kernel_gate.stages.check import CheckResult
 from kernel_gate.stages.counted import counts_of
+from kernel_gate.stages.counted_work import counted_work
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_gate.workload import Workload
 
@@ -70,7 +71,10 @@ def sanitize(
             emulated = emulate(candidate, workload, [c for c in small if c.required], seconds)
         with parts.part("count"):
             # The tools are at work meanwhile; of a program that fails the counts are left out.
-            counts = counts_of(baseline, candidate, workload, checked.passed)
+            counts = {
+                "counts": counts_of(baseline, candidate, workload, checked.passed),
+                "counted_work": counted_work(candidate, workload, checked.passed),
+            }
         with parts.part("wait for tools"):
             watched = tools.opinion(_TOOL_SECONDS)
     with parts.part("judge"):
@@ -84,7 +88,7 @@ def with_details(stage: Stage, **more: Any) -> Stage:
 
 
 def _if_right(stage: Stage, counts: dict[str, Any]) -> dict[str, Any]:
-    return {} if stage.status is StageStatus.FAIL else {"counts": counts}
+    return {} if stage.status is StageStatus.FAIL else counts
 
 
 def _small(workload: Workload, passed: Sequence[Case]) -> list[Case]:

@@ -65,7 +65,9 @@ def judge_speed(speedup: Speedup, options: GateOptions, details: list[dict[str, 
         case SpeedState.SAME:
             return stage(StageStatus.FAIL, Reason.NOT_FASTER, f"not faster: {_figure(best)}")
     if any(d["implausible"] for d in details):
-        reason = f"implausible: faster than the memory can write the outputs: {_figure(best)}"
+        reason = (
+            f"implausible: faster than the device can move the bytes or do the operations: {_figure(best)}"
+        )
         return stage(StageStatus.UNAVAILABLE, Reason.IMPLAUSIBLE_SPEED, reason)
     unclear = next((d for d in details if d["state"] == SpeedState.AMBIGUOUS), None)
     code = (unclear and unclear["code"]) or Reason.AMBIGUOUS_NOISE
