@@ -97,6 +97,16 @@ REFUTED = {
         "overflow", "tl.store(out + tl.program_id(0) * C + c)",
     ),
 }  # fmt: skip
+_GROUPED = """pid = tl.program_id(0)
+across = tl.cdiv(N, BN)
+group = G * across
+first = pid // group * G
+size = min(tl.cdiv(M, BM) - first, G)
+row = first + (pid % group) % size
+column = (pid % group) // size
+m = (row * BM + tl.arange(0, BM)) % M
+n = (column * BN + tl.arange(0, BN)) % N
+tl.store(out, tl.sum(tl.load(x + m[:, None] * N + n[None, :])))"""
 _AT = {"dims": {"N": 5}, "outputs": {"out": ["N"]}, "inputs": {"x": ["N"], "at": ["N"]}}
 _GATHER = _I + "to = tl.load(at + i, mask=i < N, other=0)\n"
 
@@ -116,6 +126,13 @@ def test_what_is_wrong_is_refuted_and_seen_in_a_run(name: str, tmp_path: Path) -
     (refuted,) = [o for o in case.obligations(tmp_path) if o.kind == kind and o.status == "refuted"]
     assert refuted.expression == expression
     assert refuted.confirmed == ("arithmetic" if kind == "overflow" else "interpreter")
+
+
+def test_programs_in_groups_stay_within_the_matrix(tmp_path: Path) -> None:
+    grid = ["ceil_div(M, BM) * ceil_div(N, BN)"]
+    case = _case(_GROUPED, {**_TILES, "outputs": {"out": [1]}}, {**_SIZES, "G": 4}, grid=grid)
+    found = statuses(case.obligations(tmp_path, replayed=False), "in_bounds")
+    assert set(found.values()) == {"proved"}
 
 
 @pytest.mark.parametrize(("values", "expected"), [("integers(0, N)", "proved"), ("integers", "undecided")])

@@ -45,20 +45,20 @@ def test_values_are_those_of_the_variables_that_were_asked_about() -> None:
 
 
 def test_a_row_of_tiles_lies_within_a_matrix_of_whole_tiles() -> None:
-    row, k, column = Var("row"), Var("k"), Var("column")
+    row, column = Var("row"), Var("column")
     given = [
-        _multiple(C, 32),
         _multiple(N, 32),
         *(terms.at_most(Num(1), size) for size in (C, N)),
-        *(terms.at_most(ZERO, v) for v in (row, k, column)),
+        *(terms.at_most(ZERO, v) for v in (row, column)),
         terms.less(row, terms.ceil_div(N, Num(32))),
-        terms.less(terms.mul(Num(32), k), C),
-        terms.less(column, Num(32)),
+        terms.less(column, C),
     ]
     last = terms.add(terms.mul(Num(32), row), Num(31))
-    at = terms.add(terms.mul(last, C), terms.add(terms.mul(Num(32), k), column))
-    names = ("C", "N", "row", "k", "column")
+    at = terms.add(terms.mul(last, C), column)
+    names = ("C", "N", "row", "column")
     answer = decide(given, terms.less(at, terms.mul(N, C)), never_negative=names)
     assert answer.decision is Decision.PROVED
-    wrong = decide(given, terms.less(terms.add(at, Num(1)), terms.mul(N, C)), never_negative=names)
+    wrong = decide(
+        given, terms.less(terms.add(at, Num(1)), terms.mul(N, C)), never_negative=names, limit_ms=500
+    )
     assert wrong.decision is not Decision.PROVED

@@ -103,9 +103,15 @@ class Reading:
 
     def _power(self, of: Term) -> Term:
         """The power of two that is at least `of` and less than twice as much."""
-        variable = Var(f"next_power_of_2({of})")
-        twice = terms.mul(Num(2), terms.maximum(of, Num(1)))
-        one_of = terms.disjunction(*(terms.equal(variable, Num(1 << bit)) for bit in range(32)))
+        variable, facts = next_power_of_2(of)
         self.naturals.add(variable.name)
-        self.facts += [terms.at_most(of, variable), terms.less(variable, twice), one_of]
+        self.facts += facts
         return variable
+
+
+def next_power_of_2(of: Term) -> tuple[Var, list[Term]]:
+    """A variable that stands for it, and what holds of that."""
+    variable = Var(f"next_power_of_2({of})")
+    twice = terms.mul(Num(2), terms.maximum(of, Num(1)))
+    one_of = terms.disjunction(*(terms.equal(variable, Num(1 << bit)) for bit in range(32)))
+    return variable, [terms.at_most(of, variable), terms.less(variable, twice), one_of]

@@ -127,16 +127,12 @@ def _masked(value: Term, mask: Term) -> Term | None:
 
 
 def _divided(site: Site, operator: str, a: Int, b: Int, through: frozenset[int]) -> Int:
-    """C rounds towards zero; that is floor division where nothing is negative."""
-    naturals = frozenset(site.model.naturals)
+    """C rounds towards zero; that is floor division where nothing is negative.
+
+    For a divisor that is not positive a term's quotient is any number, which includes C's.
+    """
     whole = terms.floor_div if operator == "/" else terms.mod
-    positive = b.term.value > 0 if isinstance(b.term, Num) else is_natural(b.term, naturals)
-    if positive and is_natural(a.term, naturals):
+    if is_natural(a.term, frozenset(site.model.naturals)):
         return Int(whole(a.term, b.term), a.type, through)
-    if positive:
-        minus = terms.sub(ZERO, a.term)
-        rounded = terms.choice(
-            terms.at_most(ZERO, a.term), whole(a.term, b.term), terms.sub(ZERO, whole(minus, b.term))
-        )
-        return Int(rounded, a.type, through)
-    return unknown(site.model, "value", INT32, f"{site.named} divides by what may be negative")
+    minus = terms.sub(ZERO, whole(terms.sub(ZERO, a.term), b.term))
+    return Int(terms.choice(terms.at_most(ZERO, a.term), whole(a.term, b.term), minus), a.type, through)

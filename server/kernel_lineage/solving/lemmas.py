@@ -81,8 +81,8 @@ def is_natural(term: Term, never_negative: frozenset[str]) -> bool:
             return name in never_negative
         case Op("+" | "*" | "min" | "//", parts):
             return all(is_natural(part, never_negative) for part in parts)
-        case Op("%", _):
-            return True
+        case Op("%", (_, b)):
+            return is_natural(b, never_negative)
         case Op("max", parts):
             return any(is_natural(part, never_negative) for part in parts)
         case Op("ite", (_, yes, no)):

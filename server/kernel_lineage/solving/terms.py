@@ -97,12 +97,12 @@ def sub(a: Term, b: Term) -> Term:
 
 
 def floor_div(a: Term, b: Term) -> Term:
-    """`a // b`, for b > 0."""
+    """`a // b` for b > 0; any number for others."""
     return a if b == ONE else _binary("//", a, b)
 
 
 def mod(a: Term, b: Term) -> Term:
-    """`a % b`, for b > 0; never negative."""
+    """`a % b` for b > 0, never negative; any number for others."""
     return ZERO if b == ONE else _binary("%", a, b)
 
 

@@ -220,6 +220,12 @@ def merged(scope: Scope, node: ast.AST, condition: Term, yes: Value | None, no: 
             wide = yes.value.type if yes.value.type.bits >= no.value.type.bits else no.value.type
             through = yes.value.arithmetic | no.value.arithmetic
             return Tile(Int(terms.choice(condition, yes.term, no.term), wide, through), yes.shape)
+        case (Tile() as known, Other(reason=reason)) | (Other(reason=reason), Tile() as known):
+            # Where the condition says so, the value is still the known one.
+            said = reason or f"{scope.site(node).named} is data in one case"
+            data = scope.block("value", known.value.type, said, known.shape)
+            sides = (known, data) if known is yes else (data, known)
+            return merged(scope, node, condition, *sides)
         case Pointers(pointer=a), Pointers(pointer=b) if (a.root, a.element) == (b.root, b.element):
             offset = terms.choice(condition, a.offset, b.offset)
             return Pointers(replace(a, offset=offset, arithmetic=a.arithmetic | b.arithmetic), yes.shape)

@@ -68,11 +68,12 @@ def read_for(at: Expressions, node: ast.For, run: Run) -> None:
     """Read one round that stands for all, then what holds behind the loop."""
     scope = at.scope
     counter = _counter(at, node)
-    if counter is None or not isinstance(node.target, ast.Name) or node.orelse:
+    if not isinstance(node.target, ast.Name) or node.orelse:
         scope.problem(node, f"a loop over `{shown(node.iter)}`")
-        for name in changed_names([node]) & set(scope.variables):
-            why = f"`{name}` is changed in the loop on line {node.lineno}"
-            scope.variables[name] = lost(scope, name, scope.variables[name], why)
+        _lose(scope, node, changed_names([node]))
+        return
+    if counter is None:
+        _read_uncounted(at, node, node.target.id, run)
         return
     rounds = scope.round("round")
     loop = _Loop(at, node, dict(scope.variables), changed_names(node.body) - {node.target.id}, run)
@@ -105,6 +106,25 @@ def read_while(at: Expressions, node: ast.While, run: Run) -> None:
     with _without_accesses(scope):
         behind = terms.negation(at.condition(node.test).term)
     scope.path = (*path, behind)
+
+
+def _lose(scope: Scope, node: ast.For, names: set[str]) -> None:
+    for name in names & set(scope.variables):
+        why = f"`{name}` is changed in the loop on line {node.lineno}"
+        scope.variables[name] = lost(scope, name, scope.variables[name], why)
+
+
+def _read_uncounted(at: Expressions, node: ast.For, name: str, run: Run) -> None:
+    """A loop whose rounds are not known: all that it changes is unknown in it and behind it."""
+    scope = at.scope
+    scope.model.cut = scope.model.cut or f"the rounds of the loop on line {node.lineno} are not known"
+    reason = f"`{name}` of the loop over `{shown(node.iter)}` on line {node.lineno}"
+    _lose(scope, node, changed_names(node.body))
+    scope.variables[name] = scope.block(name, INT32, reason, ())
+    path = scope.path
+    run(node.body)
+    scope.path = path
+    _lose(scope, node, changed_names(node.body))
 
 
 def _counter(at: Expressions, node: ast.For) -> _Counter | None:

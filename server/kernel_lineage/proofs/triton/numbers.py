@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from kernel_lineage.proofs.expressions import next_power_of_2
 from kernel_lineage.proofs.integers import fitted, truth_of
 from kernel_lineage.proofs.triton.called import Called
 from kernel_lineage.proofs.triton.expressions import merged
@@ -123,6 +124,11 @@ def _next_power(called: Called) -> Value:
     first = called.listed[0] if called.listed else Other()
     if isinstance(first, Tile) and isinstance(first.term, Num):
         return Tile(Int(Num(1 << max(0, first.term.value - 1).bit_length())), weak=True)
+    if isinstance(first, Tile) and first.weak:
+        variable, facts = next_power_of_2(first.term)
+        called.scope.model.naturals.add(variable.name)
+        called.scope.model.ranges[variable.name] = tuple(facts)
+        return Tile(Int(variable), weak=True)
     return Other(why(first), shape_of(first))
 
 

@@ -52,6 +52,9 @@ def combined(scope: Scope, node: ast.AST, sign: str, a: Value, b: Value) -> Valu
             return moved(scope, a, b if sign == "+" else _minus(b))
         case Tile(), Pointers() if sign == "+":
             return moved(scope, b, a)
+        case (Pointers() as base, Other() as by) | (Other() as by, Pointers() as base) if sign in ("+", "-"):
+            reason = why(by) or f"{scope.site(node).named} moves an address by data"
+            return moved(scope, base, scope.block("index", INT64, reason, shape_of(by) or ()))
         case (Tile() as known, Other() as other) | (Other() as other, Tile() as known) if (
             sign in ("&", "|") and known.value.type == BOOL
         ):
