@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_lineage.history.mine import Progress, mine
 from kernel_lineage.history.model import Lineage, Mined
 from kernel_lineage.learning.observed_steps import histories_of, observed_steps
+from kernel_lineage.learning.replay.known import known_records
 from kernel_lineage.skills.graph.build import build
 from kernel_lineage.skills.graph.document import NextDocument, ranked_document
 from kernel_lineage.skills.graph.joined import joined
@@ -33,15 +33,17 @@ def graph_on(
     repository: Path,
     *,
     paths: tuple[str, ...] = (),
-    effects: Mapping[str, Effect] | None = None,
     progress: Progress | None = None,
     keep: bool = True,
 ) -> RepositoryGraph:
-    """Mine a repository and build its graph; it is kept for `applicable` and the editor. Raises `RepositoryError`."""
+    """Mine a repository and build its graph, with the effects that replaying measured on this machine.
+
+    It is kept for `applicable` and the editor. Raises `RepositoryError`.
+    """
     mined = mine(repository, paths=paths, progress=progress)
     root = Path(mined.repository)
     outcomes, problems = outcomes_in(root)
-    steps = observed_steps(mined.lineages, effects=effects)
+    steps = observed_steps(mined.lineages, effects=_measured(root))
     graph = build([*steps, *as_observations(outcomes)])
     notes = list(problems)
     if keep and not paths and root.is_dir():
@@ -50,6 +52,15 @@ def graph_on(
         except (OSError, sqlite3.Error) as error:
             notes.append(f"The graph cannot be kept ({error}); it is built anew when it is needed.")
     return RepositoryGraph(graph, mined, tuple(notes))
+
+
+def _measured(root: Path) -> dict[str, Effect]:
+    records = known_records(root)
+    return {
+        transition: Effect(round(record.effect.median, 4), record.effect.device, transition)
+        for transition, record in sorted(records.items())
+        if record.effect is not None
+    }
 
 
 def next_for(found: RepositoryGraph, kernel: str, most: int = 8) -> list[NextDocument]:

@@ -19,6 +19,7 @@ from kernel_lineage.report.view import (
     ConditionView,
     DiffLine,
     LineageView,
+    MeasuredView,
     ReportView,
     TransitionView,
     VersionView,
@@ -144,6 +145,7 @@ class _Drawer:
             effect=_effect(record) if record else "",
             counts=tuple(record.counts.get("summary", ())) if record and record.counts else (),
             diff=difference(self._read(before), self._read(after)),
+            measured=_measured(record),
         )
 
 
@@ -154,6 +156,11 @@ def _effect(record: Record) -> str:
     return (
         f"{effect.median:.2f}× ({effect.low:.2f} … {effect.high:.2f}), {effect.state.value}, {effect.device}"
     )
+
+
+def _measured(record: Record | None) -> MeasuredView | None:
+    effect = record.effect if record is not None else None
+    return MeasuredView(effect.median, effect.low, effect.high, effect.device) if effect is not None else None
 
 
 def _condition(item: LearnedCondition) -> ConditionView:

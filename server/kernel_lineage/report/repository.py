@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from kernel_lineage.history.git import open_repository
@@ -14,10 +15,20 @@ from kernel_lineage.report.view import ReportView
 
 
 def report_on(
-    repository: Path, *, paths: tuple[str, ...] = (), progress: Progress | None = None
+    repository: Path,
+    *,
+    paths: tuple[str, ...] = (),
+    kernel: str | None = None,
+    progress: Progress | None = None,
 ) -> ReportView:
-    """Mine a repository and draw what is found. Raises `RepositoryError`."""
+    """Mine a repository and draw what is found: all of it, or the lineages that hold a kernel of that name.
+
+    Raises `RepositoryError`.
+    """
     mined = mine(repository, paths=paths, progress=progress)
+    if kernel is not None:
+        lineages = tuple(x for x in mined.lineages if any(v.symbol == kernel for v in x.versions))
+        mined = replace(mined, lineages=lineages)
     sources = VersionSources(repository, (v for lineage in mined.lineages for v in lineage.versions))
     return build(
         mined,

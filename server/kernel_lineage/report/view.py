@@ -45,6 +45,16 @@ class VersionView:
 
 
 @dataclass(frozen=True, slots=True)
+class MeasuredView:
+    """A measured effect: time before over time after, with its interval."""
+
+    median: float
+    low: float
+    high: float
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
 class TransitionView:
     """A transition as an edge of the timeline and a card below it."""
 
@@ -69,6 +79,8 @@ class TransitionView:
     counts: tuple[str, ...]
     """What the emulated device counted, before → after, in words."""
     diff: tuple[DiffLine, ...]
+    measured: MeasuredView | None = None
+    """The effect as numbers, for the waterfall; None where nothing was timed."""
 
 
 @dataclass(frozen=True, slots=True)
