@@ -15,6 +15,7 @@ _CUDA_TOKEN = re.compile(
     re.DOTALL,
 )
 _STATEMENT = re.compile(r"(?://|\#)\s*klineage:\s*(.*?)\s*$")
+_IN_A_BLOCK = re.compile(r"/\*[\s*]*klineage:")
 _LINE_DIRECTIVE = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)(?:[ \t]+"[^"]*")?[ \t]*\r?$')
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 _NAME_BEFORE = re.compile(r"([A-Za-z_]\w*)\s*$")
@@ -45,6 +46,15 @@ def states_any(source: str) -> bool:
 def comments(source: str, language: Literal["cuda", "triton"]) -> list[Comment]:
     """Every statement of a source, in order. Text that is no Python has none."""
     return list(_of_cuda(source) if language == "cuda" else _of_python(source))
+
+
+def in_blocks(source: str) -> list[int]:
+    """Lines on which a block comment of CUDA C++ begins with `klineage:`, which states nothing."""
+    return [
+        source.count("\n", 0, token.start()) + 1
+        for token in _CUDA_TOKEN.finditer(source)
+        if _IN_A_BLOCK.match(token[0])
+    ]
 
 
 def presumed_lines(source: str, language: Literal["cuda", "triton"], first: int = 1) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal
 
-from kernel_gate.invariants.comments import Comment, comments, presumed_lines, states_any
+from kernel_gate.invariants.comments import Comment, comments, in_blocks, presumed_lines, states_any
 from kernel_gate.invariants.grammar import InvariantError, read_assertion, read_tag
 from kernel_gate.invariants.model import Assertion, Mistake, Statements, Tag
 
@@ -53,6 +53,9 @@ def read_statements(
                 mistakes.append(Mistake(line, message))
         except InvariantError as error:
             mistakes.append(Mistake(line, str(error)))
+    for number in in_blocks(source) if language == "cuda" else ():
+        message = "a block comment states nothing; write it behind `//`, a line for each statement"
+        mistakes.append(Mistake(presumed[number - 1], message))
     mistakes += _unknown_names(tags, assertions)
     return Statements(tuple(tags), tuple(assertions), tuple(mistakes)), places
 

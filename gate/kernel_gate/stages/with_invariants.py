@@ -36,7 +36,11 @@ def with_invariants(stage: Stage, found: Findings, label: str) -> Stage:
         hint = f"; {found.notes[0]}" if found.notes else ""
         reason = f"the invariant `{first.text}` {why}{lost}{hint}; {label}:{first.line}"
         return _unclear(kept, Reason.INVARIANT_UNDECIDED, reason, first.line)
-    return kept
+    held = sum(said.status == "held" for said in found.stated)
+    if not held:
+        return kept
+    said = f"{held} invariant{'s' if held > 1 else ''} held in {found.cases} case{'s' if found.cases > 1 else ''}"
+    return kept.model_copy(update={"reason": f"{stage.reason}; {said}"})
 
 
 def _violated(stage: Stage, found: Findings, label: str) -> Stage:

@@ -104,6 +104,11 @@ def test_only_comments_state_and_only_those_of_the_kernel_that_runs():
     assert ([t.argument for t in second.tags], second.assertions) == (["B"], ())
 
 
+def test_a_block_comment_states_nothing_and_that_is_said():
+    (mistake,) = read_statements("int x;\n/* klineage: tag A[i] */\n", "cuda")[0].mistakes
+    assert (mistake.line, "behind `//`" in mistake.message) == (2, True)
+
+
 def test_lines_are_those_of_line_directives():
     source = '#line 40 "mm.cu"\n// klineage: tag A[i]\n\n#line 70 "mm.cu"\nx = 1;  // klineage: assert same(tag(x).i)\n'
     found, _ = read_statements(source, "cuda")

@@ -271,6 +271,7 @@ using namespace nvcuda;
 __global__ void kernel(float *out, const half *A, const half *B) {
   // klineage: tag A[i][k]
   // klineage: tag B[k][j]
+  // klineage: tag out[i][j]
   wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
   wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
   wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
@@ -280,7 +281,7 @@ __global__ void kernel(float *out, const half *A, const half *B) {
     wmma::load_matrix_sync(b, B + k * 16, 16);
     wmma::mma_sync(sum, a, b, sum);  // klineage: assert product(k)
   }
-  wmma::store_matrix_sync(out, sum, 16, wmma::mem_row_major);
+  wmma::store_matrix_sync(out, sum, 16, wmma::mem_row_major);  // klineage: assert stored.i == at.i and stored.j == at.j
 }
 """
 
@@ -290,33 +291,81 @@ __global__ void kernel(float *out, const half *A, const half *B) {
 )
 def test_fragments_of_wmma_are_followed(old, new, violated):
     arguments = {
-        "out": np.zeros(256, np.float32),
+        "out": np.zeros((16, 16), np.float32),
         "A": np.zeros((16, 32), np.float16),
         "B": np.zeros((32, 16), np.float16),
     }
-    said = only(watch(WMMA.replace(old, new), arguments))
-    assert said.compared and (said.violated > 0) == violated
+    products, stores = watch(WMMA.replace(old, new), arguments).asserted
+    assert products.compared and (products.violated > 0) == violated
+    assert (stores.compared, stores.violated) == (256, 0)
 
 
-def test_what_no_assertion_asks_for_is_not_followed_and_nothing_stated_costs_nothing():
-    plain = TILED.replace("klineage", "kl")
-    result = watch(plain, {"C": np.zeros((8, 8), np.float32), "A": floats(8, 8), "B": floats(8, 8)}
-                   | {n: np.int32(8) for n in "MNK"}, 1, (8, 8))  # fmt: skip
+REUSED = """
+__global__ void kernel(float *out, const float *x) {
+  // klineage: tag x[e]
+  __shared__ float tile[32];
+  int i = threadIdx.x;
+  for (int round = 0; round < 2; ++round) {
+    int e = round * 32 + i;
+    if (e < 40) tile[i ^ 1] = x[e]; else tile[i ^ 1] = 0.0f;
+    __syncthreads();
+    float v = tile[i];
+    // klineage: assert tag(v).e >= round * 32 and tag(v).e < (round + 1) * 32
+    out[e] = v;
+    __syncthreads();
+  }
+}
+"""
+
+
+def test_what_is_written_over_has_lost_its_tags():
+    said = only(watch(REUSED, {"out": np.zeros(64, np.float32), "x": floats(40)}))
+    assert (said.compared, said.untagged, said.violated) == (40, 24, 0)
+
+
+def test_a_launch_of_a_kernel_that_states_nothing_says_nothing():
+    arguments = {"C": np.zeros((8, 8), np.float32), "A": floats(8, 8), "B": floats(8, 8)}
+    result = watch(TILED.replace("klineage", "kl"), arguments | {n: np.int32(8) for n in "MNK"}, 1, (8, 8))
     assert result.asserted == ()
 
 
-LOST = """
+UNTAGGED = """
 __global__ void kernel(unsigned *out, const unsigned *x) {
   // klineage: tag x[e]
-  unsigned v = x[threadIdx.x], w;
-  asm("wgmma.fence.sync.aligned;");
-  out[threadIdx.x] = v;  // klineage: assert stored.e == at.e
+  out[threadIdx.x] = x[threadIdx.x];  // klineage: assert stored.e == at.e
 }
 """
 
 
 def test_a_store_to_a_buffer_without_a_tag_is_untagged():
-    said = only(
-        watch(LOST, {"out": np.zeros(128, np.uint32), "x": np.zeros(128, np.uint32)}, 1, 128, arch="sm_90")
-    )
+    said = only(watch(UNTAGGED, {"out": np.zeros(128, np.uint32), "x": np.zeros(128, np.uint32)}, 1, 128))
     assert (said.compared, said.untagged, said.violated) == (0, 128, 0)
+
+
+LOST = """
+__global__ void kernel(float *out, const float *x) {
+  // klineage: tag x[e]
+  __shared__ __align__(16) float tile[4];
+  __shared__ unsigned long long barrier;
+  unsigned at = (unsigned)__cvta_generic_to_shared(tile), b = (unsigned)__cvta_generic_to_shared(&barrier);
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(b));
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 16;" :: "r"(b));
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 16, [%2];"  // bulk
+                 :: "r"(at), "l"(x), "r"(b) : "memory");
+  }
+  __syncthreads();
+  asm volatile("{.reg .pred p; w: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @!p bra w;}" :: "r"(b)
+               : "memory");
+  float v = tile[threadIdx.x % 4];
+  // klineage: assert tag(v).e == threadIdx.x % 4
+  out[threadIdx.x] = v;
+}
+"""
+
+
+def test_what_a_bulk_copy_brings_has_no_tags_and_that_is_said():
+    result = watch(LOST, {"out": np.zeros(32, np.float32), "x": floats(4)}, arch="sm_90")
+    assert (only(result).compared, only(result).untagged) == (0, 32)
+    (place,) = result.tags_lost
+    assert place.what == "cp.async.bulk"

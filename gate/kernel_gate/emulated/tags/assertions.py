@@ -117,7 +117,10 @@ class Assertions:
         """Words for one side, and where its datum was loaded."""
         if not isinstance(term, Coordinate) or key is None:
             operand = term.operand if isinstance(term, Amount) else None
-            return (f"{value}" if operand is None else f"{assertion.name(operand)} is {value}"), None
+            return (
+                f"{'what it is compared with' if operand is None else assertion.name(operand)} is {value}",
+                None,
+            )
         if term.operand < 0:
             name = f"{assertion.name(term.operand)}.{term.name}"
         else:
@@ -127,5 +130,7 @@ class Assertions:
         if assertion.name(term.operand) == "at":
             return f"{name} is {value}, of {place}", None
         line = self.body[site].line
+        if line == assertion.line != assertion.code_lines[0]:
+            return f"{name} is {value}, from {place}, which the assertion itself reads", None
         loaded = "" if line is None else f", which line {line} loaded"
         return f"{name} is {value}, from {place}{loaded}", Place(f"{place} was loaded here", line)

@@ -60,15 +60,17 @@ class Flow:
 
     registers: frozenset[str]
     """Those that are followed."""
+    spaces: frozenset[str]
+    """Memory that holds what is followed."""
     granule: int
     """Bytes of a lane: the smallest datum that is moved."""
     effects: list[Effect] = field(default_factory=list)
 
     def touches(self, number: int) -> bool:
-        """Whether an instruction moves what is followed."""
+        """Whether an instruction moves what is followed, or writes over it."""
         effect = self.effects[number]
         followed = self.registers.intersection((*effect.reads, *effect.writes))
-        return bool(followed or effect.asks or (effect.writes_memory and effect.reads_memory))
+        return bool(followed or effect.asks or effect.writes_memory & self.spaces)
 
 
 def flow_of(
@@ -79,10 +81,9 @@ def flow_of(
 ) -> Flow:
     """The flow of a body. `asked`: numbers of the instructions whose operands assertions look at."""
     effects = [_effect(ins, parameters, number in asked) for number, ins in enumerate(body)]
-    forward = _closure(effects, {GLOBAL}, set())
-    backward = _backwards(effects, {name for effect in effects for name in effect.asked})
-    registers = frozenset(forward & backward)
-    flow = Flow(registers, 4, effects)
+    forward, filled = _forwards(effects)
+    backward, read = _backwards(effects, {name for effect in effects for name in effect.asked})
+    flow = Flow(frozenset(forward & backward), frozenset(filled & read), 4, effects)
     sizes = [4, *itemsizes]
     for number, instruction in enumerate(body):
         if flow.touches(number):
@@ -91,8 +92,9 @@ def flow_of(
     return flow
 
 
-def _closure(effects: Sequence[Effect], spaces: set[str], reached: set[str]) -> set[str]:
-    """Registers that data of these spaces can reach."""
+def _forwards(effects: Sequence[Effect]) -> tuple[set[str], set[str]]:
+    """Registers and spaces that data of global memory can reach."""
+    spaces, reached = {GLOBAL}, set[str]()
     changed = True
     while changed:
         changed = False
@@ -104,11 +106,11 @@ def _closure(effects: Sequence[Effect], spaces: set[str], reached: set[str]) -> 
                 if not spaces >= effect.writes_memory:
                     spaces |= effect.writes_memory
                     changed = True
-    return reached
+    return reached, spaces
 
 
-def _backwards(effects: Sequence[Effect], wanted: set[str]) -> set[str]:
-    """Registers from which these can be reached, through memory as well."""
+def _backwards(effects: Sequence[Effect], wanted: set[str]) -> tuple[set[str], set[str]]:
+    """Registers and spaces from which these registers can be reached."""
     spaces: set[str] = set()
     changed = True
     while changed:
@@ -121,7 +123,7 @@ def _backwards(effects: Sequence[Effect], wanted: set[str]) -> set[str]:
                 if not spaces >= effect.reads_memory:
                     spaces |= effect.reads_memory
                     changed = True
-    return wanted
+    return wanted, spaces
 
 
 def _effect(instruction: Instruction, parameters: Collection[str], asks: bool) -> Effect:
@@ -150,10 +152,18 @@ def _moves(instruction: Instruction, parameters: Collection[str]) -> Effect:
         space = _space(instruction, parameters)
         return Effect(rest, written, space, space)
     if opcode == "cp":
-        return Effect(reads_memory=_EVERYWHERE, writes_memory=_EVERYWHERE) if operands else Effect()
+        return _copies(instruction)
     if opcode == "wgmma":
         return Effect((*written, *rest), written, frozenset((SHARED,))) if operands else Effect()
     return Effect(rest, written)
+
+
+def _copies(instruction: Instruction) -> Effect:
+    """`cp.async` and bulk copies name where they go to and then where they come from; waits and groups move nothing."""
+    spaces = [s for part in instruction.parts if (s := part.split("::")[0]) in _EVERYWHERE]
+    if len(instruction.operands) < 3 or "prefetch" in instruction.parts or not spaces:
+        return Effect()
+    return Effect(reads_memory=frozenset(spaces[1:2]), writes_memory=frozenset(spaces[:1]))
 
 
 def _space(instruction: Instruction, parameters: Collection[str]) -> frozenset[str]:

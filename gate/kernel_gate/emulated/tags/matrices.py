@@ -20,7 +20,8 @@ from kernel_gate.emulated.ptx.model import Operand
 from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags.keys import UNTAGGED, Keys
-from kernel_gate.emulated.tags.memory import read
+from kernel_gate.emulated.tags.memory import Look as StoreLook
+from kernel_gate.emulated.tags.memory import read, write
 from kernel_gate.emulated.tags.shadows import Shadows
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
@@ -148,6 +149,29 @@ def load_fragment(shadows: Shadows, site: Site) -> Wrap | None:
             used = len({run.register for run, _ in runs})
             for position, target in enumerate(targets):
                 shadows.put(wave, site, target, found.get(position % used))
+
+        return watched
+
+    return wrap
+
+
+def store_fragment(shadows: Shadows, site: Site, look: StoreLook | None) -> Wrap | None:
+    """`wmma.store`: each run of elements to where it lies; None where tags are not followed through it."""
+    sources = items(site.operand(1))
+    tile = tile_of(site, 0, 1, 2, "read")
+    if tile.bits < 8:
+        return None
+    runs = [(run, replace(tile.access(run), counted=False)) for run in tile.runs()]
+    lanes = shadows.lanes(tile.bits // 8)
+
+    def wrap(step: Step) -> Step:
+        def watched(wave: Wave) -> None:
+            shadows.enter(wave)
+            step(wave)
+            for run, where in runs:
+                tags = shadows.get(wave, sources[run.register])
+                part = None if tags is None else tags[:, run.first * lanes : (run.first + run.count) * lanes]
+                write(shadows, wave, where, part, look)
 
         return watched
 

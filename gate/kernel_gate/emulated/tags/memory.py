@@ -20,8 +20,8 @@ from kernel_gate.emulated.types import TYPES
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
 
-Look = Callable[[Wave, Located, Keys | None], None]
-"""What an assertion looks at before a store: where it goes, and the tags of what it writes."""
+Look = Callable[[Wave, Located, Keys | None, int], None]
+"""What an assertion looks at: where a store goes, the tags of what it writes, and how many bytes each thread writes."""
 
 
 def load(shadows: Shadows, site: Site) -> Wrap | None:
@@ -95,7 +95,7 @@ def write(shadows: Shadows, wave: Wave, where: Access, tags: Keys | None, look: 
             own = tags[..., np.searchsorted(threads, inner.index)]
         shadows.store(inner, at, own, where.nbytes)
         if look is not None:
-            look(inner, at, own)
+            look(inner, at, own, where.nbytes)
 
     where.perform(wave, do)
 
@@ -125,7 +125,7 @@ def atomic(shadows: Shadows, site: Site, look: Look | None) -> Wrap | None:
                 else:
                     shadows.join(inner, at, own, where.nbytes, where.number)
                 if look is not None:
-                    look(inner, at, own)
+                    look(inner, at, own, where.nbytes)
 
             wave_index = wave.index
             where.perform(wave, do)

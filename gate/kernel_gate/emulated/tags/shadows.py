@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,7 +36,9 @@ class Shadows:
     stored: dict[int, Keys] = field(default_factory=dict)
     """By the number of a segment: what the launch stored there."""
     forgotten: set[str] = field(default_factory=set)
-    """Buffers whose stored tags did not fit."""
+    """Memory whose stored tags did not fit, or could not be followed."""
+    blind: bool = False
+    """Whether something that is not followed has stored to global memory."""
     _blocks: Index | None = None
 
     def enter(self, wave: Wave) -> None:
@@ -45,6 +47,16 @@ class Shadows:
             self._blocks = wave.blocks
             self.registers.clear()
             self.shared = self.local = None
+
+    def forget(self, spaces: Collection[str]) -> None:
+        """Something that is not followed has written to memory of these spaces: no tag in it can be trusted."""
+        if "shared" in spaces:
+            self.shared = None
+        if "local" in spaces:
+            self.local = None
+        if "global" in spaces:
+            self.stored.clear()
+            self.blind = True
 
     def lanes(self, nbytes: int) -> int:
         """Of so many bytes."""
@@ -95,13 +107,15 @@ class Shadows:
         where = self._granules(wave, at, nbytes)
         if at.segment is not None:
             return self._load_global(at.segment, where, site)
-        memory = self.shared if at.space == "shared" else self.local
+        memory = self._memory(wave, at, None)
         if memory is None:
             return None
         found = memory[:, where]
         return found if (found[::2] != UNTAGGED).any() else None
 
     def _load_global(self, segment: Segment, where: Index, site: int) -> Keys | None:
+        if self.blind and not segment.input:
+            return None
         if segment.number not in self.stored:
             return self.declared(segment, where, site)
         found = self._opened(self.stored[segment.number][:, where], segment, where, site)
@@ -151,9 +165,13 @@ class Shadows:
             return self._global(at.segment, tags)
         shared = at.space == "shared"
         memory = self.shared if shared else self.local
+        count = -(-(wave.shared.data.size if shared else wave.local.size) // self.flow.granule)
+        if memory is not None and memory.shape[1] != count:
+            # The stack has grown: every thread's part of it lies elsewhere now.
+            self.forgotten.add("local memory, which grew")
+            memory = self.local = None
         if memory is None and tags is not None:
-            nbytes = wave.shared.data.size if shared else wave.local.size
-            memory = np.full((self.coding.width, -(-nbytes // self.flow.granule)), UNTAGGED, np.int64)
+            memory = np.full((self.coding.width, count), UNTAGGED, np.int64)
             if shared:
                 self.shared = memory
             else:
