@@ -132,8 +132,8 @@ class _Decoder:
             step, guard = builder(site), self._guard(site)
         except Unsupported as error:
             return self._unknown(str(error), instruction)
-        except (KeyError, IndexError):
-            # A type or a modifier that none of the builder's tables has.
+        except (KeyError, IndexError, ValueError):
+            # A type, a modifier or a number of operands that none of the builder's tables has.
             return self._unknown(instruction.opcode, instruction)
         step = self._watched(step, instruction)
         return step if guard is None else guarded(step, guard)

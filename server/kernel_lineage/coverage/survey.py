@@ -109,7 +109,7 @@ def _compile_file(
         (work / "request.json").write_text(json.dumps(request), "utf-8")
         excess = _run_child(work, how.seconds)
         answered = _answers(work / "rows.jsonl")
-    why = f"compiling the file {excess}" if excess else "the compiler crashed"
+    why = f"compiling the file {excess}" if excess else "compiling or decoding the file crashed"
     return [answered.get(kernel.name) or _not_compiled(path, kernel, why) for kernel in source.kernels]
 
 

@@ -98,6 +98,14 @@ def test_a_pipelined_product(kind, arch):
     assert error <= KINDS[kind][2]
 
 
+@pytest.mark.parametrize("kind", ["fp16", "bf16", "fp32"])
+def test_a_product_whose_first_factor_is_in_registers(kind):
+    doubled = MATMUL.replace("tl.dot(x, y,", "tl.dot(x + x, y,")
+    done, half = multiply(doubled, "sm_90", kind, (96, 80, 160))
+    assert done.faults == ()
+    assert np.abs(done.arrays["c"] - 2 * half).max() / np.abs(half).max() <= 2 * KINDS[kind][2]
+
+
 LAYOUTS = """
 import triton
 import triton.language as tl

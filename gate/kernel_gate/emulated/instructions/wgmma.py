@@ -60,7 +60,8 @@ def _multiply(site: Site) -> Step:
     scales = flags[:2] if not a.integral else []
     turns = flags[2:] if not a.integral else []
     in_registers = isinstance(site.operand(1), Group)
-    turn_a, turn_b = (0, *turns)[-2:] if in_registers else (turns or (0, 0))[:2]
+    # 16-bit types say for each operand in memory whether it is turned; others never are.
+    turn_a, turn_b = (0, *(turns or (0,))) if in_registers else (turns or (0, 0))
     read_a = (
         _from_registers(site, a, k) if in_registers else _from_memory(site, 1, a, (_ROWS, k), turn_a == 0)
     )
