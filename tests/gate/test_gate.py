@@ -242,6 +242,23 @@ def test_a_wrong_element_names_the_changed_lines_that_feed_it_and_no_others():
     assert set(check.details["fed_by"]) >= {4, 5}
 
 
+def test_an_access_at_fault_names_the_changed_lines_that_led_to_it():
+    before = affine(
+        "int i = blockIdx", "int base = n / 1000;\n    float z = 1.0f;\n    int i = base + blockIdx"
+    ).source
+    after = before.replace("n / 1000", "n * 30").replace("z = 1.0f", "z = 2.0f").replace("i < n", "i >= 0")
+    check = judge(
+        Program("cuda", before, "affine", name="affine.cu"),
+        Program("cuda", after, "affine", name="affine.cu"),
+        workload(),
+        device="emulated",
+    ).stages[1]
+    assert check.code is Reason.OUT_OF_BOUNDS
+    assert check.reason.endswith("; it comes from lines 5, 2, which changed")
+    named = [r["line"] for r in check.details["related"] if r["what"] == "changed, and leads to this access"]
+    assert named == [5, 2]
+
+
 def test_an_element_that_is_not_written_names_the_changed_guard():
     check = verdict(affine("i < n", "i < n - 1")).stages[1]
     assert check.code is Reason.NOT_WRITTEN

@@ -29,12 +29,19 @@ class Recording:
 
     launch: int
     """Number of the launch since `EmulatedDevice.record`."""
-    block: int
-    """Its linear number in the grid; only its cluster runs, and the launch counts as failed."""
+    block: int | tuple[int, int, int]
+    """Its linear number in the grid, or its indices; only its cluster runs, and the launch counts as failed."""
     trace: Trace | None = None
     """There once the block has run to its end."""
     kernel: DecodedKernel | None = None
     """What was recorded."""
+
+    def number_in(self, grid: tuple[int, int, int]) -> int:
+        """Linear number of the block."""
+        if isinstance(self.block, int):
+            return self.block
+        x, y, z = self.block
+        return x + grid[0] * (y + grid[1] * z)
 
 
 class EmulatedBuffer:
@@ -182,9 +189,10 @@ class EmulatedKernel:
         )
         if recording is None:
             return launch.run(self._device.arch)
-        if recording.block >= launch.blocks:
+        only = recording.number_in(grid)
+        if only >= launch.blocks:
             return LaunchResult((Fault("launch", f"block {recording.block} is not in the grid {grid}"),))
-        launch.only_block, launch.trace = recording.block, Trace()
+        launch.only_block, launch.trace = only, Trace()
         faults = launch.run(self._device.arch).faults
         if not any(fault.kind in ("timeout", "launch", "unsupported") for fault in faults):
             recording.trace, recording.kernel = launch.trace, self.kernel
@@ -221,6 +229,11 @@ class EmulatedDevice:
     def record(self, recording: Recording | None) -> None:
         """Count launches from here on, and record that one; None: only count."""
         self._launches, self._recording = 0, recording
+
+    @property
+    def last_launch(self) -> int:
+        """Number of the launch that was made last."""
+        return self._launches - 1
 
     def next_launch(self) -> tuple[Recording | None, int]:
         """The number of a launch that begins, and what is to be recorded of it."""

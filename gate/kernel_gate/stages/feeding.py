@@ -23,7 +23,7 @@ from kernel_gate.workload import Workload
 if TYPE_CHECKING:
     from kernel_gate.devices.emulated import EmulatedDevice
 
-_SECONDS = 10.0
+_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,36 @@ def feeding(built: Built, element: Element, otherwise: Storing | None = None) ->
             return Feeding(writer, storing, _lines(device, execution, element, storing))
     except (LaunchError, DeviceError):
         return Feeding(None, None, ())
+    finally:
+        device.close()
+
+
+def feeding_of_fault(built: Built, workload: Workload, case: Case) -> tuple[str, tuple[int, ...]]:
+    """The kind of the fault that ends a program's first launch of the case, and the lines that led to it.
+
+    What fed the address and the values of the access at fault, nearest first; no lines where nothing ends the launch.
+    """
+    from kernel_gate.devices.emulated import Recording
+    from kernel_gate.emulated.slicing.walk import fed_last, lines_of
+
+    device = open_recording(_SECONDS)
+    try:
+        loaded = LoadedProgram(device, built, workload)
+        with loaded.execution(case.dims, memory=case.memory) as execution:
+            device.record(None)
+            faults = execution.run(make_inputs(workload, case), 0).result.faults
+            place = (faults[0].block, faults[0].thread) if faults else (None, None)
+            if place[0] is None or place[1] is None:
+                return "", ()
+            kind, recording = faults[0].kind, Recording(device.last_launch, place[0])
+            device.record(recording)
+            execution.run(make_inputs(workload, case), 0)
+            if recording.trace is None or recording.kernel is None or not recording.trace.events:
+                return kind, ()
+            thread = recording.trace.places.index((place[0], place[1]))
+            return kind, lines_of(fed_last(recording.trace, recording.kernel, thread))
+    except (LaunchError, DeviceError):
+        return "", ()
     finally:
         device.close()
 

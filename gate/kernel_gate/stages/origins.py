@@ -1,4 +1,4 @@
-"""Where a wrong element comes from, said beside it: its last store, and the changed lines that fed it."""
+"""Where a wrong element or a fault comes from, said beside it: the last store, and the changed lines that led there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kernel_gate.cases import Case, elements
 from kernel_gate.devices.base import Place
 from kernel_gate.reasons import Reason
 from kernel_gate.stages.changed_lines import align, changed_and_fed
-from kernel_gate.stages.feeding import Element, Feeding, feeding, in_users_lines
+from kernel_gate.stages.feeding import Element, Feeding, feeding, feeding_of_fault, in_users_lines
 from kernel_gate.verdict import Stage
 from kernel_gate.workload import Workload
 
@@ -18,6 +18,7 @@ _MOST_ELEMENTS = 1 << 20
 """Larger cases are not run again on the emulated device."""
 _NAMED_MOST = 5
 _CHANGED = "changed, and feeds the wrong element"
+_LEADS_TO = "changed, and leads to this access"
 
 
 def with_origin(stage: Stage, at_fault: Built, baseline: Built, workload: Workload, case: Case) -> Stage:
@@ -40,6 +41,25 @@ def with_origin(stage: Stage, at_fault: Built, baseline: Built, workload: Worklo
             details["related"] = [*details.get("related", ()), *(asdict(Place(_CHANGED, n)) for n in changed)]
             said += f"; it is fed by {_numbers(changed)}, which changed"
     return stage.model_copy(update={"reason": stage.reason + said, "details": {**wrong, **details}})
+
+
+def with_fault_origin(
+    stage: Stage, at_fault: Built, baseline: Built, workload: Workload, case: Case
+) -> Stage:
+    """The stage of an access at fault, with the changed lines that led to it."""
+    if at_fault is baseline or elements(workload, case.dims) > _MOST_ELEMENTS:
+        return stage
+    kind, lines = feeding_of_fault(at_fault, workload, case)
+    alignment = align(baseline.program.source, at_fault.program.source)
+    if kind != stage.details.get("fault") or not alignment.alike:
+        return stage
+    changed = [_users(line, at_fault) for line in changed_and_fed(alignment, lines, ())]
+    # That the line at fault is new is no news.
+    if not set(changed) - {stage.details.get("line")}:
+        return stage
+    related = [*stage.details.get("related", ()), *(asdict(Place(_LEADS_TO, line)) for line in changed)]
+    reason = f"{stage.reason}; it comes from {_numbers(changed)}, which changed"
+    return stage.model_copy(update={"reason": reason, "details": {**stage.details, "related": related}})
 
 
 def _writer(

@@ -12,7 +12,7 @@ from kernel_gate.reasons import FAULT_REASONS, Reason
 from kernel_gate.sanitizer.opinions import Tools
 from kernel_gate.sanitizer.tool import SpareTools
 from kernel_gate.stages.check import CheckResult
-from kernel_gate.stages.origins import with_origin
+from kernel_gate.stages.origins import with_fault_origin, with_origin
 from kernel_gate.verdict import Stage
 from kernel_gate.workload import Workload
 
@@ -23,6 +23,7 @@ _WITHOUT_A_LINE = {
     Reason.TRAP,
     Reason.DEVICE_LOST,
 }
+_WITH_AN_ADDRESS = {Reason.OUT_OF_BOUNDS, Reason.MISALIGNED, Reason.INPUT_OVERWRITTEN}
 _SECONDS = 30.0
 
 
@@ -40,6 +41,8 @@ def pinpoint(
     if at_fault is not None and case is not None and "output" in stage.details:
         return with_origin(stage, at_fault, baseline, workload, case)
     cause = _cause(stage)
+    if device.kind == "emulated" and at_fault is not None and case is not None and cause in _WITH_AN_ADDRESS:
+        return with_fault_origin(stage, at_fault, baseline, workload, case)
     if device.kind != "cuda" or at_fault is None or case is None or cause not in _WITHOUT_A_LINE:
         return stage
     with Tools(at_fault, workload, [case], spares, ["memcheck"]) as tools:

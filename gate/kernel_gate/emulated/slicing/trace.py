@@ -21,7 +21,7 @@ from kernel_gate.emulated.types import TYPES, Array
 
 if TYPE_CHECKING:
     from kernel_gate.emulated.registry import Step
-    from kernel_gate.emulated.wave import Index, Wave
+    from kernel_gate.emulated.wave import Dim3, Index, Wave
 
 _BYTES_MOST = 1 << 27
 _BYTES_OF_EVENT = 200
@@ -64,6 +64,8 @@ class Trace:
     threads: int = 0
     """Of the wave that was recorded."""
     shared_bytes: int = 0
+    places: list[tuple[Dim3, Dim3]] = field(default_factory=list)
+    """Block and thread indices of each thread."""
     _bytes: int = 0
 
     def recorded(self, kernel: DecodedKernel) -> DecodedKernel:
@@ -120,16 +122,22 @@ class Trace:
 
     def _begin(self, number: int, wave: Wave) -> None:
         known = bool(self.events) and self.events[-1].active is wave.active
+        self._note(wave)
         self.events.append(Event(number, wave.active))
-        self.threads, self.shared_bytes = wave.threads, len(wave.shared.data)
         self._grow(_BYTES_OF_EVENT + (0 if known or wave.active is None else wave.active.nbytes))
 
     def _begin_guarded(self, number: int, wave: Wave, holds: Array) -> None:
         if holds.all():
             self._begin(number, wave)
             return
+        self._note(wave)
         self.events.append(Event(number, wave.index[holds], wave.index[~holds]))
         self._grow(_BYTES_OF_EVENT + wave.index.nbytes)
+
+    def _note(self, wave: Wave) -> None:
+        if not self.threads:
+            self.threads, self.shared_bytes = wave.threads, len(wave.shared.data)
+            self.places = [wave.place(thread) for thread in range(wave.threads)]
 
     def _grow(self, nbytes: int) -> None:
         self._bytes += nbytes

@@ -40,16 +40,18 @@ def fed_by(trace: Trace, kernel: DecodedKernel, segment: int, start: int, stop: 
 
     Branches and guards that kept a store from them, or a write from a register that fed them, are among those.
     """
-    stored = {(t.space, t.segment) for event in trace.events for t in event.touches if t.purpose != "read"}
-    walk = _Walk(kernel, trace.threads, trace.shared_bytes, stored)
+    walk = _Walk.over(trace, kernel)
     walk.bytes_of("global", segment, stop)[start:stop] = True
-    body = kernel.flat.body
-    found: dict[int, Fed] = {}
-    for number in range(len(trace.events) - 1, -1, -1):
-        event = trace.events[number]
-        if walk.takes(event) and event.number not in found:
-            found[event.number] = Fed(number, event.number, body[event.number].line)
-    return list(found.values())
+    return walk.back(trace.events)
+
+
+def fed_last(trace: Trace, kernel: DecodedKernel, thread: int) -> list[Fed]:
+    """The same of the last instruction of a trace, as one thread ran it: of what it failed at."""
+    *before, last = trace.events
+    walk = _Walk.over(trace, kernel)
+    walk.look_for(last, np.array([thread]))
+    line = kernel.flat.body[last.number].line
+    return [Fed(len(before), last.number, line), *walk.back(before)]
 
 
 def lines_of(fed: Sequence[Fed]) -> tuple[int, ...]:
@@ -84,6 +86,24 @@ class _Walk:
         self._flow = ControlFlow.of(self.kernel)
         self.branches = {branch: np.zeros(self.threads, np.bool_) for branch in self._flow.decided}
 
+    @classmethod
+    def over(cls, trace: Trace, kernel: DecodedKernel) -> _Walk:
+        """A walk that looks for nothing yet."""
+        stored = {
+            (t.space, t.segment) for event in trace.events for t in event.touches if t.purpose != "read"
+        }
+        return cls(kernel, trace.threads, trace.shared_bytes, stored)
+
+    def back(self, events: Sequence[Event]) -> list[Fed]:
+        """The instructions that gave what is looked for, the last first, each once."""
+        body = self.kernel.flat.body
+        found: dict[int, Fed] = {}
+        for number in range(len(events) - 1, -1, -1):
+            event = events[number]
+            if self.takes(event) and event.number not in found:
+                found[event.number] = Fed(number, event.number, body[event.number].line)
+        return list(found.values())
+
     def bytes_of(self, space: str, segment: int, size: int) -> Flags:
         """The flags of some memory, at least `size` of them."""
         flags = self.memory.get((space, segment))
@@ -97,9 +117,9 @@ class _Walk:
     def takes(self, event: Event) -> bool:
         """Whether an event gave something that is looked for; then what fed it is looked for instead."""
         effect = self._effect(event.number)
-        active = np.arange(self.threads) if event.active is None else event.active
+        active = self._active(event)
         if event.number in self.branches:
-            return self._take_branch(event, effect, active)
+            return self._take_branch(event, active)
         took = False
         if event.skipped is not None:
             took = self._take_guard(event.skipped, effect, event.number)
@@ -118,10 +138,10 @@ class _Walk:
             if self.wanted[register]:
                 self.registers[register, gave] = False
                 self.wanted[register] = bool(self.registers[register].any())
-        self._look_for(event, effect, active, np.flatnonzero(gave))
+        self.look_for(event, np.flatnonzero(gave))
         return True
 
-    def _take_branch(self, event: Event, effect: Effect, active: Index) -> bool:
+    def _take_branch(self, event: Event, active: Index) -> bool:
         """A branch by which something that is looked for was computed, or was not."""
         flags, decided = self.branches[event.number], self._flow.decided[event.number]
         chosen = flags[active]
@@ -132,7 +152,7 @@ class _Walk:
             if self.wanted[register]:
                 chosen |= self.registers[register, active]
         if chosen.any():
-            self._look_for(event, effect, active, active[chosen])
+            self.look_for(event, active[chosen])
         return bool(chosen.any())
 
     def _take_guard(self, skipped: Index, effect: Effect, number: int) -> bool:
@@ -168,8 +188,12 @@ class _Walk:
             if touch.purpose == "write":
                 flags[bytes_at[hit][inside[hit]]] = False
 
-    def _look_for(self, event: Event, effect: Effect, active: Index, chosen: Index) -> None:
+    def _active(self, event: Event) -> Index:
+        return np.arange(self.threads) if event.active is None else event.active
+
+    def look_for(self, event: Event, chosen: Index) -> None:
         """Look for what these threads of an event used: registers, memory, the branches that led there."""
+        effect, active = self._effect(event.number), self._active(event)
         joined = active[np.isin(active // 32, chosen // 32)] if effect.of_a_warp else chosen
         self._want(effect.reads, joined)
         for touch in event.touches:
