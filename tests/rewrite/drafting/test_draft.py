@@ -154,3 +154,27 @@ def test_what_the_file_does_not_tell_is_said_and_never_made_up(gone: str, there:
 )
 def test_only_what_the_file_itself_switches_on_is_read(text: str, kept: str) -> None:
     assert active_text(text) == kept
+
+
+def test_a_buffer_that_a_header_writes_is_an_output(tmp_path: Path) -> None:
+    (tmp_path / "store.cuh").write_text(
+        "template <class T> __device__ void store(T* target, T value) { *target = value; }\n"
+    )
+    code = """#include "store.cuh"
+__global__ void k(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) store(out + i, x[i]);
+}
+int main() {
+    int n = 1000;
+    float *out, *x;
+    cudaMalloc(&out, n * sizeof(float));
+    cudaMalloc(&x, n * sizeof(float));
+    k<<<(n + 127) / 128, 128>>>(out, x, n);
+}
+"""
+    (tmp_path / "k.cu").write_text(code)
+    kernel = read(code.encode(), Language.CUDA).kernel("k")
+    assert kernel is not None
+    draft = draft_of(kernel, tmp_path / "k.cu")
+    assert [(a.name, a.kind) for a in draft.arguments[:2]] == [("out", "output"), ("x", "input")]

@@ -29,6 +29,8 @@ class Prepared:
     said: tuple[str, ...] = ()
     doubts: Mapping[str, str] = field(default_factory=dict)
     """As a `Contract` has them."""
+    chosen: bool = False
+    """Whether sizes were made up, because nothing tells them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +46,19 @@ Drafts = Callable[[], Iterable[tuple[str, Draft]]]
 
 
 def prepare(
-    item: Claimed, before: StateOf, after: StateOf, workloads: Workloads, others: Drafts
+    item: Claimed,
+    before: StateOf,
+    after: StateOf,
+    workloads: Workloads,
+    others: Drafts,
+    *,
+    later_first: bool = False,
 ) -> Prepared | NotPrepared:
     """The step of a transition, under the first workload that runs both of its states.
 
     Asked in this order: the repository's own workload, the earlier state's launch site, the later one's, those of
-    other versions of the lineage. Never raises for what is in the repository.
+    other versions of the lineage, and last what the earlier state and the later one reach when they are run (the later
+    one before it with `later_first`). Never raises for what is in the repository.
     """
     try:
         before.kernel(), after.kernel()
@@ -57,7 +66,7 @@ def prepare(
         if found is not None:
             prepared = _under_workload(item, before, after, found)
         else:
-            prepared = _under_draft(item, before, after, others)
+            prepared = _under_draft(item, before, after, others, later_first)
     except ProgramError as error:
         prepared = NotPrepared(Code.NO_PROGRAM, str(error))
     if isinstance(prepared, Prepared):
@@ -98,7 +107,9 @@ def _under_workload(
     return Prepared(_step(item, programs, workload), found.path.name, drafted=False, said=said)
 
 
-def _under_draft(item: Claimed, before: StateOf, after: StateOf, others: Drafts) -> Prepared | NotPrepared:
+def _under_draft(
+    item: Claimed, before: StateOf, after: StateOf, others: Drafts, later_first: bool
+) -> Prepared | NotPrepared:
     states = (before, after)
     drafts = [state.draft() for state in states]
     first, second = (_known(draft) for draft in drafts)
@@ -107,7 +118,7 @@ def _under_draft(item: Claimed, before: StateOf, after: StateOf, others: Drafts)
         return NotPrepared(Code.NO_PROGRAM, reason)
     refused: list[str] = []
     missing: dict[str, str] = {}
-    for name, base in _bases(states, drafts, others, missing):
+    for name, base in _bases(states, drafts, others, missing, later_first):
         try:
             agreed = contract(base, (first, second))
             programs = [
@@ -116,21 +127,27 @@ def _under_draft(item: Claimed, before: StateOf, after: StateOf, others: Drafts)
         except (NoContractError, WorkloadError) as error:
             refused.append(str(error))
             continue
-        return _prepared(item, programs, agreed, name)
+        return _prepared(item, programs, agreed, name, bool(base.chosen))
     if refused:
         return NotPrepared(Code.CONTRACT_DIFFERS, refused[0])
     return NotPrepared(Code.NO_WORKLOAD, "; ".join(f"{name}: {why}" for name, why in missing.items()))
 
 
 def _bases(
-    states: Sequence[StateOf], drafts: Sequence[Draft | NoDraft], others: Drafts, missing: dict[str, str]
+    states: Sequence[StateOf],
+    drafts: Sequence[Draft | NoDraft],
+    others: Drafts,
+    missing: dict[str, str],
+    later_first: bool,
 ) -> Iterator[tuple[str, Draft]]:
     """Complete drafts, the cheapest first: as the states tell, as other versions do, and by running the states."""
     for state, draft in zip(states, drafts, strict=True):
         if isinstance(draft, Draft):
             yield state.name, draft
     yield from others()
-    for state, draft in zip(states, drafts, strict=True):
+    for state, draft in sorted(
+        zip(states, drafts, strict=True), key=lambda p: later_first and p[0] is states[0]
+    ):
         if isinstance(draft, NoDraft):
             seen = state.draft(measure=True)
             if isinstance(seen, Draft):
@@ -143,9 +160,11 @@ def _known(draft: Draft | NoDraft) -> Draft | None:
     return draft if isinstance(draft, Draft) else draft.draft
 
 
-def _prepared(item: Claimed, programs: list[Program], agreed: Contract, name: str) -> Prepared:
+def _prepared(item: Claimed, programs: list[Program], agreed: Contract, name: str, chosen: bool) -> Prepared:
     step = _step(item, programs, agreed.workload)
-    return Prepared(step, f"drafted from {name}", drafted=True, said=agreed.said, doubts=agreed.doubts)
+    return Prepared(
+        step, f"drafted from {name}", drafted=True, said=agreed.said, doubts=agreed.doubts, chosen=chosen
+    )
 
 
 def _step(item: Claimed, programs: list[Program], workload: Workload) -> Step:

@@ -18,11 +18,12 @@ from kernel_lineage.history.git import open_repository
 from kernel_lineage.history.mine import Progress, mine
 from kernel_lineage.history.model import Intent, Mined
 from kernel_lineage.learning.later_guards import learned_conditions
+from kernel_lineage.learning.replay.bench import Bench
 from kernel_lineage.learning.replay.claims import DEFAULT_INTENTS, claimed
 from kernel_lineage.learning.replay.document import ReplayDocument, replay_document
 from kernel_lineage.learning.replay.learners import Replayed, from_guards
 from kernel_lineage.learning.replay.record import Record
-from kernel_lineage.learning.replay.run import Bench, plan, replay
+from kernel_lineage.learning.replay.run import plan, replay
 from kernel_lineage.learning.replay.store import ReplayStore, replay_store
 from kernel_lineage.learning.studying.learner import studying
 from kernel_lineage.learning.studying.of_repository import skills_of

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.constants import constants_of
 from kernel_lineage.rewrite.drafting.cuda.buffers import argument_of
 from kernel_lineage.rewrite.drafting.cuda.host import Scope, scope_of
@@ -19,6 +20,7 @@ from kernel_lineage.rewrite.drafting.model import Draft
 from kernel_lineage.rewrite.drafting.state import Site
 from kernel_lineage.rewrite.launch_expressions import NotExpressible
 from kernel_lineage.rewrite.preprocessed import active_text, with_headers
+from kernel_lineage.rewrite.programs import device_text
 
 
 def draft_from_site(kernel: Kernel, path: Path, site: Site, root: Path) -> Draft:
@@ -27,7 +29,7 @@ def draft_from_site(kernel: Kernel, path: Path, site: Site, root: Path) -> Draft
     known = Known(text, constants_of(replace(kernel, source=None, text=text)))
     launch = site.launch
     scope = scope_of(site.source, launch)
-    roles = roles_of(kernel)
+    roles = roles_of(_with_what_it_calls(kernel, path, launch.template_arguments, root))
     known.reading_block = True
     block = _launched("block", launch.block, scope, known)
     known.reading_block = False
@@ -60,6 +62,13 @@ def draft_from_site(kernel: Kernel, path: Path, site: Site, root: Path) -> Draft
         assumed=tuple(known.said),
         missing=tuple(dict.fromkeys(known.missing)),
     )
+
+
+def _with_what_it_calls(kernel: Kernel, path: Path, names: tuple[str, ...], root: Path) -> Kernel:
+    """The kernel beside the device functions of its headers, which may do its reading and writing."""
+    if kernel.source is None or b'#include "' not in kernel.source.data:
+        return kernel
+    return read(device_text(kernel, path, names, root).encode(), Language.CUDA).kernel(kernel.name) or kernel
 
 
 def _in_order(known: Known, scope: Scope | None) -> tuple[str, ...]:

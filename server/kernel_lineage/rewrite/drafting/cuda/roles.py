@@ -61,7 +61,10 @@ def _touched(
 
 def _parameters(unit: Unit) -> tuple[str, ...]:
     """The names of a function's pointer parameters at their places; "" for the others."""
-    listed: Node | None = unit.node.child_by_field_name("declarator")
+    node = unit.node
+    if node.type == "template_declaration":
+        node = next((c for c in node.named_children if c.type == "function_definition"), node)
+    listed: Node | None = node.child_by_field_name("declarator")
     while listed is not None and listed.type != "parameter_list":
         listed = listed.child_by_field_name("parameters") or listed.child_by_field_name("declarator")
     pointers = unit.pointer_parameters

@@ -1,0 +1,34 @@
+"""What transitions are replayed on: the repository, the judges, the device, and what is known already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kernel_gate.options import GateOptions
+from kernel_lineage.history.git import Repository
+from kernel_lineage.learning.replay.learners import Learner
+from kernel_lineage.learning.replay.store import ReplayStore
+from kernel_lineage.learning.steps import Judge
+from kernel_lineage.rewrite.drafting.proof import Device
+from kernel_lineage.rewrite.workloads import Workloads
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What transitions are replayed on."""
+
+    repository: Repository
+    workloads: Workloads
+    judge: Judge
+    """For the steps."""
+    probe: Judge
+    """For mutants and learners; several threads call both."""
+    at_once: int
+    device: Device
+    device_name: str
+    identity: Any
+    """What a record must agree with to be used again."""
+    options: GateOptions
+    store: ReplayStore
+    learners: tuple[Learner, ...] = ()

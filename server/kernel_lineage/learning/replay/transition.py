@@ -1,0 +1,107 @@
+"""One transition: prepared, judged, asked for less where that may tell more, and recorded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kernel_gate.options import GateOptions
+from kernel_lineage.learning.replay.bench import Bench
+from kernel_lineage.learning.replay.claims import Claimed
+from kernel_lineage.learning.replay.codes import Code
+from kernel_lineage.learning.replay.judging import JudgedStep, judge_step
+from kernel_lineage.learning.replay.lineage_drafts import LineageDrafts
+from kernel_lineage.learning.replay.outcome import (
+    Outcome,
+    asks_for_less,
+    is_of_the_moment,
+    narrowed,
+    outcome_of,
+)
+from kernel_lineage.learning.replay.preparing import Drafts, NotPrepared, Prepared, prepare, same_program
+from kernel_lineage.learning.replay.record import Label, Record
+from kernel_lineage.learning.replay.recording import record_of
+from kernel_lineage.learning.replay.sight import sight_of
+from kernel_lineage.learning.replay.states import StateOf, states_of
+from kernel_lineage.rewrite.drafting.model import Draft
+from kernel_lineage.rewrite.drafting.proof import Proof
+from kernel_lineage.rewrite.programs import ProgramError
+
+
+def replay_transition(item: Claimed, bench: Bench, drafts: LineageDrafts) -> tuple[Record, bool]:
+    """The record of a transition, and whether it may be kept."""
+    started = time.monotonic()
+    with states_of(bench.repository, item.before, item.after) as (before, after):
+
+        def others() -> Iterator[tuple[str, Draft]]:
+            return drafts.near(item)
+
+        prepared = prepare(item, before, after, bench.workloads, others)
+        if isinstance(prepared, NotPrepared):
+            outcome = Outcome("undecided", prepared.code, prepared.reason)
+            return record_of(item, bench.device_name, outcome, started), True
+        if same_program(prepared.step):
+            what = "both states are one program to the device; what changed is host code, comments or names"
+            if not prepared.drafted and prepared.said:
+                what = f"both states are one kernel, and {prepared.said[0]}"
+            outcome = Outcome("undecided", Code.SAME_PROGRAM, what)
+            return record_of(item, bench.device_name, outcome, started, prepared), True
+        prepared, judged, outcome = _decided(item, prepared, bench, bench.options)
+        if asks_for_less(outcome, judged.verdict):
+            for less in _less(item, (before, after), prepared, bench, others):
+                named = narrowed(outcome, less[2])
+                if named.status != outcome.status:
+                    prepared, judged, outcome = less[0], less[1], named
+                    break
+        proof = None
+        if prepared.drafted and outcome.label is not Label.INFERRED and outcome.counterexample is None:
+            outcome, proof = _seen(outcome, prepared, before, bench)
+    record = record_of(item, bench.device_name, outcome, started, prepared, judged, proof)
+    return record, not is_of_the_moment(judged.verdict)
+
+
+_Decided = tuple[Prepared, JudgedStep, Outcome]
+
+
+def _decided(item: Claimed, prepared: Prepared, bench: Bench, options: GateOptions) -> _Decided:
+    """A step through the gate, and what that says."""
+    judged = judge_step(
+        prepared.step,
+        item.claim,
+        bench.judge,
+        device=bench.device,
+        options=options,
+        drafted=prepared.drafted,
+    )
+    prepared = replace(prepared, step=judged.step, said=(*prepared.said, *judged.said))
+    outcome = outcome_of(item.claim, judged.verdict, {**judged.doubts, **prepared.doubts})
+    return prepared, judged, outcome
+
+
+def _less(
+    item: Claimed, states: tuple[StateOf, StateOf], prepared: Prepared, bench: Bench, others: Drafts
+) -> Iterator[_Decided]:
+    """The step on less: on what the workload names alone; where its sizes are made up, on sizes of the later state."""
+    as_named = bench.options.model_copy(update={"hidden": False})
+    yield _decided(item, prepared, bench, as_named)
+    if prepared.chosen:
+        again = prepare(item, *states, bench.workloads, others, later_first=True)
+        if isinstance(again, Prepared) and again.step.workload != prepared.step.workload:
+            yield _decided(item, again, bench, as_named)
+
+
+def _seen(
+    outcome: Outcome, prepared: Prepared, before: StateOf, bench: Bench
+) -> tuple[Outcome, Proof | None]:
+    """Agreement under a workload that misses wrong kernels says nothing."""
+    try:
+        proof = sight_of(prepared.step, before, bench.probe, bench.device)
+    except ProgramError as error:
+        return Outcome(
+            "undecided", Code.WORKLOAD_BLIND, f"nothing shows that the workload can see: {error}"
+        ), None
+    if not proof.blind:
+        return outcome, proof
+    reason = f"the states agree, but the drafted workload cannot be trusted: {proof.blind}"
+    return Outcome("undecided", Code.WORKLOAD_BLIND, reason), proof
