@@ -6,6 +6,9 @@ from git import Actor, Repo
 
 from editor.conftest import SCALE
 from editor.session import session
+from kernel_lineage.history.mine import mine
+from kernel_lineage.learning.replay.record import Label, Record
+from kernel_lineage.learning.replay.store import replay_store
 
 AUTHOR = Actor("Test", "test@test.invalid")
 
@@ -72,3 +75,31 @@ async def test_in_a_workspace_that_is_not_trusted_no_git_is_run(scale):
         assert "**Lineage** not mined: this workspace is not trusted" in await editor.card(uri, "scale(")
         assert editor.statuses == []
         assert not (scale.parent / ".klineage").exists()
+
+
+async def test_what_replaying_found_of_a_step_is_in_the_card_and_on_the_page(scale, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with Repo.init(scale.parent) as repository:
+        commit(repository, scale, SCALE, "Add scale")
+        unrolled = SCALE.replace("    for (", "    #pragma unroll 4\n    for (")
+        commit(repository, scale, unrolled, "scale: unroll")
+        (lineage,) = mine(scale.parent, jobs=1).lineages
+        record = Record(
+            transition=lineage.transitions[0].id,
+            claim="faster",
+            status="reproduced",
+            code="agrees",
+            reason="23 cases agree",
+            label=Label.REPRODUCED,
+            device="emulated",
+            made="2026-01-31T10:00:00+00:00",
+            seconds=1.0,
+        )
+        with replay_store(scale.parent / ".klineage") as store:
+            store.keep(record, "emulated", "question")
+        async with session(scale.parent) as editor:
+            uri = editor.open(scale)
+            await card_with(editor, uri, "2 versions, 1 transition")
+            assert "· reproduced on emulated" in await editor.card(uri, "scale(")
+            page = await editor.command("klineage.lineage", {"uri": uri, "line": 1, "character": 20})
+            assert "- reproduced on emulated, 2026-01-31: 23 cases agree" in page["markdown"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from kernel_lineage.history.document import LineageDocument, TransitionDocument
 from kernel_lineage.kernels.mechanisms.registry import mechanisms, mechanisms_of
@@ -11,32 +13,42 @@ from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.skills.applicable import Applicable
 from kernel_lineage.skills.card_text import SIGNS
 
+if TYPE_CHECKING:
+    from kernel_lineage.learning.replay.known import Words
+
 NEWEST = 3
 """Transitions in a hover; the page of the lineage has all."""
+_NOTHING: Mapping[str, Words] = MappingProxyType({})
 _LANGUAGES = {Language.CUDA: "CUDA C++", Language.TRITON: "Triton"}
 
 
 def kernel_text(
-    kernel: Kernel, found: Sequence[Applicable], lineage: LineageDocument | None, state: str
+    kernel: Kernel,
+    found: Sequence[Applicable],
+    lineage: LineageDocument | None,
+    state: str,
+    replayed: Mapping[str, Words] = _NOTHING,
 ) -> str:
-    """The card of a kernel. `state` says why there is no lineage, when there is none."""
+    """The card of a kernel. `state` says why there is no lineage, when there is none; `replayed` goes by transition."""
     parts = [f"**{kernel.name}** · {_LANGUAGES[kernel.language]} kernel · {_launched(kernel)}"]
     seen = sorted({site.mechanism for site in mechanisms_of(kernel)})
     if seen:
         parts.append("Uses " + ", ".join(_title(mechanism) for mechanism in seen))
-    parts.append("\n".join(_lineage(lineage, state)))
+    parts.append("\n".join(_lineage(lineage, state, replayed)))
     parts.append("\n".join(_skills(found)))
     return "\n\n".join(parts)
 
 
-def lineage_page(lineage: LineageDocument) -> str:
-    """The whole lineage, newest first, as a page of Markdown."""
+def lineage_page(lineage: LineageDocument, replayed: Mapping[str, Words] = _NOTHING) -> str:
+    """The whole lineage, newest first, as a page of Markdown, with what replaying found of its transitions."""
     lines = [f"# The lineage of {lineage.kernel}", "", _count(lineage), ""]
     for transition in reversed(lineage.transitions):
         lines += [f"## {place(lineage, transition.before)} → {place(lineage, transition.after)}", ""]
         lines += [f"{transition.kind}, {transition.intent} ({transition.because})", ""]
         if transition.subject:
             lines += [f"> {transition.subject}  ", f"> {transition.author}, {transition.date[:10]}", ""]
+        known = replayed.get(transition.id)
+        lines += [f"- {known.line}"] if known is not None else []
         lines += [f"- adds {_title(mechanism)}" for mechanism in transition.mechanisms.added]
         lines += [f"- removes {_title(mechanism)}" for mechanism in transition.mechanisms.removed]
         lines += [f"- adds the guard `{guard.expr}`" for guard in transition.guards.added]
@@ -75,11 +87,15 @@ def _launched(kernel: Kernel) -> str:
     return f"launched on line {first.span.first_line}{by}{more}"
 
 
-def _lineage(lineage: LineageDocument | None, state: str) -> list[str]:
+def _lineage(lineage: LineageDocument | None, state: str, replayed: Mapping[str, Words]) -> list[str]:
     if lineage is None:
         return [f"**Lineage** {state or 'none: not in the mined history'}"]
     newest = reversed(lineage.transitions[-NEWEST:])
-    steps = [f"- {place(lineage, transition.after)} · {change(transition)}" for transition in newest]
+    steps = [
+        f"- {place(lineage, transition.after)} · {change(transition)}"
+        + (f" · {known.label}" if (known := replayed.get(transition.id)) is not None else "")
+        for transition in newest
+    ]
     return [f"**Lineage** {_count(lineage)}", "", *steps]
 
 

@@ -10,14 +10,18 @@ import asyncio
 import logging
 import time
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from kernel_lineage.editor.job import Finished, klineage, run
 from kernel_lineage.history.document import LineageDocument, MineDocument
+
+if TYPE_CHECKING:
+    from kernel_lineage.learning.replay.known import Words
 
 LOOK_AGAIN = 2.0
 """Seconds between two looks at whether HEAD has moved."""
@@ -34,6 +38,8 @@ class _Repository:
     looked: float = 0.0
     lineages: dict[tuple[str, str], LineageDocument] | None = None
     """By path (relative, with slashes) and name of the kernel; None until mining is done."""
+    replayed: Mapping[str, Words] = field(default_factory=dict)
+    """Transition id → what earlier replays found of it."""
     mining: asyncio.Task[None] | None = None
     again: bool = False
     problem: str | None = None
@@ -58,6 +64,11 @@ class Lineages:
         if repository is None or repository.lineages is None:
             return None
         return repository.lineages.get((path.resolve().relative_to(repository.root).as_posix(), symbol))
+
+    def replayed(self, path: Path) -> Mapping[str, Words]:
+        """Transition id → what `klineage replay` found of it in the repository of a file. Never waits."""
+        repository = self._repository_of(path)
+        return repository.replayed if repository is not None else {}
 
     def state(self, path: Path) -> str:
         """Why there may be no lineage, in a few words; "" when mining is done."""
@@ -118,6 +129,7 @@ class Lineages:
             finished = await run(klineage("mine", str(repository.root), "--json"), folder=repository.root)
             try:
                 mined = await asyncio.to_thread(MineDocument.model_validate_json, finished.stdout)
+                repository.replayed = await asyncio.to_thread(_replayed, repository.root)
                 repository.lineages = _by_place(mined)
                 repository.problem = None
                 count = len(mined.lineages)
@@ -133,6 +145,12 @@ class Lineages:
     def _repository_of(self, path: Path) -> _Repository | None:
         root = self._roots.get(path.resolve().parent)
         return None if root is None else self._repositories.get(root)
+
+
+def _replayed(root: Path) -> Mapping[str, Words]:
+    from kernel_lineage.learning.replay.known import known_words  # heavy: the gate, with NumPy
+
+    return known_words(root)
 
 
 def _by_place(mined: MineDocument) -> dict[tuple[str, str], LineageDocument]:

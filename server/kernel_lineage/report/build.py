@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from kernel_lineage.history.model import Commit, Lineage, Mined, Transition, Version
 from kernel_lineage.learning.later_guards import LearnedCondition
-from kernel_lineage.learning.replay.known import told
+from kernel_lineage.learning.replay.known import words_of
 from kernel_lineage.learning.replay.record import Record
 from kernel_lineage.learning.replay.versions import version_checks
 from kernel_lineage.learning.version_checks import VersionCheck
@@ -141,7 +141,7 @@ class _Drawer:
             conditions=tuple(_condition(item) for item in self._learned.get(transition.id, ())),
             before=f"{labels[before.id]} {before.symbol}",
             after=f"{labels[after.id]} {after.symbol}",
-            check=CheckView(_STATES.get(record.status, "unknown"), told(record)) if record else None,
+            check=CheckView(_STATES.get(record.status, "unknown"), words_of(record).line) if record else None,
             effect=_effect(record) if record else "",
             counts=tuple(record.counts.get("summary", ())) if record and record.counts else (),
             diff=difference(self._read(before), self._read(after)),

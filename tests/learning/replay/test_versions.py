@@ -6,7 +6,7 @@ import pytest
 
 from kernel_lineage.history.model import Intent, Lineage, Transition, TransitionKind
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.learning.replay.known import known_records, told
+from kernel_lineage.learning.replay.known import known_records, words_of
 from kernel_lineage.learning.replay.record import Counterexample, Label, Record, StageRecord
 from kernel_lineage.learning.replay.store import replay_store
 from kernel_lineage.learning.replay.versions import version_checks
@@ -96,9 +96,10 @@ def test_what_is_known_of_a_transition_is_the_most_that_any_device_showed(tmp_pa
 
 
 def test_a_record_is_told_in_one_line():
-    reproduced = record("ab", label=Label.REPRODUCED)
-    assert told(reproduced) == "reproduced on emulated, 2026-01-31: why"
-    assert told(UNKNOWN) == "undecided on emulated, 2026-01-31: why"
-    assert told(record("ab", label=Label.MEASURED, device="NVIDIA H200")).startswith(
-        "measured on NVIDIA H200"
+    reproduced = words_of(record("ab", label=Label.REPRODUCED))
+    assert reproduced.label == "reproduced on emulated"
+    assert reproduced.line == "reproduced on emulated, 2026-01-31: why"
+    assert words_of(UNKNOWN).label == "undecided on emulated"
+    assert (
+        words_of(record("ab", label=Label.MEASURED, device="NVIDIA H200")).label == "measured on NVIDIA H200"
     )

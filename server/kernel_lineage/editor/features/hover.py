@@ -69,7 +69,7 @@ async def _kernel_card(server: EditorServer, snapshot: Snapshot, kernel: Kernel)
     found = await server.applicability.at(snapshot, kernel)
     lineage = server.lineages.of(snapshot.path, kernel.name)
     state = "" if lineage is not None else server.lineages.state(snapshot.path)
-    parts = [kernel_text(kernel, found, lineage, state)]
+    parts = [kernel_text(kernel, found, lineage, state, server.lineages.replayed(snapshot.path))]
     if server.settings.command_links and lineage is not None:
         parts.append(links(lineage=(snapshot, kernel)))
     return "\n\n".join(parts)

@@ -44,4 +44,5 @@ def register(server: EditorServer) -> None:
                 "title": f"Lineage of {kernel.name}",
                 "markdown": f"# {kernel.name}\n\nLineage {state}.\n",
             }
-        return {"title": f"Lineage of {kernel.name}", "markdown": lineage_page(found)}
+        replayed = server.lineages.replayed(snapshot.path)
+        return {"title": f"Lineage of {kernel.name}", "markdown": lineage_page(found, replayed)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_lineage.learning.replay.record import Label, Record
@@ -32,10 +33,23 @@ def known_records(top: Path, secret: Path | None = None) -> dict[str, Record]:
     return found
 
 
-def told(record: Record) -> str:
-    """How much is known, in one line: `reproduced on emulated, 2026-01-31: 23 cases agree in every element`."""
-    how = record.label if record.label is not Label.INFERRED else record.status
-    place = (
-        f"{how} on {record.device}" if record.label is not Label.MEASURED else f"measured on {record.device}"
-    )
-    return f"{place}, {record.made[:10]}: {record.reason}"
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A record, for people."""
+
+    label: str
+    """`reproduced on emulated`, `measured on NVIDIA H200`."""
+    line: str
+    """The label with its day and the reason."""
+
+
+def words_of(record: Record) -> Words:
+    """How much is known: `reproduced on emulated`, `reproduced on emulated, 2026-01-31: 23 cases agree`."""
+    how = record.status if record.label is Label.INFERRED else record.label.removesuffix(" here")
+    label = f"{how} on {record.device}"
+    return Words(label, f"{label}, {record.made[:10]}: {record.reason}")
+
+
+def known_words(top: Path) -> dict[str, Words]:
+    """Transition id → what is known of it, as words alone: the steps themselves are large."""
+    return {transition: words_of(record) for transition, record in known_records(top).items()}
