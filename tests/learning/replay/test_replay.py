@@ -217,3 +217,28 @@ def test_agreement_under_a_workload_that_sees_wrong_kernels_is_a_reproduction(po
     (step,) = replay_here(top, pool)[0].transitions
     assert (step.status, step.code, step.label, step.effect) == ("reproduced", "agrees", "reproduced", None)
     assert step.counts is not None and step.counts["before"] and step.counts["after"]
+
+
+TILED = """\
+__global__ void copy(float* out, const float* x, int n) {
+    out[blockIdx.x * %d + threadIdx.x] = x[blockIdx.x * %d + threadIdx.x];
+}
+void run(float* out, const float* x, int n) { copy<<<%s, %d>>>(out, x, n); }
+"""
+GUARDED = """\
+__global__ void copy(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = x[i];
+}
+void run(float* out, const float* x, int n) { copy<<<(n + 63) / 64, 64>>>(out, x, n); }
+"""
+
+
+def test_sizes_that_nothing_tells_are_made_up_so_that_both_states_take_them(pool, tmp_path):
+    top = tmp_path / "tiles"
+    top.mkdir()
+    commit(top, "Copy", GUARDED, "copy.cu")
+    commit(top, "Speed up: whole tiles without a guard", TILED % (512, 512, "n / 512", 512), "copy.cu")
+    (step,) = replay_here(top, pool)[0].transitions
+    assert (step.status, step.code) == ("reproduced", "narrower"), step.reason
+    assert step.counterexample is not None and step.counterexample.dims["n"] % 512

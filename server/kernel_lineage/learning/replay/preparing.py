@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from kernel_gate.cases import elements
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.learning.replay.claims import Claimed
@@ -16,6 +17,11 @@ from kernel_lineage.rewrite.drafting.model import Draft
 from kernel_lineage.rewrite.drafting.of_state import NoDraft
 from kernel_lineage.rewrite.programs import ProgramError, program_from_file
 from kernel_lineage.rewrite.workloads import FoundWorkload, Workloads
+
+_TILE = 128
+_FEW = 4
+"""Made-up sizes up to this are numbers of batches or heads."""
+_MOST_ELEMENTS = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +35,8 @@ class Prepared:
     said: tuple[str, ...] = ()
     doubts: Mapping[str, str] = field(default_factory=dict)
     """As a `Contract` has them."""
-    chosen: bool = False
-    """Whether sizes were made up, because nothing tells them."""
+    chosen: tuple[str, ...] = ()
+    """Dims whose sizes were made up, because nothing tells them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +133,7 @@ def _under_draft(
         except (NoContractError, WorkloadError) as error:
             refused.append(str(error))
             continue
-        return _prepared(item, programs, agreed, name, bool(base.chosen))
+        return _prepared(item, programs, agreed, name, base.chosen)
     if refused:
         return NotPrepared(Code.CONTRACT_DIFFERS, refused[0])
     return NotPrepared(Code.NO_WORKLOAD, "; ".join(f"{name}: {why}" for name, why in missing.items()))
@@ -160,7 +166,9 @@ def _known(draft: Draft | NoDraft) -> Draft | None:
     return draft if isinstance(draft, Draft) else draft.draft
 
 
-def _prepared(item: Claimed, programs: list[Program], agreed: Contract, name: str, chosen: bool) -> Prepared:
+def _prepared(
+    item: Claimed, programs: list[Program], agreed: Contract, name: str, chosen: tuple[str, ...]
+) -> Prepared:
     step = _step(item, programs, agreed.workload)
     return Prepared(
         step, f"drafted from {name}", drafted=True, said=agreed.said, doubts=agreed.doubts, chosen=chosen
@@ -188,6 +196,20 @@ def _program(state: StateOf, workload: Workload, fit: Fit | None) -> Program:
     if launch is None:
         raise NoContractError(f"how {state.version.symbol} is launched is not told over the workload's sizes")
     return replace(program, launch=launch)
+
+
+def on_whole_tiles(prepared: Prepared) -> Prepared | None:
+    """The same with made-up sizes that a kernel of whole tiles takes; None where they are so, or become too large."""
+    workload = prepared.step.workload
+    dims = {
+        name: tuple(-(-s // _TILE) * _TILE if name in prepared.chosen and s > _FEW else s for s in sizes)
+        for name, sizes in workload.dims.items()
+    }
+    larger = workload.model_copy(update={"dims": dims})
+    if dims == workload.dims or any(elements(larger, shape) > _MOST_ELEMENTS for shape in larger.shapes()):
+        return None
+    said = f"sizes that nothing tells are multiples of {_TILE}"
+    return replace(prepared, step=replace(prepared.step, workload=larger), said=(*prepared.said, said))
 
 
 def same_program(step: Step) -> bool:

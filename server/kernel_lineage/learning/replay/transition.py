@@ -19,7 +19,14 @@ from kernel_lineage.learning.replay.outcome import (
     narrowed,
     outcome_of,
 )
-from kernel_lineage.learning.replay.preparing import Drafts, NotPrepared, Prepared, prepare, same_program
+from kernel_lineage.learning.replay.preparing import (
+    Drafts,
+    NotPrepared,
+    Prepared,
+    on_whole_tiles,
+    prepare,
+    same_program,
+)
 from kernel_lineage.learning.replay.record import Label, Record
 from kernel_lineage.learning.replay.recording import record_of
 from kernel_lineage.learning.replay.sight import sight_of
@@ -82,13 +89,16 @@ def _decided(item: Claimed, prepared: Prepared, bench: Bench, options: GateOptio
 def _less(
     item: Claimed, states: tuple[StateOf, StateOf], prepared: Prepared, bench: Bench, others: Drafts
 ) -> Iterator[_Decided]:
-    """The step on less: on what the workload names alone; where its sizes are made up, on sizes of the later state."""
+    """The step on less: on what the workload names alone; where its sizes are made up, on others that are, too."""
     as_named = bench.options.model_copy(update={"hidden": False})
     yield _decided(item, prepared, bench, as_named)
-    if prepared.chosen:
-        again = prepare(item, *states, bench.workloads, others, later_first=True)
-        if isinstance(again, Prepared) and again.step.workload != prepared.step.workload:
-            yield _decided(item, again, bench, as_named)
+    if not prepared.chosen:
+        return
+    if (tiled := on_whole_tiles(prepared)) is not None:
+        yield _decided(item, tiled, bench, as_named)
+    again = prepare(item, *states, bench.workloads, others, later_first=True)
+    if isinstance(again, Prepared) and again.step.workload != prepared.step.workload:
+        yield _decided(item, again, bench, as_named)
 
 
 def _seen(
