@@ -7,7 +7,15 @@ for a GPU that compiling does not need.
 from __future__ import annotations
 
 import ast
+import operator
+import re
 from collections.abc import Iterable, Iterator
+from importlib import metadata
+
+_VERSION_TEST = re.compile(
+    r"""^(if )\w+\(\s*["']triton["']\s*,\s*operator\.(ge|gt|le|lt|eq|ne)\s*,\s*["']([\d.]+)["']\s*\)\s*:""",
+    re.MULTILINE,
+)
 
 
 def kernel_module(text: str, *kernels: str) -> str | None:
@@ -15,6 +23,7 @@ def kernel_module(text: str, *kernels: str) -> str | None:
 
     Raises `SyntaxError` for a module that does not parse.
     """
+    text = _decided_by_version(text)
     tree = ast.parse(text)
     functions = {name for s in tree.body if isinstance(s, ast.FunctionDef) for name in bound(s)}
     if not functions.issuperset(kernels):
@@ -26,6 +35,25 @@ def kernel_module(text: str, *kernels: str) -> str | None:
         kept.update(lines_of(statement))
         kept.update(_invariants_beside(statement, lines))
     return "\n".join(line if number in kept else "" for number, line in enumerate(lines, start=1))
+
+
+def _decided_by_version(text: str) -> str:
+    """The text with tests of Triton's version answered for the one that is installed.
+
+    `if compare_version("triton", operator.ge, "3.0.0"):` asks a function of the package around the module, which is
+    not there when the kernel alone is compiled.
+    """
+    if not _VERSION_TEST.search(text):
+        return text
+    try:
+        installed = _numbers(metadata.version("triton"))
+    except metadata.PackageNotFoundError:
+        return text
+    return _VERSION_TEST.sub(lambda m: f"{m[1]}{getattr(operator, m[2])(installed, _numbers(m[3]))}:", text)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
 def _invariants_beside(statement: ast.stmt, lines: list[str]) -> Iterator[int]:
