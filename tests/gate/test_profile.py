@@ -148,3 +148,21 @@ def test_lines_that_a_program_asks_the_cache_to_keep_are_forgotten_before_cold_l
     for candidate, forgets in ((hinted, True), (affine(), False)):
         shape = judged(candidate).stage("profile").details["shapes"][0]
         assert shape["forgets_kept_lines"] is forgets
+
+
+def test_a_candidate_that_is_wrong_at_the_timed_shape_only_is_not_timed():
+    v = judged(affine("+ 1.0f", "+ (n < 500 ? 1.0f : 1.5f)"))
+    assert (v.outcome, v.code) == (Outcome.REJECTED, Reason.WRONG_AFTER_TIMING), v.reason
+    assert "before timing, y[0, 0] = " in v.reason
+    assert "measure" not in v.stage("profile").details["seconds_of"]
+
+
+def test_a_candidate_that_rounds_otherwise_is_held_to_the_tolerance_and_timed():
+    v = judged(affine("2.0f * x[i] + 1.0f", "(x[i] + 0.5f) * 2.0f"))
+    assert v.outcome is Outcome.ACCEPTED, v.reason
+
+
+def test_inputs_that_this_machine_cannot_hold_are_nobodys_fault():
+    v = judged(asked=timed_workload(**{"C = 200": "C = 1099511627776"}))
+    assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.OUT_OF_MEMORY), v.reason
+    assert v.stage("profile").code is Reason.OUT_OF_MEMORY

@@ -13,7 +13,7 @@ from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchSpec, Program
 from kernel_gate.reasons import FAULT_REASONS, Reason
-from kernel_gate.stages.profile import combine, judge_speed
+from kernel_gate.stages.speed import combine, judge_speed
 from kernel_gate.verdict import Outcome, ShapeSpeed, SpeedState, StageStatus, Verdict
 from kernel_gate.workload import Workload
 

@@ -6,6 +6,7 @@ What a program has learned while it was timed, of addresses or of how often it r
 from __future__ import annotations
 
 from kernel_gate.inputs import other_inputs
+from kernel_gate.stages.timed_outputs import difference, difference_of
 from kernel_gate.stages.timed_programs import TimedPrograms
 from kernel_gate.timing.sampling import BASELINE, CANDIDATE, Launch
 
@@ -39,11 +40,12 @@ def _with_new_data(timed: TimedPrograms) -> str:
     baseline = Launch(BASELINE, 0, 0)
     timed.launch(baseline)
     expected = timed.outputs(baseline)
-    wrong = timed.difference(own, expected)
+    wrong = difference(timed.workload, timed.case, own, expected)
     for key in timed.executions:
         if wrong:
             break
         if key.program == CANDIDATE and key != _FIRST:
             timed.launch(key)
-            wrong = timed.difference_of(key, own, expected)
+            buffers = timed.executions[key].buffers
+            wrong = difference_of(timed.workload, timed.case, buffers, own, expected)
     return f"with new data at the same addresses, {wrong}" if wrong else ""

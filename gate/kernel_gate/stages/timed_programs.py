@@ -20,16 +20,15 @@ import numpy as np
 
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import Case
-from kernel_gate.compare import compare
 from kernel_gate.devices.base import Buffer
 from kernel_gate.devices.timed import TimedDevice, TimedKernel
-from kernel_gate.dtypes import DTYPES, Array
+from kernel_gate.dtypes import Array
 from kernel_gate.execution import Execution
 from kernel_gate.reasons import FAULT_REASONS
-from kernel_gate.stages.held_bytes import Bytes, HeldBytes
+from kernel_gate.stages.held_bytes import HeldBytes
+from kernel_gate.stages.timed_outputs import Outputs, difference, difference_of
 from kernel_gate.timing.cuda_sampler import TimedProgram
 from kernel_gate.timing.sampling import BASELINE, CANDIDATE, Launch, LaunchFailed
-from kernel_gate.tolerance import derive
 from kernel_gate.workload import Workload
 
 _MOST_SETS = 3
@@ -43,9 +42,6 @@ _INSPECTIONS = (2.0, 4.0)
 """Each inspection comes after so many times as many launches as the one before."""
 _LEAST_LIMIT, _TIMES_ONE_LAUNCH = 2.0, 50
 """Seconds that any timed launch may take, and how many times what one took before: clocks and caches vary less."""
-
-Outputs = Mapping[str, HeldBytes]
-"""What one launch gave, by the name of the argument."""
 
 
 class TimedPrograms:
@@ -195,7 +191,7 @@ class TimedPrograms:
             self._own = self._expected
         else:
             self._own = self.outputs(key)
-            self.seen_wrong = self.difference(self._own, self._expected)
+            self.seen_wrong = difference(self.workload, self.case, self._own, self._expected)
         started = time.monotonic()
         self.launch(key, renew)
         seconds = time.monotonic() - started
@@ -248,35 +244,5 @@ class TimedPrograms:
 
     def wrong_outputs(self, key: Launch) -> str:
         """What is wrong with the outputs that a launch has just left; "" when nothing is."""
-        return self.difference_of(key, self._own, self._expected)
-
-    def difference_of(self, key: Launch, own: Outputs, expected: Outputs) -> str:
-        """The same beside outputs that were found right, and those that they were compared with."""
         buffers = self.executions[key].buffers
-        for name, held in own.items():
-            if held.same(buffers[name]):
-                continue
-            if wrong := self._wrong_element(name, buffers[name].read(), expected[name].read()):
-                return wrong
-        return ""
-
-    def difference(self, got: Outputs, expected: Outputs) -> str:
-        """The first element of held outputs that differs by more than its tolerance."""
-        return next(
-            filter(
-                None, (self._wrong_element(n, held.read(), expected[n].read()) for n, held in got.items())
-            ),
-            "",
-        )
-
-    def _wrong_element(self, name: str, got: Bytes, expected: Bytes) -> str:
-        argument = self.workload.argument(name)
-        if argument is None or np.array_equal(got, expected):
-            return ""
-        dtype = DTYPES[argument.dtype]
-        shape = self.workload.extents(argument, self.case.dims)
-        before, after = (held.view(dtype.storage).reshape(shape) for held in (expected, got))
-        wrong = compare(
-            name, after, dtype.wide(before), dtype, derive(self.workload, argument, self.case.dims, None)
-        )
-        return str(wrong) if wrong else ""
+        return difference_of(self.workload, self.case, buffers, self._own, self._expected)

@@ -6,7 +6,7 @@ from kernel_gate.gate import conclude
 from kernel_gate.options import GateOptions
 from kernel_gate.reasons import Reason
 from kernel_gate.reporting.named import NamedVerdict
-from kernel_gate.stages.profile import combine, judge_speed
+from kernel_gate.stages.speed import combine, judge_speed
 from kernel_gate.verdict import ShapeSpeed, SpeedState, Stage, StageStatus
 
 ENVIRONMENT = {
