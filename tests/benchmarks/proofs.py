@@ -1,6 +1,6 @@
-"""What is proved of real kernels: forward kernels of llm.c, and those of SGEMM_CUDA, in workloads of our own.
+"""What is proved of real kernels: of llm.c, SGEMM_CUDA and Liger-Kernel, in workloads of our own.
 
-python -m tests.benchmarks proofs run PATH/TO/llm.c PATH/TO/SGEMM_CUDA > proofs.json
+python -m tests.benchmarks proofs run PATH/TO/llm.c PATH/TO/SGEMM_CUDA PATH/TO/Liger-Kernel > proofs.json
 python -m tests.benchmarks proofs table proofs.json > proofs.md
 """
 
@@ -21,7 +21,9 @@ from kernel_lineage.proofs.model import UnreadableError
 from kernel_lineage.rewrite.programs import ProgramError
 from kernel_lineage.rewrite.proving.prove import prove_file
 
-SUMMARY = "what is proved of the kernels of llm.c and SGEMM_CUDA, and why the rest is undecided"
+from .proof_triton_cases import TRITON, source_of, triton_workload
+
+SUMMARY = "what is proved of kernels of llm.c, SGEMM_CUDA and Liger-Kernel, and why the rest is undecided"
 
 _DIMS: dict[str, int] = {"B": 2, "T": 8, "C": 64, "N": 48, "V": 32, "M": 64, "K": 64}
 _SHAPES = {
@@ -34,9 +36,11 @@ _EMBED = {"out": "B, T, C", "inp": "B, T:integers(0, V)", "wte": "V, C", "wpe": 
 _GEMM = {"A": "M, K", "B": "K, N", "C": "M, N"}
 _GEMM_ARGUMENTS = "M N K alpha A B beta C!"
 
-_NUMBERS = re.compile(r"\d[\d.]*")
+_NUMBERS = re.compile(r"(?<![A-Za-z\d])\d[\d.]*")
+"""Lines and seconds, but not the digit of `Z3`."""
+_STATUSES = ("proved", "refuted", "undecided")
 _ABOUT = (
-    "2 cores under load, 2026-11-21, Z3 with 2 s for one question; sizes are symbolic, the workloads those of the benchmark. "
+    "2 cores under load (10 processes wait), 2026-11-22, Z3 with 2 s for one question; sizes are symbolic, the workloads those of the benchmark. "
     "A refuted `overflow` names sizes from which 32-bit indices overflow; other refutations were seen in a run."
 )
 
@@ -126,7 +130,7 @@ def _dtype(llmc: Path, file: str) -> str:
     return "bfloat16" if re.search(r"^#define ENABLE_BF16", text, re.MULTILINE) else "float32"
 
 
-def prove_all(llmc: Path, sgemm: Path) -> list[dict[str, Any]]:
+def prove_all(llmc: Path, sgemm: Path, liger: Path) -> list[dict[str, Any]]:
     """One row for each kernel."""
     todo = [
         (
@@ -141,13 +145,19 @@ def prove_all(llmc: Path, sgemm: Path) -> list[dict[str, Any]]:
         (sgemm / "src" / "kernels" / file, kernel, template, workload(kernel, _GEMM_ARGUMENTS, _GEMM, grid, block, "0", promises))
         for file, kernel, template, grid, block, promises in SGEMM
     ]  # fmt: skip
+    todo += [
+        (source_of(file, liger), kernel, (), triton_workload(kernel, arguments, grid, constants))
+        for file, kernel, arguments, grid, constants in TRITON
+    ]
     rows = []
     for path, kernel, template, given in todo:
         started = time.monotonic()
         try:
             found = prove_file(path, kernel, given, template_arguments=template, limit_ms=2000)
         except (ProgramError, UnreadableError) as error:
-            rows.append({"kernel": kernel, "error": str(error).rpartition(": ")[2]})
+            rows.append(
+                {"kernel": kernel, "language": given.language, "error": str(error).rpartition(": ")[2]}
+            )
             continue
         kinds: dict[str, Counter[str]] = {}
         for obligation in found:
@@ -157,6 +167,7 @@ def prove_all(llmc: Path, sgemm: Path) -> list[dict[str, Any]]:
         rows.append(
             {
                 "kernel": kernel,
+                "language": given.language,
                 "kinds": {k: dict(c) for k, c in kinds.items()},
                 "undecided": reasons,
                 "seconds": seconds,
@@ -168,23 +179,26 @@ def prove_all(llmc: Path, sgemm: Path) -> list[dict[str, Any]]:
 
 def table(rows: list[dict[str, Any]]) -> str:
     """The rows as Markdown: counts by obligation, then by kernel, then the reasons for what is undecided."""
-    statuses = ("proved", "refuted", "undecided")
+    lines = ["# Proofs about real kernels", "", _ABOUT]
+    for language, title in (("cuda", "CUDA C++"), ("triton", "Triton")):
+        own = [row for row in rows if row.get("language", "cuda") == language]
+        lines += ["", f"## {title}", "", *_by_kind(own), "", *_by_kernel(own), "", *_reasons(own)]
+    return "\n".join(lines) + "\n"
+
+
+def _by_kind(rows: list[dict[str, Any]]) -> list[str]:
     totals: dict[str, Counter[str]] = {}
     for row in rows:
         for kind, counts in row.get("kinds", {}).items():
             totals.setdefault(kind, Counter()).update(counts)
-    lines = [
-        "# Proofs about real kernels",
-        "",
-        _ABOUT,
-        "",
-        "| obligation | proved | refuted | undecided |",
-        "|---|---:|---:|---:|",
+    head = ["| obligation | proved | refuted | undecided |", "|---|---:|---:|---:|"]
+    return head + [
+        f"| `{kind}` | {' | '.join(str(c[s]) for s in _STATUSES)} |" for kind, c in sorted(totals.items())
     ]
-    lines += [
-        f"| `{kind}` | {' | '.join(str(c[s]) for s in statuses)} |" for kind, c in sorted(totals.items())
-    ]
-    lines += ["", "| kernel | proved | refuted | undecided | seconds |", "|---|---:|---:|---:|---:|"]
+
+
+def _by_kernel(rows: list[dict[str, Any]]) -> list[str]:
+    lines = ["| kernel | proved | refuted | undecided | seconds |", "|---|---:|---:|---:|---:|"]
     for row in rows:
         if "error" in row:
             lines.append(f"| `{row['kernel']}` | {row['error']} | | | |")
@@ -193,14 +207,18 @@ def table(rows: list[dict[str, Any]]) -> str:
         for found in row["kinds"].values():
             counts.update(found)
         lines.append(
-            f"| `{row['kernel']}` | {' | '.join(str(counts[s]) for s in statuses)} | {row['seconds']} |"
+            f"| `{row['kernel']}` | {' | '.join(str(counts[s]) for s in _STATUSES)} | {row['seconds']} |"
         )
+    return lines
+
+
+def _reasons(rows: list[dict[str, Any]]) -> list[str]:
     reasons = Counter(_NUMBERS.sub("…", r) for row in rows for r in row.get("undecided", ()))
-    lines += ["", "| undecided because | times |", "|---|---:|"]
-    lines += [
+    if not reasons:
+        return ["Nothing is undecided."]
+    return ["| undecided because | times |", "|---|---:|"] + [
         f"| {reason.replace('|', chr(92) + '|')} | {count} |" for reason, count in reasons.most_common(12)
     ]
-    return "\n".join(lines) + "\n"
 
 
 def main(arguments: list[str]) -> None:

@@ -10,12 +10,13 @@ import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import reduce
 
-from kernel_lineage.proofs.integers import Site, computed
+from kernel_lineage.proofs.integers import Site, common, computed
 from kernel_lineage.proofs.triton.expressions import Expressions
 from kernel_lineage.proofs.triton.scope import Scope, is_lane, shown
 from kernel_lineage.proofs.triton.values import BlockPointer, Other, Pointers, Tile, Value, shape_of
-from kernel_lineage.proofs.values import INT32, Int, fresh
+from kernel_lineage.proofs.values import INT32, Int, IntType, fresh
 from kernel_lineage.solving import terms
 from kernel_lineage.solving.lemmas import is_natural
 from kernel_lineage.solving.polynomials import normal
@@ -33,11 +34,12 @@ class _Counter:
     start: Term
     stop: Term
     step: Term
+    type: IntType
     weak: bool
 
     def at(self, rounds: Term) -> Tile:
         """Its value in a round."""
-        return Tile(Int(terms.add(self.start, terms.mul(rounds, self.step)), INT32), weak=self.weak)
+        return Tile(Int(terms.add(self.start, terms.mul(rounds, self.step)), self.type), weak=self.weak)
 
     def goes_on(self, rounds: Term) -> Term:
         """Whether there is such a round."""
@@ -143,7 +145,8 @@ def _counter(at: Expressions, node: ast.For) -> _Counter | None:
         step, frozenset(at.scope.model.naturals)
     ):
         return None
-    return _Counter(start, stop, step, weak=name == "static_range")
+    types = [value.value.type for value in values if not value.weak]
+    return _Counter(start, stop, step, reduce(common, types, INT32), weak=name == "static_range")
 
 
 @dataclass
