@@ -79,13 +79,23 @@ def test_the_same_outcome_is_kept_once_and_a_damaged_one_is_named(tmp_path: Path
 
 
 def test_what_was_built_is_what_others_rank_by(repository: Path):
-    graph, note = known_graph(repository)
-    assert graph is builtin_graph()
-    assert "klineage graph" in note
+    without = known_graph(repository)
+    assert without.graph is builtin_graph()
+    assert "klineage graph" in without.note
     found = graph_on(repository)
-    graph, note = known_graph(repository)
-    assert note == ""
-    assert graph.observations == builtin_graph().observations + found.graph.observations
+    known = known_graph(repository)
+    assert known.note == ""
+    assert known.graph.observations == builtin_graph().observations + found.graph.observations
+    history = known.history(repository, repository / "sum.cu", "sum")
+    assert history is not None
+    assert history[-1] == "cache_hints"
+
+
+def test_mining_keeps_it_when_asked(repository: Path):
+    assert CliRunner().invoke(main, ["mine", str(repository)]).exit_code == 0
+    assert known_graph(repository).histories == {}
+    assert CliRunner().invoke(main, ["mine", str(repository), "--graph"]).exit_code == 0
+    assert "sum.cu:sum" in known_graph(repository).histories
 
 
 def test_what_is_next_for_a_kernel_goes_by_its_history(repository: Path):

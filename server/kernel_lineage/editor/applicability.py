@@ -12,8 +12,7 @@ from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.situation import facts_for
 from kernel_lineage.skills.applicable import Applicable, applicable
-from kernel_lineage.skills.graph.known import known_graph
-from kernel_lineage.skills.graph.model import Graph
+from kernel_lineage.skills.graph.known import Known, known_graph
 from kernel_lineage.skills.library import Library, library, repository_of
 
 log = logging.getLogger(__name__)
@@ -28,7 +27,7 @@ class Applicability:
     def __init__(self, thread: Executor) -> None:
         self._thread = thread
         self._libraries: dict[Path | None, Library] = {}
-        self._graphs: dict[Path | None, Graph] = {}
+        self._rankings: dict[Path | None, Known] = {}
         self._answers: OrderedDict[tuple[str, int, int, int], tuple[Applicable, ...]] = OrderedDict()
         self._generation = 0
         self.device = "auto"
@@ -47,7 +46,7 @@ class Applicability:
         """Read the libraries and the workloads again when they are next needed: something of them changed on disk."""
         self._generation += 1
         self._libraries.clear()
-        self._graphs.clear()
+        self._rankings.clear()
         self._answers.clear()
 
     def _judge(self, snapshot: Snapshot, kernel: Kernel) -> tuple[Applicable, ...]:
@@ -57,10 +56,11 @@ class Applicability:
         if known is None:
             known = self._libraries[root] = _load(root)
         facts = facts_for(kernel, snapshot.path, root, device=self.device)
-        graph = self._graphs.get(root)
-        if graph is None:
-            graph = self._graphs[root] = known_graph(root)[0]
-        return applicable(kernel, known, facts, graph)
+        ranking = self._rankings.get(root)
+        if ranking is None:
+            ranking = self._rankings[root] = known_graph(root)
+        history = ranking.history(root, snapshot.path, kernel.name)
+        return applicable(kernel, known, facts, ranking.graph, history)
 
 
 def _load(root: Path | None) -> Library:

@@ -126,7 +126,9 @@ class Lineages:
             repository.again = False
             self.report("mining", f"mining {repository.root.name}")
             started = time.monotonic()
-            finished = await run(klineage("mine", str(repository.root), "--json"), folder=repository.root)
+            finished = await run(
+                klineage("mine", str(repository.root), "--json", "--graph"), folder=repository.root
+            )
             try:
                 mined = await asyncio.to_thread(MineDocument.model_validate_json, finished.stdout)
                 repository.replayed = await asyncio.to_thread(_replayed, repository.root)

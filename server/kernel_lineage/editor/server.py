@@ -61,7 +61,12 @@ class EditorServer(LanguageServer):
         self.documents.encoding = types.PositionEncodingKind(self.workspace.position_encoding)
 
     def report_status(self, state: str, message: str) -> None:
-        """Tell an editor that listens (`klineage/status`) how the background work is going."""
+        """Tell an editor that listens (`klineage/status`) how the background work is going.
+
+        After mining the transition graph may say something else, so what was ranked by it is ranked anew.
+        """
+        if state == "ready":
+            self.applicability.forget()
         self.protocol.notify("klineage/status", {"state": state, "message": message})
 
     def report_server_error(self, error: Exception, source: object) -> None:

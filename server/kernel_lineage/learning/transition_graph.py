@@ -41,17 +41,32 @@ def graph_on(
     It is kept for `applicable` and the editor. Raises `RepositoryError`.
     """
     mined = mine(repository, paths=paths, progress=progress)
+    return graph_of_mined(mined, keep=keep and not paths)
+
+
+def graph_of_mined(mined: Mined, *, keep: bool) -> RepositoryGraph:
+    """The graph of what was mined; `keep` writes it where `applicable` and the editor look for it."""
     root = Path(mined.repository)
     outcomes, problems = outcomes_in(root)
     steps = observed_steps(mined.lineages, effects=_measured(root))
     graph = build([*steps, *as_observations(outcomes)])
     notes = list(problems)
-    if keep and not paths and root.is_dir():
+    if keep and root.is_dir():
         try:
-            keep_graph(root, graph)
+            keep_graph(root, graph, _histories_now(mined))
         except (OSError, sqlite3.Error) as error:
             notes.append(f"The graph cannot be kept ({error}); it is built anew when it is needed.")
     return RepositoryGraph(graph, mined, tuple(notes))
+
+
+def _histories_now(mined: Mined) -> dict[str, tuple[str, ...]]:
+    """What came to each kernel, by its place as it is now or was last."""
+    found: dict[str, tuple[str, ...]] = {}
+    for lineage in mined.lineages:
+        histories = histories_of(lineage)
+        for version in lineage.versions:
+            found[f"{version.path}:{version.symbol}"] = histories[version.id]
+    return dict(sorted(found.items()))
 
 
 def _measured(root: Path) -> dict[str, Effect]:

@@ -32,16 +32,17 @@ def listing(target: str, only: Sequence[str], stated: Sequence[str], situation: 
     meant = read_target(target)
     root = repository_of(meant.path.parent)
     found = library(root)
-    graph, said = known_graph(root)
+    known = known_graph(root)
     for skill_id in only:
         if found.get(skill_id) is None:
             raise TargetError(f"no skill `{skill_id}`{nearest(found, skill_id)}")
     skills = [s for s in found if not only or s.id in only]
     listed: Listed = []
-    notes: list[str] = [said] if said else []
+    notes: list[str] = [known.note] if known.note else []
     for kernel in meant.kernels:
         facts, unknown = situation(kernel, meant.path)
-        listed.append((kernel, applicable(kernel, skills, vouched.merged(facts), graph)))
+        history = known.history(root, meant.path, kernel.name)
+        listed.append((kernel, applicable(kernel, skills, vouched.merged(facts), known.graph, history)))
         notes += unknown
     problems = [f"{meant.path}: {p.message}" for p in meant.source.problems] + [str(p) for p in found.problems]
     return applicable_document(str(meant.path), listed, problems, list(dict.fromkeys(notes))), listed

@@ -20,6 +20,9 @@ from kernel_gate.verdict import ExitCode
 @click.option("--kernel", metavar="NAME", help="Show one lineage in full: the one that holds this kernel.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (klineage schema mine).")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write .klineage/cache.sqlite.")
+@click.option(
+    "--graph", is_flag=True, help="Also build and keep the transition graph, as `klineage graph` does."
+)
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes to use; by default one per core.")
 def command(
     repository: Path,
@@ -28,6 +31,7 @@ def command(
     kernel: str | None,
     as_json: bool,
     no_cache: bool,
+    graph: bool,
     jobs: int | None,
 ) -> None:
     """Mine the lineages of the kernels in REPO (default: the current folder) from its git history.
@@ -50,6 +54,11 @@ def command(
     except KeyboardInterrupt:
         click.echo("Interrupted. What was read so far is kept; the next run goes on from there.", err=True)
         sys.exit(130)
+    if graph:
+        from kernel_lineage.learning.transition_graph import graph_of_mined
+
+        for note in graph_of_mined(mined, keep=not (no_cache or paths or since)).notes:
+            click.echo(note, err=True)
     if as_json:
         from kernel_lineage.history.document import mine_document
 

@@ -109,9 +109,16 @@ class GraphDocument(_Document):
     company: tuple[CompanyDocument, ...]
     next: tuple[NextDocument, ...] = ()
     """For the kernels that are there now, when they were asked for."""
+    histories: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """`path:kernel` → the strategies that came to it, oldest first; for the kernels that a history leads to."""
 
 
-def graph_document(graph: Graph, repository: str, following: Sequence[NextDocument] = ()) -> GraphDocument:
+def graph_document(
+    graph: Graph,
+    repository: str,
+    following: Sequence[NextDocument] = (),
+    histories: Mapping[str, tuple[str, ...]] | None = None,
+) -> GraphDocument:
     """The document of a graph."""
     directions: dict[str, int] = defaultdict(int)
     for node in graph.strategies.values():
@@ -133,6 +140,7 @@ def graph_document(graph: Graph, repository: str, following: Sequence[NextDocume
             for (present, added), tally in graph.company.items()
         ),
         next=tuple(following),
+        histories=dict(histories or {}),
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -24,32 +26,53 @@ def builtin_graph() -> Graph:
     return graph_of(GraphDocument.model_validate_json(_BUILTIN.read_bytes()))
 
 
-def known_graph(root: Path | None) -> tuple[Graph, str]:
-    """The graph to rank by, and what to say of it: a repository's own joined with the built-in one."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known where something is ranked."""
+
+    graph: Graph
+    """A repository's own joined with the built-in one, or that alone."""
+    histories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """`path:kernel`, the path relative to the repository → the strategies that came to it, oldest first."""
+    note: str = ""
+    """What to say of it."""
+
+    def history(self, root: Path | None, path: Path, kernel: str) -> tuple[str, ...] | None:
+        """What came to a kernel so far; None when no history is known that leads to it."""
+        place = path.resolve()
+        if root is None or not place.is_relative_to(root.resolve()):
+            return None
+        return self.histories.get(f"{place.relative_to(root.resolve()).as_posix()}:{kernel}")
+
+
+def known_graph(root: Path | None) -> Known:
+    """The graph to rank by in a repository, or outside of one."""
     path = None if root is None else root / _CACHE
     if path is None or not path.is_file():
-        return builtin_graph(), _WITHOUT if path is not None else ""
+        return Known(builtin_graph(), note=_WITHOUT if path is not None else "")
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=1)) as db:
             row = db.execute("SELECT document FROM transition_graph").fetchone()
     except sqlite3.Error:  # no such table yet, or a damaged file, which mining sets aside and says so
         row = None
     if row is None:
-        return builtin_graph(), _WITHOUT
+        return Known(builtin_graph(), note=_WITHOUT)
     try:
-        return joined(graph_of(GraphDocument.model_validate_json(row[0])), builtin_graph()), ""
+        document = GraphDocument.model_validate_json(row[0])
     except ValidationError:
-        return builtin_graph(), "the transition graph that was kept cannot be read; `klineage graph` makes it anew"
+        damaged = "the transition graph that was kept cannot be read; `klineage graph` makes it anew"
+        return Known(builtin_graph(), note=damaged)
+    return Known(joined(graph_of(document), builtin_graph()), document.histories)
 
 
 _WITHOUT = "ranked by public repositories only; `klineage graph` adds this repository's own history"
 
 
-def keep_graph(root: Path, graph: Graph) -> None:
-    """Keep a repository's own graph. Raises `OSError` or `sqlite3.Error`."""
+def keep_graph(root: Path, graph: Graph, histories: Mapping[str, tuple[str, ...]]) -> None:
+    """Keep a repository's own graph and what came to its kernels. Raises `OSError` or `sqlite3.Error`."""
     path = root / _CACHE
     path.parent.mkdir(exist_ok=True)
-    document = graph_document(graph, root.name).model_dump_json(by_alias=True)
+    document = graph_document(graph, root.name, histories=histories).model_dump_json(by_alias=True)
     with closing(sqlite3.connect(path, timeout=5)) as db, db:
         db.execute(_TABLE)
         db.execute("INSERT OR REPLACE INTO transition_graph VALUES (1, ?)", (document,))

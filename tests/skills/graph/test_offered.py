@@ -1,0 +1,80 @@
+"""What is offered on a kernel, in which order, and why: truth first, then limits, then the graph."""
+
+from itertools import pairwise
+
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.skills.applicable import Applicable, applicable
+from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.conditions.stated import stated_facts
+from kernel_lineage.skills.conditions.truth import Truth
+from kernel_lineage.skills.document import applicable_document
+from kernel_lineage.skills.graph.build import build
+from kernel_lineage.skills.graph.model import Observation
+from kernel_lineage.skills.library import library
+
+SOURCE = b"""
+__global__ void row_sum(float* out, const float* x, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) return;
+    float total = 0.0f;
+    for (int c = 0; c < C; c++) total += expf(x[row * C + c]);
+    out[row] = total;
+}
+void run(float* out, const float* x, int N, int C) { row_sum<<<(N + 127) / 128, 128>>>(out, x, N, C); }
+"""
+KERNEL = read(SOURCE, Language.CUDA).kernels[0]
+SKILLS = tuple(library())
+
+
+def offered(facts: Facts | None = None, **ranking: object) -> tuple[Applicable, ...]:
+    return applicable(KERNEL, SKILLS, facts or Facts(), **ranking)  # type: ignore[arg-type]
+
+
+def seen(number: int, strategy: str, *history: str) -> Observation:
+    return Observation(f"{strategy}{number}", "cuda", frozenset(history), history, (strategy,))
+
+
+def test_each_has_its_reason_and_its_place():
+    document = applicable_document("x.cu", [(KERNEL, offered())])
+    assert [skill.rank for skill in document.skills] == list(range(1, len(document.skills) + 1))
+    assert all(skill.rank_reason for skill in document.skills)
+
+
+def test_of_the_same_truth_the_likeliest_comes_first():
+    order = {Truth.HOLDS: 0, Truth.UNKNOWN: 1, Truth.FAILS: 2}
+    found = offered()
+    assert len(found) > 4
+    for one, other in pairwise(found):
+        assert order[one.verdict] <= order[other.verdict]
+        if (one.verdict, one.pays) == (other.verdict, other.pays):
+            assert one.score >= other.score
+
+
+def test_another_graph_gives_another_order():
+    both = {"warp_per_row", "block_per_row"}
+    for strategy in sorted(both):
+        graph = build([seen(n, strategy) for n in range(8)])
+        ranked = sorted(offered(graph=graph), key=lambda a: -a.score)
+        assert ranked[0].skill.mechanism == strategy
+        assert "8 steps added it" in ranked[0].rank_reason
+
+
+def test_the_history_of_the_kernel_moves_the_scores():
+    graph = build([seen(n, "warp_per_row", "coalesced_access") for n in range(9)] + [seen(9, "block_per_row")])
+    scores = {
+        history: next(a.score for a in offered(graph=graph, history=history) if a.skill.mechanism == "warp_per_row")
+        for history in ((), ("coalesced_access",))
+    }
+    assert scores["coalesced_access",] > scores[()]
+
+
+def test_what_limits_the_kernel_vetoes_and_says_why():
+    found = offered(stated_facts('profile.bound = "launch"', "measured"))
+    vetoed = [a for a in found if a.not_now]
+    assert {"fast_math", "restrict_read_only"} <= {a.skill.mechanism for a in vetoed}
+    assert all("only fewer launches help" in a.not_now for a in vetoed)
+    for one, other in pairwise(found):
+        if one.verdict is other.verdict:
+            assert bool(one.not_now) <= bool(other.not_now)
+    assert [a.not_now for a in offered()] == [""] * len(found)
