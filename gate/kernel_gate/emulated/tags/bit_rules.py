@@ -9,7 +9,7 @@ import numpy as np
 
 from kernel_gate.emulated.ptx.model import Operand
 from kernel_gate.emulated.site import Site
-from kernel_gate.emulated.tags.keys import UNTAGGED, Keys, in_lanes, joined, over_lanes
+from kernel_gate.emulated.tags.keys import UNTAGGED, Keys, joined
 from kernel_gate.emulated.tags.shadows import Shadows
 from kernel_gate.emulated.types import TYPES
 from kernel_gate.emulated.wave import Wave
@@ -43,8 +43,11 @@ def _logic(shadows: Shadows, site: Site, operands: tuple[Operand, ...]) -> Resul
 
 def _nonzero(wave: Wave, read: Callable[[Wave], Any], lanes: int) -> Any:
     """(lanes, active threads): where a lane of a value has a bit set."""
-    values = np.ascontiguousarray(wave.spread(read(wave)))
-    cells = values.view(np.uint8).reshape(len(values), lanes, -1)
+    return _lanes_with_bits(wave.spread(read(wave)), lanes)
+
+
+def _lanes_with_bits(values: Any, lanes: int) -> Any:
+    cells = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), lanes, -1)
     return (cells != 0).any(axis=2).T
 
 
@@ -54,57 +57,49 @@ def _where(tags: Keys | None, held: Any) -> Keys | None:
 
 def _shift(shadows: Shadows, site: Site, operands: tuple[Operand, ...]) -> Result | None:
     kind, left = site.type, site.parts[0] == "shl"
-    lanes, amount = shadows.lanes(kind.size), site.reader(operands[1], TYPES["u32"])
-    bits = 8 * shadows.flow.granule
+    amount = site.reader(operands[1], TYPES["u32"])
 
     def result(wave: Wave) -> Keys | None:
-        tags = joined([shadows.get(wave, operands[0], kind.size)])
-        if tags is None:
-            return None
-        by = amount(wave)
-        if by.ndim:
-            if (by != by[0]).any():
-                return in_lanes(over_lanes(tags), lanes)
-            by = by[0]
-        whole, rest = divmod(int(by), bits)
-        found = _shifted(tags, whole, left)
-        return np.minimum(found, _shifted(tags, whole + 1, left)) if rest else found
+        tags = shadows.get(wave, operands[0], kind.size)
+        return None if tags is None else _shifted(shadows, tags, wave.spread(amount(wave)), left=left)
 
     return result
-
-
-def _shifted(tags: Keys, by: int, left: bool) -> Keys:
-    found = np.full_like(tags, UNTAGGED)
-    kept = tags.shape[1] - by
-    if kept > 0:
-        if left:
-            found[:, by:] = tags[:, :kept]
-        else:
-            found[:, :kept] = tags[:, by:]
-    return found
 
 
 def _funnel(shadows: Shadows, site: Site, operands: tuple[Operand, ...]) -> Result | None:
     """`shf`: 32 bits of the 64 of b:a."""
     amount, lanes = site.reader(operands[2], TYPES["u32"]), shadows.lanes(4)
-    left, bits = site.has("l"), 8 * shadows.flow.granule
+    left, wraps = site.has("l"), site.has("wrap")
 
     def result(wave: Wave) -> Keys | None:
         tags = [shadows.get(wave, operand, 4) for operand in operands[:2]]
         if all(tag is None for tag in tags):
             return None
         both = np.concatenate([shadows.filled(wave, tag, lanes) for tag in tags], axis=1)
-        by = wave.spread(amount(wave))
-        if (by != by[0]).any():
-            return in_lanes(over_lanes(both), lanes)
-        down = 32 - int(by[0]) % 32 if left else int(by[0]) % 32
-        whole, rest = divmod(down, bits)
-        found = _shifted(both, whole, left=False)
-        if rest:
-            found = np.minimum(found, _shifted(both, whole + 1, left=False))
-        return found[:, :lanes]
+        by = wave.spread(amount(wave)).astype(np.int64)
+        by = by & 31 if wraps else np.minimum(by, 32)
+        return _shifted(shadows, both, 32 - by if left else by, left=False)[:, :lanes]
 
     return result
+
+
+def _shifted(shadows: Shadows, tags: Keys, by: Any, *, left: bool) -> Keys:
+    """Tags after a shift of each thread's own; by a part of a lane, a lane of the result has two in it."""
+    bits = 8 * shadows.flow.granule
+    whole, rest = np.divmod(np.minimum(np.asarray(by).astype(np.int64), 64), bits)
+    found = _moved(tags, whole, left=left)
+    if rest.any():
+        found = np.where(rest > 0, np.minimum(found, _moved(tags, whole + 1, left=left)), found)
+    return found
+
+
+def _moved(tags: Keys, lanes: Any, *, left: bool) -> Keys:
+    """Each thread's lanes moved by so many."""
+    at = np.arange(tags.shape[1])[:, None]
+    source = at - lanes if left else at + lanes
+    inside = (source >= 0) & (source < tags.shape[1])
+    index = np.broadcast_to(np.clip(source, 0, tags.shape[1] - 1), tags.shape)
+    return np.where(inside, np.take_along_axis(tags, index, axis=1), UNTAGGED)
 
 
 def _permute(shadows: Shadows, site: Site, operands: tuple[Operand, ...]) -> Result | None:
@@ -128,7 +123,82 @@ def _permute(shadows: Shadows, site: Site, operands: tuple[Operand, ...]) -> Res
     return result
 
 
+def _extract(shadows: Shadows, site: Site, operands: tuple[Operand, ...]) -> Result | None:
+    """`bfe`: so many bits from a position on; what the sign fills has nothing in it."""
+    start, length = (site.reader(operand, TYPES["u32"]) for operand in operands[1:3])
+    kind, bits = site.type, 8 * shadows.flow.granule
+
+    def result(wave: Wave) -> Keys | None:
+        tags = shadows.get(wave, operands[0], kind.size)
+        if tags is None:
+            return None
+        found = _shifted(shadows, tags, wave.spread(start(wave)), left=False)
+        at = np.arange(tags.shape[1])[:, None] * bits
+        return np.where(at < wave.spread(length(wave)).astype(np.int64), found, UNTAGGED)
+
+    return result
+
+
+def _insert(shadows: Shadows, site: Site, operands: tuple[Operand, ...]) -> Result | None:
+    """`bfi d, a, b, c, n`: the lowest n bits of a stand in b from bit c on."""
+    start, length = (site.reader(operand, TYPES["u32"]) for operand in operands[2:4])
+    kind, bits = site.type, 8 * shadows.flow.granule
+
+    def result(wave: Wave) -> Keys | None:
+        field, around = (shadows.get(wave, operand, kind.size) for operand in operands[:2])
+        if field is None and around is None:
+            return None
+        lanes = shadows.lanes(kind.size)
+        first = wave.spread(start(wave)).astype(np.int64)
+        last = first + wave.spread(length(wave)).astype(np.int64)
+        at = np.arange(lanes)[:, None] * bits
+        inside = (at < last) & (at + bits > first)
+        covered = (at >= first) & (at + bits <= last)
+        moved = _shifted(shadows, shadows.filled(wave, field, lanes), first, left=True)
+        kept = np.where(covered, UNTAGGED, shadows.filled(wave, around, lanes))
+        return np.minimum(np.where(inside, moved, UNTAGGED), kept)
+
+    return result
+
+
+def _logic_of_three(shadows: Shadows, site: Site, operands: tuple[Operand, ...]) -> Result | None:
+    """`lop3`: an operand is in those lanes of the result in which some bit would be another without it."""
+    kind, lanes = site.type, shadows.lanes(site.type.size)
+    reads = [site.reader(operand, kind) for operand in operands[:3]]
+    table = site.reader(operands[3], TYPES["u32"])
+
+    def result(wave: Wave) -> Keys | None:
+        tags = [shadows.get(wave, operand, kind.size) for operand in operands[:3]]
+        if all(tag is None for tag in tags):
+            return None
+        values, choose = [wave.spread(read(wave)) for read in reads], int(np.max(table(wave)))
+        plain = _chosen(values, choose)
+        parts: list[Keys | None] = []
+        for position, tag in enumerate(tags):
+            other = [~value if k == position else value for k, value in enumerate(values)]
+            changed = plain ^ _chosen(other, choose)
+            parts.append(_where(tag, _lanes_with_bits(changed, lanes)))
+        return joined(parts)
+
+    return result
+
+
+def _chosen(values: list[Any], table: int) -> Any:
+    """What a table of eight makes of three values, bit by bit."""
+    found = np.zeros_like(values[0])
+    for case in range(8):
+        if table >> case & 1:
+            term = np.full_like(found, -1 if found.dtype.kind == "i" else np.iinfo(found.dtype).max)
+            for bit, value in zip((4, 2, 1), values, strict=True):
+                term &= value if case & bit else ~value
+            found |= term
+    return found
+
+
 BIT_RULES: dict[str, Rule] = {
+    "bfe": _extract,
+    "bfi": _insert,
+    "lop3": _logic_of_three,
     "and": _logic,
     "or": _logic,
     "xor": _logic,
