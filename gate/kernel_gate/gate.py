@@ -11,6 +11,7 @@ from typing import Any
 
 from kernel_gate.built import Built
 from kernel_gate.cases import Case, plan, the_case
+from kernel_gate.conclusion import conclude
 from kernel_gate.devices.base import Device
 from kernel_gate.devices.opening import EMULATED_MULTIPROCESSORS, DeviceKind
 from kernel_gate.evidence import companion_files, environment, hash_inputs, hashes, toolchain
@@ -32,12 +33,11 @@ from kernel_gate.stages.pinpoint import pinpoint
 from kernel_gate.stages.profile import profile
 from kernel_gate.stages.sanitize import sanitize
 from kernel_gate.stages.with_invariants import GOES_ON, with_invariants
-from kernel_gate.verdict import Outcome, Speedup, Stage, StageStatus, Verdict
+from kernel_gate.verdict import Speedup, Stage, StageStatus, Verdict
 from kernel_gate.workload import Workload, WorkloadError
 
 Progress = Callable[[str, str, float], None]
 """Stage, what it is at, share done of the stage (0 … 1)."""
-_STAGES = ("build", "check", "sanitize", "profile")
 
 
 class _Run:
@@ -258,62 +258,9 @@ def _right(
     return passed and sanitized.status is not StageStatus.FAIL
 
 
-def without_workload(kernel: str, why: str) -> Verdict:
-    """The verdict on a kernel that nothing says how to run."""
-    return Verdict(
-        outcome=Outcome.INCONCLUSIVE,
-        code=Reason.NO_WORKLOAD,
-        reason=f"{kernel} was not judged: {why}",
-        stages=[
-            Stage(name=name, status=StageStatus.SKIPPED, code=Reason.NO_WORKLOAD, reason="no workload")
-            for name in _STAGES
-        ],
-        inputs_hash="",
-    )
-
-
 def _cases(workload: Workload, baseline: Program, options: GateOptions) -> list[Case]:
     """The cases to check: all, or the one that was asked for. Raises `ValueError` for one that there is not."""
     if options.case is not None:
         return [the_case(workload, options.case, options.seed, options.inputs, options.memory)]
     cases = plan(workload, options.seed, hidden=options.hidden)
     return cases + memory_cases(workload, baseline, options.seed) if options.hidden else cases
-
-
-def conclude(
-    stages: Sequence[Stage], speedup: Speedup | None, about: dict[str, Any], inputs_hash: str
-) -> Verdict:
-    """The verdict that these stages amount to; stages that were not reached are `skipped`."""
-    reached = {stage.name for stage in stages}
-    ended = stages[-1].name if stages else "start"
-    rest = [
-        Stage(
-            name=name,
-            status=StageStatus.SKIPPED,
-            code=Reason.RUN_ENDED,
-            reason=f"the run ended at {ended}",
-        )
-        for name in _STAGES
-        if name not in reached
-    ]
-    failed = next((s for s in stages if s.status is StageStatus.FAIL), None)
-    unclear = next((s for s in stages if s.status is StageStatus.UNAVAILABLE), None)
-    decided = failed or unclear or (rest[0] if rest else stages[-1])
-    if failed is not None:
-        outcome, reason = Outcome.REJECTED, f"Rejected by {failed.name}: {failed.reason}"
-    elif unclear is not None:
-        prefix = "" if unclear.reason.startswith("not profiled") else f"{unclear.name}: "
-        outcome, reason = Outcome.INCONCLUSIVE, f"{prefix}{unclear.reason}"
-    elif rest:
-        outcome, reason = Outcome.INCONCLUSIVE, f"{rest[0].name} did not run"
-    else:
-        outcome, reason = Outcome.ACCEPTED, stages[-1].reason
-    return Verdict(
-        outcome=outcome,
-        code=decided.code,
-        reason=reason,
-        stages=[*stages, *rest],
-        speedup=speedup,
-        environment=about,
-        inputs_hash=inputs_hash,
-    )

@@ -19,9 +19,9 @@ from typing import IO, Literal
 
 from pydantic import ValidationError
 
+from kernel_gate.conclusion import conclude
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.evidence import companion_files, hash_inputs
-from kernel_gate.gate import conclude
 from kernel_gate.reasons import Reason
 from kernel_gate.request import FinishedLine, GateRequest, ProgressLine
 from kernel_gate.sandbox.group import kill_group

@@ -40,3 +40,16 @@ def test_a_line_beyond_the_text_is_its_last():
     text = Text.of("a\nb", types.PositionEncodingKind.Utf16)
     (found,) = diagnostics([Finding(9, "m", types.DiagnosticSeverity.Error)], text, "file:///x.cu")
     assert found.range.start.line == 1
+
+
+def test_a_code_leads_to_where_it_is_explained():
+    text = Text.of("a\nb", types.PositionEncodingKind.Utf16)
+    error = types.DiagnosticSeverity.Error
+    findings = [
+        Finding(1, "m", error, "race"),
+        Finding(1, "m", error, "of-another-tool"),
+        Finding(1, "m", error),
+    ]
+    race, other, none = diagnostics(findings, text, "file:///x.cu")
+    assert race.code_description is not None and "verdicts.md#L" in race.code_description.href
+    assert (other.code_description, none.code_description) == (None, None)

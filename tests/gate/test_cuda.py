@@ -197,3 +197,25 @@ def test_buffers_are_guarded_and_keep_what_is_written():
         buffer.free()
     finally:
         device.close()
+
+
+@pytest.mark.parametrize("nbytes", [5, 16, 1000, 4_000_001])
+def test_memory_is_compared_on_the_device_to_the_last_byte(nbytes):
+    from kernel_gate.devices.cuda import CudaDevice
+
+    device = CudaDevice()
+    data = np.arange(nbytes, dtype=np.uint64).astype(np.uint8)
+    try:
+        first, second = (device.allocate(nbytes, name, 1) for name in "ab")
+        first.write(data)
+        second.copy_from(first)
+        assert second.same_as(first)
+        for byte in {0, nbytes // 2, nbytes - 1}:
+            other = data.copy()
+            other[byte] ^= 1
+            second.write(other)
+            assert not second.same_as(first)
+        first.free()
+        second.free()
+    finally:
+        device.close()

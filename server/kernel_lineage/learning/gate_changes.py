@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from kernel_gate.gate import without_workload
+from kernel_gate.conclusion import without_workload
 from kernel_gate.options import GateOptions
 from kernel_gate.reporting.named import NamedVerdict
 from kernel_gate.request import GateRequest

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kernel_gate.gate import conclude
+from kernel_gate.conclusion import conclude
 from kernel_gate.options import GateOptions
 from kernel_gate.reasons import Reason
 from kernel_gate.reporting.named import NamedVerdict

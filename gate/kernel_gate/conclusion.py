@@ -1,0 +1,64 @@
+"""From stages to a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kernel_gate.reasons import Reason
+from kernel_gate.verdict import Outcome, Speedup, Stage, StageStatus, Verdict
+
+_STAGES = ("build", "check", "sanitize", "profile")
+
+
+def without_workload(kernel: str, why: str) -> Verdict:
+    """The verdict on a kernel that nothing says how to run."""
+    return Verdict(
+        outcome=Outcome.INCONCLUSIVE,
+        code=Reason.NO_WORKLOAD,
+        reason=f"{kernel} was not judged: {why}",
+        stages=[
+            Stage(name=name, status=StageStatus.SKIPPED, code=Reason.NO_WORKLOAD, reason="no workload")
+            for name in _STAGES
+        ],
+        inputs_hash="",
+    )
+
+
+def conclude(
+    stages: Sequence[Stage], speedup: Speedup | None, about: dict[str, Any], inputs_hash: str
+) -> Verdict:
+    """The verdict that these stages amount to; stages that were not reached are `skipped`."""
+    reached = {stage.name for stage in stages}
+    ended = stages[-1].name if stages else "start"
+    rest = [
+        Stage(
+            name=name,
+            status=StageStatus.SKIPPED,
+            code=Reason.RUN_ENDED,
+            reason=f"the run ended at {ended}",
+        )
+        for name in _STAGES
+        if name not in reached
+    ]
+    failed = next((s for s in stages if s.status is StageStatus.FAIL), None)
+    unclear = next((s for s in stages if s.status is StageStatus.UNAVAILABLE), None)
+    decided = failed or unclear or (rest[0] if rest else stages[-1])
+    if failed is not None:
+        outcome, reason = Outcome.REJECTED, f"Rejected by {failed.name}: {failed.reason}"
+    elif unclear is not None:
+        prefix = "" if unclear.reason.startswith("not profiled") else f"{unclear.name}: "
+        outcome, reason = Outcome.INCONCLUSIVE, f"{prefix}{unclear.reason}"
+    elif rest:
+        outcome, reason = Outcome.INCONCLUSIVE, f"{rest[0].name} did not run"
+    else:
+        outcome, reason = Outcome.ACCEPTED, stages[-1].reason
+    return Verdict(
+        outcome=outcome,
+        code=decided.code,
+        reason=reason,
+        stages=[*stages, *rest],
+        speedup=speedup,
+        environment=about,
+        inputs_hash=inputs_hash,
+    )
