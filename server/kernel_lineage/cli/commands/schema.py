@@ -19,6 +19,7 @@ _DOCUMENTS = {
     "mine": ("kernel_lineage.history.document", "MineDocument"),
     "replay": ("kernel_lineage.learning.replay.document", "ReplayDocument"),
     "prove": ("kernel_lineage.rewrite.proving.document", "ProofDocument"),
+    "walk": ("kernel_lineage.learning.backward.document", "WalkDocument"),
     "workload": ("kernel_lineage.rewrite.drafting.document", "WorkloadDocument"),
     "skills": ("kernel_lineage.skills.document", "SkillListDocument"),
 }

@@ -12,19 +12,16 @@ from datetime import date
 from pathlib import Path
 
 from kernel_gate.devices.opening import DeviceKind
-from kernel_gate.program import Program
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
 from kernel_gate.workload import Workload
-from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.distillation.distil import Distilled, Proposal, distil
 from kernel_lineage.learning.distillation.lesson import Lesson
 from kernel_lineage.learning.measured_use import evidence_of_verdict
 from kernel_lineage.learning.steps import Judge, Step
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.materialise import Lane, NoCandidate, materialise
-from kernel_lineage.rewrite.programs import with_launch
+from kernel_lineage.rewrite.program_edits import kernel_of, with_candidate
 from kernel_lineage.rewrite.situation import toolchain_facts, workload_facts
 from kernel_lineage.skills.card import Evidence, Skill
 from kernel_lineage.skills.conditions.facts import Facts
@@ -96,14 +93,14 @@ def carrier(
     """Carries skills over by a lane (by default the skill's assist), and has them judged on a device."""
 
     def carry(skill: Skill, step: Step) -> Use:
-        kernel = read(step.before.source.encode(), Language(step.before.language)).kernel(step.before.entry)
+        kernel = kernel_of(step.before)
         if kernel is None:
             return Use(step.transition, None, f"{step.before.name} launches several kernels")
         facts = workload_facts(_as_launched(step), "the workload").merged(device_facts, toolchain_facts())
         verdicts: list[Verdict] = []
 
         def gate(candidate: Candidate) -> Verdict:
-            after = _candidate(step, candidate)
+            after = with_candidate(step.before, candidate, step.workload)
             verdict = judge(GateRequest.of(step.before, after, step.workload, device=device))
             verdicts.append(verdict)
             return verdict
@@ -148,13 +145,3 @@ def _as_launched(step: Step) -> Workload:
     told = {name: getattr(spec, name) for name in spec.__slots__}
     told["constexpr"] = dict(spec.constexpr)
     return step.workload.model_copy(update={"launch": step.workload.launch.model_copy(update=told)})
-
-
-def _candidate(step: Step, candidate: Candidate) -> Program:
-    before = step.before
-    return replace(
-        before,
-        source=candidate.apply(before.source.encode()).decode(),
-        launch=with_launch(before.launch, step.workload, candidate.launch),
-        name=f"{before.name} with {candidate.skill}",
-    )

@@ -1,0 +1,27 @@
+"""A candidate made of a program's own text, for kernels that lie in no file: states of a history, states of a walk."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kernel_gate.program import Program
+from kernel_gate.workload import Workload
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.rewrite.programs import with_launch
+
+
+def kernel_of(program: Program) -> Kernel | None:
+    """The kernel that a program launches; None for one that launches several."""
+    return read(program.source.encode(), Language(program.language)).kernel(program.entry)
+
+
+def with_candidate(program: Program, candidate: Candidate, workload: Workload) -> Program:
+    """The program with a candidate's edits and launch; its spans are those of the program's text."""
+    return replace(
+        program,
+        source=candidate.apply(program.source.encode()).decode(),
+        launch=with_launch(program.launch, workload, candidate.launch),
+        name=f"{program.name} with {candidate.skill}",
+    )

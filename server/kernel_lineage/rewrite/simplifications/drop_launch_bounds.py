@@ -1,0 +1,29 @@
+"""`__launch_bounds__` is taken off: the compiler plans registers for any block size."""
+
+from __future__ import annotations
+
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.rewrite.candidate import Edit
+from kernel_lineage.rewrite.simplifications.matches import edits_of
+from kernel_lineage.rewrite.simplifications.model import Simplification, SimplifiedExample
+
+
+def _simplify(kernel: Kernel) -> tuple[Edit, ...]:
+    return edits_of(kernel, r"\b__launch_bounds__\s*\([^()]*(?:\([^()]*\)[^()]*)*\)[ \t]*", lambda _match: "")
+
+
+SIMPLIFICATION = Simplification(
+    id="drop_launch_bounds",
+    title="__launch_bounds__ taken off",
+    weakens="launch_bounds",
+    languages=frozenset({Language.CUDA}),
+    simplify=_simplify,
+    examples=(
+        SimplifiedExample(
+            Language.CUDA,
+            "__global__ void __launch_bounds__(256, 2) k(float* out) { out[0] = 1.0f; }\n",
+            "__global__ void k(float* out) { out[0] = 1.0f; }\n",
+        ),
+        SimplifiedExample(Language.CUDA, "__global__ void k(float* out) { out[0] = 1.0f; }\n", None),
+    ),
+)

@@ -1,0 +1,34 @@
+"""All simplifications: the modules beside this one that declare a `SIMPLIFICATION`."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite import simplifications as package
+from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.rewrite.simplifications.model import Simplification
+
+
+@cache
+def all_simplifications() -> tuple[Simplification, ...]:
+    """Every simplification, in the order of their ids."""
+    modules = [
+        importlib.import_module(f"{package.__name__}.{m.name}")
+        for m in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name)
+    ]
+    return tuple(m.SIMPLIFICATION for m in modules if hasattr(m, "SIMPLIFICATION"))
+
+
+def simplified(simplification: Simplification, kernel: Kernel) -> bytes | None:
+    """The kernel's file after a simplification; None where there is nothing to take back."""
+    if kernel.source is None or kernel.language not in simplification.languages:
+        return None
+    edits = simplification.simplify(kernel)
+    if not edits:
+        return None
+    return Candidate("", kernel.name, edits, simplification.id, simplification.title).apply(
+        kernel.source.data
+    )

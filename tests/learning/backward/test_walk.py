@@ -1,0 +1,118 @@
+"""The backward walk: what is taken off, what must stay, what an assist makes again, and how it is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kernel_lineage.cli.main import main
+
+EXPERT = """\
+#define TILE 32
+
+__global__ void __launch_bounds__(1024) turn(float* __restrict__ out, const float* __restrict__ x, int n) {
+    __shared__ float tile[TILE][TILE + 1];
+    int col = blockIdx.x * TILE + threadIdx.x;
+    int row = blockIdx.y * TILE + threadIdx.y;
+    if (row < n && col < n) {
+        tile[threadIdx.y][threadIdx.x] = x[row * n + col];
+    }
+    __syncthreads();
+    col = blockIdx.y * TILE + threadIdx.x;
+    row = blockIdx.x * TILE + threadIdx.y;
+    if (row < n && col < n) {
+        out[row * n + col] = tile[threadIdx.x][threadIdx.y];
+    }
+}
+"""
+WORKLOAD = """\
+kernel = "turn"
+language = "cuda"
+source = "turn.cu"
+[dims]
+n = [16, 37]
+[[args]]
+name = "out"
+kind = "output"
+dtype = "float32"
+shape = ["n", "n"]
+[[args]]
+name = "x"
+kind = "input"
+dtype = "float32"
+shape = ["n", "n"]
+[[args]]
+name = "n"
+kind = "scalar"
+dtype = "int32"
+value = "n"
+[launch]
+grid = ["ceil_div(n, 32)", "ceil_div(n, 32)"]
+block = [32, 32]
+"""
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    top = tmp_path_factory.mktemp("walk")
+    (top / "turn.cu").write_text(EXPERT)
+    (top / "turn.toml").write_text(WORKLOAD)
+    ran = run(top, "--json")
+    assert ran.exit_code == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def run(top: Path, *arguments: str):
+    given = ["walk", f"{top / 'turn.cu'}:turn", "--workload", str(top / "turn.toml"), "--device", "emulated"]
+    return CliRunner().invoke(main, [*given, *arguments])
+
+
+def test_every_mechanism_that_can_be_taken_off_is(document):
+    assert {step["taken_off"] for step in document["steps"]} == {
+        "drop_launch_bounds",
+        "drop_restrict",
+        "unpad_shared_tile",
+    }
+    assert document["ended"] == "no simplification has anything left to take off"
+    simplest = document["sources"]["walk:turn:0"]
+    assert not any(word in simplest for word in ("__restrict__", "__launch_bounds__", "TILE + 1"))
+    # The last version is the expert's device code; the line directives are the gate's.
+    code = [line for line in document["sources"]["walk:turn:3"].splitlines() if not line.startswith("#line")]
+    assert [line for line in code if line] == [line for line in EXPERT.splitlines() if line]
+
+
+def test_it_is_a_lineage_like_a_mined_one_and_says_that_it_was_walked(document):
+    lineage = document["lineage"]
+    assert len(lineage["versions"]) == len(lineage["transitions"]) + 1
+    assert {t["kind"] for t in lineage["transitions"]} == {"backward"}
+    added = [m for t in lineage["transitions"] for m in t["mechanisms"]["added"]]
+    assert sorted(added) == ["bank_conflict_padding", "launch_bounds", "restrict_read_only"]
+    # The emulated device counts what the padding is for.
+    (padded,) = [s for s in document["steps"] if s["taken_off"] == "unpad_shared_tile"]
+    assert any("wavefronts per shared request" in said for said in padded["counts"])
+
+
+def test_each_step_forward_is_made_again_by_a_skill_and_is_right(document):
+    made = {s["taken_off"]: (s["forward_by"], s["forward"]) for s in document["steps"]}
+    assert made["unpad_shared_tile"] == ("shared-tile-padding", "right")
+    assert made["drop_restrict"] == ("restrict-const-pointers", "right")
+
+
+def test_a_kernel_with_nothing_to_take_off_is_an_exit_code_of_its_own(tmp_path):
+    plain = "__global__ void turn(float* out, const float* x, int n) { out[threadIdx.x] = x[threadIdx.x]; }\n"
+    (tmp_path / "turn.cu").write_text(plain)
+    (tmp_path / "turn.toml").write_text(WORKLOAD)
+    ran = run(tmp_path)
+    assert ran.exit_code == 3
+    assert "0 steps back on emulated: no simplification has anything left to take off." in ran.stdout
+
+
+def test_a_kernel_that_is_not_there_is_wrong_use(tmp_path):
+    (tmp_path / "turn.cu").write_text("__global__ void other(float* out) {}\n")
+    (tmp_path / "turn.toml").write_text(WORKLOAD)
+    ran = run(tmp_path)
+    assert ran.exit_code == 2
+    assert "no kernel `turn`" in ran.stderr
