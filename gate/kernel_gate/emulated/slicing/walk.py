@@ -76,6 +76,7 @@ class _Walk:
     """By space and segment: bytes."""
     branches: dict[int, Flags] = field(default_factory=dict)
     """By branch instruction: threads that ran something because of it."""
+    _everyone: Index = field(init=False)
     _flow: ControlFlow = field(init=False)
     _effects: dict[int, Effect] = field(default_factory=dict)
 
@@ -83,6 +84,7 @@ class _Walk:
         count = len(self.kernel.layout.types) + 1
         self.registers = np.zeros((count, self.threads), np.bool_)
         self.wanted = [False] * count
+        self._everyone = np.arange(self.threads)
         self._flow = ControlFlow.of(self.kernel)
         self.branches = {branch: np.zeros(self.threads, np.bool_) for branch in self._flow.decided}
 
@@ -117,10 +119,13 @@ class _Walk:
     def takes(self, event: Event) -> bool:
         """Whether an event gave something that is looked for; then what fed it is looked for instead."""
         effect = self._effect(event.number)
-        active = self._active(event)
         if event.number in self.branches:
-            return self._take_branch(event, active)
-        took = False
+            return self._take_branch(event, self._active(event))
+        wanted = any(self.wanted[register] for register in effect.writes)
+        stores = any(touch.purpose != "read" for touch in event.touches)
+        if not (wanted or stores or effect.writes_any_shared or event.skipped is not None):
+            return False
+        active, took = self._active(event), False
         if event.skipped is not None:
             took = self._take_guard(event.skipped, effect, event.number)
         gave = np.zeros(self.threads, np.bool_)
@@ -189,7 +194,7 @@ class _Walk:
                 flags[bytes_at[hit][inside[hit]]] = False
 
     def _active(self, event: Event) -> Index:
-        return np.arange(self.threads) if event.active is None else event.active
+        return self._everyone if event.active is None else event.active
 
     def look_for(self, event: Event, chosen: Index) -> None:
         """Look for what these threads of an event used: registers, memory, the branches that led there."""
