@@ -1,5 +1,6 @@
 """The graph of a repository: from its lineages and the outcomes kept beside them, and what is offered next."""
 
+import hashlib
 import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -103,6 +104,16 @@ def test_what_is_next_for_a_kernel_goes_by_its_history(repository: Path):
     assert offered.history[-1] == "cache_hints"
     assert not {s.strategy for s in offered.strategies} & set(offered.history)
     assert all(s.reason for s in offered.strategies)
+
+
+def test_what_a_run_showed_of_its_limits_comes_last_and_says_so(repository: Path):
+    parent = hashlib.sha256(HINTED.strip().encode()).hexdigest()
+    limits = {"profile.bound": "launch"}
+    keep_outcome(repository, OUTCOME.model_copy(update={"parent": parent, "profile": limits}))
+    (offered,) = next_for(graph_on(repository), "sum", most=40)
+    vetoed = [bool(s.not_now) for s in offered.strategies]
+    assert True in vetoed
+    assert vetoed == sorted(vetoed)
 
 
 def test_the_command_prints_its_document_and_draws(repository: Path):

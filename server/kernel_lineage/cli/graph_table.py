@@ -30,9 +30,8 @@ def print_graph(graph: Graph, name: str, following: Sequence[NextDocument] = ())
         came = " → ".join(one.history) or "nothing yet"
         console.print(f"came so far: {came}", style="dim", soft_wrap=True)
         for place, ranked in enumerate(one.strategies, 1):
-            console.print(
-                f"{place:3}. {ranked.strategy} ({ranked.direction}): {ranked.reason}", soft_wrap=True
-            )
+            said = ranked.not_now or ranked.reason
+            console.print(f"{place:3}. {ranked.strategy} ({ranked.direction}): {said}", soft_wrap=True)
 
 
 def _directions(graph: Graph) -> Table:

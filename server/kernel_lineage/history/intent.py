@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from kernel_lineage.history.difference import Difference
 from kernel_lineage.history.message_signs import Sign, from_message, short
 from kernel_lineage.history.model import Commit, Intent
+from kernel_lineage.kernels.mechanisms.model import BACKGROUND
 
 _ENOUGH = 0.8
-_BACKGROUND = frozenset({"masked_tail", "hoisted_index", "thread_coarsening"})
-"""Mechanisms that come and go with almost any change: they say little of why it was made."""
 _ALSO_FOR_FEATURES = frozenset({"mixed_precision", "template_specialisation"})
 """Mechanisms that another type or option brings as well: alone they do not tell an optimisation."""
 
@@ -58,7 +57,7 @@ def judge(
 
 def is_compound(diff: Difference, directions: Mapping[str, str]) -> bool:
     """Whether several independent mechanisms change: two of different directions, or three of any."""
-    changed = [m for m in diff.added or diff.removed if m not in _BACKGROUND]
+    changed = [m for m in diff.added or diff.removed if m not in BACKGROUND]
     return len({directions.get(m, m) for m in changed}) > 1 or len(changed) > 2
 
 
@@ -83,7 +82,7 @@ def _from_diff(diff: Difference, variant: bool, copied: bool) -> list[Sign]:
         signs.append((Intent.REFACTOR, 2.5, "only qualifiers change"))
     elif diff.same_but_names:
         signs.append((Intent.REFACTOR, 2.5, "only names change"))
-    telling = [m for m in diff.added if m not in _BACKGROUND | _ALSO_FOR_FEATURES]
+    telling = [m for m in diff.added if m not in BACKGROUND | _ALSO_FOR_FEATURES]
     if telling:
         weight = (0.7 if diff.moved else 1.2) + 0.3 * min(len(telling), 3)
         signs.append((Intent.OPTIMISATION, weight, f"adds {', '.join(telling)}"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from kernel_lineage.history.model import Intent, Lineage, Transition, TransitionKind
-from kernel_lineage.skills.graph.model import BACKGROUND, Effect, Observation, Source
+from kernel_lineage.kernels.mechanisms.model import BACKGROUND
+from kernel_lineage.skills.graph.model import Effect, Observation, Source
 
 
 def observed_steps(

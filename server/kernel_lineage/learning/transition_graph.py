@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_lineage.history.mine import Progress, mine
-from kernel_lineage.history.model import Lineage, Mined
+from kernel_lineage.history.model import Lineage, Mined, Version
+from kernel_lineage.kernels.reading import read
 from kernel_lineage.learning.observed_steps import histories_of, observed_steps
 from kernel_lineage.learning.replay.known import known_records
+from kernel_lineage.rewrite.memory import remembered_facts
 from kernel_lineage.skills.graph.build import build
 from kernel_lineage.skills.graph.document import NextDocument, ranked_document
 from kernel_lineage.skills.graph.joined import joined
 from kernel_lineage.skills.graph.known import builtin_graph, keep_graph
-from kernel_lineage.skills.graph.model import Effect, Graph
+from kernel_lineage.skills.graph.model import Effect, Graph, strategies_of
 from kernel_lineage.skills.graph.outcomes import as_observations, outcomes_in
 from kernel_lineage.skills.graph.rank import State, rank
+from kernel_lineage.skills.graph.rules import Limits, limits_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +84,34 @@ def _measured(root: Path) -> dict[str, Effect]:
 def next_for(found: RepositoryGraph, kernel: str, most: int = 8) -> list[NextDocument]:
     """What is offered next for the kernels of a name, as they are now."""
     everything = joined(found.graph, builtin_graph())
+    root = Path(found.mined.repository)
     return [
-        _next(everything, lineage, kernel, most)
+        _next(everything, root, lineage, kernel, most)
         for lineage in found.mined.lineages
         if any(v.symbol == kernel for v in lineage.versions)
     ]
 
 
-def _next(graph: Graph, lineage: Lineage, kernel: str, most: int) -> NextDocument:
+def _next(graph: Graph, root: Path, lineage: Lineage, kernel: str, most: int) -> NextDocument:
     now = [v for v in lineage.versions if v.symbol == kernel][-1]
     history = histories_of(lineage)[now.id]
-    state = State(lineage.language.value, now.mechanisms, history)
+    limits = _limits(root, now)
+    factors = {strategy: limits.factor(strategy) for strategy in strategies_of(lineage.language.value)}
+    ranked = rank(graph, State(lineage.language.value, now.mechanisms, history, factors=factors))
+    can_pay_first = sorted(ranked, key=lambda r: bool(limits.not_now(r.strategy)))
     return NextDocument(
         path=now.path,
         kernel=kernel,
         language=lineage.language.value,
         history=history,
-        strategies=tuple(ranked_document(r) for r in rank(graph, state)[:most]),
+        strategies=tuple(ranked_document(r, limits.not_now(r.strategy)) for r in can_pay_first[:most]),
     )
+
+
+def _limits(root: Path, version: Version) -> Limits:
+    """What earlier runs of the gate showed of a kernel's limits, if its file still holds the text that was run."""
+    try:
+        kernel = read((root / version.path).read_bytes(), version.language).kernel(version.symbol)
+    except OSError:  # it is gone from the work tree
+        return Limits()
+    return Limits() if kernel is None else limits_of(remembered_facts(root, kernel))

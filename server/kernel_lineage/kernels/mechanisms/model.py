@@ -12,6 +12,10 @@ from enum import StrEnum
 
 from kernel_lineage.kernels.source import Kernel, Language, Span
 
+BACKGROUND = frozenset({"masked_tail", "hoisted_index", "thread_coarsening"})
+"""Ids of mechanisms that come and go with almost any change: they say little of why it was made, and nobody sets out to
+add them."""
+
 
 class Direction(StrEnum):
     """What an optimisation works on."""

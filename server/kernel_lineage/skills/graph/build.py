@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kernel_lineage.skills.graph.model import (
+    REJECTED,
     START,
+    TAKEN_BACK,
     Edge,
     Effect,
     Graph,
@@ -22,7 +24,6 @@ NEAR = 0.5
 """What a strategy counts for each step further back in the history."""
 REACH = 4
 """How many steps back an edge is counted."""
-_TAKEN_BACK = frozenset({"revert", "slower", "no_difference"})
 _TAKEN_BACK_COUNTS = 0.25
 _REPEATED_COUNTS = 0.25
 _ACCEPTED_COUNTS = 2.0
@@ -49,10 +50,10 @@ def build(observations: Iterable[Observation]) -> Graph:
 
 def weight_of(observed: Observation) -> float:
     """What one step counts: little when it was taken back, nothing when the gate rejected it, more when it accepted."""
-    if "rejected" in observed.risks:
+    if REJECTED in observed.risks:
         return 0.0
     weight = _ACCEPTED_COUNTS if observed.source is Source.OUTCOME else 1.0
-    if _TAKEN_BACK & set(observed.risks):
+    if not set(TAKEN_BACK).isdisjoint(observed.risks):
         weight *= _TAKEN_BACK_COUNTS
     return weight * (1.0 if observed.near else FAR_COUNTS)
 
@@ -85,7 +86,7 @@ class _Gathered:
 
     def could(self, observed: Observation) -> None:
         chance = 1.0 if observed.near else FAR_COUNTS
-        rejected = "rejected" in observed.risks
+        rejected = REJECTED in observed.risks
         for strategy in observed.added if rejected else strategies_of(observed.language):
             if strategy not in observed.before:
                 self.chances[strategy].languages[observed.language] += chance * (_ACCEPTED_COUNTS if rejected else 1)

@@ -172,14 +172,14 @@ def graph_of(document: GraphDocument) -> Graph:
     )
 
 
-def ranked_document(ranked: Ranked, not_now: Mapping[str, str] | None = None) -> RankedDocument:
-    """One offered strategy."""
+def ranked_document(ranked: Ranked, not_now: str) -> RankedDocument:
+    """One offered strategy, and why it cannot pay now, if so."""
     return RankedDocument(
         strategy=ranked.strategy,
         direction=ranked.direction,
         score=ranked.score,
         reason=ranked.reason,
-        not_now=(not_now or {}).get(ranked.strategy, ""),
+        not_now=not_now,
     )
 
 

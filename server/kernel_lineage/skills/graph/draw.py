@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 
-from kernel_lineage.skills.graph.model import START, Edge, Graph, Strategy, direction_of
+from kernel_lineage.skills.graph.model import REJECTED, START, TAKEN_BACK, Edge, Graph, Strategy, direction_of
 
 _MOST_EDGES = 36
 _LANE = 74
@@ -18,8 +18,6 @@ _LABEL = 200
 _GAP = 14
 _CHARACTER = 7.3
 _BOX = 34
-AGAINST = ("revert", "slower", "no_difference", "rejected")
-"""Risks that say that it did not pay."""
 _STYLE = """
 svg { font: 13px/1.3 system-ui, sans-serif; background: var(--ground); color: var(--ink);
   --ground: #fff; --ink: #1c2430; --soft: #667085; --lane: #f4f6f9; --box: #fff; --line: #c5ccd6; --edge: #2f6feb;
@@ -129,7 +127,7 @@ def _arrow(edge: Edge, places: dict[str, _Placed]) -> str:
 def _box(node: Strategy, place: _Placed) -> str:
     count = len(node.transitions)
     said = f"{node.id} ({direction_of(node.id)}): {count} steps{_more(node.risks, len(node.effects))}"
-    risky = " risky" if sum(node.risks.get(kind, 0) for kind in AGAINST) * 10 >= count else ""
+    risky = " risky" if sum(node.risks.get(kind, 0) for kind in (*TAKEN_BACK, REJECTED)) * 10 >= count else ""
     return (
         f'<g><title>{escape(said)}</title><rect class="box{risky}" x="{place.x:.0f}" y="{place.y:.0f}" '
         f'width="{place.width:.0f}" height="{_BOX}" rx="6"/>'

@@ -10,12 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from kernel_lineage.kernels.mechanisms.model import BACKGROUND
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
 
 START = ""
 """What the first strategy of a lineage follows."""
-BACKGROUND = frozenset({"masked_tail", "hoisted_index", "thread_coarsening"})
-"""Mechanisms that come and go with almost any change: nobody sets out to add them, so they are no strategies."""
+REJECTED = "rejected"
+"""The risk of an outcome that the gate rejected."""
+TAKEN_BACK = ("revert", "slower", "no_difference")
+"""Kinds of risk that say that a step did not pay."""
 
 
 class Source(StrEnum):

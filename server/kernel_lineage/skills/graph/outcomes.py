@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kernel_lineage.skills.graph.model import Effect, Observation, Source
+from kernel_lineage.skills.graph.model import REJECTED, Effect, Observation, Source
 from kernel_lineage.skills.writing import write_atomically
 
 FOLDER = Path(".klineage") / "outcomes"
@@ -96,6 +96,6 @@ def as_observations(outcomes: tuple[Outcome, ...]) -> Iterator[Observation]:
             history=(),
             added=(outcome.mechanism,),
             source=Source.OUTCOME,
-            risks=("rejected",) if rejected else (),
+            risks=(REJECTED,) if rejected else (),
             effect=None if outcome.speedup is None else Effect(outcome.speedup, outcome.device, outcome.id),
         )

@@ -15,7 +15,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernel_lineage.skills.graph.build import NEAR, REACH
-from kernel_lineage.skills.graph.model import START, Effect, Graph, direction_of, strategies_of
+from kernel_lineage.skills.graph.model import (
+    REJECTED,
+    START,
+    TAKEN_BACK,
+    Effect,
+    Graph,
+    direction_of,
+    strategies_of,
+)
 
 ELSEWHERE = 0.2
 """What a step in another language counts."""
@@ -144,7 +152,7 @@ class _Weighed:
         else:
             share = 100 * added / could if could else 0.0
             said = f"{len(node.transitions)} steps added it, {share:.0f} % of those that could"
-        against = sum(node.risks.get(kind, 0) for kind in ("revert", "slower", "no_difference", "rejected"))
+        against = sum(node.risks.get(kind, 0) for kind in (*TAKEN_BACK, REJECTED))
         if against:
             said += f"; {against} taken back, rejected or not faster"
         best = max(node.effects, key=lambda e: (e.device == self._state.device, e.speedup), default=None)
