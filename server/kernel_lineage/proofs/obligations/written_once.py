@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
 from kernel_lineage.proofs.model import Access
@@ -98,40 +99,56 @@ def _of_pair(questions: Questions, one: Access, other: Access) -> Obligation:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """An address as `unit * row * scale + rest`, for one product of sizes."""
+
+    row: Term
+    unit: int
+    rest: Term
+
+
 def _cases(questions: Questions, one: Term, other: Term) -> Iterator[tuple[Term, ...]]:
     """All cases of two addresses: one lies in an earlier row than the other, in a later one, or in the same one.
 
-    A row is what a product of sizes is counted by. That the rows are so far apart is said to the solver, which sees
-    little of products itself.
+    A row is what a product of sizes is counted by. What follows where the addresses are the same is said to the solver,
+    which sees little of products itself: their places in the rows are then so far apart, or the same.
     """
     free = questions.model.instance | {f"{name}'" for name in questions.model.instance}
     rows, others = _rows(one, free), _rows(other, free)
+    naturals = frozenset(questions.model.naturals)
+    elsewhere = negation(equal(one, other))
     same: tuple[Term, ...] = ()
     for scale in sorted(rows, key=lambda s: (-len(s), str(s))):
-        if scale not in others or not all(is_natural(f, frozenset(questions.model.naturals)) for f in scale):
+        if scale not in others or not all(is_natural(f, naturals) for f in scale):
             continue
-        size = term_of({scale: 1})
         a, b = rows[scale], others[scale]
+        if a.unit != b.unit:
+            continue
+        size = mul(Num(a.unit), term_of({scale: 1}))
         for low, high in ((a, b), (b, a)):
-            apart = at_most(Num(0), normal(mul(sub(sub(high, low), Num(1)), size)))
-            yield (*same, less(low, high), apart)
-        same = (*same, equal(a, b), equal(normal(mul(sub(a, b), size)), Num(0)))
+            apart = at_most(size, normal(sub(low.rest, high.rest)))
+            yield (*same, less(low.row, high.row), disjunction(elsewhere, apart))
+        together = equal(normal(sub(a.rest, b.rest)), Num(0))
+        same = (*same, equal(a.row, b.row), disjunction(elsewhere, together))
     yield same
 
 
-def _rows(offset: Term, free: set[str]) -> dict[Monomial, Term]:
-    """Products of sizes in an address → what they are multiplied by, without the common number."""
+def _rows(offset: Term, free: set[str]) -> dict[Monomial, _Rows]:
+    """Products of sizes in an address, each with the rows that it counts."""
     counted: dict[Monomial, dict[Monomial, int]] = {}
     for monomial, coefficient in polynomial(offset).items():
         scale = tuple(f for f in monomial if not any(name in free for name in variables(f)))
-        rest = tuple(f for f in monomial if f not in scale)
         if scale:
-            counted.setdefault(scale, {})[rest] = coefficient
-    return {
-        scale: term_of({m: c // (content(rows) or 1) for m, c in rows.items()})
-        for scale, rows in counted.items()
-        if any(rows)
-    }
+            counted.setdefault(scale, {})[tuple(f for f in monomial if f not in scale)] = coefficient
+    found = {}
+    for scale, rows in counted.items():
+        if not any(rows):
+            continue
+        unit = content(rows)
+        row = term_of({m: c // unit for m, c in rows.items()})
+        found[scale] = _Rows(row, unit, sub(offset, mul(mul(Num(unit), row), term_of({scale: 1}))))
+    return found
 
 
 def _overlap(a: Term, a_bytes: int, b: Term, b_bytes: int) -> Term:
