@@ -13,14 +13,13 @@ from kernel_lineage.learning.replay.codes import Code
 from kernel_lineage.learning.replay.contract import Contract, Fit, NoContractError, contract
 from kernel_lineage.learning.replay.states import StateOf
 from kernel_lineage.learning.steps import Step
+from kernel_lineage.rewrite.drafting.chosen_sizes import stays_small
 from kernel_lineage.rewrite.drafting.model import Draft
 from kernel_lineage.rewrite.drafting.of_state import NoDraft
 from kernel_lineage.rewrite.programs import ProgramError, program_from_file
 from kernel_lineage.rewrite.workloads import FoundWorkload, Workloads
 
 _TILE = 128
-_FEW = 4
-"""Made-up sizes up to this are numbers of batches or heads."""
 _MOST_ELEMENTS = 1 << 17
 
 
@@ -202,7 +201,9 @@ def on_whole_tiles(prepared: Prepared) -> Prepared | None:
     """The same with made-up sizes that a kernel of whole tiles takes; None where they are so, or become too large."""
     workload = prepared.step.workload
     dims = {
-        name: tuple(-(-s // _TILE) * _TILE if name in prepared.chosen and s > _FEW else s for s in sizes)
+        name: tuple(-(-s // _TILE) * _TILE for s in sizes)
+        if name in prepared.chosen and not stays_small(name)
+        else sizes
         for name, sizes in workload.dims.items()
     }
     larger = workload.model_copy(update={"dims": dims})

@@ -32,6 +32,11 @@ class Plan:
     """Elements of a buffer whose shape is not known."""
 
 
+def stays_small(name: str) -> bool:
+    """Whether a dim of this name is a small number: of batches, heads or groups."""
+    return name.lower() in _FEW | _BATCH
+
+
 def plans(dims: Mapping[str, int], chosen: tuple[str, ...]) -> Iterator[Plan]:
     """The plans, small sizes first. `dims` are the sizes that the code tells; those of `chosen` do not count."""
     steady = frozenset(n for n in dims if n.lower() in _FEW)
