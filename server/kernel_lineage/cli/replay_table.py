@@ -25,6 +25,8 @@ def summary(document: ReplayDocument) -> str:
     lines = [f"{document.found} transitions on {document.device}: {counted or 'none replayed'}"]
     if document.remaining:
         lines.append(f"{document.remaining} are left; run it again to go on")
+    if document.unstudied:
+        lines.append(f"{document.unstudied} are not learned from as yet; run it again to go on")
     lines += [f"  {number:>5}  {code}" for code, number in document.codes.items()]
     skills = document.skills
     if skills.proposed:

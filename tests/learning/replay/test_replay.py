@@ -115,7 +115,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def replay_here(top: Path, pool: LocalPool, **asked: object) -> tuple[ReplayDocument, Counted]:
     counted = Counted(pool)
     done = replay_repository(
-        top, Asked(device="emulated", **asked), counted, lambda _done, _total, _one: None
+        top, Asked(device="emulated", **{"learn": False, **asked}), counted, lambda _done, _total, _one: None
     )
     return done.document, counted
 
@@ -242,3 +242,8 @@ def test_sizes_that_nothing_tells_are_made_up_so_that_both_states_take_them(pool
     (step,) = replay_here(top, pool)[0].transitions
     assert (step.status, step.code) == ("reproduced", "narrower"), step.reason
     assert step.counterexample is not None and step.counterexample.dims["n"] % 512
+
+
+def test_a_step_that_there_was_no_time_to_learn_from_is_counted(history, pool, replayed):
+    late, counted = replay_here(history, pool, seconds=0.0, learn=True)
+    assert (late.remaining, late.unstudied, counted.asked) == (0, 3, [])

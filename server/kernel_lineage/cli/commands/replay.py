@@ -106,4 +106,4 @@ def command(
     click.echo(document.model_dump_json(indent=2) if as_json else summary(document))
     for message in document.messages:
         click.echo(message, err=True)
-    sys.exit(ExitCode.INCONCLUSIVE if document.remaining else ExitCode.DONE)
+    sys.exit(ExitCode.INCONCLUSIVE if document.remaining or document.unstudied else ExitCode.DONE)

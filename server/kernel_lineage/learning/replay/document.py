@@ -93,6 +93,8 @@ class ReplayDocument(_Document):
     """Transitions that were asked for."""
     remaining: int
     """Those that neither this run nor an earlier one has reached."""
+    unstudied: int
+    """Those that were replayed, and not learned from as yet for lack of time."""
     statuses: dict[str, int]
     codes: dict[str, int]
     """How often each reason code, most frequent first."""
@@ -120,6 +122,7 @@ def replay_document(
         device=device,
         found=len(items),
         remaining=len(items) - len(ordered),
+        unstudied=sum(bool(r.unasked) for r in ordered),
         statuses=dict(Counter(r.record.status for r in ordered)),
         codes=dict(Counter(r.record.code for r in ordered).most_common()),
         transitions=[_transition(r, mined, risks, on_gpu) for r in ordered],

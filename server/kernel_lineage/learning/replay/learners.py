@@ -52,6 +52,8 @@ class Replayed:
     fresh: bool
     """False when the record is an earlier run's."""
     learned: tuple[Learned, ...] = ()
+    unasked: tuple[str, ...] = ()
+    """Learners for which no time was left."""
 
     @property
     def step(self) -> Step | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
 from kernel_lineage.history.git import KERNEL_PATHSPECS, Repository, work_tree_files
@@ -49,7 +49,7 @@ def plan(items: Sequence[Claimed], bench: Bench, *, limit: int | None = None) ->
 
 
 def replay(planned: Plan, bench: Bench, *, seconds: float | None = None) -> Iterator[Replayed]:
-    """Each transition of a plan: those that are known first, then the others as they end, with what learners give.
+    """Each transition of a plan as it ends, those that are known first, with what learners give.
 
     None is begun after `seconds`; those that are left are not given. Raises `DeviceError`; what was finished is kept,
     also when the caller stops asking.
@@ -68,14 +68,16 @@ def replay(planned: Plan, bench: Bench, *, seconds: float | None = None) -> Iter
         record, kept = replay_transition(item, bench, drafts)
         if kept:
             bench.store.keep(record, bench.device_name, question)
-        return _learned(Replayed(item, record, fresh=True), question, bench)
+        return _learned(Replayed(item, record, fresh=True), question, bench, late)
 
-    for known in planned.known:
-        yield _learned(known, planned.questions[known.item.transition.id], bench)
+    def again(known: Replayed) -> Replayed:
+        return _learned(known, planned.questions[known.item.transition.id], bench, late)
+
     # One more than there are workers: the next step is made ready while the others are judged.
     with ThreadPoolExecutor(bench.at_once + 1) as threads:
         try:
-            running = {threads.submit(one, item) for item in planned.todo}
+            running: set[Future[Replayed | None]] = {threads.submit(again, k) for k in planned.known}
+            running |= {threads.submit(one, item) for item in planned.todo}
             while running:
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
@@ -119,14 +121,18 @@ def _work_tree_digest(repository: Repository, items: Sequence[Claimed]) -> str:
     return whole.hexdigest()
 
 
-def _learned(replayed: Replayed, question: str, bench: Bench) -> Replayed:
-    """The transition with what each learner gives for it."""
+def _learned(replayed: Replayed, question: str, bench: Bench, late: Callable[[], bool]) -> Replayed:
+    """The transition with what each learner gives for it; when it is late, with what they gave before."""
     gives: list[Learned] = []
+    unasked: list[str] = []
     for learner in bench.learners:
         known = bench.store.learned(question, learner.name) if learner.kept else None
         if known is None:
+            if learner.kept and late():
+                unasked.append(learner.name)
+                continue
             known = learner.learn(replayed, bench.probe)
             if learner.kept:
                 bench.store.keep_learned(known, question, learner.name)
         gives.append(known)
-    return replace(replayed, learned=tuple(gives))
+    return replace(replayed, learned=tuple(gives), unasked=tuple(unasked))
