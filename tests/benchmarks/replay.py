@@ -73,7 +73,9 @@ def _document(
         sys.stderr.write(f"\r{path.name}: {done} of {total} ")
 
     with LocalPool(places(device)) as pool:
-        return replay_repository(path, Asked(device=device, seconds=seconds, learn=False), pool, told).document
+        return replay_repository(
+            path, Asked(device=device, seconds=seconds, learn=False), pool, told
+        ).document
 
 
 def main(arguments: list[str]) -> None:
