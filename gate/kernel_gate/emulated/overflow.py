@@ -13,12 +13,10 @@ not looked at. Sums of 64 bits are not looked at either.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from kernel_gate.emulated.address_registers import bases, keeps_numbers, names
 from kernel_gate.emulated.ptx.model import Register
@@ -27,8 +25,8 @@ from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import TYPES, Array
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Index, Wave
+from kernel_gate.emulated.whole_numbers import CAN_WRAP, NUMBERS, beyond_unsigned, expression_of, fits
 
-_LOW, _HIGH = -(1 << 31), (1 << 31) - 1
 _NONE = -1
 
 
@@ -132,12 +130,12 @@ class AddressOverflow:
         origin = shadow.origin[wave.index]
         kind = site.register_type(Register(name))
         if kind is not None and kind.size == 4:
-            origin = np.where(_beyond_unsigned(shadow.number[wave.index]), origin, _NONE)
+            origin = np.where(beyond_unsigned(shadow.number[wave.index]), origin, _NONE)
         if not (origin != _NONE).any():
             return
         position = int(np.argmax(origin != _NONE))
         thread, wrapped = int(wave.index[position]), self.wrapped[int(origin[position])]
-        expression = _expression(wrapped.site, [int(v) for v in wrapped.operands[:, thread]])
+        expression = expression_of(wrapped.site, [int(v) for v in wrapped.operands[:, thread]])
         line = site.instruction.line
         message = (
             f"overflow in an address: {expression} = {int(wrapped.result[thread])} wraps in 32 bits"
@@ -147,7 +145,7 @@ class AddressOverflow:
 
     def _arithmetic(self, site: Site, name: str) -> Wrap:
         """A result of 32 bits: what it stands for, from what its operands stand for."""
-        compute = _NUMBERS[site.parts[0]]
+        compute = NUMBERS[site.parts[0]]
         kind = TYPES["s32"]
         operands = (
             site.instruction.operands[1:3] if site.parts[0] == "selp" else site.instruction.operands[1:]
@@ -155,14 +153,14 @@ class AddressOverflow:
         reads = [site.reader(operand, kind) for operand in operands]
         sources = [operand.name if isinstance(operand, Register) else None for operand in operands]
         choose = site.read(3, TYPES["pred"]) if site.parts[0] == "selp" else None
-        makes = site.parts[0] in _MAKES
+        makes = site.parts[0] in CAN_WRAP
         out = site.read(0, kind)
 
         def wrap(step: Step) -> Step:
             def watched(wave: Wave) -> None:
                 given = bool(self.shadows) and any(source in self.shadows for source in sources)
                 values = [read(wave) for read in reads] if given or makes else []
-                if not given and (not makes or _fits(site, values)):
+                if not given and (not makes or fits(site, values)):
                     step(wave)
                     if self.shadows:
                         self._enter(wave)
@@ -197,7 +195,7 @@ class AddressOverflow:
         for _, origin in held:
             before = np.where(before == _NONE, origin, before)
         fresh = wrong & (before == _NONE)
-        if site.parts[0] not in _MAKES:
+        if site.parts[0] not in CAN_WRAP:
             wrong, fresh = wrong & ~fresh, np.zeros_like(fresh)
         if fresh.any():
             wrapped = self.wrapped.get(site.number)
@@ -240,7 +238,7 @@ class AddressOverflow:
                     if shadow := self.shadows.get(source):
                         origin = shadow.origin[wave.index]
                         if source in unsigned:
-                            origin = np.where(_beyond_unsigned(shadow.number[wave.index]), origin, _NONE)
+                            origin = np.where(beyond_unsigned(shadow.number[wave.index]), origin, _NONE)
                         marked = np.where(marked == _NONE, origin, marked)
                 step(wave)
                 if (marked != _NONE).any():
@@ -251,79 +249,3 @@ class AddressOverflow:
             return watched
 
         return wrap
-
-
-def _beyond_unsigned(number: Index) -> npt.NDArray[np.bool_]:
-    """Whether 32 unsigned bits cannot stand for the number.
-
-    Below zero they do, modulo 2³²; and an operand that was read as negative may have been an unsigned one.
-    """
-    result: npt.NDArray[np.bool_] = (number < -(1 << 32)) | (number > 0xFFFFFFFF)
-    return result
-
-
-def _expression(site: Site, values: list[int]) -> str:
-    """`70000 * 70000 + 3`."""
-    texts = [str(value) for value in values]
-    form = {
-        "add": "{} + {}",
-        "sub": "{} - {}",
-        "mul": "{} * {}",
-        "mad": "{} * {} + {}",
-        "neg": "-{}",
-        "shl": "{} << {}",
-    }
-    return form[site.parts[0]].format(*texts)
-
-
-def _fits(site: Site, values: list[Array]) -> bool:
-    """Whether no thread can wrap, from the least and the greatest of each operand alone."""
-    ends = [(int(v), int(v)) if np.ndim(v) == 0 else (int(v.min()), int(v.max())) for v in values]
-    name = site.parts[0]
-    if name == "sub":
-        low, high = ends[0][0] - ends[1][1], ends[0][1] - ends[1][0]
-    elif name == "add":
-        low, high = ends[0][0] + ends[1][0], ends[0][1] + ends[1][1]
-    elif name == "neg":
-        low, high = -ends[0][1], -ends[0][0]
-    elif name == "shl":
-        factor = 1 << min(max(ends[1][1], 0), 32)
-        low, high = min(ends[0][0], 0) * factor, max(ends[0][1], 0) * factor
-    else:
-        products = [a * b for a in ends[0] for b in ends[1]]
-        low, high = min(products), max(products)
-        if name == "mad":
-            low, high = low + ends[2][0], high + ends[2][1]
-    return low >= _LOW and high <= _HIGH
-
-
-def _quotient(a: Array, b: Array) -> Array:
-    safe = np.where(b == 0, 1, b)
-    result: Array = np.abs(a) // np.abs(safe) * np.sign(a) * np.sign(safe)
-    return result
-
-
-def _shifted_right(a: Array, k: Array) -> Array:
-    # By 31 it asks for the sign of the 32 bits, not for a quotient.
-    return np.where(k >= 31, -((a >> 31) & 1), a >> np.clip(k, 0, 31))
-
-
-_NUMBERS: dict[str, Callable[..., Any]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "mad": lambda a, b, c: a * b + c,
-    "neg": np.negative,
-    "shl": lambda a, k: np.where((k >= 0) & (k < 32), a << np.clip(k, 0, 31), 0),
-    "shr": _shifted_right,
-    "or": lambda a, b: np.where(a & b == 0, a + b, a | b),
-    "mov": lambda a: a,
-    "selp": lambda a, b, chosen: np.where(chosen, a, b),
-    "min": np.minimum,
-    "max": np.maximum,
-    "div": _quotient,
-    "rem": lambda a, b: a - b * _quotient(a, b),
-}
-"""What a result stands for, from what its operands stand for."""
-_MAKES = ("add", "sub", "mul", "mad", "neg", "shl")
-"""Can wrap; all others pass on."""
