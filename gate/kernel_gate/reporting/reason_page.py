@@ -46,10 +46,15 @@ was asked for; there is no verdict then, and the message says what to do.
    tolerance is derived from the type, the depth of the reductions and the baseline's own error; the stage's details
    say how.
 3. **Sanitize.** Detectors look for races, reads of what was never written, barriers that not all threads reach, and
-   accesses outside a buffer, on launches that the check has found right.
+   accesses outside a buffer, on launches that the check has found right. Where the check has failed because launches
+   differ or buffers may not alias, and a detector has seen a race or an uninitialised read on the same shape, that is
+   the verdict's code, and `symptom` in the details says how it showed.
 4. **Profile.** Baseline and candidate are timed in interleaved pairs with a cold L2 cache; baseline against baseline
    gives the noise. Everything starts as *ambiguous*: *fast* and *slow* must be earned by the whole interval of the
    ratio, beyond the noise, in time and in clock cycles, on every profiled shape. There is no time without a GPU.
+   Outputs of timed launches, drawn at random, are compared as well, and after the last one the same addresses get new
+   data. A timed launch may take 50 times what one took before, and 2 s (`--launch-seconds`, if that is less): one that
+   fails or does not end is held against the program that was launched.
 
 The first stage that fails ends the run; the ones after it are `skipped`. A stage that could not run is
 `unavailable`, is never passed over in silence, and the verdict is then at most inconclusive.
@@ -90,7 +95,8 @@ without a GPU does and does not say.
 - `--sarif FILE`, for code scanning: a rule for each code, a result at the line of the candidate's file. Rejected is an
   error, inconclusive a warning.
 - `--summary FILE`, and `--github-summary` for `$GITHUB_STEP_SUMMARY`: Markdown.
-- `--html FILE`: one page, without network or script, with plots: ratio by shape, distributions, roofline.
+- `--html FILE`: one page, without network or script, with plots: ratio by shape, distributions,
+  roofline; times with a warm cache (`--warm`), and temperature, power, clock and throttle reasons meanwhile.
 
 ## Verdicts that are kept
 
