@@ -32,7 +32,7 @@ def with_invariants(stage: Stage, found: Findings, label: str) -> Stage:
             "unreached": f"was not reached in {found.cases} cases",
             "untagged": f"was reached {first.untagged} times, and never by data with tags",
         }[first.status]
-        lost = "".join(f"; tags are not followed through {p.what} (line {p.line})" for p in found.lost[:1])
+        lost = _lost(found)
         hint = f"; {found.notes[0]}" if found.notes else ""
         reason = f"the invariant `{first.text}` {why}{lost}{hint}; {label}:{first.line}"
         return _unclear(kept, Reason.INVARIANT_UNDECIDED, reason, first.line)
@@ -40,7 +40,12 @@ def with_invariants(stage: Stage, found: Findings, label: str) -> Stage:
     if not held:
         return kept
     said = f"{held} invariant{'s' if held > 1 else ''} held in {found.cases} case{'s' if found.cases > 1 else ''}"
-    return kept.model_copy(update={"reason": f"{stage.reason}; {said}"})
+    return kept.model_copy(update={"reason": f"{stage.reason}; {said}{_lost(found)}"})
+
+
+def _lost(found: Findings) -> str:
+    """The first instruction through which tags were not followed: what it gives was not compared."""
+    return "".join(f"; tags are not followed through {p.what} (line {p.line})" for p in found.lost[:1])
 
 
 def _violated(stage: Stage, found: Findings, label: str) -> Stage:
