@@ -15,7 +15,7 @@ from kernel_gate.dtypes import DTYPES
 from kernel_gate.emulated.launch import Checks, Limits
 from kernel_gate.expressions import ExpressionError
 from kernel_gate.inputs import make_inputs
-from kernel_gate.launching import LaunchError
+from kernel_gate.launching import LaunchError, bind
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload, WorkloadError
 
@@ -41,6 +41,8 @@ def footprints(
     """
     device = EmulatedDevice(EMULATED_ARCH, Checks(races=False, uninitialised=False), Limits(seconds=seconds))
     try:
+        for dims in shapes if workload.wrapper is None else ():
+            bind(workload, program, dims)
         built = build_program(program, workload, shapes, arch=EMULATED_ARCH)
         loaded = LoadedProgram(device, built, workload)
         for dims in shapes:

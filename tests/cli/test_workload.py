@@ -45,12 +45,12 @@ def test_a_complete_draft_is_written_and_proved(tmp_path):
 
 
 def test_what_is_missing_is_listed_and_the_draft_kept(tmp_path):
-    (tmp_path / "fill.cu").write_text(FILE.replace("    cudaMalloc(&d_x, N * sizeof(float));\n", ""))
+    (tmp_path / "fill.cu").write_text(FILE.replace("fill<<<1,", "fill<<<blocks(),"))
     result = run("init", f"{tmp_path / 'fill.cu'}:fill")
     assert result.exit_code == ExitCode.REJECTED
-    assert "not found: the shape of x: nothing allocates `d_x`" in result.stdout
+    assert "not found: the launch's grid `blocks()`: nothing tells blocks()" in result.stdout
     kept = (tmp_path / ".klineage" / "workloads" / "fill.toml").read_text()
-    assert "# not found: shape = [...]" in kept
+    assert "# not found: grid = [...]" in kept
 
 
 @pytest.mark.parametrize(

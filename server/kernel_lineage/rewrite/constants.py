@@ -6,7 +6,7 @@ import re
 
 from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.rewrite.preprocessed import active_text
-from kernel_lineage.rewrite.type_sizes import struct_constants
+from kernel_lineage.rewrite.type_sizes import alias_sizes, struct_constants
 from kernel_lineage.skills.kernel_facts import constant
 
 
@@ -31,11 +31,12 @@ _CONSTANT = re.compile(r"\b(?:constexpr|const)\s+(?:static\s+|unsigned\s+)*(?:in
 def constants_of(kernel: Kernel) -> dict[str, str]:
     """Macros and constants of the kernel's file, by name; a name that is given two meanings is left out.
 
-    A struct's constants are among them, `x128::size` as `x128size`.
+    A struct's constants are among them, `x128::size` as `x128size`, and bytes of aliases, `sizeof_floatX`.
     """
     text = kernel.source.data.decode("utf-8", "replace") if kernel.source else kernel.text
     found: dict[str, set[str]] = {}
     for match in (*_DEFINE.finditer(text), *_CONSTANT.finditer(text)):
         found.setdefault(match[1], set()).add(match[2].strip())
     known = {name: values.pop() for name, values in found.items() if len(values) == 1}
-    return {**struct_constants(active_text(text)), **known}
+    active = active_text(text)
+    return {**alias_sizes(active), **struct_constants(active), **known}

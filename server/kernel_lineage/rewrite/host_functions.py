@@ -76,3 +76,14 @@ def parameters_of(function: Node) -> list[str]:
             words = re.findall(r"[A-Za-z_]\w*", text_of(parameter.child_by_field_name("declarator")))
             names.append(words[-1] if words else "")
     return names
+
+
+def streams_of(function: Node) -> frozenset[str]:
+    """The names of its parameters that are streams, of which a workload has none."""
+    declarator = _declarator(function)
+    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+    return frozenset(
+        text_of(parameter.child_by_field_name("declarator"))
+        for parameter in (listed.named_children if listed is not None else ())
+        if text_of(parameter.child_by_field_name("type")) == "cudaStream_t"
+    )

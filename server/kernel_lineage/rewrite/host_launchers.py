@@ -20,7 +20,14 @@ from kernel_gate.workload import Workload
 from kernel_lineage.kernels.cuda_launches import dimensions
 from kernel_lineage.kernels.cuda_text import arguments as split_arguments
 from kernel_lineage.kernels.source import Kernel, SourceFile
-from kernel_lineage.rewrite.host_functions import host_functions, line_of, name_of, parameters_of, text_of
+from kernel_lineage.rewrite.host_functions import (
+    host_functions,
+    line_of,
+    name_of,
+    parameters_of,
+    streams_of,
+    text_of,
+)
 from kernel_lineage.rewrite.host_names import POINTER, Address, Scope, Unreadable
 from kernel_lineage.rewrite.launch_expressions import BLOCK_SIZES, NotExpressible
 
@@ -35,7 +42,7 @@ _MATTERS = re.compile(r"<<<|cudaM|(?<![=!<>])=(?!=)|\breturn\b")
 _DEPTH = 6
 _IGNORED = re.compile(
     r"assert|printf|fprintf|exit|cuda(?:GetLastError|PeekAtLastError|DeviceSynchronize|StreamSynchronize|Free\w*"
-    r"|FuncSet\w+|Event\w+|GetDevice\w*|SetDevice|Stream(?:Create|Destroy)\w*)|nvtx\w*"
+    r"|FuncSet\w+|Event\w+|GetDevice\w*|SetDevice|Stream(?:Create|Destroy)\w*)|(?:nvtx|NVTX)\w*"
 )
 _CHECKS = re.compile(r"\w*check\w*|\w*safe_?call\w*|gpu_?assert", re.IGNORECASE)
 
@@ -81,7 +88,7 @@ class _Walk:
         scope = Scope(self._workload, self._constants)
         block = " * ".join(f"({extent})" for extent in self._workload.launch.block)
         known = {a.name for a in self._workload.args} | set(self._workload.dims)
-        parameters = parameters_of(function)
+        parameters = [p for p in parameters_of(function) if p not in streams_of(function)]
         by_name = all(p in known or p.lower() in BLOCK_SIZES for p in parameters)
         if not by_name and len(parameters) != len(self._workload.args):
             raise Unreadable(
@@ -146,6 +153,9 @@ class _Walk:
             name = re.sub(r"[^\w].*", "", text_of(inner).lstrip("*& \t").removeprefix("__restrict__").strip())
             if kind.strip() == "dim3":
                 written = text_of(value) if value is not None else ""
+                if declarator.type == "function_declarator":
+                    # `dim3 block(x, y);` of names alone reads like the declaration of a function.
+                    written = text_of(declarator.child_by_field_name("parameters"))
                 written = f"dim3{written}" if written.startswith("(") else written
                 scope.grids[name] = dimensions(written, {})
             elif "*" in text_of(declarator).split("=")[0]:

@@ -26,6 +26,7 @@ _CAST = re.compile(
     r"float|double|dim3)\s*\)|"
     r"\bstatic_cast\s*<[^<>]*>"
 )
+_SIZEOF = re.compile(r"\bsizeof\s*\(\s*([\w ]+?)\s*\)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _TERNARY = re.compile(r"^(.*?)\?(.*):(.*)$", re.DOTALL)
 
@@ -165,7 +166,7 @@ def host_expression(written: str, values: Mapping[str, str], constants: Mapping[
 def from_cpp(written: str) -> str:
     """C++ arithmetic in Python's spelling: whole-number division, logic, the conditional operator."""
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", written, flags=re.DOTALL)
-    text = re.sub(r"\bsizeof\s*\(\s*([\w ]+?)\s*\)", lambda m: str(SIZES.get(m[1], m[0])), text)
+    text = _SIZEOF.sub(lambda m: str(SIZES.get(m[1]) or f"sizeof_{m[1].replace(' ', '_')}"), text)
     text = _CAST.sub("", text)
     text = re.sub(r"(?<=\d)[uUlL]+\b", "", text)
     text = re.sub(r"(?<=\d\.)[fF]\b|(?<=\.\d)[fF]\b", "", text)
@@ -212,6 +213,21 @@ class HostExpression(ast.NodeTransformer):
         if isinstance(node.value, (int, float)):
             return node
         raise NotExpressible(repr(node.value))
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """Shifts and masks by numbers are products and multiples: `n >> 3`, `(n + 63) & ~63`."""
+        match node:
+            case ast.BinOp(op=ast.LShift(), right=ast.Constant(value=int(bits))):
+                return ast.BinOp(self._expression(node.left), ast.Mult(), ast.Constant(1 << bits))
+            case ast.BinOp(op=ast.RShift(), right=ast.Constant(value=int(bits))):
+                return ast.BinOp(self._expression(node.left), ast.FloorDiv(), ast.Constant(1 << bits))
+            case ast.BinOp(
+                op=ast.BitAnd(), right=ast.UnaryOp(op=ast.Invert(), operand=ast.Constant(value=int(low)))
+            ):
+                if low & (low + 1) == 0:
+                    whole = ast.BinOp(self._expression(node.left), ast.FloorDiv(), ast.Constant(low + 1))
+                    return ast.BinOp(whole, ast.Mult(), ast.Constant(low + 1))
+        return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if node.keywords:

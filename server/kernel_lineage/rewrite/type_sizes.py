@@ -80,6 +80,13 @@ def struct_constants(text: str) -> dict[str, str]:
     return found
 
 
+def alias_sizes(text: str) -> dict[str, str]:
+    """Bytes of each alias of a type, by the name that launch expressions have for `sizeof` of it: `sizeof_floatX`."""
+    names = re.findall(r"typedef\s+[\w ]+?\s+(\w+)\s*;", text) + re.findall(r"using\s+(\w+)\s*=", text)
+    known = {name: SIZES.get(alias(name, text)) for name in names}
+    return {f"sizeof_{name}": str(size) for name, size in known.items() if size is not None}
+
+
 def _structs(text: str) -> Iterator[tuple[str, str, int]]:
     for match in _STRUCT.finditer(text):
         yield match[1] or "", match[2], match.end()

@@ -49,12 +49,13 @@ def command() -> None:
 def init(target: str, out: Path | None, force: bool, device: Device, per_kind: int, as_json: bool) -> None:
     """Draft the workload of a kernel from its launch site, and prove that it can see a wrong kernel.
 
-    What the file does not tell is a comment in the draft, never a guess. Exit status: 0 the workload sees wrong
-    kernels, 1 something is missing or a wrong kernel goes unseen (the draft is kept), 2 wrong use, 4 no such device.
+    KERNEL may be a host function that launches some. What is chosen, and what was not found, is a comment in the
+    draft. Exit status: 0 the workload sees wrong kernels, 1 something is missing or a wrong kernel goes unseen (the
+    draft is kept), 2 wrong use, 4 no such device.
     """
     from kernel_lineage.rewrite.drafting.completing import tried_draft
     from kernel_lineage.rewrite.drafting.document import ProofDocument, WorkloadDocument
-    from kernel_lineage.rewrite.drafting.files import kernel_of
+    from kernel_lineage.rewrite.drafting.files import target_of
     from kernel_lineage.rewrite.workloads import FOLDER, folder_of
     from kernel_lineage.skills.writing import write_atomically
 
@@ -65,7 +66,7 @@ def init(target: str, out: Path | None, force: bool, device: Device, per_kind: i
             f"{out} is there already; `klineage workload check {out}` proves it, --force drafts it anew"
         )
     with _errors():
-        kernel = kernel_of(path, name)
+        kernel = target_of(path, name)
         draft, proof = tried_draft(kernel, path, device=device, per_kind=per_kind, on_progress=_show)
     seen = ProofDocument.of(proof, draft.workload()) if proof is not None else None
     unseen = f"# does not see a wrong kernel: {seen.blind}\n" if seen is not None and seen.blind else ""
@@ -101,14 +102,14 @@ def check(workload_path: Path, source: Path | None, device: Device, per_kind: in
     """
     from kernel_gate.workload import load_workload
     from kernel_lineage.rewrite.drafting.document import ProofDocument, WorkloadDocument
-    from kernel_lineage.rewrite.drafting.files import kernel_of
+    from kernel_lineage.rewrite.drafting.files import target_of
     from kernel_lineage.rewrite.drafting.proof import prove
     from kernel_lineage.rewrite.workloads import source_of
 
     with _errors():
         workload = load_workload(workload_path)
         path = source or source_of(workload, workload_path)
-        kernel = kernel_of(path, workload.kernel)
+        kernel = target_of(path, workload.kernel)
         proof = prove(kernel, path, workload, device=device, per_kind=per_kind, on_progress=_show)
     document = WorkloadDocument(
         kernel=workload.kernel,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 
-from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.drafting.draft import draft_of
+from kernel_lineage.rewrite.drafting.files import Target
 from kernel_lineage.rewrite.drafting.model import Draft
 from kernel_lineage.rewrite.drafting.proof import Device, Proof, prove
 from kernel_lineage.rewrite.drafting.state import State
@@ -17,7 +17,7 @@ _NOT_WRITTEN = re.compile(r"\b(\w+)\[[^\]]*\] is not written")
 
 
 def tried_draft(
-    kernel: Kernel,
+    kernel: Target,
     path: Path,
     *,
     root: Path | None = None,
@@ -28,7 +28,7 @@ def tried_draft(
     jobs: int = 2,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Draft, Proof | None]:
-    """The draft of a kernel and what it sees; no proof for a draft in which something is missing.
+    """The draft of a kernel or a launcher and what it sees; no proof for a draft in which something is missing.
 
     `root` is the folder below which headers and modules are read, by default the repository around `path`.
     An output of which the kernel leaves elements alone is an inout: what is there before is kept and compared.

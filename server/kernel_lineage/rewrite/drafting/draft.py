@@ -3,35 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+from kernel_gate.workload import WorkloadError
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.drafting.checked_sizes import with_checked_sizes
 from kernel_lineage.rewrite.drafting.cuda.draft import draft_from_site
+from kernel_lineage.rewrite.drafting.cuda.launcher import draft_of_launcher
+from kernel_lineage.rewrite.drafting.files import Launcher, Target, data_of
 from kernel_lineage.rewrite.drafting.measured import with_measured_shapes
 from kernel_lineage.rewrite.drafting.model import Draft, DraftArgument
 from kernel_lineage.rewrite.drafting.state import Site, State
 from kernel_lineage.rewrite.drafting.triton.draft import triton_drafts
+from kernel_lineage.rewrite.programs import ProgramError, program_from_file
 from kernel_lineage.rewrite.workloads import folder_of
 
 
-def draft_of(kernel: Kernel, path: Path, state: State | None = None, *, measure: bool = True) -> Draft:
-    """The draft of a kernel of a file. Never raises: what is not told is missing.
+def draft_of(target: Target, path: Path, state: State | None = None, *, measure: bool = True) -> Draft:
+    """The draft of a kernel, or of a host function that launches some. Never raises: what is not told is missing.
 
     `state` is the repository, by default the one around `path`; nothing outside of it is read. With `measure`, shapes
     and sizes that no code tells are found by running the kernel on the emulated device, which takes seconds.
     """
     state = state or State(folder_of(path))
-    drafts = list(_drafts(kernel, path, state))
-    if not drafts:
-        return _nothing(kernel, path)
+    drafts = list(_drafts(target, path, state))
+    if not drafts and not isinstance(target, Launcher):
+        return _nothing(target, path)
     best = min(drafts, key=lambda d: (len(d.missing), len(d.chosen)))
     if measure:
-        best = with_measured_shapes(best, kernel, path, state.root)
-    return with_checked_sizes(best)
+        best = with_measured_shapes(best, target, path, state.root)
+    return _readable(with_checked_sizes(best), target, path, state.root)
 
 
-def _drafts(kernel: Kernel, path: Path, state: State) -> Iterator[Draft]:
+def _readable(draft: Draft, target: Target, path: Path, root: Path) -> Draft:
+    """A launcher's draft, with what of its statements cannot be followed among what is missing."""
+    if not isinstance(target, Launcher) or draft.missing:
+        return draft
+    try:
+        program_from_file(path, target.name, draft.workload(), data=data_of(target), root=root)
+    except (ProgramError, WorkloadError) as error:
+        return replace(draft, missing=(f"what {target.name} launches: {error}",))
+    return draft
+
+
+def _drafts(kernel: Target, path: Path, state: State) -> Iterator[Draft]:
+    if isinstance(kernel, Launcher):
+        yield draft_of_launcher(kernel, path, state.root)
+        return
     if kernel.language is Language.TRITON:
         yield from triton_drafts(kernel, path, state.modules)
         return

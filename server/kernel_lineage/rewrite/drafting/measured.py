@@ -14,8 +14,8 @@ from pathlib import Path
 from kernel_gate.footprint import FootprintError, footprints
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload, WorkloadError
-from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.drafting.chosen_sizes import Plan, plans
+from kernel_lineage.rewrite.drafting.files import Target, data_of
 from kernel_lineage.rewrite.drafting.fit import NoFitError, Sizes, fitted, sizes_for_products, sizes_for_sums
 from kernel_lineage.rewrite.drafting.model import UNRANGED, UNSHAPED, Draft, DraftArgument
 from kernel_lineage.rewrite.programs import ProgramError, program_from_file
@@ -24,7 +24,7 @@ _RANGE = 5
 """Values of an index of which nothing tells the range."""
 
 
-def with_measured_shapes(draft: Draft, kernel: Kernel, path: Path, root: Path) -> Draft:
+def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
     """The draft with the shapes that were missing and with sizes for the dims that were chosen.
 
     A draft in which something else is missing, or whose kernel cannot be run at the sizes that are tried, keeps what
@@ -50,7 +50,7 @@ def with_measured_shapes(draft: Draft, kernel: Kernel, path: Path, root: Path) -
         )
         try:
             workload = roomy.workload()
-            program = program_from_file(path, kernel.name, workload, data=_data(kernel), root=root)
+            program = program_from_file(path, kernel.name, workload, data=data_of(kernel), root=root)
             shapes = _Measured(program, workload, plan).shapes(unknown)
         except (WorkloadError, ProgramError, FootprintError, NoFitError) as error:
             why.append(str(error).splitlines()[0])
@@ -61,10 +61,6 @@ def with_measured_shapes(draft: Draft, kernel: Kernel, path: Path, root: Path) -
         f"sizes for {', '.join(draft.chosen)}: {reason}"
     ]
     return replace(ranged, dims=first.timed, checked=first.tried, missing=tuple(missing))
-
-
-def _data(kernel: Kernel) -> bytes | None:
-    return kernel.source.data if kernel.source is not None else None
 
 
 _BELOW = re.compile(r"integers\(0, ([^,]+)\)")

@@ -35,8 +35,9 @@ def draft_for(state: State | Path, path: str, kernel: str, *, measure: bool = Tr
     """The complete draft of a kernel's workload as one state of a repository tells it, or the reason why there is none.
 
     `state` is the folder that the state was written to, or a `State` of it, which reads each file once for many
-    kernels; `path` is relative to it. Launches, allocations, tests and headers of that state are read, nothing outside
-    and nothing newer. With `measure`, shapes that no code tells are seen by running the kernel on the emulated device,
+    kernels; `path` is relative to it; `kernel` may be a host function that launches some. Launches, allocations, tests
+    and headers of that state are read, nothing outside and nothing newer. With `measure`, shapes that no code tells are
+    seen by running the kernel on the emulated device,
     which takes seconds; without, nothing is built or run. Never raises: a file that is not there or does not parse is
     a reason.
 
@@ -45,7 +46,7 @@ def draft_for(state: State | Path, path: str, kernel: str, *, measure: bool = Tr
     """
     state = state if isinstance(state, State) else State(state)
     try:
-        found = state.kernel(path, kernel)
+        found = state.target(path, kernel)
     except ProgramError as error:
         return NoDraft((str(error),))
     draft = draft_of(found, state.root / path, state, measure=measure)

@@ -10,7 +10,7 @@ from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.rewrite.drafting.completing import tried_draft
-from kernel_lineage.rewrite.drafting.files import kernel_of
+from kernel_lineage.rewrite.drafting.files import target_of
 from kernel_lineage.rewrite.drafting.proof import TELLING, Device, Proof
 from kernel_lineage.rewrite.workloads import folder_of, workloads_in
 
@@ -37,7 +37,7 @@ def workload_on_the_spot(
     found = workloads_in(folder_of(path)).of(kernel, str(path))
     if found is not None:
         return SpotWorkload(found.workload, found.path)
-    parsed = kernel_of(path, kernel)
+    parsed = target_of(path, kernel)
     draft, proof = tried_draft(
         parsed, path, device=device, per_kind=1, kinds=TELLING, on_progress=on_progress
     )

@@ -20,7 +20,7 @@ from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
 from kernel_gate.worker import Worker
 from kernel_gate.workload import Workload
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.drafting.files import Launcher, Target, data_of
 from kernel_lineage.rewrite.mutants.model import Mutant
 from kernel_lineage.rewrite.mutants.registry import mutants_of
 from kernel_lineage.rewrite.programs import ProgramError, program_from_file
@@ -96,7 +96,7 @@ class Proof:
 
 
 def prove(
-    kernel: Kernel,
+    kernel: Target,
     path: Path,
     workload: Workload,
     *,
@@ -108,7 +108,9 @@ def prove(
     jobs: int = 2,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Proof:
-    """Gate mutants of a kernel's file as it is, `per_kind` of each kind (or of these), spread over the kernel.
+    """Gate mutants of a kernel, or of the kernels of a launcher, in their file as it is.
+
+    There are `per_kind` of each kind (or of these), spread over the text.
 
     Headers are read below `root`, by default the repository around `path`. Each runs in a process of its own for at
     most about `seconds` of checking. Raises `ProgramError` when no program can be made of the kernel, `DeviceError`
@@ -116,8 +118,9 @@ def prove(
     """
     # A survivor is told by its check: what it costs does not matter.
     options = GateOptions(check_seconds=seconds, profile_seconds=0.05, need="not_slower")
-    baseline = program_from_file(path, kernel.name, workload, data=_data(kernel), root=root)
+    baseline = program_from_file(path, kernel.name, workload, data=data_of(kernel), root=root)
 
+    kernels = kernel.kernels if isinstance(kernel, Launcher) else (kernel,)
     idle: SimpleQueue[Worker] = SimpleQueue()
 
     def verdict_of(data: bytes) -> Verdict:
@@ -130,7 +133,7 @@ def prove(
         finally:
             idle.put(worker)
 
-    of_kinds = [m for m in mutants_of(kernel) if kinds is None or m.kind in kinds]
+    of_kinds = [m for k in kernels for m in mutants_of(k) if kinds is None or m.kind in kinds]
     chosen = tuple(spread(of_kinds, per_kind))
     done = 0
 
@@ -148,16 +151,10 @@ def prove(
     with ExitStack() as stack, ThreadPoolExecutor(jobs) as pool:
         for _ in range(jobs):
             idle.put(stack.enter_context(Worker()))
-        itself = _ended(verdict_of(_data(kernel)))
+        itself = _ended(verdict_of(data_of(kernel)))
         if itself is not None:
             return Proof(itself.reason)
         return Proof("", tuple(pool.map(judged, chosen)))
-
-
-def _data(kernel: Kernel) -> bytes:
-    if kernel.source is None:
-        raise ProgramError(f"the file of {kernel.name} was not kept; read it again")
-    return kernel.source.data
 
 
 def spread(mutants: Iterable[Mutant], per_kind: int) -> Iterable[Mutant]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, Launch, SourceFile
-from kernel_lineage.rewrite.drafting.files import kernel_in, source_of
+from kernel_lineage.rewrite.drafting.files import Target, kernel_in, source_of, target_in
 from kernel_lineage.rewrite.drafting.triton.modules import Modules
 
 _MOST_FILES = 5000
@@ -43,6 +43,10 @@ class State:
     def kernel(self, path: str, name: str) -> Kernel:
         """A kernel by its file, relative to the root, and its name. Raises `ProgramError`, which says what there is."""
         return kernel_in(self.source(path), name, path)
+
+    def target(self, path: str, name: str) -> Target:
+        """A kernel, or a host function that launches some. Raises `ProgramError`."""
+        return target_in(self.source(path), name, path)
 
     def source(self, path: str) -> SourceFile:
         """What a file holds. Raises `ProgramError` for one that cannot be read or holds no kernels."""

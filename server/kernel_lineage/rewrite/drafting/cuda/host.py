@@ -75,10 +75,17 @@ class Scope:
 
 def scope_of(source: SourceFile, launch: Launch) -> Scope | None:
     """The chain of scopes of a launch, by the first caller of each function; None for a launch outside of functions."""
-    functions = _functions(source)
+    functions = functions_of(source)
     place = next(
         (f for f in functions if f.name == launch.launcher and _holds(f.node, launch.span.start)), None
     )
+    return _scope(place, functions, _DEPTH) if place is not None else None
+
+
+def scope_of_function(source: SourceFile, name: str) -> Scope | None:
+    """The chain of scopes above a function; None where the file has none of that name."""
+    functions = functions_of(source)
+    place = next((f for f in functions if f.name == name), None)
     return _scope(place, functions, _DEPTH) if place is not None else None
 
 
@@ -95,7 +102,8 @@ def _holds(node: Node, offset: int) -> bool:
     return node.start_byte <= offset < node.end_byte
 
 
-def _functions(source: SourceFile) -> tuple[HostFunction, ...]:
+def functions_of(source: SourceFile) -> tuple[HostFunction, ...]:
+    """The functions of a file, kernels and device functions among them."""
     if source.root is None:
         return ()
     return tuple(_function(node) for node in _of_type(source.root, "function_definition"))
