@@ -56,7 +56,7 @@ def replay_transition(item: Claimed, bench: Bench, drafts: LineageDrafts) -> tup
             return record_of(item, bench.device_name, outcome, started, prepared), True
         prepared, judged, outcome = _decided(item, prepared, bench, bench.options)
         if asks_for_less(outcome, judged.verdict):
-            for less in _less(item, (before, after), prepared, bench, others):
+            for less in _less(item, (before, after), prepared, bench, others, started + _MOST_SECONDS):
                 named = narrowed(outcome, less[2])
                 if named.status != outcome.status:
                     prepared, judged, outcome = less[0], less[1], named
@@ -68,6 +68,8 @@ def replay_transition(item: Claimed, bench: Bench, drafts: LineageDrafts) -> tup
     return record, not is_of_the_moment(judged.verdict)
 
 
+_MOST_SECONDS = 90.0
+"""After so long a transition is asked for nothing less."""
 _Decided = tuple[Prepared, JudgedStep, Outcome]
 
 
@@ -87,15 +89,22 @@ def _decided(item: Claimed, prepared: Prepared, bench: Bench, options: GateOptio
 
 
 def _less(
-    item: Claimed, states: tuple[StateOf, StateOf], prepared: Prepared, bench: Bench, others: Drafts
+    item: Claimed,
+    states: tuple[StateOf, StateOf],
+    prepared: Prepared,
+    bench: Bench,
+    others: Drafts,
+    until: float,
 ) -> Iterator[_Decided]:
     """The step on less: on what the workload names alone; where its sizes are made up, on others that are, too."""
     as_named = bench.options.model_copy(update={"hidden": False})
     yield _decided(item, prepared, bench, as_named)
-    if not prepared.chosen:
+    if not prepared.chosen or time.monotonic() > until:
         return
     if (tiled := on_whole_tiles(prepared)) is not None:
         yield _decided(item, tiled, bench, as_named)
+    if time.monotonic() > until:
+        return
     again = prepare(item, *states, bench.workloads, others, later_first=True)
     if isinstance(again, Prepared) and again.step.workload != prepared.step.workload:
         yield _decided(item, again, bench, as_named)
