@@ -159,3 +159,10 @@ def test_what_is_not_modelled_is_named(tmp_path: Path) -> None:
     (obligation,) = [o for o in case.obligations(tmp_path, replayed=False) if not o.expression]
     assert obligation.status == "undecided"
     assert "`elsewhere` is given an address" in obligation.reason
+
+
+@pytest.mark.parametrize("index", ["elsewhere(N)", "(elsewhere(N) + 1)", "tl.minimum(elsewhere(N), N)"])
+def test_a_block_that_another_module_makes_may_be_of_any_shape(index: str, tmp_path: Path) -> None:
+    case = _flat(f"tl.store(out + {index}, 0.0)", grid=[1])
+    found = case.obligations(tmp_path, replayed=False)
+    assert {o.status.value for o in found if o.kind != "overflow"} == {"undecided"}

@@ -9,7 +9,7 @@ from dataclasses import replace
 from kernel_lineage.proofs.integers import truth_of
 from kernel_lineage.proofs.triton.operators import COMPARED, SIGNS, combined, data_truth, unary
 from kernel_lineage.proofs.triton.scope import Scope, shown
-from kernel_lineage.proofs.triton.shapes import broadcast, indexed, joined, permuted
+from kernel_lineage.proofs.triton.shapes import broadcast, indexed, joined, permuted, surely_joined
 from kernel_lineage.proofs.triton.values import (
     BlockPointer,
     Constant,
@@ -98,7 +98,7 @@ class Expressions:
             x, y = a.term, b.term
             if isinstance(x, Num) and isinstance(y, Num) and 0 <= y.value <= 62:
                 return number(x.value**y.value)
-        return Other(why(a) or why(b), joined(shape_of(a), shape_of(b)))
+        return Other(why(a) or why(b), surely_joined(shape_of(a), shape_of(b)))
 
     def _name(self, node: ast.Name, name: str) -> Value:
         scope = self.scope
@@ -220,7 +220,10 @@ def merged(scope: Scope, node: ast.AST, condition: Term, yes: Value | None, no: 
             wide = yes.value.type if yes.value.type.bits >= no.value.type.bits else no.value.type
             through = yes.value.arithmetic | no.value.arithmetic
             return Tile(Int(terms.choice(condition, yes.term, no.term), wide, through), yes.shape)
-        case (Tile() as known, Other(reason=reason)) | (Other(reason=reason), Tile() as known):
+        case (Tile() as known, Other(reason=reason, shape=tuple())) | (
+            Other(reason=reason, shape=tuple()),
+            Tile() as known,
+        ):
             # Where the condition says so, the value is still the known one.
             said = reason or f"{scope.site(node).named} is data in one case"
             data = scope.block("value", known.value.type, said, known.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 
 from kernel_lineage.proofs.triton import numbers, reshaping, windows
@@ -9,7 +10,7 @@ from kernel_lineage.proofs.triton.called import Called
 from kernel_lineage.proofs.triton.memory import ATOMICS, atomic
 from kernel_lineage.proofs.triton.reshaping import reduction
 from kernel_lineage.proofs.triton.scope import shown
-from kernel_lineage.proofs.triton.shapes import joined
+from kernel_lineage.proofs.triton.shapes import surely_joined
 from kernel_lineage.proofs.triton.values import (
     BlockPointer,
     Other,
@@ -26,7 +27,7 @@ from kernel_lineage.solving import terms
 from kernel_lineage.solving.terms import ONE, ZERO, Num, Var
 
 _REDUCTIONS = frozenset({"sum", "max", "min", "reduce", "argmax", "argmin", "xor_sum", "reduce_or"})
-_SAME_SHAPE = frozenset({"cumsum", "cumprod", "associative_scan", "sort", "flip", "softmax"})
+_OF_OTHER_SHAPE = frozenset({"join", "split", "cat", "interleave", "gather", "histogram", "topk"})
 _PASSED_ON = frozenset({"multiple_of", "max_contiguous", "max_constancy"})
 _WITHOUT_EFFECT = frozenset(
     {"static_assert", "device_assert", "static_print", "device_print", "assume", "debug_barrier", "print"}
@@ -53,15 +54,18 @@ def function(called: Called) -> Value:
 
 
 def _elementwise(called: Called) -> Value:
-    """A function that is not known here: one of data, which accesses nothing unless it is given an address."""
+    """A function that is not known here: one of data, which accesses nothing unless it is given an address.
+
+    A block that a function of another module makes may be of any shape.
+    """
     values = [*called.listed, *called.named.values()]
     if any(isinstance(value, Pointers | BlockPointer) for value in values):
         said = f"`{shown(called.node)}`: `{called.name}` is given an address and is not modelled"
         called.scope.problem(called.node, said)
-    shape = joined(*(shape_of(v) for v in values if isinstance(v, Tile | Other)))
+    shape = surely_joined(*(shape_of(v) for v in values if isinstance(v, Tile | Other)))
     reason = next((why(v) for v in values if why(v)), f"the result of {called.scope.site(called.node).named}")
-    known = called.name in _SAME_SHAPE or any(isinstance(v, Tile | Other) for v in values)
-    return Other(reason, shape if known else ())
+    foreign = isinstance(called.node.func, ast.Name) or called.name in _OF_OTHER_SHAPE
+    return Other(reason, None if foreign else shape)
 
 
 def _program_id(called: Called) -> Value:

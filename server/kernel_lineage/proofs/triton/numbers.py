@@ -11,7 +11,7 @@ from kernel_lineage.proofs.triton.called import Called
 from kernel_lineage.proofs.triton.expressions import merged
 from kernel_lineage.proofs.triton.operators import combined, strengthened
 from kernel_lineage.proofs.triton.reshaping import reduction
-from kernel_lineage.proofs.triton.shapes import broadcast, joined
+from kernel_lineage.proofs.triton.shapes import broadcast, joined, surely_joined
 from kernel_lineage.proofs.triton.values import (
     Constant,
     Other,
@@ -55,7 +55,7 @@ def _are_numbers(values: Sequence[Value]) -> bool:
 
 def _one_of(called: Called, a: Value, b: Value, largest: bool) -> Value:
     scope = called.scope
-    shape = joined(shape_of(a), shape_of(b))
+    shape = surely_joined(shape_of(a), shape_of(b))
     if not (isinstance(a, Tile) and isinstance(b, Tile)) or shape is None:
         return Other(why(a) or why(b), shape)
     x, y = broadcast(scope, a, shape), broadcast(scope, b, shape)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from kernel_lineage.proofs.integers import COMPARISONS, Site, complement, negative, operated, truth_of
 from kernel_lineage.proofs.triton.scope import Scope
-from kernel_lineage.proofs.triton.shapes import broadcast, joined
+from kernel_lineage.proofs.triton.shapes import broadcast, joined, surely_joined
 from kernel_lineage.proofs.triton.values import (
     Constant,
     Other,
@@ -54,7 +54,12 @@ def combined(scope: Scope, node: ast.AST, sign: str, a: Value, b: Value) -> Valu
             return moved(scope, b, a)
         case (Pointers() as base, Other() as by) | (Other() as by, Pointers() as base) if sign in ("+", "-"):
             reason = why(by) or f"{scope.site(node).named} moves an address by data"
-            return moved(scope, base, scope.block("index", INT64, reason, shape_of(by) or ()))
+            shape = shape_of(by)
+            return (
+                Other(reason)
+                if shape is None
+                else moved(scope, base, scope.block("index", INT64, reason, shape))
+            )
         case (Tile() as known, Other() as other) | (Other() as other, Tile() as known) if (
             sign in ("&", "|") and known.value.type == BOOL
         ):
@@ -65,7 +70,7 @@ def combined(scope: Scope, node: ast.AST, sign: str, a: Value, b: Value) -> Valu
             return python_truth((x == y) is (sign == "=="))
         case (Pointers(), Constant(value=None)) | (Constant(value=None), Pointers()) if sign in ("==", "!="):
             return python_truth(sign == "!=")
-    return Other(why(a) or why(b), joined(shape_of(a), shape_of(b)))
+    return Other(why(a) or why(b), surely_joined(shape_of(a), shape_of(b)))
 
 
 def _minus(tile: Tile) -> Tile:

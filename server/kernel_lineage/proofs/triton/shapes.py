@@ -33,6 +33,11 @@ def joined(*shapes: Shape | None) -> Shape | None:
     return tuple(next((e for e in axis if e != ONE), ONE) for axis in zip(*padded, strict=True))
 
 
+def surely_joined(*shapes: Shape | None) -> Shape | None:
+    """The shape that blocks are broadcast to; None where one of them is not known."""
+    return None if None in shapes else joined(*shapes)
+
+
 def broadcast(scope: Scope, value: Value, shape: Shape) -> Value:
     """A block at a shape that it can be broadcast to: axes are added in front, and extents of 1 repeat."""
     own = shape_of(value)
