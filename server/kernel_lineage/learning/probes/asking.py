@@ -106,8 +106,7 @@ def answered(setting: Setting, verdict: Verdict) -> Answer:
         return Answer(setting, Saw.FAILS, str(failed.code), failed.reason, dict(failed.details))
     if check is None or check.code is not Reason.ONE_CASE_ONLY:
         return Answer(setting, Saw.SILENT, str(verdict.code), verdict.reason)
-    if sanitize is not None and sanitize.code in {Reason.RACE, Reason.UNINITIALISED_READ}:
-        return Answer(setting, Saw.SILENT, str(sanitize.code), sanitize.reason)
+    # What detectors find in both states is no reason to doubt the later one: the values agree.
     return _needing(setting, check) or Answer(setting, Saw.AGREES, str(check.code), check.reason)
 
 
