@@ -32,14 +32,15 @@ def footprints(
     shapes: Sequence[Mapping[str, int]],
     *,
     seconds: float = 10.0,
+    races: bool = False,
 ) -> Iterator[dict[str, int]]:
     """For each shape, how many elements each buffer must have: up to the last one that is touched, 0 for none.
 
     Buffers have the workload's shapes, so give those that are not known far more elements than they need. `seconds` is
-    what one launch may take. Raises `FootprintError` at the first shape that cannot be built, launched or run without
-    a fault.
+    what one launch may take; with `races`, a race is a fault too. Raises `FootprintError` at the first shape that
+    cannot be built, launched or run without a fault.
     """
-    device = EmulatedDevice(EMULATED_ARCH, Checks(races=False, uninitialised=False), Limits(seconds=seconds))
+    device = EmulatedDevice(EMULATED_ARCH, Checks(races=races, uninitialised=False), Limits(seconds=seconds))
     try:
         for dims in shapes if workload.wrapper is None else ():
             bind(workload, program, dims)

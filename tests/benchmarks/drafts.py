@@ -1,9 +1,11 @@
 """For how many kernels of some repositories a workload is drafted, and what the rest lack.
 
-python -m tests.benchmarks drafts NAME=REPOSITORY:FOLDER[,FOLDER] … [--check] [--seconds 20] [--kernel NAME] [--write]
+python -m tests.benchmarks drafts NAME=REPOSITORY:FOLDER[,FOLDER] … [--check] [--seconds 20] [--rows FILE] [--write]
+python -m tests.benchmarks drafts --from FILE … [--write]
 
 Every kernel of the folders is drafted from its repository as it stands on disk. With `--check`, each complete draft is
-given to the gate with the kernel as its own candidate, on the emulated device. One process at a time.
+given to the gate with the kernel as its own candidate, on the emulated device. One process at a time. `--from` makes
+the table of rows that earlier runs have written.
 """
 
 from __future__ import annotations
@@ -81,6 +83,10 @@ def _checked(row: Row, state: State, seconds: float) -> Row:
 def reason(said: str) -> str:
     """A reason with the names of one kernel taken out, so that equal ones can be counted."""
     said = said.splitlines()[0].split("; ")[0] if said else said
+    said = re.sub(r" \(the kernel cannot be run to see it: ", ", and it does not run: ", said)
+    said = re.sub(
+        r"(it does not run: ).*(out of bounds|identifier|no sum of products|is not followed).*", r"\1\2", said
+    )
     said = re.sub(r"`[^`]*`", "`…`", said)
     said = re.sub(r"nothing tells .*", "nothing tells …", said)
     said = re.sub(r"\b(of|not|constexpr|of the values of) [A-Za-z_]\w*\b(?=[:,]|$)", r"\1 …", said)
@@ -88,31 +94,39 @@ def reason(said: str) -> str:
     return re.sub(r"\d+", "#", said)[:110]
 
 
-def page(found: list[Row], seconds: float) -> str:
-    """The figures of every repository, then the reasons of each."""
+def page(found: list[Row], before: list[Row]) -> str:
+    """The figures of every repository, beside those of an earlier state, then the reasons of each."""
     lines = [
         "# Drafted workloads",
         "",
-        f"`python -m tests.benchmarks drafts`, {date.today().isoformat()}, {seconds:g} s of checking for each kernel.",
+        f"`python -m tests.benchmarks drafts`, {date.today().isoformat()}.",
         "*Complete*: no question is left open. *Passes*: the kernel passes the check of the emulated device against",
-        "itself.",
+        "itself, of those that were run; the seconds of drafting include runs that show shapes.",
         "",
-        "| repository | kernels | complete | passes | seconds for all drafts |",
-        "|---|---:|---:|---:|---:|",
+        "| repository | kernels | complete before | complete | passes before | passes | seconds for all drafts |",
+        "|---|---:|---:|---:|---:|---:|---:|",
     ]
     names = list(dict.fromkeys(r.repository for r in found))
     for name in names:
         own = [r for r in found if r.repository == name]
-        complete = [r for r in own if not r.missing]
-        passes = sum(r.checked == "" for r in complete)
-        took = sum(r.seconds for r in own)
-        lines.append(f"| {name} | {len(own)} | {len(complete)} | {passes} | {took:.0f} |")
+        earlier = [r for r in before if r.repository == name]
+        told = [figure for rows in zip(_figures(earlier), _figures(own), strict=True) for figure in rows]
+        lines.append(f"| {name} | {len(own)} | {' | '.join(told)} | {sum(r.seconds for r in own):.0f} |")
     for name in names:
         own = [r for r in found if r.repository == name]
         lines += _table(f"{name}: what incomplete drafts lack", [set(map(reason, r.missing)) for r in own])
         failed = [{reason(r.checked)} for r in own if r.checked]
         lines += _table(f"{name}: why complete ones do not pass", failed)
     return "\n".join(lines) + "\n"
+
+
+def _figures(found: list[Row]) -> tuple[str, str]:
+    """How many drafts are complete, and of how many that were run the kernel passes."""
+    if not found:
+        return "–", "–"
+    complete = [r for r in found if not r.missing]
+    run = [r for r in complete if r.checked is not None]
+    return str(len(complete)), f"{sum(not r.checked for r in run)} of {len(run)}" if run else "not run"
 
 
 def _table(title: str, found: list[set[str]]) -> list[str]:
@@ -125,10 +139,14 @@ def _table(title: str, found: list[set[str]]) -> list[str]:
     return [*lines, f"| {sum(n for _, n in rest)} | {len(rest)} other reasons |"] if rest else lines
 
 
+def _read(files: list[Path]) -> list[Row]:
+    return [Row(**json.loads(line)) for file in files for line in file.read_text().splitlines()]
+
+
 def main(arguments: list[str]) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("repositories", nargs="+", metavar="NAME=REPOSITORY:FOLDER[,FOLDER]")
+    parser.add_argument("repositories", nargs="*", metavar="NAME=REPOSITORY:FOLDER[,FOLDER]")
     parser.add_argument("--check", action="store_true", help="run complete drafts on the emulated device")
     parser.add_argument("--seconds", type=float, default=20.0, help="of checking, for each kernel")
     parser.add_argument("--kernel", default="", help="only kernels with this in their name")
@@ -136,8 +154,10 @@ def main(arguments: list[str]) -> None:
     parser.add_argument(
         "--rows", type=Path, help="where each kernel's row is written as it comes, as JSON lines"
     )
+    parser.add_argument("--from", dest="earlier", type=Path, nargs="+", default=[], help="files of --rows")
+    parser.add_argument("--before", type=Path, nargs="+", default=[], help="rows of an earlier state, beside")
     options = parser.parse_args(arguments)
-    found: list[Row] = []
+    found = _read(options.earlier)
     for item in options.repositories:
         name, given = item.split("=", 1)
         for row in rows(name, given, options.check, options.seconds, options.kernel):
@@ -145,9 +165,21 @@ def main(arguments: list[str]) -> None:
             if options.rows:
                 with options.rows.open("a", encoding="utf-8") as out:
                     out.write(json.dumps(asdict(row)) + "\n")
-    text = page(found, options.seconds)
+    # Of a kernel that was measured twice, the later row counts.
+    found = list({(r.repository, r.path, r.kernel): r for r in found}.values())
+    before = _read(options.before)
+    text = page(found, before)
     if options.write:
         RESULTS.write_text(text, "utf-8")
-        kept = [{k: v for k, v in asdict(r).items() if k != "seconds"} for r in found]
+        kept = [
+            {
+                "repository": r.repository,
+                "path": r.path,
+                "kernel": r.kernel,
+                "missing": sorted(set(map(reason, r.missing))),
+                "checked": r.checked and reason(r.checked),
+            }
+            for r in found
+        ]
         RESULTS.with_suffix(".json").write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
     print(text)  # noqa: T201
