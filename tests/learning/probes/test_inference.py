@@ -50,6 +50,15 @@ def test_a_relation_between_a_dimension_and_the_block():
     assert learned(lambda p: p["C"] % p["launch.block.x"] == 0, points) == ["C % launch.block.x == 0"]
 
 
+def test_a_number_of_blocks_that_was_divided_after_rounding():
+    points = [
+        {"N": n, "launch.block.x": 128}
+        for n in (1, 100, 128, 500, 512, 513, 900, 1000, 1024, 1025, 1500, 2048)
+    ]
+    expected = ["ceil_div(N, launch.block.x) % 8 == 0"]
+    assert learned(lambda p: -(-p["N"] // 128) % 8 == 0, points) == expected
+
+
 def test_a_path_that_is_right_for_another_reason():
     found = learned(lambda p: p["C"] % 4 == 0 or p["N"] == 1, rows(), Hints((4,)))
     assert found in (["C % 4 == 0 or N <= 1"], ["C % 4 == 0 or N == 1"], ["N <= 1 or C % 4 == 0"])

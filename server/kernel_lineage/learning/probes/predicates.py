@@ -92,6 +92,9 @@ def _over_two(numbers: Sequence[str], varying: Collection[str], hints: Hints) ->
                 yield Atom(f"{a} % {unit} == 0", 2.6 + factor / 100, _multiple_of(a, b, factor))
                 if factor > 1:
                     yield Atom(f"{a} <= {b}{times}", 3.2 + factor / 100, _bounded_by(a, b, factor))
+        if plain and split_fact(b)[0] == "launch.block.x":
+            for k in (2, 4, 8):
+                yield Atom(f"ceil_div({a}, {b}) % {k} == 0", 3.2, _blocks_multiple(a, b, k))
         if a < b and plain and declared(b) is None:
             for k in sorted({4, 8, 32, *(h for h in hints.numbers if 1 < h <= 1024)}):
                 yield Atom(f"{a} * {b} % {k} == 0", 2.8, _product_multiple(a, b, k))
@@ -172,6 +175,10 @@ def _multiple_of(a: str, b: str, factor: int) -> Callable[[FactValues], bool]:
 
 def _bounded_by(a: str, b: str, factor: int) -> Callable[[FactValues], bool]:
     return lambda p: _int(p, a) <= _int(p, b) * factor
+
+
+def _blocks_multiple(a: str, b: str, k: int) -> Callable[[FactValues], bool]:
+    return lambda p: _int(p, b) != 0 and -(-_int(p, a) // _int(p, b)) % k == 0
 
 
 def _product_multiple(a: str, b: str, k: int) -> Callable[[FactValues], bool]:
