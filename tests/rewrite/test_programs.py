@@ -124,7 +124,7 @@ def test_a_launch_over_dims_and_constants_is_read(tmp_path, site, grid, block):
     [
         "    scale_rows<<<N, 2 * lanes>>>(out, x, N, C);",
         "    scale_rows<<<pick(N), 128>>>(out, x, N, C);",
-        "    scale_rows<<<1 << 4, 128>>>(out, x, N, C);",
+        "    scale_rows<<<1 ^ 4, 128>>>(out, x, N, C);",
         "",
     ],
 )
