@@ -23,6 +23,9 @@ from kernel_lineage.learning.probes.probe import probe
 from kernel_lineage.learning.steps import Judge, Step
 from kernel_lineage.rewrite.programs import ProgramError, program_from_file
 
+SUMMARY = (
+    "whether probing finds the condition that a history's later fix is about, with the history cut before it"
+)
 PAIRS = Path(__file__).parent / "back_test"
 RESULTS = Path(__file__).parent / "results"
 _BUDGET = Budget(runs=160, seconds=90)
@@ -106,7 +109,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         "",
         f"{len(rows)} pairs of an optimisation and its later fix (goal: 12): "
         + ", ".join(f"{count} {result}" for result, count in counts.items())
-        + ". Emulated device; `python -m tests.benchmarks.back_test CLONE… --write`.",
+        + ". Emulated device; `python -m tests.benchmarks back_test CLONE… --write`.",
         "",
         "Other conditions were confirmed by held-out cases and are not what the fix is about; they were not judged.",
         "",
@@ -139,7 +142,3 @@ def main(arguments: list[str]) -> None:
             json.dumps(rows, indent=1, sort_keys=True) + "\n", "utf-8"
         )
         RESULTS.joinpath("back_test.md").write_text(table(rows), "utf-8")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
