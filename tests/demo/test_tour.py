@@ -1,6 +1,7 @@
 """`klineage demo`, as a person runs it: one run, looked at from all sides."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,10 @@ def test_probing_the_step_itself_finds_the_same_condition(ran):
     found = {c["expr"]: c for part in document["studied"]["parts"] for c in part["conditions"]}
     assert found["C % 4 == 0"]["origin"] == "probe"
     assert "seed" in found["C % 4 == 0"]["evidence"]
+    # A counterexample to an alignment is at a size with which nothing else is wrong.
+    aligned = [found[expr]["evidence"] for expr in found if expr.startswith("align(")]
+    assert aligned
+    assert all(int(re.search(r"C (\d+)", said)[1]) % 4 == 0 for said in aligned)
 
 
 def test_without_a_gpu_the_candidate_is_kept_and_nothing_is_changed(ran):
