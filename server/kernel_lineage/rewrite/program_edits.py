@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload
+from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.candidate import Candidate
@@ -15,6 +16,12 @@ from kernel_lineage.rewrite.programs import with_launch
 def kernel_of(program: Program) -> Kernel | None:
     """The kernel that a program launches; None for one that launches several."""
     return read(program.source.encode(), Language(program.language)).kernel(program.entry)
+
+
+def mechanisms_in(program: Program) -> frozenset[str]:
+    """The ids of the mechanisms that are seen in the kernel that a program launches."""
+    kernel = kernel_of(program)
+    return frozenset(site.mechanism for site in mechanisms_of(kernel)) if kernel is not None else frozenset()
 
 
 def with_candidate(program: Program, candidate: Candidate, workload: Workload) -> Program:

@@ -18,9 +18,8 @@ from kernel_lineage.history.document import (
     VersionDocument,
 )
 from kernel_lineage.history.model import Intent, TransitionKind
-from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.learning.backward.walk import BackwardStep, Walk
-from kernel_lineage.rewrite.program_edits import kernel_of
+from kernel_lineage.rewrite.program_edits import mechanisms_in
 
 VERSION = 1
 
@@ -81,8 +80,6 @@ def document_of(walk: Walk, expert: Program, path: str, device: str) -> WalkDocu
 
 
 def _version(name: str, program: Program, path: str) -> VersionDocument:
-    kernel = kernel_of(program)
-    found = {site.mechanism for site in mechanisms_of(kernel)} if kernel is not None else set()
     return VersionDocument(
         id=name,
         path=path,
@@ -90,7 +87,7 @@ def _version(name: str, program: Program, path: str) -> VersionDocument:
         commit=None,
         lines=(1, program.source.count("\n") + 1),
         blob=hashlib.sha256(program.source.encode()).hexdigest(),
-        mechanisms=tuple(sorted(found)),
+        mechanisms=tuple(sorted(mechanisms_in(program))),
     )
 
 

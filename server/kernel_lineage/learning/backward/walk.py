@@ -7,7 +7,7 @@ by the skill's assist and not by undoing the text, and must pass the gate as wel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,14 +16,13 @@ from kernel_gate.program import Program
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
 from kernel_gate.workload import Workload
-from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.learning.attribution.effect import Effect, effect_of
 from kernel_lineage.learning.steps import Judge
 from kernel_lineage.learning.version_checks import VersionState, state_of
 from kernel_lineage.rewrite.drafting.proof import Device
 from kernel_lineage.rewrite.materialise import Lane, NoCandidate, materialise
-from kernel_lineage.rewrite.program_edits import kernel_of, with_candidate
+from kernel_lineage.rewrite.program_edits import kernel_of, mechanisms_in, with_candidate
 from kernel_lineage.rewrite.simplifications.model import Simplification
 from kernel_lineage.rewrite.simplifications.registry import all_simplifications, simplified
 from kernel_lineage.rewrite.situation import toolchain_facts, workload_facts
@@ -141,7 +140,7 @@ def _step(
     skills: Sequence[Skill],
     device: Device,
 ) -> BackwardStep:
-    added = _mechanisms(current) - _mechanisms(simpler)
+    added = mechanisms_in(current) - mechanisms_in(simpler)
     return BackwardStep(
         simplification.id,
         simpler,
@@ -155,7 +154,7 @@ def _step(
 def _forward(
     simpler: Program,
     expert: Program,
-    added: set[str],
+    added: Set[str],
     workload: Workload,
     judge: Judge,
     skills: Sequence[Skill],
@@ -173,15 +172,10 @@ def _forward(
             reasons.append(f"{skill.id}: {made.reason}")
             continue
         candidate = with_candidate(simpler, made.candidate, workload)
-        if not added & _mechanisms(candidate):
+        if not added & mechanisms_in(candidate):
             reasons.append(f"{skill.id}: what it made shows none of {', '.join(sorted(added))}")
             continue
         verdict = judge(GateRequest.of(expert, candidate, workload, device=device, options=OPTIONS))
         state, reason = state_of(verdict)
         return Forward(skill.id, state, reason)
     return Forward(None, VersionState.UNKNOWN, "; ".join(reasons) or "no skill with an assist adds it")
-
-
-def _mechanisms(program: Program) -> set[str]:
-    kernel = kernel_of(program)
-    return {site.mechanism for site in mechanisms_of(kernel)} if kernel is not None else set()

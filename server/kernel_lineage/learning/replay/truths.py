@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
-from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.learning.replay.learners import Replayed
+from kernel_lineage.rewrite.program_edits import kernel_of
 from kernel_lineage.rewrite.situation import device_facts, toolchain_facts, workload_facts
 from kernel_lineage.skills.applicable import Judged, judge_condition, known_here
 from kernel_lineage.skills.card import Condition
@@ -39,13 +38,9 @@ def _known(replayed: Replayed, on_gpu: bool) -> tuple[Facts, tuple[Promise, ...]
     if step is None:
         return facts, ()
     facts = workload_facts(step.workload, f"the workload {replayed.record.workload}").merged(facts)
-    kernel = _kernel(step.after.source, step.after.language, step.after.entry)
+    kernel = kernel_of(step.after.program())
     if kernel is None:
         return facts, ()
     # Without a place in the kernel, only what holds in all of it counts.
     promises = tuple(p for p in promises_of(kernel) if not p.behind)
     return known_here(kernel, facts, mechanisms_of(kernel)), promises
-
-
-def _kernel(source: str, language: str, entry: str) -> Kernel | None:
-    return read(source.encode(), Language(language)).kernel(entry)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kernel_gate.request import ProgramModel
 from kernel_lineage.history.model import Commit, Mined, Transition
-from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.learning.distillation.lesson import Lesson, RefusingCase, Source
 from kernel_lineage.learning.replay.learners import Replayed, StepRisk
 from kernel_lineage.learning.steps import Step
 from kernel_lineage.learning.studying.parts import Studied, StudiedPart
+from kernel_lineage.rewrite.program_edits import kernel_of
 from kernel_lineage.skills.card import Condition, Evidence, Risk, SizeEffect
 
 _SPEED = {"fast": "accepted", "slow": "rejected"}
@@ -47,10 +46,10 @@ def lessons_of(
     for n in adding:
         part = studied.parts[n]
         name = one.item.transition.id + (f" part {n + 1}" if len(studied.parts) > 1 else "")
-        before, after = _kernel(part.before), _kernel(part.after)
+        step = Step(name, part.before.program(), part.after.program(), replayed.workload, part.added)
+        before, after = kernel_of(step.before), kernel_of(step.after)
         if before is None or after is None:
             continue
-        step = Step(name, part.before.program(), part.after.program(), replayed.workload, part.added)
         # What guards say belongs to the whole step; it is told of the part that changes most of what they speak of.
         mine = guards if n == adding[-1] else []
         yield Taught(_lesson(one, part, name, (before, after), mined, origin, mine, risks), step)
@@ -114,10 +113,6 @@ def _evidence(one: Replayed, part: StudiedPart, command: str) -> Evidence:
         command=command,
         details={"label": one.record.label.value, "counts": list(part.counts)},
     )
-
-
-def _kernel(program: ProgramModel) -> Kernel | None:
-    return read(program.source.encode(), Language(program.language)).kernel(program.entry)
 
 
 def _commits(transition: Transition, *states: str | None) -> tuple[str, ...]:
