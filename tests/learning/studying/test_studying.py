@@ -5,6 +5,7 @@ A row is scaled by 16-byte loads; its sizes in the repository are multiples of f
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,14 @@ from git import Actor, Repo
 from kernel_gate.fleet.places import emulated_places
 from kernel_gate.fleet.pool import LocalPool
 from kernel_lineage.learning.replay.document import ReplayDocument
-from kernel_lineage.learning.replay.repository import Asked, replay_repository
-from kernel_lineage.skills.card import Origin
+from kernel_lineage.learning.replay.learners import Learned
+from kernel_lineage.learning.replay.repository import Asked, ReplayedRepository, replay_repository
+from kernel_lineage.learning.studying.lessons import Origin as RepositoryOrigin
+from kernel_lineage.learning.studying.lessons import lessons_of
+from kernel_lineage.skills.card import Category, Condition, ConditionKind, Origin
 from kernel_lineage.skills.skill_file import read_skill
 
+SOMEWHERE = RepositoryOrigin("https://example.org/kernels", "MIT", "klineage replay")
 BEFORE = """\
 __global__ void gain(float* dst, const float* src, float factor, int OC) {
     const float* row = src + blockIdx.x * OC;
@@ -86,10 +91,15 @@ def top(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def document(top: Path) -> ReplayDocument:
+def whole(top: Path) -> ReplayedRepository:
     with LocalPool(emulated_places(1)) as pool:
         asked = Asked(device="emulated", probe_runs=150)
-        return replay_repository(top, asked, pool, lambda _done, _total, _one: None).document
+        return replay_repository(top, asked, pool, lambda _done, _total, _one: None)
+
+
+@pytest.fixture(scope="module")
+def document(whole: ReplayedRepository) -> ReplayDocument:
+    return whole.document
 
 
 def test_a_step_that_fails_only_at_other_sizes_is_split_and_probed(document):
@@ -120,3 +130,22 @@ def test_its_condition_becomes_the_skills_with_counterexample_and_case(top, docu
     # Nothing was timed, so nothing is admitted, and that is the reason that is told.
     (reason,) = [r for r in document.skills.refused if r.startswith("vectorised-row-access: ")]
     assert "not profiled" in reason
+
+
+def test_what_one_part_was_found_to_need_is_not_told_of_another(whole):
+    (one,) = whole.replayed
+    (studied,) = [given.studied for given in one.learned if given.studied is not None]
+    alone = Condition(
+        kind=ConditionKind.VALIDITY,
+        category=Category.STORAGE,
+        expr="noalias(dst, src)",
+        reason="",
+        origin=Origin.PROBE,
+    )
+    first = studied.parts[0].model_copy(update={"conditions": (alone,)})
+    studied = studied.model_copy(update={"parts": (first, *studied.parts[1:])})
+    learned = Learned(conditions=(alone, *studied.parts[1].conditions), studied=studied)
+    taught = lessons_of(replace(one, learned=(learned,)), studied, whole.mined, SOMEWHERE)
+    restrict, vectorised = (t.lesson for t in taught)
+    assert restrict.conditions == (alone,)
+    assert vectorised.conditions == studied.parts[1].conditions

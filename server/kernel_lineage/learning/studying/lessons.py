@@ -41,7 +41,8 @@ def lessons_of(
     replayed = one.step
     if replayed is None or studied.compound:
         return
-    guards = [c for given in one.learned for c in given.conditions]
+    # What studying found is the parts' own already.
+    guards = [c for given in one.learned if given.studied is None for c in given.conditions]
     adding = [n for n, part in enumerate(studied.parts) if part.added]
     for n in adding:
         part = studied.parts[n]
@@ -50,7 +51,7 @@ def lessons_of(
         before, after = kernel_of(step.before), kernel_of(step.after)
         if before is None or after is None:
             continue
-        # What guards say belongs to the whole step; it is told of the part that changes most of what they speak of.
+        # What guards say belongs to the whole step, which is whole with its last part.
         mine = guards if n == adding[-1] else []
         yield Taught(_lesson(one, part, name, (before, after), mined, origin, mine, risks), step)
 
