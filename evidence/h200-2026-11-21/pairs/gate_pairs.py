@@ -30,9 +30,9 @@ LLMC = {
 OPTIONS = GateOptions(need="not_slower", check_seconds=15, profile_seconds=1.5)
 
 
-def pairs(liger: Path, llmc: Path) -> Iterator[tuple[str, Workload, Program, Program]]:
-    """Name, workload, before, after."""
-    for op in LIGER:
+def pairs(liger: Path, llmc: Path, only: str) -> Iterator[tuple[str, Workload, Program, Program]]:
+    """Name, workload, before, after, of those whose name holds `only`."""
+    for op in (op for op in LIGER if only in f"liger_{op}"):
         workload = load_workload(HERE / f"liger_{op}.toml")
         files = [liger / state / "src" / "liger_kernel" / "ops" / f"{op}.py" for state in (op, "new")]
         before, after = (
@@ -46,8 +46,12 @@ def pairs(liger: Path, llmc: Path) -> Iterator[tuple[str, Workload, Program, Pro
         workload = load_workload(HERE / f"llmc_{stem}.toml")
         path = llmc / "dev" / "cuda" / f"{stem}.cu"
         for pair in pairwise(variants):
-            before, after = (program_from_file(path, f"{stem}{v}", workload, name=f"{stem}{v}") for v in pair)
-            yield f"llmc_{stem}_{pair[0].strip('_')}_{pair[1].strip('_')}", workload, before, after
+            name = f"llmc_{stem}_{pair[0].strip('_')}_{pair[1].strip('_')}"
+            if only in name:
+                before, after = (
+                    program_from_file(path, f"{stem}{v}", workload, name=f"{stem}{v}") for v in pair
+                )
+                yield name, workload, before, after
 
 
 def trimmed(document: dict) -> dict:
@@ -65,9 +69,7 @@ def main() -> None:
     out, liger, llmc = map(Path, sys.argv[1:4])
     device = sys.argv[sys.argv.index("--device") + 1] if "--device" in sys.argv else "cuda"
     only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
-    for name, workload, before, after in pairs(liger, llmc):
-        if only not in name:
-            continue
+    for name, workload, before, after in pairs(liger, llmc, only):
         started = time.monotonic()
         verdict = run_in_child(
             GateRequest.of(before, after, workload, device=device, options=OPTIONS), timeout=90
