@@ -92,6 +92,11 @@ class ClusterPool:
         """Workers of the cluster."""
         return max(1, self._workers or len(self._client.nthreads()))
 
+    @property
+    def emulated_size(self) -> int:
+        """Each worker judges on the emulated device too."""
+        return self.size
+
     def judge(
         self,
         request: GateRequest,

@@ -12,6 +12,8 @@ from kernel_gate.threads import share_of_cores
 
 _THREADS_PER_EMULATED = 2
 """Two compilers run side by side at the start of a run; NumPy takes one thread after that."""
+_CORES_PER_GPU = 4
+"""Compilers, sanitizers and the oracle of one verdict on a GPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,7 @@ class Place:
     name: str
     environment: tuple[tuple[str, str], ...] = field(default=())
     """Added to the worker's environment."""
+    is_gpu: bool = False
 
 
 def gpu_places() -> list[Place]:
@@ -42,7 +45,7 @@ def gpu_places() -> list[Place]:
     visible = visible_gpus(uuids, os.environ.get("CUDA_VISIBLE_DEVICES"))
     if not visible:
         raise _none("CUDA_VISIBLE_DEVICES hides them all; unset it or name one")
-    return [Place(f"gpu {uuids.index(u)}", (("CUDA_VISIBLE_DEVICES", u),)) for u in visible]
+    return [Place(f"gpu {uuids.index(u)}", (("CUDA_VISIBLE_DEVICES", u),), is_gpu=True) for u in visible]
 
 
 def _none(why: str) -> DeviceError:
@@ -71,6 +74,13 @@ def visible_gpus(uuids: list[str], setting: str | None) -> list[str]:
 def emulated_places(count: int | None = None) -> list[Place]:
     """Places for the emulated device; by default as many as this machine's processor serves."""
     return [Place(f"emulated {i}") for i in range(count or share_of_cores(_THREADS_PER_EMULATED))]
+
+
+def beside_gpus(gpus: int) -> list[Place]:
+    """Places for the emulated device that leave each GPU's worker the cores of its own compilers, and see no GPU."""
+    free = share_of_cores(1) - gpus * _CORES_PER_GPU
+    count = max(1, free // _THREADS_PER_EMULATED)
+    return [Place(f"emulated {i}", (("CUDA_VISIBLE_DEVICES", ""),)) for i in range(count)]
 
 
 def places(device: Literal["auto", "cuda", "emulated"]) -> list[Place]:

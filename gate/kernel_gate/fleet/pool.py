@@ -23,6 +23,10 @@ class Pool(Protocol):
     def size(self) -> int:
         """How many requests it judges at once."""
 
+    @property
+    def emulated_size(self) -> int:
+        """How many of them for the emulated device."""
+
     def judge(
         self,
         request: GateRequest,
@@ -58,6 +62,11 @@ class LocalPool:
     def size(self) -> int:
         """Places that still have their device."""
         return max(1, self._open)
+
+    @property
+    def emulated_size(self) -> int:
+        """Each place judges on the emulated device too."""
+        return self.size
 
     def judge(
         self,

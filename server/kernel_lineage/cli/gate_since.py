@@ -33,6 +33,7 @@ class Where:
     @contextmanager
     def pool(self) -> Iterator[Pool]:
         """Workers here or on a cluster. Raises `ClusterError`, and `DeviceError` for a GPU that is not there."""
+        from kernel_gate.fleet.beside import GpusAndProcessor
         from kernel_gate.fleet.on_dask import cluster_pool
         from kernel_gate.fleet.places import emulated_places, places
         from kernel_gate.fleet.pool import LocalPool
@@ -42,8 +43,9 @@ class Where:
                 yield cluster
             return
         found = emulated_places(self.jobs) if self.device == "emulated" else places(self.device)
-        with LocalPool(found[: self.jobs]) as here:
-            yield here
+        here = LocalPool(found[: self.jobs])
+        with GpusAndProcessor(here) if any(place.is_gpu for place in found) else here as pool:
+            yield pool
 
 
 def gate_since(

@@ -29,3 +29,13 @@ class Step:
     """How both are run; a program whose launch or arguments differ brings its own."""
     mechanisms: tuple[str, ...] = ()
     """What the transition adds."""
+
+
+def as_launched(step: Step) -> Workload:
+    """The workload with the launch of the step's earlier state, for the facts that speak of launches."""
+    spec = step.before.launch
+    if spec is None:
+        return step.workload
+    told = {name: getattr(spec, name) for name in spec.__slots__}
+    told["constexpr"] = dict(spec.constexpr)
+    return step.workload.model_copy(update={"launch": step.workload.launch.model_copy(update=told)})

@@ -269,7 +269,11 @@ def _contents(skill: Skill) -> dict[str, str]:
     if skill.lineage is not None:
         made["lineage.json"] = _dumped(skill.lineage)
     for evidence in skill.evidence:
-        made[f"evidence/{evidence_name(evidence)}"] = _dumped(evidence)
+        name, text = evidence_name(evidence), _dumped(evidence)
+        path, again = f"evidence/{name}", 2
+        while made.get(path, text) != text:  # kernels of one name in several files
+            path, again = f"evidence/{name.removesuffix('.json')}-{again}.json", again + 1
+        made[path] = text
     return made
 
 

@@ -52,6 +52,20 @@ def test_an_edit_comes_with_what_it_needs():
     assert frozenset({1}) not in tried
 
 
+def test_what_only_declares_is_tried_with_those_that_use_it():
+    def with_needs(chosen: Collection[int]) -> frozenset[int]:
+        return frozenset(chosen) | ({0} if 1 in chosen else set())
+
+    tried = []
+
+    def works(chosen: frozenset[int]) -> bool:
+        tried.append(chosen)
+        return True
+
+    assert list(parts(frozenset(range(3)), with_needs, works, idle={0})) == [{2}, {0, 1}]
+    assert frozenset({0}) not in tried
+
+
 def test_when_no_more_may_be_tried_the_rest_is_one_part():
     left = [2]
 

@@ -9,7 +9,7 @@ from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
 from kernel_gate.worker import Worker
 from kernel_gate.workload import Workload
-from kernel_lineage.learning.distillation.admission import Carry, Use, admissions, carrier
+from kernel_lineage.learning.distillation.admission import Carry, HeldOut, Use, admissions, carrier
 from kernel_lineage.learning.distillation.distil import distil
 from kernel_lineage.learning.steps import Judge, Step
 from kernel_lineage.skills.card import Skill
@@ -89,6 +89,33 @@ def test_the_card_that_is_tried_is_without_what_the_kernel_taught():
     assert "C <= 4096" in first
     assert "noalias(y, x)" not in first
     assert "C <= 4096" not in second
+
+
+def test_a_skill_is_tried_on_kernels_at_hand_that_have_a_place_for_it_and_taught_it_nothing():
+    asked: list[str] = []
+
+    def carry(_skill: Skill, step: Step) -> Use:
+        asked.append(step.transition)
+        return Use(step.transition, None, "not tried")
+
+    def held(lineage: str, name: str, source: str = BEFORE) -> HeldOut:
+        step = Step(name, Program("cuda", source, "gain"), STEP.after, WORKLOAD)
+        found = HeldOut.of(lineage, step)
+        assert found is not None
+        return found
+
+    others = [held("gain", "its own lineage"), held("other", "elsewhere"), held("other", "has it", AFTER)]
+    (admission,) = admissions(distil([lesson()], KNOWN), KNOWN, {"1→2": STEP}, carry, others)
+    assert asked == ["elsewhere", "1→2"]
+    # That a kernel at hand takes no candidate says nothing of the skill; that the step's own takes none does.
+    assert [use.transition for use in admission.uses] == ["1→2"]
+
+
+def test_when_it_is_late_no_use_is_begun():
+    (admission,) = admissions(
+        distil([lesson()], KNOWN), KNOWN, {"1→2": STEP}, carried_by(lambda _: 1 / 0), late=lambda: True
+    )
+    assert admission.uses == ()
 
 
 def test_on_the_emulated_device_nothing_is_admitted_and_the_reason_is_told():

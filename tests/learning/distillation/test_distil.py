@@ -9,6 +9,7 @@ from kernel_lineage.learning.distillation.distil import Distilled, distil
 from kernel_lineage.learning.distillation.lesson import Lesson, RefusingCase
 from kernel_lineage.learning.distillation.publish import UnfitError, publish
 from kernel_lineage.skills.card import Category, ConditionKind, Origin, Risk
+from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource
 from kernel_lineage.skills.skill_file import read_skill
 from learning.distillation.lessons import KNOWN, condition, evidence, lesson
 
@@ -131,3 +132,16 @@ def test_what_is_learned_is_put_beside_what_the_card_says(learned, exprs, risks)
 def test_the_strongest_origin_is_named():
     (first, *_) = merged(CARD, [condition("C % 4 == 0", o) for o in (Origin.GUARD, Origin.PROOF)]).conditions
     assert first.origin is Origin.PROOF
+
+
+def test_a_step_that_is_right_where_the_card_says_that_it_is_not_is_another_one():
+    """What its workload tells of the kernel before the step is held against the card's own conditions."""
+
+    def seen(*sizes: int) -> Distilled:
+        where = Fact(sizes, "the workload", FactSource.WORKLOAD)
+        return distil([lesson(facts=Facts({"OC": where}))], KNOWN)
+
+    assert seen(770).proposals == ()
+    assert "vectorised-row-access is something else: OC % 4 == 0" in seen(770).refused[0].reason
+    # One of its sizes is as the card has it: the step treats the others besides.
+    assert only(seen(768, 770)).skill.id == "vectorised-row-access"

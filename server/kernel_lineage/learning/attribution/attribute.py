@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -9,7 +11,7 @@ from typing import Literal
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.request import GateRequest
-from kernel_gate.verdict import SpeedState, Verdict
+from kernel_gate.verdict import SpeedState, Speedup, Verdict
 from kernel_lineage.kernels.mechanisms.model import Direction
 from kernel_lineage.kernels.mechanisms.registry import mechanisms, mechanisms_of
 from kernel_lineage.kernels.reading import read
@@ -22,7 +24,7 @@ from kernel_lineage.learning.version_checks import VersionState, state_of
 
 TRIALS = 60
 """States that are tried for one step."""
-OPTIONS = GateOptions(hidden=False, need="not_slower")
+OPTIONS = GateOptions(hidden=False, need="not_slower", check_seconds=30.0, profile_seconds=1.0)
 """A state is right when it is right on the workload as it is; where else it is right is for probes to find."""
 
 
@@ -62,7 +64,7 @@ class Attribution:
 
     @property
     def compound(self) -> bool:
-        """Whether it may do several things that were not told apart: then it is never admitted."""
+        """Whether its last part, or all of it, may do several things that were not told apart."""
         return bool(self.reason)
 
 
@@ -75,13 +77,17 @@ class _Trials:
     judge: Judge
     device: Literal["auto", "cuda", "emulated"]
     most: int
+    until: float
+    """On the clock of `time.monotonic`."""
+    whole: Speedup | None
+    """Of the step, where it was measured already."""
     known: dict[frozenset[int], VersionState] = field(default_factory=dict)
     verdicts: dict[tuple[frozenset[int], frozenset[int], str], Verdict] = field(default_factory=dict)
     exhausted: bool = False
 
     def state(self, chosen: frozenset[int]) -> VersionState:
         if chosen not in self.known:
-            if len(self.known) >= self.most:
+            if len(self.known) >= self.most or time.monotonic() > self.until:
                 self.exhausted = True
                 raise OutOfTrialsError
             # Whether a state is right needs no GPU: its time is measured for the parts alone.
@@ -105,6 +111,14 @@ class _Trials:
             self.verdicts[place] = self.judge(request)
         return self.verdicts[place]
 
+    def effect(self, before: frozenset[int], after: frozenset[int], mechanisms: bool) -> Effect:
+        """What an addition changes; only one that adds or takes away a mechanism is worth a GPU's time."""
+        if self.whole is not None and not before and after == self.edits.all:
+            return Effect(self.whole, ())
+        late = time.monotonic() > self.until
+        device = self.device if mechanisms and not late else "emulated"
+        return effect_of(self.judged(before, after, device))
+
 
 def attribute(
     step: Step,
@@ -112,18 +126,20 @@ def attribute(
     *,
     device: Literal["auto", "cuda", "emulated"] = "auto",
     trials: int = TRIALS,
+    seconds: float = math.inf,
+    whole: Speedup | None = None,
     on_trial: Callable[[str], None] | None = None,
 ) -> Attribution:
     """Split a step whose two states agree on the workload as it is.
 
-    Rightness is judged on the emulated device, effects on `device`. Raises
-    `DeviceError` when the device is missing.
+    Rightness is judged on the emulated device, effects on `device`; `whole` is that of the step, where it is known.
+    What is not tried after `seconds` stays together. Raises `DeviceError` when the device is missing.
     """
     try:
         edits = edits_between(step.before, step.after)
     except UnsplittableError as error:
         return Attribution(step.transition, (), str(error))
-    tried = _Trials(step, edits, judge, device, trials)
+    tried = _Trials(step, edits, judge, device, trials, time.monotonic() + seconds, whole)
 
     def works(chosen: frozenset[int]) -> bool:
         if on_trial is not None:
@@ -132,14 +148,14 @@ def attribute(
             )
         return tried.works(chosen)
 
-    chosen = _with_their_users(list(parts(edits.all, edits.with_needs, works)), tried)
+    chosen = _with_their_users(list(parts(edits.all, edits.with_needs, works, edits.idle)), tried)
     found = _with_launch_mechanisms(
         [_part(tried, frozenset().union(*chosen[:k]), addition) for k, addition in enumerate(chosen)], step
     )
     return Attribution(
         step.transition,
         tuple(found),
-        f"not split further: {trials} states were tried" if tried.exhausted else "",
+        f"not split further: {len(tried.known)} states were tried" if tried.exhausted else "",
         len(tried.known),
         tuple(_interactions(tried, found, chosen)),
     )
@@ -170,7 +186,7 @@ def _idle(tried: _Trials, done: frozenset[int], addition: frozenset[int]) -> boo
     edits = tried.edits
     if _mechanisms(edits.program(done)) == _mechanisms(edits.program(done | addition)):
         return True
-    counted = effect_of(tried.judged(done, done | addition, tried.device))
+    counted = effect_of(tried.judged(done, done | addition, "emulated"))
     return counted.speedup is None and not counted.counts
 
 
@@ -180,7 +196,7 @@ def _part(tried: _Trials, done: frozenset[int], addition: frozenset[int]) -> Par
     had, has = _mechanisms(before), _mechanisms(after)
     alone, alone_effect = VersionState.RIGHT, None
     if done:
-        alone, alone_effect = _alone(tried, addition)
+        alone, alone_effect = _alone(tried, addition, has != had)
     members = [edits.edits[n] for n in sorted(addition)]
     return Part(
         before=before,
@@ -190,13 +206,13 @@ def _part(tried: _Trials, done: frozenset[int], addition: frozenset[int]) -> Par
         launch=any(edit.launch for edit in members),
         added_mechanisms=tuple(sorted(has - had)),
         removed_mechanisms=tuple(sorted(had - has)),
-        effect=effect_of(tried.judged(done, done | addition, tried.device)),
+        effect=tried.effect(done, done | addition, has != had),
         alone=alone,
         alone_effect=alone_effect,
     )
 
 
-def _alone(tried: _Trials, addition: frozenset[int]) -> tuple[VersionState, Effect | None]:
+def _alone(tried: _Trials, addition: frozenset[int], mechanisms: bool) -> tuple[VersionState, Effect | None]:
     """A part made on the earliest state: as far as it can be made without others."""
     if tried.edits.with_needs(addition) != addition:
         return VersionState.UNKNOWN, None
@@ -206,7 +222,7 @@ def _alone(tried: _Trials, addition: frozenset[int]) -> tuple[VersionState, Effe
         return VersionState.UNKNOWN, None
     if state is not VersionState.RIGHT:
         return state, None
-    return state, effect_of(tried.judged(frozenset(), addition, tried.device))
+    return state, tried.effect(frozenset(), addition, mechanisms)
 
 
 def _interactions(tried: _Trials, found: Sequence[Part], chosen: Sequence[frozenset[int]]) -> list[str]:

@@ -86,6 +86,14 @@ class Edits:
         """The numbers of all edits."""
         return frozenset(edit.number for edit in self.edits)
 
+    @cached_property
+    def idle(self) -> frozenset[int]:
+        """Those that only declare what others use: by themselves they change nothing that runs."""
+        needed = frozenset().union(*(edit.needs for edit in self.edits))
+        return frozenset(
+            e.number for e in self.edits if e.number in needed and not e.removed and not e.launch
+        )
+
     def with_needs(self, chosen: Collection[int]) -> frozenset[int]:
         """The chosen edits and all that they need."""
         found: set[int] = set()

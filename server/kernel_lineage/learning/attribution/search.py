@@ -19,16 +19,20 @@ class OutOfTrialsError(Exception):
     """No more states may be tried."""
 
 
-def parts(edits: frozenset[int], with_needs: Closure, works: Works) -> Iterator[frozenset[int]]:
+def parts(
+    edits: frozenset[int], with_needs: Closure, works: Works, idle: Collection[int] = ()
+) -> Iterator[frozenset[int]]:
     """The edits in parts, in an order in which the state after each part works. All edits together are known to.
 
-    When `works` raises `OutOfTrialsError`, what is left is the last part.
+    `idle` edits do nothing until another one needs them: they come with those, and are tried by themselves at the end
+    only. When `works` raises `OutOfTrialsError`, what is left is the last part.
     """
     done: frozenset[int] = frozenset()
     failed: dict[frozenset[int], frozenset[int]] = {}
     while done != edits:
         try:
-            part = _single(done, edits, with_needs, works, failed) or _smallest(
+            wanted = edits - done - frozenset(idle) or edits - done
+            part = _single(done, edits, wanted, with_needs, works, failed) or _smallest(
                 done, edits, with_needs, works
             )
         except OutOfTrialsError:
@@ -40,16 +44,17 @@ def parts(edits: frozenset[int], with_needs: Closure, works: Works) -> Iterator[
 def _single(
     done: frozenset[int],
     edits: frozenset[int],
+    wanted: frozenset[int],
     with_needs: Closure,
     works: Works,
     failed: dict[frozenset[int], frozenset[int]],
 ) -> frozenset[int] | None:
-    """The smallest closed addition of one edit and what it needs that works; of equals the first in the text.
+    """The smallest closed addition of one wanted edit and what it needs that works; of equals the first in the text.
 
     `failed` holds the additions that did not work, with the state that they were tried on: they come last, since what
     is wrong without one edit is mostly wrong without the next one too.
     """
-    additions = {with_needs({n}) - done for n in edits - done}
+    additions = {with_needs({n}) - done for n in wanted}
     for addition in sorted(additions, key=lambda a: (a in failed, len(a), sorted(a))):
         if failed.get(addition) == done:
             continue

@@ -7,18 +7,22 @@ card that the *other* lineages give, so that neither the step's own conditions n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
 from kernel_gate.devices.opening import DeviceKind
+from kernel_gate.options import GateOptions
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
-from kernel_gate.workload import Workload
+from kernel_lineage.kernels.anchors.registry import anchors_of
+from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
+from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.distillation.distil import Distilled, Proposal, distil
 from kernel_lineage.learning.distillation.lesson import Lesson
 from kernel_lineage.learning.measured_use import evidence_of_verdict
-from kernel_lineage.learning.steps import Judge, Step
+from kernel_lineage.learning.steps import Judge, Step, as_launched
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.materialise import Lane, NoCandidate, materialise
 from kernel_lineage.rewrite.program_edits import kernel_of, with_candidate
@@ -66,19 +70,85 @@ Carry = Callable[[Skill, Step], Use]
 """Carries a skill over to a step's earlier state and asks the gate."""
 
 
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """A kernel that skills can be tried on: the earlier state of a step of some lineage."""
+
+    lineage: str
+    step: Step
+    language: Language
+    patterns: frozenset[str]
+    """Anchor patterns that are found in it."""
+    mechanisms: frozenset[str]
+
+    @classmethod
+    def of(cls, lineage: str, step: Step) -> HeldOut | None:
+        """None for a step whose earlier state launches several kernels."""
+        kernel = kernel_of(step.before)
+        if kernel is None:
+            return None
+        patterns = frozenset(anchor.pattern for anchor in anchors_of(kernel))
+        mechanisms = frozenset(site.mechanism for site in mechanisms_of(kernel))
+        return cls(lineage, step, kernel.language, patterns, mechanisms)
+
+    def takes(self, skill: Skill) -> bool:
+        """Whether it has a place for the skill, and not what the skill adds."""
+        return (
+            self.language in skill.languages
+            and skill.anchor.pattern in self.patterns
+            and skill.mechanism not in self.mechanisms
+        )
+
+
+MOST_USES = 4
+"""Held-out uses of one skill that are gated: enough to show that it carries over, or that it does not."""
+
+
 def admissions(
-    found: Distilled, known: Sequence[Skill], steps: Mapping[str, Step], carry: Carry
+    found: Distilled,
+    known: Sequence[Skill],
+    steps: Mapping[str, Step],
+    carry: Carry,
+    others: Sequence[HeldOut] = (),
+    *,
+    at_once: int = 1,
+    late: Callable[[], bool] = lambda: False,
 ) -> Iterator[Admission]:
-    """Each proposal with its held-out uses; `steps` are those of the lessons, by transition."""
-    for proposal in found.proposals:
-        uses = [
-            carry(_without(proposal, lesson.lineage, known), steps[lesson.transition])
-            for lesson in _one_a_lineage(proposal.lessons)
-            if lesson.transition in steps
-        ]
+    """Each proposal with its held-out uses, so many at once.
+
+    `steps` are those of the lessons, by transition; `others` are further kernels at hand, of lineages that taught the
+    skill nothing or of others. No use is begun when it is `late`.
+    """
+
+    def admission(proposal: Proposal) -> Admission:
+        uses: list[Use] = []
+        gated = 0
+        for skill, step, is_lesson in _tries(proposal, known, steps, others):
+            if gated == MOST_USES or late():
+                break
+            use = carry(skill, step)
+            gated += use.evidence is not None
+            if use.evidence is not None or is_lesson:
+                uses.append(use)
         evidence = tuple(use.evidence for use in uses if use.evidence is not None)
-        skill = proposal.skill.model_copy(update={"evidence": (*proposal.skill.evidence, *evidence)})
-        yield Admission(replace(proposal, skill=skill), tuple(uses))
+        taught = proposal.skill.model_copy(update={"evidence": (*proposal.skill.evidence, *evidence)})
+        return Admission(replace(proposal, skill=taught), tuple(uses))
+
+    with ThreadPoolExecutor(at_once) as threads:
+        yield from threads.map(admission, found.proposals)
+
+
+def _tries(
+    proposal: Proposal, known: Sequence[Skill], steps: Mapping[str, Step], others: Sequence[HeldOut]
+) -> Iterator[tuple[Skill, Step, bool]]:
+    """What is tried on which kernel, and whether a lesson is from there: then without what that lineage taught."""
+    lineages = {lesson.lineage for lesson in proposal.lessons}
+    for other in others:
+        if other.lineage not in lineages and other.takes(proposal.skill):
+            yield proposal.skill, other.step, False
+    for lesson in _one_a_lineage(proposal.lessons):
+        if lesson.transition in steps:
+            yield _without(proposal, lesson.lineage, known), steps[lesson.transition], True
 
 
 def carrier(
@@ -89,6 +159,7 @@ def carrier(
     command: str,
     on: date,
     lane: Lane | None = None,
+    options: GateOptions = GateOptions(),  # noqa: B008 - frozen
 ) -> Carry:
     """Carries skills over by a lane (by default the skill's assist), and has them judged on a device."""
 
@@ -96,12 +167,12 @@ def carrier(
         kernel = kernel_of(step.before)
         if kernel is None:
             return Use(step.transition, None, f"{step.before.name} launches several kernels")
-        facts = workload_facts(_as_launched(step), "the workload").merged(device_facts, toolchain_facts())
+        facts = workload_facts(as_launched(step), "the workload").merged(device_facts, toolchain_facts())
         verdicts: list[Verdict] = []
 
         def gate(candidate: Candidate) -> Verdict:
             after = with_candidate(step.before, candidate, step.workload)
-            verdict = judge(GateRequest.of(step.before, after, step.workload, device=device))
+            verdict = judge(GateRequest.of(step.before, after, step.workload, device=device, options=options))
             verdicts.append(verdict)
             return verdict
 
@@ -117,7 +188,8 @@ def carrier(
             command=command,
             on=on,
         )
-        return Use(step.transition, evidence, verdict.reason)
+        told = {**evidence.details, "state": step.before.name}
+        return Use(step.transition, evidence.model_copy(update={"details": told}), verdict.reason)
 
     return carry
 
@@ -135,13 +207,3 @@ def _one_a_lineage(lessons: Sequence[Lesson]) -> list[Lesson]:
     for lesson in lessons:
         found.setdefault(lesson.lineage, lesson)
     return list(found.values())
-
-
-def _as_launched(step: Step) -> Workload:
-    """The workload with the launch of the step's earlier state, for the facts that speak of launches."""
-    spec = step.before.launch
-    if spec is None:
-        return step.workload
-    told = {name: getattr(spec, name) for name in spec.__slots__}
-    told["constexpr"] = dict(spec.constexpr)
-    return step.workload.model_copy(update={"launch": step.workload.launch.model_copy(update=told)})

@@ -15,12 +15,16 @@ from pydantic import BaseModel
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.registry import anchors_of
+from kernel_lineage.kernels.mechanisms.model import BACKGROUND
+from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.learning.distillation.conditions import merged, silent
 from kernel_lineage.learning.distillation.lesson import Lesson
 from kernel_lineage.learning.distillation.skill_names import in_skill_names, unbound
-from kernel_lineage.skills.applicable import bindings_at, is_at
-from kernel_lineage.skills.card import Condition, Risk, Skill, SkillLineage
+from kernel_lineage.skills.applicable import bindings_at, is_at, judge_at, known_here
+from kernel_lineage.skills.card import Condition, ConditionKind, Risk, Skill, SkillLineage
+from kernel_lineage.skills.conditions.truth import Truth
+from kernel_lineage.skills.promises import promises_of
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -105,13 +109,32 @@ def _place(lesson: Lesson, known: Sequence[Skill]) -> _Placed | str:
     if not places:
         patterns = ", ".join(sorted({s.anchor.pattern for s in adding}))
         return f"{lesson.before.name} has no {patterns} before the step"
-    return min(places, key=_preference)
+    contradicted = {id(p): said for p in places if (said := _contradiction(p))}
+    if len(contradicted) == len(places):
+        return next(iter(contradicted.values()))
+    return min((p for p in places if id(p) not in contradicted), key=_preference)
 
 
-def _preference(place: _Placed) -> tuple[int, int, str, int]:
+def _contradiction(place: _Placed) -> str:
+    """What the card says that is not so where the step was seen to be right: then the step is another one."""
+    kernel = place.lesson.before
+    facts = known_here(kernel, place.lesson.facts, mechanisms_of(kernel))
+    for judged in judge_at(place.skill, place.anchor, facts, promises_of(kernel)).conditions:
+        never = judged.judgement.truth is Truth.FAILS and not judged.judgement.partly
+        if never and judged.condition.kind is ConditionKind.VALIDITY:
+            return f"{place.skill.id} is something else: {judged.expr} does not hold: {judged.evidence}"
+    return ""
+
+
+_CONSEQUENCES = BACKGROUND | {"coalesced_access"}
+"""What comes with mapping a row to a warp or a block: of several mechanisms none of these names the step."""
+
+
+def _preference(place: _Placed) -> tuple[int, bool, int, str, int]:
     provided = set(place.skill.provides) | {place.skill.mechanism}
     loose = sum(len(unbound(c.expr, place.bindings)) for c in place.lesson.conditions)
-    return -len(provided & set(place.lesson.mechanisms)), loose, place.skill.id, place.anchor.span.start
+    shared = len(provided & set(place.lesson.mechanisms))
+    return -shared, place.skill.mechanism in _CONSEQUENCES, loose, place.skill.id, place.anchor.span.start
 
 
 def _proposal(places: Sequence[_Placed], with_code: bool) -> Proposal:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.skills.card import Condition, Evidence, Risk
+from kernel_lineage.skills.conditions.facts import Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class Lesson:
     source: Source
     evidence: Evidence
     """The gate's verdict on the step."""
+    facts: Facts = field(default_factory=Facts)
+    """Of the situation in which the step was seen to be right."""
     conditions: tuple[Condition, ...] = ()
     risks: tuple[Risk, ...] = ()
     refusing: tuple[RefusingCase, ...] = ()

@@ -25,6 +25,8 @@ class Bench:
     probe: Judge
     """For mutants and learners; several threads call both."""
     at_once: int
+    studies_at_once: int
+    """Transitions that are learned from at once."""
     device: Device
     device_name: str
     identity: Any

@@ -18,6 +18,9 @@ from kernel_lineage.learning.steps import Judge, Step
 from kernel_lineage.learning.studying.parts import Studied
 from kernel_lineage.skills.card import Condition
 
+NO_WORK = 100
+"""The place of what takes no time: nothing is lost when it comes last."""
+
 
 class StepRisk(BaseModel):
     """Something that was seen to go wrong with a step."""
@@ -71,6 +74,8 @@ class Learner:
     learn: Callable[[Replayed, Judge], Learned]
     kept: bool = True
     """Whether what it gives is kept in the cache; False for what costs nothing to work out again."""
+    place: Callable[[Replayed], int] = lambda _replayed: NO_WORK
+    """When a transition is to be asked about, among others that wait: the smallest first."""
 
 
 def from_guards(conditions: Iterable[LearnedCondition]) -> Learner:

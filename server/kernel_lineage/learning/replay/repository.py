@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -56,6 +57,8 @@ class Asked:
     """Split and probe what is reproduced, and write the skills that come of it."""
     probe_runs: int = PROBES.runs
     """Cases that probing one part may take."""
+    admission_seconds: float = 60.0
+    """For trying skills on held-out kernels, after `seconds`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,13 @@ def replay_repository(
     items = list(claimed(mined, intents=asked.intents, kernel=asked.kernel))
     identity, name = _device(asked)
     messages = list(mined.messages)
+    started = time.monotonic()
+
+    def late() -> bool:
+        return (
+            asked.seconds is not None and time.monotonic() - started > asked.seconds + asked.admission_seconds
+        )
+
     replayed: list[Replayed] = []
     with ExitStack() as stack:
         store = _store(stack, path, asked, messages)
@@ -105,6 +115,8 @@ def replay_repository(
                 bench.judge,
                 device=bench.device,
                 on_gpu=identity != EMULATED,
+                at_once=bench.at_once + 1,
+                late=late,
             )
             messages += [f"Written: {folder}; review it and commit it." for folder in learned.written]
     document = replay_document(
@@ -151,6 +163,7 @@ def _bench(
         judge=judge,
         probe=probe,
         at_once=pool.size,
+        studies_at_once=pool.emulated_size,
         device=device,
         device_name=name,
         identity=identity,

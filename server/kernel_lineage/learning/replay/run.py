@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 from kernel_lineage.history.git import KERNEL_PATHSPECS, Repository, work_tree_files
 from kernel_lineage.learning.replay.bench import Bench
-from kernel_lineage.learning.replay.claims import Claimed
-from kernel_lineage.learning.replay.learners import Learned, Replayed
+from kernel_lineage.learning.replay.claims import Claim, Claimed
+from kernel_lineage.learning.replay.learners import Replayed
+from kernel_lineage.learning.replay.lessons import Lessons
 from kernel_lineage.learning.replay.lineage_drafts import LineageDrafts
 from kernel_lineage.learning.replay.preparing import workload_of
 from kernel_lineage.learning.replay.store import question_of
@@ -33,7 +36,8 @@ class Plan:
 def plan(items: Sequence[Claimed], bench: Bench, *, limit: int | None = None) -> Plan:
     """What is to be done: at most `limit` transitions anew.
 
-    One of each lineage comes before the next of the first, so that a run that is cut short has seen them all.
+    What can teach most comes first, and one of each lineage before the next of the first, so that a run that is cut
+    short has seen them all.
     """
     work_tree = _work_tree_digest(bench.repository, items)
     questions = {item.transition.id: _question(item, bench, work_tree) for item in items}
@@ -49,10 +53,11 @@ def plan(items: Sequence[Claimed], bench: Bench, *, limit: int | None = None) ->
 
 
 def replay(planned: Plan, bench: Bench, *, seconds: float | None = None) -> Iterator[Replayed]:
-    """Each transition of a plan as it ends, those that are known first, with what learners give.
+    """Each transition of a plan when it is judged and learned from, with what learners give.
 
-    None is begun after `seconds`; those that are left are not given. Raises `DeviceError`; what was finished is kept,
-    also when the caller stops asking.
+    Those that are known come first. What learners take long for is done beside the judging of others, the most telling
+    transitions first. Nothing is begun after `seconds`; transitions that are left are not given. Raises `DeviceError`;
+    what was finished is kept, also when the caller stops asking.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
     drafts = LineageDrafts(bench.repository)
@@ -64,28 +69,37 @@ def replay(planned: Plan, bench: Bench, *, seconds: float | None = None) -> Iter
     def one(item: Claimed) -> Replayed | None:
         if late():
             return None
-        question = planned.questions[item.transition.id]
         record, kept = replay_transition(item, bench, drafts)
         if kept:
-            bench.store.keep(record, bench.device_name, question)
-        return _learned(Replayed(item, record, fresh=True), question, bench, late)
+            bench.store.keep(record, bench.device_name, planned.questions[item.transition.id])
+        return Replayed(item, record, fresh=True)
 
-    def again(known: Replayed) -> Replayed:
-        return _learned(known, planned.questions[known.item.transition.id], bench, late)
-
+    lessons = Lessons(bench, planned.questions, late)
     # One more than there are workers: the next step is made ready while the others are judged.
-    with ThreadPoolExecutor(bench.at_once + 1) as threads:
+    with (
+        ThreadPoolExecutor(bench.at_once + 1) as judging,
+        ThreadPoolExecutor(bench.studies_at_once) as studying,
+    ):
         try:
-            running: set[Future[Replayed | None]] = {threads.submit(again, k) for k in planned.known}
-            running |= {threads.submit(one, item) for item in planned.todo}
-            while running:
-                done, running = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    if (replayed := future.result()) is not None:
-                        yield replayed
+            to_learn: set[Future[Replayed]] = set()
+            for known in planned.known:
+                lessons.add(known)
+                to_learn.add(studying.submit(lessons.next))
+            to_judge = {judging.submit(one, item) for item in planned.todo}
+            while to_judge or to_learn:
+                running: set[Future[Any]] = {*to_judge, *to_learn}
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done & to_judge:
+                    if (judged := future.result()) is not None:
+                        lessons.add(judged)
+                        to_learn.add(studying.submit(lessons.next))
+                for future in done & to_learn:
+                    yield future.result()
+                to_judge, to_learn = to_judge - done, to_learn - done
         finally:
             ended.set()
-            threads.shutdown(cancel_futures=True)
+            judging.shutdown(cancel_futures=True)
+            studying.shutdown(cancel_futures=True)
 
 
 def _question(item: Claimed, bench: Bench, work_tree: str) -> str:
@@ -100,12 +114,14 @@ def _question(item: Claimed, bench: Bench, work_tree: str) -> str:
 
 
 def _in_turn(items: Sequence[Claimed]) -> list[Claimed]:
-    """The first of each lineage, then the second of each, and so on."""
-    seen: dict[str, int] = {}
+    """Optimisations that add something first; of them the first of each lineage, then the second of each, and so on."""
+    seen: Counter[tuple[int, str]] = Counter()
     places = []
     for item in items:
-        seen[item.lineage.id] = seen.get(item.lineage.id, 0) + 1
-        places.append(seen[item.lineage.id])
+        teaches = item.claim is Claim.FASTER and bool(item.transition.added)
+        kind = 0 if teaches else 1 if item.claim is Claim.FASTER else 2
+        seen[kind, item.lineage.id] += 1
+        places.append((kind, seen[kind, item.lineage.id]))
     order = sorted(range(len(items)), key=lambda i: places[i])
     return [items[i] for i in order]
 
@@ -119,20 +135,3 @@ def _work_tree_digest(repository: Repository, items: Sequence[Claimed]) -> str:
         if file.is_file():
             whole.update(path.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
     return whole.hexdigest()
-
-
-def _learned(replayed: Replayed, question: str, bench: Bench, late: Callable[[], bool]) -> Replayed:
-    """The transition with what each learner gives for it; when it is late, with what they gave before."""
-    gives: list[Learned] = []
-    unasked: list[str] = []
-    for learner in bench.learners:
-        known = bench.store.learned(question, learner.name) if learner.kept else None
-        if known is None:
-            if learner.kept and late():
-                unasked.append(learner.name)
-                continue
-            known = learner.learn(replayed, bench.probe)
-            if learner.kept:
-                bench.store.keep_learned(known, question, learner.name)
-        gives.append(known)
-    return replace(replayed, learned=tuple(gives), unasked=tuple(unasked))

@@ -39,8 +39,13 @@ def sight_of(step: Step, state: StateOf, judge: Judge, device: Device) -> Proof:
         except ProgramError as error:
             tried.append(Tried(mutant, "unbuildable", str(error)))
             continue
-        request = GateRequest.of(step.before, program, step.workload, device=device, options=options)
-        tried.append(fate_of(mutant, judge(request)))
+        # Whether a wrong kernel is noticed needs no GPU, where the emulated device runs it.
+        for where in dict.fromkeys(("emulated", device)):
+            request = GateRequest.of(step.before, program, step.workload, device=where, options=options)
+            fate = fate_of(mutant, judge(request))
+            if fate.fate != "undecided":
+                break
+        tried.append(fate)
         killed = {t.mutant.kind for t in tried if t.fate == "killed"}
         if len(killed) > 1 and not Proof("", tuple(tried)).blind:
             break

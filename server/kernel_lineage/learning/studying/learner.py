@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kernel_gate.verdict import SpeedState
 from kernel_lineage.history.model import Intent
 from kernel_lineage.learning.probes.asking import Budget
-from kernel_lineage.learning.replay.learners import Learned, Learner, Replayed, StepRisk
+from kernel_lineage.learning.replay.learners import NO_WORK, Learned, Learner, Replayed, StepRisk
 from kernel_lineage.learning.steps import Judge
 from kernel_lineage.learning.studying.study import PROBES, study
 from kernel_lineage.rewrite.drafting.proof import Device
@@ -23,10 +24,16 @@ def studying(
 
     def learn(replayed: Replayed, judge: Judge) -> Learned:
         step = replayed.step
-        wanted = replayed.item.transition.intent is Intent.OPTIMISATION
-        if step is None or not wanted or replayed.record.status not in ("reproduced", "failed"):
+        if step is None or not _is_studied(replayed):
             return Learned()
-        studied = study(step, judge, device=device, probes=probes, on_progress=on_progress)
+        studied = study(
+            step,
+            judge,
+            device=device,
+            probes=probes,
+            effect=replayed.record.effect,
+            on_progress=on_progress,
+        )
         return Learned(
             conditions=tuple(c for part in studied.parts for c in part.conditions),
             risk=tuple(
@@ -37,4 +44,20 @@ def studying(
             studied=studied,
         )
 
-    return Learner("study 1", learn)
+    return Learner("study 2", learn, place=place_of)
+
+
+def place_of(replayed: Replayed) -> int:
+    """First steps that were seen to pay and add something, then those that are right, then what failed somewhere."""
+    record, transition = replayed.record, replayed.item.transition
+    if not _is_studied(replayed):
+        return NO_WORK
+    teaches = 0 if transition.added else 10
+    if record.status != "reproduced":
+        return teaches + 3
+    return teaches + (0 if record.effect is not None and record.effect.state is SpeedState.FAST else 1)
+
+
+def _is_studied(replayed: Replayed) -> bool:
+    wanted = replayed.item.transition.intent is Intent.OPTIMISATION
+    return replayed.record.step is not None and wanted and replayed.record.status in ("reproduced", "failed")

@@ -9,10 +9,12 @@ from kernel_lineage.history.model import Commit, Mined, Transition
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.learning.distillation.lesson import Lesson, RefusingCase, Source
 from kernel_lineage.learning.replay.learners import Replayed, StepRisk
-from kernel_lineage.learning.steps import Step
+from kernel_lineage.learning.steps import Step, as_launched
 from kernel_lineage.learning.studying.parts import Studied, StudiedPart
 from kernel_lineage.rewrite.program_edits import kernel_of
+from kernel_lineage.rewrite.situation import workload_facts
 from kernel_lineage.skills.card import Condition, Evidence, Risk, SizeEffect
+from kernel_lineage.skills.conditions.facts import Facts
 
 _SPEED = {"fast": "accepted", "slow": "rejected"}
 
@@ -39,13 +41,15 @@ def lessons_of(
 ) -> Iterator[Taught]:
     """The lessons of one replayed step: one for each part that adds a mechanism."""
     replayed = one.step
-    if replayed is None or studied.compound:
+    if replayed is None:
         return
     # What studying found is the parts' own already.
     guards = [c for given in one.learned if given.studied is None for c in given.conditions]
     adding = [n for n, part in enumerate(studied.parts) if part.added]
     for n in adding:
         part = studied.parts[n]
+        if part.compound:
+            continue
         name = one.item.transition.id + (f" part {n + 1}" if len(studied.parts) > 1 else "")
         step = Step(name, part.before.program(), part.after.program(), replayed.workload, part.added)
         before, after = kernel_of(step.before), kernel_of(step.after)
@@ -53,7 +57,8 @@ def lessons_of(
             continue
         # What guards say belongs to the whole step, which is whole with its last part.
         mine = guards if n == adding[-1] else []
-        yield Taught(_lesson(one, part, name, (before, after), mined, origin, mine, risks), step)
+        facts = workload_facts(as_launched(step), f"the workload {one.record.workload}")
+        yield Taught(_lesson(one, part, name, (before, after), mined, origin, mine, risks, facts), step)
 
 
 def _lesson(
@@ -65,6 +70,7 @@ def _lesson(
     origin: Origin,
     guards: Sequence[Condition],
     risks: Sequence[StepRisk],
+    facts: Facts,
 ) -> Lesson:
     item = one.item
     seen = [
@@ -78,6 +84,7 @@ def _lesson(
         before=kernels[0],
         after=kernels[1],
         mechanisms=part.added,
+        facts=facts,
         source=Source(
             repository=origin.repository,
             licence=origin.licence,

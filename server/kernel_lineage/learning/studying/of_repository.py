@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
+from kernel_gate.options import GateOptions
 from kernel_lineage.history.git import Repository, remote_of
 from kernel_lineage.history.licence import FILES, UNKNOWN, licence_of_text
 from kernel_lineage.history.model import Mined
-from kernel_lineage.learning.distillation.admission import carrier
+from kernel_lineage.learning.distillation.admission import HeldOut, carrier
 from kernel_lineage.learning.replay.document import risks_of
 from kernel_lineage.learning.replay.learners import Replayed
 from kernel_lineage.learning.steps import Judge
@@ -19,6 +20,9 @@ from kernel_lineage.rewrite.situation import device_facts
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.library import REPOSITORY_FOLDER, library
 
+_OPTIONS = GateOptions(build_seconds=60.0, check_seconds=30.0, profile_seconds=2.0)
+"""For one held-out use."""
+
 
 def skills_of(
     repository: Repository,
@@ -28,8 +32,13 @@ def skills_of(
     *,
     device: Device,
     on_gpu: bool,
+    at_once: int = 1,
+    late: Callable[[], bool] = lambda: False,
 ) -> LearnedSkills:
-    """Distil what was studied, try it on held-out kernels, and write what is valid. Raises `DeviceError`."""
+    """Distil what was studied, try it on held-out kernels, and write what is valid. Raises `DeviceError`.
+
+    So many uses are judged at once, and none is begun when it is `late`.
+    """
     if repository.bare:
         return LearnedSkills(refused=("a bare repository has no .klineage/skills to write to",))
     origin = origin_of(repository)
@@ -47,8 +56,23 @@ def skills_of(
         device_facts=device_facts()[0] if on_gpu else Facts(),
         command=origin.command,
         on=datetime.now(UTC).date(),
+        options=_OPTIONS,
     )
-    return learn_skills(taught, library().skills, repository.top / REPOSITORY_FOLDER, carry)
+    folder = repository.top / REPOSITORY_FOLDER
+    others = _held_out(replayed)
+    return learn_skills(taught, library().skills, folder, carry, others, at_once=at_once, late=late)
+
+
+def _held_out(replayed: Sequence[Replayed]) -> list[HeldOut]:
+    """The earlier states that were seen to be right, each once, what was run in the shortest time first."""
+    found: dict[str, HeldOut] = {}
+    for one in sorted(replayed, key=lambda r: (r.record.seconds, r.item.transition.id)):
+        step = one.step
+        if step is None or one.record.status != "reproduced" or one.record.fault_in is not None:
+            continue
+        if step.before.source not in found and (held := HeldOut.of(one.item.lineage.id, step)) is not None:
+            found[step.before.source] = held
+    return list(found.values())
 
 
 def origin_of(repository: Repository) -> Origin:

@@ -38,6 +38,8 @@ class StudiedPart(_Kept):
     refusing: tuple[Refusing, ...] = ()
     not_reached: tuple[str, ...] = ()
     """What the probes did not get to."""
+    compound: str = ""
+    """Why it may do several things that were not told apart: then it teaches nothing. "" when it was split."""
 
 
 class Studied(_Kept):
@@ -47,6 +49,6 @@ class Studied(_Kept):
     interactions: tuple[str, ...] = ()
     """How the parts depend on each other, a sentence each."""
     compound: str = ""
-    """Why the step may do several things that were not told apart; "" when it was split."""
+    """Why the step, or its last part, may do several things that were not told apart; "" when it was split."""
     trials: int = 0
     probes: int = Field(default=0, description="Cases that were run to find the conditions.")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernel_lineage.learning.distillation.admission import Admission, Carry, admissions
+from kernel_lineage.learning.distillation.admission import Admission, Carry, HeldOut, admissions
 from kernel_lineage.learning.distillation.distil import distil
 from kernel_lineage.learning.distillation.publish import UnfitError, publish
 from kernel_lineage.learning.studying.lessons import Taught
@@ -26,11 +26,19 @@ class LearnedSkills:
 
 
 def learn_skills(
-    taught: Sequence[Taught], known: Sequence[Skill], library: Path, carry: Carry
+    taught: Sequence[Taught],
+    known: Sequence[Skill],
+    library: Path,
+    carry: Carry,
+    others: Sequence[HeldOut] = (),
+    *,
+    at_once: int = 1,
+    late: Callable[[], bool] = lambda: False,
 ) -> LearnedSkills:
     """Distil lessons, have each proposal used on held-out kernels, and write it under `library`.
 
-    `known` are the cards to extend. A folder that somebody wrote by hand (one without `lineage.json`) is left alone.
+    `known` are the cards to extend; `others` are kernels to try skills on besides those of the lessons.
+    A folder that somebody wrote by hand (one without `lineage.json`) is left alone.
     Raises `DeviceError`.
     """
     found = distil([t.lesson for t in taught], known)
@@ -38,7 +46,7 @@ def learn_skills(
     admitted: list[str] = []
     refused = [f"{lesson.transition}: {lesson.reason}" for lesson in found.refused]
     written: list[Path] = []
-    for admission in admissions(found, known, steps, carry):
+    for admission in admissions(found, known, steps, carry, others, at_once=at_once, late=late):
         name = admission.proposal.skill.id
         try:
             written.append(_written(admission, library))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from kernel_gate.request import ProgramModel
+from kernel_gate.verdict import Speedup
 from kernel_lineage.learning.attribution.attribute import Attribution, Part, attribute
 from kernel_lineage.learning.probes.asking import Budget, OutOfBudget
 from kernel_lineage.learning.probes.probe import probe
@@ -19,6 +21,10 @@ TRIALS = 40
 """States of one step that are tried to split it."""
 PROBES = Budget(runs=300, seconds=60.0)
 """What probing one part may take."""
+SECONDS = 120.0
+"""What one step may take; half of it goes to splitting at most."""
+_LEAST_SECONDS = 10.0
+"""For probing a part, however long the parts before it took."""
 
 
 def study(
@@ -28,9 +34,15 @@ def study(
     device: Device,
     trials: int = TRIALS,
     probes: Budget = PROBES,
+    seconds: float = SECONDS,
+    effect: Speedup | None = None,
     on_progress: Callable[[str], None] = lambda _said: None,
 ) -> Studied:
-    """What a step teaches, on the sizes of the workload on which its two states agree. Raises `DeviceError`."""
+    """What a step teaches, on the sizes of the workload on which its two states agree.
+
+    `effect` is the step's own, where it was measured. Raises `DeviceError`.
+    """
+    until = time.monotonic() + seconds
     try:
         ground = common_ground(step, judge)
     except OutOfBudget as limit:
@@ -38,24 +50,41 @@ def study(
     if ground is None:
         return Studied(compound="the two states agree on no size that the workload names")
     step = ground
-    split = attribute(step, judge, device=device, trials=trials, on_trial=on_progress)
+    split = attribute(
+        step,
+        judge,
+        device=device,
+        trials=trials,
+        seconds=(until - time.monotonic()) / 2,
+        whole=effect,
+        on_trial=on_progress,
+    )
+    to_probe = sum(bool(part.added_mechanisms) for part in split.parts) or 1
+
+    def share() -> Budget:
+        left = (until - time.monotonic()) / to_probe
+        return replace(probes, seconds=min(probes.seconds, max(left, _LEAST_SECONDS)))
+
     parts: list[StudiedPart] = []
     cases = 0
     for number, part in enumerate(split.parts, 1):
         report = None
-        if part.added_mechanisms:
+        is_rest = bool(split.reason) and number == len(split.parts)
+        if part.added_mechanisms and not (is_rest and len(part.added_mechanisms) > 1):
             on_progress(f"probing part {number} of {len(split.parts)}")
-            report = probe(_as_step(step, part), judge, probes)
+            report = probe(_as_step(step, part), judge, share())
+            to_probe -= 1
             cases += report.runs
         parts.append(_studied(part, report))
     if not split.parts:
-        report = probe(step, judge, probes)
+        report = probe(step, judge, share())
         cases += report.runs
-        parts.append(_whole(step, report))
+        parts.append(_whole(step, report, effect))
+    parts = _with_compound(split, parts)
     return Studied(
         parts=tuple(parts),
         interactions=split.interactions,
-        compound=_compound(split, parts),
+        compound=parts[-1].compound,
         trials=split.trials,
         probes=cases,
     )
@@ -65,11 +94,12 @@ def _as_step(step: Step, part: Part) -> Step:
     return replace(step, before=part.before, after=part.after, mechanisms=part.added_mechanisms)
 
 
-def _compound(split: Attribution, parts: Sequence[StudiedPart]) -> str:
-    """Why the step is compound. A step that was not split is none if it adds one mechanism at most."""
-    if split.parts or len({name for part in parts for name in part.added}) > 1:
-        return split.reason
-    return ""
+def _with_compound(split: Attribution, parts: Sequence[StudiedPart]) -> list[StudiedPart]:
+    """What was not split further is the last part; it is no compound if it adds one mechanism at most."""
+    *first, last = parts
+    if not split.reason or len(last.added) < 2:
+        return list(parts)
+    return [*first, last.model_copy(update={"compound": split.reason})]
 
 
 def _studied(part: Part, report: ProbeReport | None) -> StudiedPart:
@@ -84,9 +114,12 @@ def _studied(part: Part, report: ProbeReport | None) -> StudiedPart:
     return studied if report is None else _with_report(studied, report)
 
 
-def _whole(step: Step, report: ProbeReport) -> StudiedPart:
+def _whole(step: Step, report: ProbeReport, effect: Speedup | None) -> StudiedPart:
     whole = StudiedPart(
-        before=ProgramModel.of(step.before), after=ProgramModel.of(step.after), added=step.mechanisms
+        before=ProgramModel.of(step.before),
+        after=ProgramModel.of(step.after),
+        added=step.mechanisms,
+        speedup=effect,
     )
     return _with_report(whole, report)
 

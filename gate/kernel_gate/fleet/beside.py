@@ -1,0 +1,61 @@
+"""GPUs kept for what needs one: requests for the emulated device go to workers of their own beside them.
+
+Learning from a step runs hundreds of small cases on the emulated device. A GPU's worker would spend most of its time on
+those, with the GPU idle and most of the processor too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+
+from kernel_gate.fleet.places import Place, beside_gpus
+from kernel_gate.fleet.pool import LocalPool
+from kernel_gate.request import GateRequest
+from kernel_gate.verdict import Stage, Verdict
+from kernel_gate.worker import Progress
+
+
+class GpusAndProcessor:
+    """A pool of GPU workers and one of emulated workers, each asked for what it is for. A context manager.
+
+    A worker's process starts with its first request: whoever never asks for the emulated device has none.
+    """
+
+    def __init__(self, gpus: LocalPool, places: list[Place] | None = None) -> None:
+        self._gpus = gpus
+        self._emulated = LocalPool(beside_gpus(gpus.size) if places is None else places)
+
+    def __enter__(self) -> GpusAndProcessor:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for pool in (self._gpus, self._emulated):
+            pool.__exit__(kind, value, trace)
+
+    @property
+    def size(self) -> int:
+        """GPUs that are left."""
+        return self._gpus.size
+
+    @property
+    def emulated_size(self) -> int:
+        """Requests for the emulated device that are judged at once."""
+        return self._emulated.size
+
+    def judge(
+        self,
+        request: GateRequest,
+        *,
+        timeout: float = 600.0,
+        on_progress: Progress | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        on_stage: Callable[[Stage], None] | None = None,
+    ) -> Verdict:
+        """As `LocalPool.judge`."""
+        pool = self._emulated if request.device == "emulated" else self._gpus
+        return pool.judge(
+            request, timeout=timeout, on_progress=on_progress, cancelled=cancelled, on_stage=on_stage
+        )
