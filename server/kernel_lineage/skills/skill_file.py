@@ -264,7 +264,7 @@ def _contents(skill: Skill) -> dict[str, str]:
     )
     made = {
         "SKILL.md": f"---\n{front}---\n\n{skill.carrier}\n",
-        "conditions.toml": tomli_w.dumps(card.model_dump(mode="json", exclude_none=True)),
+        "conditions.toml": tomli_w.dumps(card.model_dump(mode="json", exclude_defaults=True)),
     }
     if skill.lineage is not None:
         made["lineage.json"] = _dumped(skill.lineage)

@@ -118,3 +118,39 @@ def measure(
     click.echo(f"{evidence.outcome}: {evidence.reason}" if into else evidence.model_dump_json(indent=2))
     if into is not None:
         click.echo(f"kept in {keep(evidence, into)}", err=True)
+
+
+@command.command()
+@click.argument(
+    "learned", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+@click.option(
+    "--into",
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The library whose cards take what was learned.",
+)
+@click.pass_context
+def adopt(context: click.Context, learned: tuple[Path, ...], into: Path) -> None:
+    """Take over what other repositories taught: facts, not code. LEARNED are their .klineage/skills.
+
+    Conditions, risks and verdicts go into the cards of the same names; a counterexample becomes a refusing case on the
+    library's own example kernel. Review the change and commit it.
+    """
+    from kernel_lineage.learning.distillation.adopt import adopt_all
+    from kernel_lineage.skills.library import load
+
+    problems = False
+    for library in learned:
+        taught, unread = load(library.resolve(), builtin=False)
+        own, wrong = load(into.resolve(), builtin=False)  # with what the libraries before this one taught
+        for one in adopt_all(taught, {skill.id: skill for skill in own}, into.resolve()):
+            if isinstance(one, str):
+                problems = True
+                click.echo(one, err=True)
+            else:
+                click.echo(f"{one.skill}: {one}")
+        for problem in (*unread, *wrong):
+            problems = True
+            click.echo(problem, err=True)
+    context.exit(ExitCode.REJECTED if problems else ExitCode.DONE)

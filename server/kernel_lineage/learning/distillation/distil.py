@@ -154,13 +154,13 @@ def _proposal(places: Sequence[_Placed], with_code: bool) -> Proposal:
         update={
             "conditions": together.conditions,
             "nothing_to_say": silent(base.nothing_to_say, together.conditions),
-            "risk": _once((*base.risk, *together.risks, *risks)),
-            "evidence": _once((*base.evidence, *(p.lesson.evidence for p in places))),
+            "risk": once((*base.risk, *together.risks, *risks)),
+            "evidence": once((*base.evidence, *(p.lesson.evidence for p in places))),
             "lineage": _lineage([p.lesson for p in places]),
             "builtin": False,
         }
     )
-    cases = _cases_of(base)
+    cases = cases_of(base)
     if with_code:
         cases |= _own_cases(places, {c.expr for c in together.conditions}, cases)
     return Proposal(skill, cases, tuple(p.lesson for p in places), together.confirmed)
@@ -185,7 +185,7 @@ def _lineage(lessons: Sequence[Lesson]) -> SkillLineage:
     )
 
 
-def _cases_of(skill: Skill) -> dict[str, str]:
+def cases_of(skill: Skill) -> dict[str, str]:
     """The card's cases, to be kept beside what is learned."""
     if skill.folder is None:
         return {}
@@ -230,7 +230,7 @@ def _case(kernel: Kernel, suffix: str, said: Mapping[str, str]) -> str:
     return f"{head}{text.strip()}\n"
 
 
-def _once(items: Iterable[_Model]) -> tuple[_Model, ...]:
+def once(items: Iterable[_Model]) -> tuple[_Model, ...]:
     """Without repetitions, in order."""
     found: list[_Model] = []
     for item in items:

@@ -16,17 +16,17 @@ def in_skill_names(expr: str, bindings: Mapping[str, str]) -> str | None:
 
     None when the condition speaks of something that the anchor does not bind to a name.
     """
-    names = _kernel_to_skill(bindings)
+    names = kernel_to_skill(bindings)
     tree = bind(parse(expr), names)
     return written(tree) if all(ref.bound for ref in facts_in(tree)) else None
 
 
 def unbound(expr: str, bindings: Mapping[str, str]) -> tuple[str, ...]:
     """The names of a condition that no name of the skill is bound to, sorted."""
-    return tuple(sorted(names_in(parse(expr)) - set(_kernel_to_skill(bindings))))
+    return tuple(sorted(names_in(parse(expr)) - set(kernel_to_skill(bindings))))
 
 
-def _kernel_to_skill(bindings: Mapping[str, str]) -> Mapping[str, str]:
+def kernel_to_skill(bindings: Mapping[str, str]) -> Mapping[str, str]:
     """The kernel's names that are bound, and the skill's name of each; of several the first."""
     names: dict[str, str] = {}
     for skill_name, bound in sorted(bindings.items()):
