@@ -1,6 +1,7 @@
 """`python -m kernel_gate`: a `GateRequest` a line on stdin, `ProgressLine`s on stderr, a `Verdict` a line on stdout.
 
-A request that says `tell_stages` gets a `FinishedLine` on stdout for each stage that passes, before its verdict.
+A request that says `tell_stages` gets a `FinishedLine` on stdout for each stage that passes, before its verdict; a
+`LeavingLine` says that no request after this one is read.
 
 The device stays open from request to request, until a kernel makes it unusable. Exit status: that of the last verdict;
 2 for a request that cannot be read, 4 when the device is missing.
@@ -16,7 +17,7 @@ from pydantic import ValidationError
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.gate import judge
 from kernel_gate.kept import Kept
-from kernel_gate.request import FinishedLine, GateRequest, ProgressLine
+from kernel_gate.request import FinishedLine, GateRequest, LeavingLine, ProgressLine
 from kernel_gate.verdict import ExitCode, Stage
 
 
@@ -58,10 +59,13 @@ def main() -> int:
             except DeviceError as error:
                 sys.stderr.write(f"{error}\n")
                 return ExitCode.ENVIRONMENT
+            leaves = kept.devices.lost or request.last
+            if leaves:
+                verdicts_to.write(LeavingLine().model_dump_json() + "\n")
             verdicts_to.write(verdict.model_dump_json() + "\n")
             verdicts_to.flush()
             status = verdict.exit_code
-            if kept.devices.lost or request.last:
+            if leaves:
                 break
             kept.make_ready()
     return status

@@ -113,6 +113,14 @@ class FinishedLine(BaseModel):
     finished: Stage
 
 
+class LeavingLine(BaseModel):
+    """The process ends after the verdict of the next line: another request would not be read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    leaving: Literal[True] = True
+
+
 class ProgressLine(BaseModel):
     """One line of progress on the process's stderr."""
 

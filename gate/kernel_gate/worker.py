@@ -32,8 +32,8 @@ Progress = Callable[[str, str, float], None]
 """Stage, what it is at, share done of the stage (0 … 1)."""
 _POLL_SECONDS = 0.1
 _KEPT_MESSAGES = 20
-_FINISHED = '{"finished":'
-"""How a `FinishedLine` begins, and no verdict."""
+_FINISHED, _LEAVING = '{"finished":', '{"leaving":'
+"""How a `FinishedLine` and a `LeavingLine` begin, and no verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,7 @@ class Worker:
         )
         feeder.start()
         watch = _Watch(on_progress)
+        leaves = False
         deadline = time.monotonic() + timeout
         try:
             while True:
@@ -119,13 +120,16 @@ class Worker:
                 elif event.text.startswith(_FINISHED):
                     if on_stage is not None:
                         on_stage(FinishedLine.model_validate_json(event.text).finished)
+                elif event.text.startswith(_LEAVING):
+                    leaves = True
                 else:
                     verdict = Verdict.model_validate_json(event.text)
                     watch.answered = True
                     return verdict
         finally:
             # Also when the caller is interrupted: the process has a group of its own and would go on.
-            if not watch.answered:
+            # One that leaves would read no other request, and may take long to give a lost device back.
+            if leaves or not watch.answered:
                 self.close()
             feeder.join()
 

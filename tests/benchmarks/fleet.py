@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import time
 from collections.abc import Sequence
 from datetime import date
@@ -106,6 +107,7 @@ def rate(pool: Pool, device: Any, each: int) -> dict[str, Any]:
     started = time.monotonic()
     codes |= {str(verdict.code) for _, verdict in judge_all(pool, counted)}
     per_minute = 60 * len(counted) / (time.monotonic() - started)
+    sys.stderr.write(f"{type(pool).__name__}, {pool.size} devices: {per_minute:.1f} a minute\n")
     return {
         "devices": pool.size,
         "verdicts": len(counted),

@@ -56,6 +56,7 @@ def main(arguments: list[str]) -> None:
     if options.part == "report":
         (options.out / "timing.md").write_text(report(options.out))
         return
+    options.out.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     rows = PARTS[options.part](options)
     document = {

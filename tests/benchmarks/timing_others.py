@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -107,6 +108,7 @@ def verdicts(options: argparse.Namespace) -> list[dict[str, Any]]:
             "reason": verdict.reason, "stages": {s.name: s.seconds for s in verdict.stages},
             "parts": parts_of(verdict),
         })  # fmt: skip
+        sys.stderr.write(f"{how} {measured[-1]['seconds']:.2f} s {verdict.code}\n")
 
     for seed in range(options.runs // 2):
         with Worker() as worker:

@@ -98,3 +98,11 @@ def test_a_worker_keeps_its_process_until_something_ends_it(hanging):
         assert worker.judge(request()).code is Reason.NOT_PROFILED
         assert worker.process_id != first
     assert worker.process_id is None
+
+
+def test_a_process_that_leaves_after_its_verdict_gets_no_other_request():
+    with Worker() as worker:
+        for _ in range(2):
+            verdict = worker.judge(request().model_copy(update={"last": True}))
+            assert verdict.code is Reason.NOT_PROFILED
+            assert worker.process_id is None

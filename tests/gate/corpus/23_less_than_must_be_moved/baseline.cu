@@ -2,7 +2,8 @@ __global__ void steps(float *y, const float *x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     const volatile float *in = x;
-    float v = in[i] + in[n + i] + in[2 * n + i];
+    float v = 0.0f;
+    for (int row = 0; row < 15; row++) v += in[row * n + i];
     for (int k = 0; k < 2000; k++) v = __fadd_rn(v, 0.0f);
     y[i] = (v != v ? 0.0f : 1.0f) * (i % 97);
 }
