@@ -28,6 +28,8 @@ from kernel_gate.workload import Workload
 
 Refuse = Callable[[str, int], Reason | None]
 """From a kernel's PTX and the number of timed launches so far: why the next one fails; None when it does not."""
+Law = Callable[[str, tuple[int, int, int]], float]
+"""From a kernel's PTX and its grid: microseconds, in the place of counted work."""
 
 
 class CountingKernel(EmulatedKernel):
@@ -42,7 +44,8 @@ class CountingKernel(EmulatedKernel):
         device.timed += 1
         done: LaunchResult = self.launch(*call)
         total = done.counted.total
-        device.work += total.instructions + 4 * total.global_sectors
+        counted = total.instructions + 4 * total.global_sectors
+        device.work += counted if device.law is None else 100 * device.law(self._image.ptx, call[0])
 
     def resources(self, block_threads: int, shared_bytes: int, sm: Multiprocessor) -> dict[str, Any]:
         return {"entry": self._image.entry, "block_threads": block_threads, "registers": 16}
@@ -96,13 +99,15 @@ class TimedEmulated(EmulatedDevice):
     def __init__(
         self, *, noise: float = 0.001, throttle_reasons: int = 0, refuse: Refuse = lambda ptx, timed: None,
         watch: Callable[[float], object] = lambda limit: None, memory_bytes: int = 1 << 30,
-        peak_bytes_per_second: int = 10**12,
+        peak_bytes_per_second: int = 10**12, law: Law | None = None,
     ) -> None:  # fmt: skip
         checks = Checks(races=False, uninitialised=False, overflow=False, counts=True)
         super().__init__("sm_90", checks, Limits(seconds=20.0))
         self.lost, self.refuse, self.noise, self.watch = False, refuse, noise, watch
         self.clocks = StillClocks(throttle_reasons)
-        self.work = self.timed = self.closed_timers = 0
+        self.law = law
+        self.work = 0.0
+        self.timed = self.closed_timers = 0
         self.next_fault: Reason | None = None
         self._memory, self._peak = memory_bytes, peak_bytes_per_second
         self._allocated = 0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from kernel_gate.verdict import SpeedState
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.skills.card import Condition, Risk
 
@@ -101,6 +102,52 @@ class AxisRun(_Part):
     note: str = ""
 
 
+class TimedSize(_Part):
+    """One size of a sweep: time of the earlier state over that of the later one, with its interval."""
+
+    extent: int
+    ratio: float
+    low: float
+    high: float
+    state: SpeedState
+
+
+class Crossing(_Part):
+    """Between two sizes that were timed, a gain turns into none, or the other way round."""
+
+    low: int
+    high: int
+    pays: Literal["above", "below"]
+
+    @property
+    def wins(self) -> int:
+        """The nearest size that was seen to pay."""
+        return self.high if self.pays == "above" else self.low
+
+    @property
+    def loses(self) -> int:
+        """The nearest size that was seen not to."""
+        return self.low if self.pays == "above" else self.high
+
+    def expr(self, dim: str) -> str:
+        """As a condition: from the size that was seen to pay on, not from where it may begin to."""
+        return f"{dim} {'>=' if self.pays == 'above' else '<='} {self.wins}"
+
+
+class Sweep(_Part):
+    """A step timed at sizes along one dimension."""
+
+    dim: str
+    fixed: dict[str, int]
+    """The other dimensions."""
+    device: str = ""
+    """That gave the times; "" when none did."""
+    sizes: tuple[TimedSize, ...] = ()
+    crossings: tuple[Crossing, ...] = ()
+    said: str
+    """What it shows, or why nothing was measured."""
+
+
 class ProbeReport(_Part):
     """Everything that probing one step gave; the same bytes for the same step, seed and runs."""
 
@@ -118,4 +165,3 @@ class ProbeReport(_Part):
     runs: int = 0
     not_reached: tuple[str, ...] = ()
     """Axes that the budget left out or cut short, with the limit."""
-    profit: str = "not measured: the emulated device gives no times"

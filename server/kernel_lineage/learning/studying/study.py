@@ -11,6 +11,7 @@ from kernel_gate.verdict import Speedup
 from kernel_lineage.learning.attribution.attribute import Attribution, Part, attribute
 from kernel_lineage.learning.probes.asking import Budget, OutOfBudget
 from kernel_lineage.learning.probes.probe import probe
+from kernel_lineage.learning.probes.profit import conditions_of, sweeps
 from kernel_lineage.learning.probes.report import ProbeReport
 from kernel_lineage.learning.steps import Judge, Step
 from kernel_lineage.learning.studying.common_ground import common_ground
@@ -75,11 +76,15 @@ def study(
             report = probe(_as_step(step, part), judge, share())
             to_probe -= 1
             cases += report.runs
-        parts.append(_studied(part, report))
+        studied = _studied(part, report)
+        if report is not None:
+            on_progress(f"timing part {number} of {len(split.parts)} over sizes")
+            studied = _with_profit(studied, _as_step(step, part), judge, device, until)
+        parts.append(studied)
     if not split.parts:
         report = probe(step, judge, share())
         cases += report.runs
-        parts.append(_whole(step, report, effect))
+        parts.append(_with_profit(_whole(step, report, effect), step, judge, device, until))
     parts = _with_compound(split, parts)
     return Studied(
         parts=tuple(parts),
@@ -112,6 +117,18 @@ def _studied(part: Part, report: ProbeReport | None) -> StudiedPart:
         counts=part.effect.counts,
     )
     return studied if report is None else _with_report(studied, report)
+
+
+def _with_profit(part: StudiedPart, step: Step, judge: Judge, device: Device, until: float) -> StudiedPart:
+    """With where it pays: of a part that a GPU has timed already, while there is time."""
+    if part.speedup is None:
+        return part
+    if time.monotonic() > until:
+        return part.model_copy(update={"pays": ("not measured: the time for this step is spent",)})
+    found = sweeps(step, judge, device=device, valid=[c.expr for c in part.conditions])
+    pays = tuple(f"{sweep.dim}: {sweep.said}" for sweep in found)
+    profit = (condition for sweep in found for condition in conditions_of(sweep, step))
+    return part.model_copy(update={"pays": pays, "conditions": (*part.conditions, *profit)})
 
 
 def _whole(step: Step, report: ProbeReport, effect: Speedup | None) -> StudiedPart:
