@@ -1,0 +1,56 @@
+"""The committed page of `precision`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+ENOUGH = 0.95
+_SIDES = ("kept", "broken")
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """Agreement by kind of fact, then every condition."""
+    tried = [row for row in rows if row["expr"]]
+    both = [row for row in tried if all(row[side]["cases"] for side in _SIDES)]
+    good = [row for row in both if all(_share(row[side]) >= ENOUGH for side in _SIDES)]
+    lines = [
+        "# Precision of the when",
+        "",
+        f"{len(tried)} learned conditions of {len({(r['source'], r['step']) for r in tried})} steps; {len(both)} were",
+        f"tried on both sides, and on {len(good)} of them the gate agrees with at least {ENOUGH:.0%} of the cases of",
+        "each side. Emulated device; `python -m tests.benchmarks precision --sample --write`.",
+        "",
+        "| kind of fact | conditions | agree on both sides | holds: cases | agree | broken: cases | agree |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    kinds = sorted({row["kind"] for row in tried})
+    lines += [_line(kind, [row for row in tried if row["kind"] == kind], good) for kind in kinds]
+    lines.append(_line("all", tried, good))
+    lines += ["", "| source | step | condition | holds | broken | silent |", "|---|---|---|---:|---:|---:|"]
+    for row in sorted(tried, key=lambda r: (r["source"], r["step"], r["expr"])):
+        counted = " | ".join(f"{row[side]['agree']} of {row[side]['cases']}" for side in _SIDES)
+        silent = sum(row[side]["silent"] for side in _SIDES)
+        lines.append(f"| {row['source']} | {row['step']} | `{row['expr']}` | {counted} | {silent} |")
+    without = [row for row in rows if not row["expr"]]
+    if without:
+        lines += ["", "No condition was learned of:", ""]
+        lines += [f"- {row['step']} ({row['source']}): {_flat(row['why'])}" for row in without]
+    return "\n".join(lines) + "\n"
+
+
+def _line(kind: str, rows: Sequence[dict[str, Any]], good: Sequence[dict[str, Any]]) -> str:
+    cells = [kind, str(len(rows)), str(sum(row in good for row in rows))]
+    for side in _SIDES:
+        cases = sum(row[side]["cases"] for row in rows)
+        agree = sum(row[side]["agree"] for row in rows)
+        cells += [str(cases), f"{agree / cases:.1%}" if cases else "–"]
+    return "| " + " | ".join(cells) + " |"
+
+
+def _share(side: dict[str, Any]) -> float:
+    return float(side["agree"]) / float(side["cases"])
+
+
+def _flat(text: Iterable[str]) -> str:
+    return " ".join("".join(text).split())[:200]
