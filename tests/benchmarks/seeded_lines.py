@@ -19,7 +19,8 @@ _OTHER_LINE = re.compile(r"(?:at|on) line (\d+)")
 def lines_of(verdict: Verdict, *, by_difference: bool = True) -> list[int]:
     """The lines that a rejected verdict names, the fault's own first; both sides of a race.
 
-    `by_difference`: also the changed lines that fed a wrong element, which it knows from both programs' texts.
+    `by_difference`: also the changed lines that fed a wrong element, which it knows from both programs' texts, or those
+    that are likeliest at fault, which it knows from their runs.
     """
     lines: list[int | None] = []
     for stage in verdict.stages:
@@ -32,7 +33,9 @@ def lines_of(verdict: Verdict, *, by_difference: bool = True) -> list[int]:
             lines += [int(n) for n in _OTHER_LINE.findall(finding.get("message", ""))]
         lines += [int(n) for n in _OTHER_LINE.findall(stage.reason.partition("; the baseline writes it")[0])]
         if by_difference:
-            lines += [r["line"] for r in details.get("related", ()) if r["what"].startswith("changed")]
+            lines += [
+                r["line"] for r in details.get("related", ()) if r["what"].startswith(("changed", "likely"))
+            ]
     return list(dict.fromkeys(line for line in lines if line is not None))
 
 

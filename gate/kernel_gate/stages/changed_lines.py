@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from kernel_gate.stages.statements import NAME, given
+
 _LINE = re.compile(r"\s*#\s*line\s+(\d+)")
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_GIVEN = re.compile(
-    r"(?:\b([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*[-+*/%&|^]?=(?!=))|(?:[\w*&>]\s+([A-Za-z_]\w*)\s*[;,])"
-)
-"""Names that a line gives a value to or declares, as CUDA C++ and Python write it."""
 _ALIKE = 0.3
 """Below this share of common lines two texts are different programs, and their differences say nothing."""
 
@@ -40,8 +37,13 @@ class Alignment:
     @property
     def alike(self) -> bool:
         """Whether the texts have enough in common for their differences to mean something."""
-        changed = sum(len(hunk.after) for hunk in self.hunks)
-        return len(self.same) >= _ALIKE * (len(self.same) + changed)
+        # A closing bracket is in every program.
+        same = sum(self._says_something(line) for line in self.same)
+        changed = sum(self._says_something(line) for hunk in self.hunks for line in hunk.after)
+        return same >= _ALIKE * (same + changed)
+
+    def _says_something(self, line: int) -> bool:
+        return NAME.search(self.texts.get(line, "")) is not None
 
 
 def align(before: str, after: str) -> Alignment:
@@ -105,7 +107,7 @@ def _by_name(alignment: Alignment, fed: Sequence[int]) -> tuple[int, ...]:
 
     A compiler leaves no instruction at a line that only names a constant, or from which a value has gone.
     """
-    used = {word for line in fed for word in _NAME.findall(alignment.texts.get(line, ""))}
+    used = {word for line in fed for word in NAME.findall(alignment.texts.get(line, ""))}
     return tuple(hunk.after.start for hunk in alignment.hunks if _given(alignment, hunk) & used)
 
 
@@ -113,7 +115,7 @@ def _given(alignment: Alignment, hunk: Hunk) -> set[str]:
     texts = [alignment.texts.get(n, "") for n in hunk.after] + [
         alignment.replaced.get(n, "") for n in hunk.before
     ]
-    return {name for text in texts for found in _GIVEN.findall(text) for name in found if name}
+    return {name for text in texts for name in given(text)}
 
 
 def _inside(alignment: Alignment, line: int) -> bool:

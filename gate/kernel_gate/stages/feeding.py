@@ -21,7 +21,8 @@ from kernel_gate.stages.check_state import argument_of
 from kernel_gate.workload import Workload
 
 if TYPE_CHECKING:
-    from kernel_gate.devices.emulated import EmulatedDevice
+    from kernel_gate.devices.emulated import EmulatedBuffer, EmulatedDevice
+    from kernel_gate.emulated.slicing.history import History
 
 _SECONDS = 5.0
 
@@ -46,6 +47,8 @@ class Feeding:
     """Whose run was recorded."""
     lines: tuple[int, ...]
     """What fed it, nearest first: data, addresses, guards and branches. Empty where nothing could be recorded."""
+    history: History | None = None
+    """The record, with what was computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +77,24 @@ class Element:
 def feeding(built: Built, element: Element, otherwise: Storing | None = None) -> Feeding:
     """What fed an element in a program's first launch of the case.
 
-    `otherwise`: the block to look at when nothing is stored there, such as the one in which another program stores it.
+    `otherwise`: the block to look at when nothing is stored there, such as the one in which a program of the same
+    launch stores it; None: the one that stores what lies nearest.
     """
+    from kernel_gate.emulated.slicing.walk import lines_of
+
     device = open_recording(_SECONDS)
     try:
         loaded = LoadedProgram(device, built, element.workload)
         with loaded.execution(element.case.dims, memory=element.case.memory) as execution:
-            device.record(None)
-            writer, storing = _writer(execution, element)
-            storing = storing or otherwise
+            writer, storing = _writer(device, execution, element)
+            value = _value(execution, element)
+            storing = storing or otherwise or _storing_nearest(device, execution, element)
             if storing is None:
                 return Feeding(writer, None, ())
-            return Feeding(writer, storing, _lines(device, execution, element, storing))
+            history = _history(device, execution, element, storing, value)
+            if history is None:
+                return Feeding(writer, storing, ())
+            return Feeding(writer, storing, lines_of(history.fed()), history)
     except (LaunchError, DeviceError):
         return Feeding(None, None, ())
     finally:
@@ -127,32 +136,74 @@ def in_users_lines(place: Place, built: Built) -> Place:
     return place if place.line is None else replace(place, line=place.line + built.program.first_line - 1)
 
 
-def _writer(execution: Execution, element: Element) -> tuple[Place | None, Storing | None]:
-    from kernel_gate.devices.emulated import EmulatedBuffer
+def _writer(
+    device: EmulatedDevice, execution: Execution, element: Element
+) -> tuple[Place | None, Storing | None]:
+    return _last_store(device, execution, element, element.offset, element.itemsize)
 
-    buffer = execution.buffers[element.output]
-    assert isinstance(buffer, EmulatedBuffer)
-    watched = buffer.watch(element.offset, element.itemsize)
+
+def _storing_nearest(device: EmulatedDevice, execution: Execution, element: Element) -> Storing | None:
+    """The block that stores what lies nearest to the element in its output."""
+    size = _buffer(execution, element).nbytes
+    for reach in (1, 16, 256, size):
+        start = max(element.offset - reach * element.itemsize, 0)
+        stop = min(element.offset + (reach + 1) * element.itemsize, size)
+        _, storing = _last_store(device, execution, element, start, stop - start)
+        if storing is not None:
+            return storing
+    return None
+
+
+def _last_store(
+    device: EmulatedDevice, execution: Execution, element: Element, offset: int, nbytes: int
+) -> tuple[Place | None, Storing | None]:
+    """Who stores to bytes of the element's output last."""
+    device.record(None)
+    watched = _buffer(execution, element).watch(offset, nbytes)
     execution.run(make_inputs(element.workload, element.case), 0)
     if watched.writer is None:
         return None, None
     return watched.writer, Storing(watched.launch, watched.block)
 
 
-def _lines(
-    device: EmulatedDevice, execution: Execution, element: Element, storing: Storing
-) -> tuple[int, ...]:
-    from kernel_gate.devices.emulated import EmulatedBuffer, Recording
-    from kernel_gate.emulated.slicing.walk import fed_by, lines_of
+def _value(execution: Execution, element: Element) -> float | None:
+    """What the last run left in the element; None for what is no finite float."""
+    dtype = DTYPES[argument_of(element.workload, element.output).dtype]
+    if not dtype.is_float:
+        return None
+    held = _buffer(execution, element).read()[element.offset : element.offset + element.itemsize]
+    value = float(dtype.wide(held.view(dtype.storage))[0])
+    return value if np.isfinite(value) else None
 
-    recording = Recording(storing.launch, storing.block)
+
+def _history(
+    device: EmulatedDevice, execution: Execution, element: Element, storing: Storing, value: float | None
+) -> History | None:
+    from kernel_gate.devices.emulated import EmulatedBuffer, Recording
+    from kernel_gate.emulated.slicing.history import History
+
+    recording = Recording(storing.launch, storing.block, with_values=True)
     device.record(recording)
     execution.run(make_inputs(element.workload, element.case), 0)
+    if recording.trace is None or recording.kernel is None:
+        return None
+    segment = _buffer(execution, element).segment
+    start = segment.offset + element.offset
+    held = [buffer.segment for buffer in execution.buffers.values() if isinstance(buffer, EmulatedBuffer)]
+    return History(
+        recording.trace,
+        recording.kernel,
+        segment.number,
+        start,
+        start + element.itemsize,
+        {each.number: (each.name, each.offset) for each in held},
+        value,
+    )
+
+
+def _buffer(execution: Execution, element: Element) -> EmulatedBuffer:
+    from kernel_gate.devices.emulated import EmulatedBuffer
+
     buffer = execution.buffers[element.output]
     assert isinstance(buffer, EmulatedBuffer)
-    if recording.trace is None or recording.kernel is None:
-        return ()
-    start = buffer.segment.offset + element.offset
-    return lines_of(
-        fed_by(recording.trace, recording.kernel, buffer.segment.number, start, start + element.itemsize)
-    )
+    return buffer

@@ -1,4 +1,7 @@
-"""Where a wrong element or a fault comes from, said beside it: the last store, and the changed lines that led there."""
+"""Where a wrong element or a fault comes from, said beside it: the last store, and the changed lines that led there.
+
+Where the two texts have too little in common to be compared, it is the lines that are likeliest at fault.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ from kernel_gate.built import Built
 from kernel_gate.cases import Case, elements
 from kernel_gate.devices.base import Place
 from kernel_gate.reasons import Reason
-from kernel_gate.stages.changed_lines import align, changed_and_fed
+from kernel_gate.stages.changed_lines import Alignment, align, changed_and_fed
 from kernel_gate.stages.feeding import Element, Feeding, feeding, feeding_of_fault, in_users_lines
+from kernel_gate.stages.suspects import MOST, leading_to, ranked
 from kernel_gate.verdict import Stage
 from kernel_gate.workload import Workload
 
@@ -19,6 +23,7 @@ _MOST_ELEMENTS = 1 << 20
 _NAMED_MOST = 5
 _CHANGED = "changed, and feeds the wrong element"
 _LEADS_TO = "changed, and leads to this access"
+_LIKELY = "likely at fault"
 
 
 def with_origin(stage: Stage, at_fault: Built, baseline: Built, workload: Workload, case: Case) -> Stage:
@@ -32,14 +37,20 @@ def with_origin(stage: Stage, at_fault: Built, baseline: Built, workload: Worklo
     element = Element(workload, case, wrong["output"], tuple(wrong["index"]))
     # The program that is not at fault stores the element where the other one should.
     other = feeding(baseline, element) if baseline is not at_fault else None
-    own = feeding(at_fault, element, otherwise=other.storing if other is not None else None)
+    alignment = align(baseline.program.source, at_fault.program.source)
+    # Another program may share the elements out among its blocks in another way.
+    own = feeding(at_fault, element, other.storing if other is not None and alignment.alike else None)
     details, said = _writer(own, at_fault, other, baseline)
     details["fed_by"] = sorted(_users(line, at_fault) for line in own.lines)
     if other is not None:
-        changed = _changed(own, at_fault, other, baseline)
-        if changed:
-            details["related"] = [*details.get("related", ()), *(asdict(Place(_CHANGED, n)) for n in changed)]
-            said += f"; it is fed by {_numbers(changed)}, which changed"
+        changed = changed_and_fed(alignment, own.lines, other.lines) if alignment.alike else ()
+        what, lines = (
+            (_CHANGED, changed) if changed else (_LIKELY, _suspects(own, other, alignment, workload))
+        )
+        if lines:
+            users = [_users(line, at_fault) for line in lines]
+            details["related"] = [*details.get("related", ()), *(asdict(Place(what, n)) for n in users)]
+            said += _said(what, users)
     return stage.model_copy(update={"reason": stage.reason + said, "details": {**wrong, **details}})
 
 
@@ -51,14 +62,16 @@ def with_fault_origin(
         return stage
     kind, lines = feeding_of_fault(at_fault, workload, case)
     alignment = align(baseline.program.source, at_fault.program.source)
-    if kind != stage.details.get("fault") or not alignment.alike:
+    if kind != stage.details.get("fault"):
         return stage
-    changed = [_users(line, at_fault) for line in changed_and_fed(alignment, lines, ())]
+    found = changed_and_fed(alignment, lines, ()) if alignment.alike else ()
+    what, found = (_LEADS_TO, found) if found else (_LIKELY, leading_to(lines, alignment.texts))
+    named = [_users(line, at_fault) for line in found]
     # That the line at fault is new is no news.
-    if not set(changed) - {stage.details.get("line")}:
+    if not set(named) - {stage.details.get("line")}:
         return stage
-    related = [*stage.details.get("related", ()), *(asdict(Place(_LEADS_TO, line)) for line in changed)]
-    reason = f"{stage.reason}; it comes from {_numbers(changed)}, which changed"
+    related = [*stage.details.get("related", ()), *(asdict(Place(what, line)) for line in named)]
+    reason = stage.reason + _said(what, named)
     return stage.model_copy(update={"reason": reason, "details": {**stage.details, "related": related}})
 
 
@@ -81,13 +94,21 @@ def _on(place: Place) -> str:
     return f" on line {place.line}" if place.line is not None else ""
 
 
-def _changed(own: Feeding, at_fault: Built, other: Feeding, baseline: Built) -> list[int]:
-    """Changed lines that fed the element, in the user's numbers, nearest first."""
-    alignment = align(baseline.program.source, at_fault.program.source)
-    if not alignment.alike:
-        return []
-    lines = changed_and_fed(alignment, own.lines, other.lines)
-    return [_users(line, at_fault) for line in lines]
+def _suspects(own: Feeding, other: Feeding, alignment: Alignment, workload: Workload) -> tuple[int, ...]:
+    """Lines that are likeliest at fault, told from what both programs computed; none where that was not recorded."""
+    from kernel_gate.emulated.slicing.clues import clues
+
+    if own.history is None or other.history is None:
+        return ()
+    inputs = {argument.name for argument in workload.args if argument.kind == "input"}
+    found = clues(own.history, other.history, inputs)
+    return () if found is None else ranked(found, own.lines, alignment.texts)[:MOST]
+
+
+def _said(what: str, lines: list[int]) -> str:
+    if what == _LIKELY:
+        return f"; likeliest at fault: {_numbers(lines)}"
+    return f"; it {'is fed by' if what == _CHANGED else 'comes from'} {_numbers(lines)}, which changed"
 
 
 def _users(line: int, built: Built) -> int:

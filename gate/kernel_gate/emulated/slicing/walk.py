@@ -9,7 +9,7 @@ is not followed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +22,7 @@ from kernel_gate.emulated.slicing.trace import Event, Touch, Trace
 from kernel_gate.emulated.wave import Index
 
 Flags = npt.NDArray[np.bool_]
+_NONE: Index = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +36,35 @@ class Fed:
     line: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One execution that fed the element, and by which threads."""
+
+    event: int
+    """Its place in the trace."""
+    threads: Index
+    """Those whose results fed it and are not known to be right. None for a guard that kept a store from it."""
+    right: Index
+    """Those whose results fed it and are known to be right: what fed them was not looked for."""
+
+
+Known = Callable[[Event], Flags | None]
+"""Of each active thread of an event, whether what it computed is known to be right; None: of no thread."""
+
+
 def fed_by(trace: Trace, kernel: DecodedKernel, segment: int, start: int, stop: int) -> list[Fed]:
     """The instructions that fed the bytes from `start` to `stop` of a segment's data, nearest first, each once.
 
     Branches and guards that kept a store from them, or a write from a register that fed them, are among those.
     """
-    walk = _Walk.over(trace, kernel)
+    return each_once(trace, kernel, taken(trace, kernel, segment, start, stop))
+
+
+def taken(
+    trace: Trace, kernel: DecodedKernel, segment: int, start: int, stop: int, known: Known | None = None
+) -> Iterator[Taken]:
+    """The executions that fed those bytes, the last first; the walk ends at results that are `known` to be right."""
+    walk = _Walk.over(trace, kernel, known)
     walk.bytes_of("global", segment, stop)[start:stop] = True
     return walk.back(trace.events)
 
@@ -51,7 +75,16 @@ def fed_last(trace: Trace, kernel: DecodedKernel, thread: int) -> list[Fed]:
     walk = _Walk.over(trace, kernel)
     walk.look_for(last, np.array([thread]))
     line = kernel.flat.body[last.number].line
-    return [Fed(len(before), last.number, line), *walk.back(before)]
+    return [Fed(len(before), last.number, line), *each_once(trace, kernel, walk.back(before))]
+
+
+def each_once(trace: Trace, kernel: DecodedKernel, found: Iterable[Taken]) -> list[Fed]:
+    """The instructions of these executions, the first of each."""
+    once: dict[int, Fed] = {}
+    for step in found:
+        number = trace.events[step.event].number
+        once.setdefault(number, Fed(step.event, number, kernel.flat.body[number].line))
+    return list(once.values())
 
 
 def lines_of(fed: Sequence[Fed]) -> tuple[int, ...]:
@@ -68,6 +101,7 @@ class _Walk:
     shared_bytes: int
     stored: Set[tuple[str, int]]
     """Memory that was stored to, by space and segment; of other memory nothing is looked for."""
+    known: Known | None = None
     registers: Flags = field(init=False)
     """By register and thread."""
     wanted: list[bool] = field(init=False)
@@ -89,22 +123,19 @@ class _Walk:
         self.branches = {branch: np.zeros(self.threads, np.bool_) for branch in self._flow.decided}
 
     @classmethod
-    def over(cls, trace: Trace, kernel: DecodedKernel) -> _Walk:
+    def over(cls, trace: Trace, kernel: DecodedKernel, known: Known | None = None) -> _Walk:
         """A walk that looks for nothing yet."""
         stored = {
             (t.space, t.segment) for event in trace.events for t in event.touches if t.purpose != "read"
         }
-        return cls(kernel, trace.threads, trace.shared_bytes, stored)
+        return cls(kernel, trace.threads, trace.shared_bytes, stored, known)
 
-    def back(self, events: Sequence[Event]) -> list[Fed]:
-        """The instructions that gave what is looked for, the last first, each once."""
-        body = self.kernel.flat.body
-        found: dict[int, Fed] = {}
-        for number in range(len(events) - 1, -1, -1):
-            event = events[number]
-            if self.takes(event) and event.number not in found:
-                found[event.number] = Fed(number, event.number, body[event.number].line)
-        return list(found.values())
+    def back(self, events: Sequence[Event]) -> Iterator[Taken]:
+        """The executions that gave what is looked for, the last first."""
+        for place in range(len(events) - 1, -1, -1):
+            gave = self._take(events[place])
+            if gave is not None:
+                yield Taken(place, *gave)
 
     def bytes_of(self, space: str, segment: int, size: int) -> Flags:
         """The flags of some memory, at least `size` of them."""
@@ -116,15 +147,19 @@ class _Walk:
             self.memory[space, segment] = flags = grown
         return flags
 
-    def takes(self, event: Event) -> bool:
-        """Whether an event gave something that is looked for; then what fed it is looked for instead."""
+    def _take(self, event: Event) -> tuple[Index, Index] | None:
+        """The threads by which an event gave something that is looked for, and those whose gift is known to be right.
+
+        What fed the former is looked for instead. None: it gave nothing.
+        """
         effect = self._effect(event.number)
         if event.number in self.branches:
-            return self._take_branch(event, self._active(event))
+            chosen = self._take_branch(event, self._active(event))
+            return (chosen, _NONE) if chosen.size else None
         wanted = any(self.wanted[register] for register in effect.writes)
         stores = any(touch.purpose != "read" for touch in event.touches)
         if not (wanted or stores or effect.writes_any_shared or event.skipped is not None):
-            return False
+            return None
         active, took = self._active(event), False
         if event.skipped is not None:
             took = self._take_guard(event.skipped, effect, event.number)
@@ -138,16 +173,22 @@ class _Walk:
         if effect.writes_any_shared and self._looks_in(("shared",)):
             gave[active] = True
         if not gave.any():
-            return took
+            return (_NONE, _NONE) if took else None
         for register in effect.writes:
             if self.wanted[register]:
                 self.registers[register, gave] = False
                 self.wanted[register] = bool(self.registers[register].any())
-        self.look_for(event, np.flatnonzero(gave))
-        return True
+        right = np.zeros(self.threads, np.bool_)
+        found = None if self.known is None else self.known(event)
+        if found is not None:
+            right[active] = found
+        asked = np.flatnonzero(gave & ~right)
+        if asked.size:
+            self.look_for(event, asked)
+        return asked, np.flatnonzero(gave & right)
 
-    def _take_branch(self, event: Event, active: Index) -> bool:
-        """A branch by which something that is looked for was computed, or was not."""
+    def _take_branch(self, event: Event, active: Index) -> Index:
+        """The threads of a branch by which something that is looked for was computed, or was not."""
         flags, decided = self.branches[event.number], self._flow.decided[event.number]
         chosen = flags[active]
         flags[active] = False
@@ -158,7 +199,7 @@ class _Walk:
                 chosen |= self.registers[register, active]
         if chosen.any():
             self.look_for(event, active[chosen])
-        return bool(chosen.any())
+        return active[chosen]
 
     def _take_guard(self, skipped: Index, effect: Effect, number: int) -> bool:
         """The guard of an instruction that would have given something that is looked for, had it held."""
