@@ -39,7 +39,7 @@ HOISTED = SOURCE.replace("    for", "    float scale = w[row];\n    for").replac
 WORKLOAD = """
 kernel = "scale_rows"
 language = "cuda"
-profile_dims = [{ R = 2048, C = 1024 }]
+profile_dims = [{ R = 4096, C = 4096 }]
 [dims]
 R = [1, 33]
 C = [64, 1000]

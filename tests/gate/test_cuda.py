@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from gate.corpus import entries
+from gate.on_gpu import judged
 from gate.programs import affine, workload
 from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchSpec, Program
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, SpeedState, StageStatus, Verdict
-from kernel_gate.worker import run_in_child
 from kernel_gate.workload import Workload
 
 pytestmark = pytest.mark.gpu
@@ -31,7 +31,7 @@ def verdict(
 ) -> Verdict:
     asked = GateOptions.model_validate(options)
     request = GateRequest.of(baseline or affine(), candidate, timed_workload(), device="cuda", options=asked)
-    return run_in_child(request, timeout=timeout)
+    return judged(request, timeout)
 
 
 def slow() -> Program:
@@ -153,7 +153,7 @@ def test_a_timed_launch_that_goes_wrong_costs_one_verdict_and_its_own_time(act, 
 def test_buffers_that_do_not_fit_are_not_the_candidates_fault():
     huge = timed_workload().model_copy(update={"dims": {"N": (1 << 20,), "C": (1 << 20,)}})
     request = GateRequest.of(affine(), affine(), huge, device="cuda", options=GateOptions(hidden=False))
-    v = run_in_child(request, timeout=120.0)
+    v = judged(request)
     assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.OUT_OF_MEMORY), v.reason
 
 
@@ -172,9 +172,7 @@ CORPUS = [
 
 @pytest.mark.parametrize("entry", CORPUS)
 def test_the_corpus_on_a_gpu(entry):
-    cheat, honest = (
-        run_in_child(entry.request(which, device="cuda"), timeout=120.0) for which in ("cheat", "honest")
-    )
+    cheat, honest = (judged(entry.request(which, device="cuda")) for which in ("cheat", "honest"))
     assert cheat.outcome is not Outcome.ACCEPTED
     if entry.needs_gpu:
         assert entry.caught(cheat) == ""

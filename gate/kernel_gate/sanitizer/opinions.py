@@ -17,6 +17,7 @@ from kernel_gate.devices.base import DeviceError, Fault
 from kernel_gate.devices.opening import EMULATED_ARCH, open_emulated
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
+from kernel_gate.sanitizer.choice import nothing_to_watch
 from kernel_gate.sanitizer.tool import TOOLS, SanitizerMissing, SpareTools, tool_version
 from kernel_gate.sanitizer.watching import Watching
 from kernel_gate.workload import Workload
@@ -70,9 +71,12 @@ class Tools:
     ) -> None:
         self.missing = ""
         self._cases = cases
+        self._idle = nothing_to_watch(built.images.values())
         self._watching: Watching | None = None
         try:
-            self._watching = Watching(spares, built, workload, cases, tools)
+            self._watching = Watching(
+                spares, built, workload, cases, [t for t in tools if t not in self._idle]
+            )
         except (LaunchError, DeviceError) as error:
             self.missing = str(error)
 
@@ -106,6 +110,7 @@ class Tools:
             for f in a.found
         )
         tools = {a.tool: a.unusable or f"{a.seconds:.2f} s" for a in answers}
+        tools |= {tool: f"not started: {why}" for tool, why in self._idle.items()}
         missing = "; ".join(a.unusable for a in answers if a.unusable)
         launches = max(a.launches for a in answers)
         more = {"version": tool_version(), "tools": tools}

@@ -1,0 +1,31 @@
+"""Which of compute-sanitizer's tools have anything to watch in a program.
+
+A tool is a process with a context of its own, and drivers make one context after the other: on one machine with four
+GPUs, sixteen processes took 5.5 s to get theirs. A tool that could find nothing is not started.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from kernel_gate.devices.image import Image
+
+_SHARED = re.compile(r"\.shared\b")
+_SYNCHRONISES = re.compile(r"\b(bar|barrier|mbarrier)\.|\.sync\b")
+_NEEDS = {
+    "racecheck": (_SHARED, "no kernel has shared memory, and it watches no other"),
+    "synccheck": (_SYNCHRONISES, "no kernel has a barrier or a synchronising instruction"),
+}
+
+
+def nothing_to_watch(images: Iterable[Image]) -> dict[str, str]:
+    """The tools that could find nothing in any of the images, and why; an image without PTX may hold anything."""
+    texts = [image.ptx for image in images]
+    if not all(texts):
+        return {}
+    return {
+        tool: why
+        for tool, (pattern, why) in _NEEDS.items()
+        if not any(pattern.search(text) for text in texts)
+    }

@@ -1,0 +1,30 @@
+"""A tool is started only where it could find something."""
+
+from dataclasses import replace
+
+import pytest
+
+from gate.programs import affine
+from kernel_gate.build.compile import compile_program
+from kernel_gate.sanitizer.choice import nothing_to_watch
+
+WRITE = "if (i < n) y[i] = 2.0f * x[i] + 1.0f;"
+STAGED = "__shared__ float s[64]; s[threadIdx.x] = x[i]; __syncthreads(); y[i] = s[63 - threadIdx.x];"
+SHUFFLED = "if (i < n) y[i] = __shfl_xor_sync(~0u, x[i], 1);"
+DYNAMIC = "extern __shared__ float s[]; s[threadIdx.x] = x[i]; y[i] = s[threadIdx.x];"
+
+
+@pytest.mark.parametrize(
+    ("body", "idle"),
+    [
+        (WRITE, {"racecheck", "synccheck"}),
+        (STAGED, set()),
+        (SHUFFLED, {"racecheck"}),
+        (DYNAMIC, {"synccheck"}),
+    ],
+    ids=["neither", "shared memory and a barrier", "a shuffle", "dynamic shared memory"],
+)
+def test_what_is_started_follows_from_the_code(body, idle):
+    images = compile_program(affine(WRITE, body), "sm_90").values()
+    assert set(nothing_to_watch(images)) == idle
+    assert nothing_to_watch([replace(image, ptx="") for image in images]) == {}
