@@ -30,9 +30,11 @@ class Quantity:
 
 _TAG = "l1tex__t_{}_pipe_lsu_mem_global_op_{}.sum"
 _DATA = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
+_READS = ("ld", "ldu", "cp")
+"""An H200's ncu counts what `cp.async` reads among the loads."""
 QUANTITIES = (
-    Quantity("global load requests", _TAG.format("requests", "ld"), "global", "requests", ("ld", "ldu")),
-    Quantity("global load sectors", _TAG.format("sectors", "ld"), "global", "sectors", ("ld", "ldu")),
+    Quantity("global load requests", _TAG.format("requests", "ld"), "global", "requests", _READS),
+    Quantity("global load sectors", _TAG.format("sectors", "ld"), "global", "sectors", _READS),
     Quantity("global store requests", _TAG.format("requests", "st"), "global", "requests", ("st",)),
     Quantity("global store sectors", _TAG.format("sectors", "st"), "global", "sectors", ("st",)),
     Quantity("shared load wavefronts", _DATA.format("ld"), "shared", "wavefronts", ("ld", "ldmatrix")),
