@@ -9,19 +9,17 @@ import json
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kernel_gate.program import Program
+from tests.benchmarks.back_test_pairs import SIDES, step_of
+
 from kernel_gate.worker import Worker
-from kernel_gate.workload import Workload
-from kernel_lineage.history.git import RepositoryError, open_repository
-from kernel_lineage.history.trees import trees
+from kernel_lineage.history.git import RepositoryError
 from kernel_lineage.learning.probes.asking import Budget
 from kernel_lineage.learning.probes.probe import probe
-from kernel_lineage.learning.steps import Judge, Step
-from kernel_lineage.rewrite.programs import ProgramError, program_from_file
+from kernel_lineage.learning.steps import Judge
+from kernel_lineage.rewrite.programs import ProgramError
 
 SUMMARY = (
     "whether probing finds the condition that a history's later fix is about, with the history cut before it"
@@ -29,12 +27,17 @@ SUMMARY = (
 PAIRS = Path(__file__).parent / "back_test"
 RESULTS = Path(__file__).parent / "results"
 _BUDGET = Budget(runs=160, seconds=90)
+_RESULTS = ("found", "caught as it is", "missed", "out of reach", "not run")
 
 
-def back_test(clones: Mapping[str, Path], judge: Judge, say: Callable[[str], None]) -> list[dict[str, Any]]:
+def back_test(
+    clones: Mapping[str, Path], judge: Judge, say: Callable[[str], None], only: str = ""
+) -> list[dict[str, Any]]:
     """One row per pair whose repository is among the clones, which are named by the last part of its address."""
     rows = []
     for file in sorted(PAIRS.glob("*.toml")):
+        if only not in file.stem:
+            continue
         pair = tomllib.loads(file.read_text("utf-8"))
         clone = clones.get(pair["repository"].rsplit("/", 1)[-1])
         if clone is not None:
@@ -45,26 +48,14 @@ def back_test(clones: Mapping[str, Path], judge: Judge, say: Callable[[str], Non
 
 def _row(pair: dict[str, Any], clone: Path, judge: Judge) -> dict[str, Any]:
     about = {key: pair[key] for key in ("repository", "fix", "path", "about", "expects")}
-    about |= {"before": pair["before"]["commit"], "after": pair["after"]["commit"], "conditions": []}
-    workload = Workload.model_validate(pair["workload"])
+    about |= {side: pair.get(side, {}).get("commit", "written plainly") for side in SIDES}
+    about |= {"conditions": []}
+    if "out_of_reach" in pair:
+        return {**about, "result": "out of reach", "why": pair["out_of_reach"]}
     try:
-        span = f"{pair['before']['commit']}..{pair['after']['commit']}"
-        with trees(open_repository(clone), span) as states:
-            programs = [
-                program_from_file(
-                    tree.root / pair["path"],
-                    pair[side]["kernel"],
-                    workload,
-                    root=tree.root,
-                    launch=pair[side].get("launch"),
-                    name=f"{side}: {Path(pair['path']).name}",
-                )
-                for side, tree in zip(("before", "after"), states, strict=True)
-            ]
+        step = step_of(pair, clone)
     except (RepositoryError, ProgramError) as error:
         return {**about, "result": "not run", "why": str(error)}
-    before, after = (_adapted(program, pair) for program in programs)
-    step = Step(pair["fix"], before, after, workload, tuple(pair.get("mechanisms", ())))
     report = probe(step, judge, _BUDGET, only=pair.get("axes", ()))
     about["runs"] = report.runs
     if not report.passes:
@@ -84,16 +75,6 @@ def _row(pair: dict[str, Any], clone: Path, judge: Judge) -> dict[str, Any]:
     return {**about, "result": "found" if found else "missed", "why": why, "other": others}
 
 
-def _adapted(program: Program, pair: dict[str, Any]) -> Program:
-    """With the pair's defines, and with stand-ins of ours in the place of imports of the repository's package."""
-    source = program.source
-    if pair.get("stand_ins"):
-        kept = [line for line in source.splitlines() if not line.startswith(pair["without"])]
-        at = next(i for i, line in enumerate(kept) if not line.startswith("from __future__"))
-        source = "\n".join([*kept[:at], pair["stand_ins"], *kept[at:]]) + "\n"
-    return replace(program, source=source, defines={**program.defines, **pair.get("defines", {})})
-
-
 def _expected(expr: str, expects: list[str]) -> bool:
     """Whether it is one of the expected conditions; one that ends in a comparison leaves the bound open."""
     return any(expr == e or (e.endswith("= ") and expr.startswith(e)) for e in expects)
@@ -102,7 +83,8 @@ def _expected(expr: str, expects: list[str]) -> bool:
 def table(rows: list[dict[str, Any]]) -> str:
     """The committed page."""
     counts = {
-        r: sum(row["result"] == r for row in rows) for r in ("found", "caught as it is", "missed", "not run")
+        r: sum(row["result"] == r for row in rows)
+        for r in ("found", "caught as it is", "missed", "out of reach", "not run")
     }
     lines = [
         "# Back-test of the when",
@@ -133,10 +115,11 @@ def _say(line: str) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Clones as paths; `--write` keeps the results."""
+    """Clones as paths; `--write` keeps the results; `--only=TEXT` takes the pairs with it in their names."""
     clones = {Path(a).name: Path(a) for a in arguments if not a.startswith("--")}
+    only = next((a.removeprefix("--only=") for a in arguments if a.startswith("--only=")), "")
     with Worker() as worker:
-        rows = back_test(clones, worker.judge, _say)
+        rows = back_test(clones, worker.judge, _say, only)
     if "--write" in arguments:
         RESULTS.joinpath("back_test.json").write_text(
             json.dumps(rows, indent=1, sort_keys=True) + "\n", "utf-8"
