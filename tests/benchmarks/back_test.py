@@ -21,9 +21,7 @@ from kernel_lineage.learning.probes.probe import probe
 from kernel_lineage.learning.steps import Judge
 from kernel_lineage.rewrite.programs import ProgramError
 
-SUMMARY = (
-    "whether probing finds the condition that a history's later fix is about, with the history cut before it"
-)
+SUMMARY = "whether probing a step finds the condition that its history's later fix is about"
 PAIRS = Path(__file__).parent / "back_test"
 RESULTS = Path(__file__).parent / "results"
 _BUDGET = Budget(runs=160, seconds=90)
