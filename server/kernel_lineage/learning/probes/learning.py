@@ -19,6 +19,8 @@ _HELD_OUT = 10
 """Cases on each side of a condition."""
 _LEAST_HELD_OUT = 2
 _RELEARN = 2
+_ENOUGH_FAILURES, _ENOUGH_AGREEING = 3, 6
+"""Boundaries that are probed before what parts them is looked for."""
 ENOUGH = 0.95
 """The share of held-out cases that a condition must be right in."""
 
@@ -48,20 +50,65 @@ class AxisFindings:
 def learn(axis: Axis, ground: Ground, asking: Asking, seed: int) -> AxisFindings:
     """What probing along one axis finds. Limits of the budget end it early, and what was found till then stays."""
     found = AxisFindings()
+    waiting = [s for s in axis.boundaries(ground) if s.runs]
     try:
-        for answer in asking.all(axis.boundaries(ground)):
-            found.answers.append(answer)
-        if any(a.saw is Saw.FAILS for a in found.answers):
-            _conclude(axis, ground, asking, seed, found)
+        while _probed(waiting, asking, found):
+            _conclude(axis, ground, asking, seed, found, waiting)
     except OutOfBudget as limit:
         found.cut = str(limit)
+        _left_open(ground, found)
     return found
 
 
-def _conclude(axis: Axis, ground: Ground, asking: Asking, seed: int, found: AxisFindings) -> None:
+def _probed(waiting: list[Setting], asking: Asking, found: AxisFindings) -> bool:
+    """Whether there is something to explain: boundaries are probed until failures that nothing explains are enough.
+
+    What parts them is then found with fewer probes than the boundaries that are left, which are probed afterwards.
+    """
+    fresh = 0
+    while waiting:
+        setting = waiting.pop(0)
+        if asking.known(setting) and any(a.setting == setting for a in found.answers):
+            continue
+        answer = asking.ask(setting)
+        found.answers.append(answer)
+        fresh += answer.saw is Saw.FAILS and not _is_explained(answer, found)
+        agreed = sum(a.saw is Saw.AGREES for a in found.answers)
+        if fresh >= _ENOUGH_FAILURES and agreed >= _ENOUGH_AGREEING:
+            return True
+    return fresh > 0
+
+
+def _is_explained(answer: Answer, found: AxisFindings) -> bool:
+    """Whether a failure breaks what was found already; where nothing parts the failures, one more changes nothing."""
+    if found.unexplained is not None:
+        return True
+    return any(not f.why_dropped and not f.atom.test(answer.facts) for f in found.findings)
+
+
+def _left_open(ground: Ground, found: AxisFindings) -> None:
+    """Failures that the budget left no probes to confirm a condition for are said with what parts them so far."""
+    failed = [a for a in found.answers if a.saw is Saw.FAILS and not _is_explained(a, found)]
+    if not failed:
+        return
+    explained = explain(*_sides(found.answers), ground.hints)
+    if explained is None:
+        found.unexplained = _smallest(failed)
+        return
+    known = {f.atom.expr for f in found.findings}
+    for atom in explained.parts:
+        example = _smallest(a for a in failed if not atom.test(a.facts))
+        if atom.expr not in known and example is not None:
+            nothing = Confirmation(kept=0, kept_agree=0, broken=0, broken_agree=0)
+            found.findings.append(Finding(atom, example, nothing, f"not confirmed: {found.cut}"))
+
+
+def _conclude(
+    axis: Axis, ground: Ground, asking: Asking, seed: int, found: AxisFindings, waiting: Sequence[Setting]
+) -> None:
     for attempt in range(_RELEARN + 1):
         chance = random.Random(f"{seed} {axis.id} {attempt}")
-        pool = [s for s in axis.pool(ground, chance) if ground.worth(s)]
+        pool = [s for s in (*waiting, *axis.pool(ground, chance)) if ground.worth(s)]
         explained = _settled(ground, asking, pool, found)
         if explained is None:
             found.findings.clear()
@@ -149,10 +196,11 @@ def _confirmed(
     example = _smallest(broken) or _smallest(a for a in found.answers if a.saw is Saw.FAILS)
     if example is None:
         raise AssertionError("a hypothesis is made of failures")
-    return Finding(atom, _shrunk(example, atom, asking, base), confirmation, _why_dropped(confirmation))
+    return Finding(atom, _shrunk(example, atom, asking, base), confirmation, why_dropped(confirmation))
 
 
-def _why_dropped(confirmation: Confirmation) -> str:
+def why_dropped(confirmation: Confirmation) -> str:
+    """Why a condition is not kept; "" for one that is."""
     few = min(confirmation.kept, confirmation.broken)
     if few < _LEAST_HELD_OUT:
         return f"only {few} held-out cases on one side of it could be run"
