@@ -14,6 +14,9 @@ from kernel_lineage.learning.probes.asking import Answer, Asking, Budget, OutOfB
 from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.hints import hints_of
 from kernel_lineage.learning.probes.learning import AxisFindings, Finding, learn
+from kernel_lineage.learning.probes.proofs import ID as PROOFS
+from kernel_lineage.learning.probes.proofs import Proved, proved
+from kernel_lineage.learning.probes.proved_conditions import condition_of, dropped_of, run_of
 from kernel_lineage.learning.probes.registry import axes
 from kernel_lineage.learning.probes.report import (
     AxisRun,
@@ -50,7 +53,8 @@ def probe(
 ) -> ProbeReport:
     """What must hold for the later state of a step and need not for the earlier one.
 
-    `only` names the axes to probe, by default all. Raises `DeviceError` when the judge has no emulated device.
+    `only` names the axes to probe, `proofs` among them; by default all. Raises `DeviceError` when the judge has no
+    emulated device.
     """
     asking = Asking(judge, budget)
     base, why = _base(step, asking, seed)
@@ -73,21 +77,26 @@ def probe(
         ground = replace(ground, known=(*ground.known, *learned))
         if axis.id == _FIRST:
             ground = replace(ground, others=tuple(_others(base, found[axis.id])))
+    on_progress(PROOFS, asking.runs)
+    said = proved(ground, seed) if not only or PROOFS in only else Proved()
     conditions = [
         _condition(step, axis, finding)
         for axis, findings in found.items()
         for finding in findings.findings
         if not finding.why_dropped
     ]
+    conditions += [condition_of(step, base, c) for c in said.conditions]
+    dropped = [d for axis, findings in found.items() for d in _dropped(axis, findings)]
+    cut = [f"{axis}: {f.cut}" for axis, f in found.items() if f.cut]
     return ProbeReport(
         **about,
         passes=True,
         reason="",
         conditions=_distinct(conditions),
-        dropped=tuple(d for axis, findings in found.items() for d in _dropped(axis, findings)),
-        axes=tuple(_run(axis, findings) for axis, findings in found.items()),
+        dropped=(*dropped, *(dropped_of(base, d) for d in said.dropped)),
+        axes=(*(_run(axis, findings) for axis, findings in found.items()), run_of(said)),
         runs=asking.runs,
-        not_reached=tuple(f"{axis}: {f.cut}" for axis, f in found.items() if f.cut),
+        not_reached=(*cut, *([f"{PROOFS}: {said.why_not}"] if said.why_not else [])),
     )
 
 

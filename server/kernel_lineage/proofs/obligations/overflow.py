@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from kernel_lineage.proofs.model import Access, Arithmetic
 from kernel_lineage.proofs.obligations.asking import Questions, evaluated
@@ -13,29 +14,54 @@ LARGEST_BUFFER = 1 << 39
 """Bytes: no device has more memory."""
 
 
-def no_overflow(questions: Questions) -> Iterator[Obligation]:
-    """One obligation for each access whose address 32-bit integers are computed for."""
-    fit: list[Term] = [
-        at_most(mul(b.elements, Num(b.itemsize)), Num(LARGEST_BUFFER))
-        for b in questions.setting.buffers.values()
-    ]
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """One access, and the claim that what its address is computed by fits its types."""
+
+    access: Access
+    steps: tuple[Arithmetic, ...]
+
+    @property
+    def claim(self) -> Term:
+        """True where nothing overflows."""
+        return conjunction(*map(_fits, self.steps))
+
+
+def fittings(questions: Questions) -> Iterator[Fitting]:
+    """Each access whose address 32-bit integers are computed for, once on each path."""
     seen: dict[tuple[int, str, frozenset[int], tuple[Term, ...]], None] = {}
     for access in questions.model.accesses:
         key = (access.line, access.text, access.arithmetic, access.path)
         if access.arithmetic and key not in seen:
             seen[key] = None
-            yield _of_access(questions, access, fit)
+            yield Fitting(access, tuple(questions.model.arithmetic[n] for n in sorted(access.arithmetic)))
 
 
-def _of_access(questions: Questions, access: Access, fit: list[Term]) -> Obligation:
+def buffers_fit(questions: Questions) -> list[Term]:
+    """No buffer is larger than any device's memory."""
+    return [
+        at_most(mul(b.elements, Num(b.itemsize)), Num(LARGEST_BUFFER))
+        for b in questions.setting.buffers.values()
+    ]
+
+
+def no_overflow(questions: Questions) -> Iterator[Obligation]:
+    """One obligation for each access whose address 32-bit integers are computed for."""
+    fit = buffers_fit(questions)
+    for fitting in fittings(questions):
+        yield _of_access(questions, fitting, fit)
+
+
+def _of_access(questions: Questions, fitting: Fitting, fit: list[Term]) -> Obligation:
+    access = fitting.access
+
     def ended(status: Status, reason: str = "") -> Obligation:
         return Obligation(Kind.OVERFLOW, access.line, access.text, status, reason, root=access.root)
 
-    steps = [questions.model.arithmetic[number] for number in sorted(access.arithmetic)]
-    answer = questions.ask(access.path, conjunction(*map(_fits, steps)), more=fit, places=False)
+    answer = questions.ask(access.path, fitting.claim, more=fit, places=False)
     if answer.status is not Status.REFUTED:
         return ended(answer.status, answer.reason)
-    broken = next((step for step in steps if _overflows(step, answer.values)), None)
+    broken = next((step for step in fitting.steps if _overflows(step, answer.values)), None)
     if broken is None:
         return ended(Status.UNDECIDED, "counterexample not confirmed: nothing overflows when it is evaluated")
     sizes = ", ".join(f"{name} = {answer.values.get(name, 1)}" for name in questions.setting.dims)

@@ -37,8 +37,8 @@ def prove_file(
     if workload.launches:
         raise ProgramError("proofs are about one launch of one kernel; the workload describes a sequence")
     program = program_from_file(path, kernel_name, workload, template_arguments=template_arguments)
-    kernel = _kernel(program, kernel_name, path)
-    lines = _line_map(program.source) if program.language == "cuda" else {}
+    kernel = kernel_of(program, kernel_name, path)
+    lines = line_map(program.source) if program.language == "cuda" else {}
     obligations = prove(kernel, setting_of(kernel, workload, program), lines=lines, limit_ms=limit_ms)
     if not replayed:
         return obligations
@@ -48,15 +48,15 @@ def prove_file(
     return tuple(replay.confirmed(o) for o in obligations)
 
 
-def _kernel(program: Program, name: str, path: Path) -> Kernel:
-    """The kernel as it stands in the program's text, with what headers give."""
+def kernel_of(program: Program, name: str, path: Path) -> Kernel:
+    """The kernel as it stands in the program's text, with what headers give. Raises `ProgramError`."""
     kernel = read(program.source.encode(), Language(program.language)).kernel(name)
     if kernel is None:
         raise ProgramError(f"{path}: `{name}` could not be read")
     return kernel
 
 
-def _line_map(text: str) -> dict[int, int]:
+def line_map(text: str) -> dict[int, int]:
     """Lines of a text with `#line` directives → the lines that these name."""
     lines: dict[int, int] = {}
     shift = 0

@@ -46,7 +46,7 @@ def setting_of(kernel: Kernel, workload: Workload, program: Program) -> Setting:
         _three(spec.block, launch_reading) if program.language == "cuda" else (Num(1), Num(1), Num(1)),
         launch_reading.read(spec.shared_bytes),
     )
-    assumptions += _launchable(launch)
+    assumptions += launchable(launch)
     order = program.arguments or tuple(a.name for a in workload.args)
     parameters = [p.name for p in kernel.parameters if not p.constexpr]
     by_parameter = {p: workload.argument(a) for p, a in zip(parameters, order, strict=False)}
@@ -71,8 +71,8 @@ def _three(extents: tuple[str, ...], reading: Reading) -> tuple[Term, Term, Term
     return x, y, z
 
 
-def _launchable(launch: LaunchSetting) -> list[Term]:
-    """A launch that no device takes does nothing wrong."""
+def launchable(launch: LaunchSetting) -> list[Term]:
+    """That a device takes the launch: one that none takes does nothing wrong."""
     limits = [*zip(launch.grid, MAX_GRID, strict=True), *zip(launch.block, MAX_BLOCK, strict=True)]
     facts = [conjunction(at_most(Num(1), extent), at_most(extent, Num(most))) for extent, most in limits]
     threads = mul(launch.block[0], mul(launch.block[1], launch.block[2]))

@@ -1,0 +1,228 @@
+"""Conditions by proof: what must hold of huge sizes for the later state of a step and need not for the earlier one.
+
+No device at hand runs 2³¹ elements. What goes wrong there is arithmetic, and is derived for all sizes: extents of the
+grid beyond a device's limits, and 32-bit integers that an address is computed by. A condition is kept when the solver
+proves that nothing overflows under it, and exact arithmetic at drawn sizes agrees on both sides of it.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kernel_lineage.learning.probes.axis import Ground
+from kernel_lineage.learning.probes.huge_sizes import State, drawn, state_of
+from kernel_lineage.learning.probes.learning import why_dropped
+from kernel_lineage.learning.probes.report import Confirmation
+from kernel_lineage.learning.probes.setting import launch_of
+from kernel_lineage.proofs.expressions import Reading
+from kernel_lineage.proofs.model import UnreadableError
+from kernel_lineage.proofs.obligations.asking import evaluated
+from kernel_lineage.proofs.obligations.obligation import Status
+from kernel_lineage.proofs.obligations.overflow import Fitting
+from kernel_lineage.proofs.setting import MAX_GRID
+from kernel_lineage.rewrite.programs import ProgramError
+from kernel_lineage.solving.solver import SolverMissingError
+from kernel_lineage.solving.terms import Num, Term, at_most, variables
+
+ID = "proofs"
+OVERFLOW = "address-overflow"
+"""In the place of the gate's reason code, which knows nothing that has not run."""
+_HELD_OUT = 10
+_BOUNDS = (2**31 - 1, 2**31 - 2**10, 2**31 - 2**16)
+"""The largest 32-bit integer; less of it where the last block reaches behind the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedCondition:
+    """One condition that holds for all sizes."""
+
+    expr: str
+    dims: Mapping[str, int]
+    """The smallest sizes that the solver found to break it."""
+    said: str
+    """What happens there."""
+    code: str
+    line: int | None
+    proof: str
+    """What was proved, and of how many accesses."""
+    confirmation: Confirmation
+
+
+@dataclass(frozen=True, slots=True)
+class Unproved:
+    """What fails in the later state and became no condition."""
+
+    expr: str
+    dims: Mapping[str, int]
+    said: str
+    code: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """All that proofs gave."""
+
+    conditions: tuple[ProvedCondition, ...] = ()
+    dropped: tuple[Unproved, ...] = ()
+    undecided: int = 0
+    """Accesses whose arithmetic no answer was found for."""
+    why_not: str = ""
+    """Why nothing could be asked; "" when it could."""
+
+
+def proved(ground: Ground, seed: int) -> Proved:
+    """What proofs find in a step, at sizes that its callers may bring."""
+    base = ground.base
+    if any(launch_of(program, base.workload) is None for program in (base.before, base.after)):
+        return Proved(why_not="proofs are about one launch of one kernel")
+    try:
+        before, after = (state_of(program, base.workload) for program in (base.before, base.after))
+        found = [*_of_grids(ground, before, after, seed), *_of_addresses(ground, before, after, seed)]
+    except (ProgramError, UnreadableError, SolverMissingError) as error:
+        return Proved(why_not=str(error))
+    undecided = sum(after.overflowing(f)[0] is Status.UNDECIDED for f in after.fittings)
+    return Proved(
+        tuple(f for f in found if isinstance(f, ProvedCondition)),
+        tuple(f for f in found if isinstance(f, Unproved)),
+        undecided,
+    )
+
+
+def _of_grids(ground: Ground, before: State, after: State, seed: int) -> Iterator[ProvedCondition | Unproved]:
+    """Limits of the grid's second and third axis."""
+    free = after.of_any_launch()
+    for position, axis in ((1, "y"), (2, "z")):
+        extent, most = free.questions.setting.launch.grid[position], MAX_GRID[position]
+        asked = free.questions.ask((), at_most(extent, Num(most)), more=free.fit, places=False)
+        if asked.status is not Status.REFUTED:
+            continue
+        dims = {name: asked.values.get(name, 1) for name in ground.base.dims}
+        expr, code = f"launch.grid.{axis} <= {most}", "launch-impossible"
+        said = f"a grid of {evaluated(extent, dims)} blocks along {axis}, of which a device takes {most}"
+        if before.launches_at(dims) is not True:
+            continue  # the earlier state fails there too
+        sides = _Sides()
+        chance = random.Random(f"{seed} grid {axis}")
+        for sizes in drawn(ground, _moved(ground, extent), dims, chance):
+            along = evaluated(extent, sizes)
+            if along is not None and before.launches_at(sizes) and sides.wants(along <= most):
+                sides.add(along <= most, after.launches_at(sizes) is True)
+        proof = "the grid is what the launch says, for all sizes"
+        yield _concluded(ProvedCondition(expr, dims, said, code, None, proof, sides.confirmation))
+
+
+def _of_addresses(
+    ground: Ground, before: State, after: State, seed: int
+) -> Iterator[ProvedCondition | Unproved]:
+    """Bounds on the sizes of buffers under which no address's arithmetic leaves its type."""
+    open_ = [
+        (f, values) for f in after.fittings for s, values, _ in [after.overflowing(f)] if s is Status.REFUTED
+    ]
+    while open_:
+        fitting, values = open_.pop(0)
+        dims = {name: values.get(name, 1) for name in ground.base.dims}
+        said = _leaving(fitting, values)
+        early = before.overflows_at(dims, before.fittings) if before.launches_at(dims) else True
+        if early:
+            continue
+        bounds = _bounding(after, fitting) if early is False else None
+        if bounds is None:
+            why = "no bound on a buffer's size was proved to be enough"
+            if early is None:
+                why = "it is not known whether the earlier state overflows there too"
+            yield Unproved("", dims, said, OVERFLOW, why)
+            continue
+        expr, product, bound = bounds
+        kept = after.supposing(expr)
+        covered = [f for f, _ in [(fitting, values), *open_] if kept.overflowing(f)[0] is Status.PROVED]
+        sides = _Sides()
+        chance = random.Random(f"{seed} {expr}")
+        for sizes in drawn(ground, _moved(ground, product), dims, chance):
+            size = evaluated(product, sizes)
+            if size is not None and sides.wants(size <= bound):
+                late, early = after.overflows_at(sizes, covered), before.overflows_at(sizes, before.fittings)
+                if late is not None and early is False:
+                    sides.add(size <= bound, not late)
+        proof = (
+            f"with it no 32-bit integer overflows in the addresses of {len(covered)} accesses, for all sizes"
+        )
+        yield _concluded(
+            ProvedCondition(expr, dims, said, OVERFLOW, fitting.access.line, proof, sides.confirmation)
+        )
+        open_ = [(f, v) for f, v in open_ if f not in covered]
+
+
+def _leaving(fitting: Fitting, values: Mapping[str, int]) -> str:
+    """What happens to an address at the sizes of a refutation."""
+    for step in fitting.steps:
+        value = evaluated(step.term, values)
+        if value is not None and not step.least <= value <= step.most:
+            return f"`{step.text}` is {value}, which is no {step.type}; `{fitting.access.text}` goes by it"
+    return f"the address of `{fitting.access.text}` overflows"
+
+
+def _bounding(after: State, fitting: Fitting) -> tuple[str, Term, int] | None:
+    """The weakest bound on a product of extents that is enough: of the buffer that is accessed first."""
+    buffer = after.questions.setting.buffers.get(fitting.access.root)
+    own = buffer.elements if buffer is not None else None
+    sizes = {
+        _product(a.shape): Reading(after.dims).read(_product(a.shape)) for a in after.workload.args if a.shape
+    }
+    for text, term in sorted(sizes.items(), key=lambda s: s[1] != own):
+        for bound in _BOUNDS:
+            expr = f"{text} <= {bound}"
+            if not isinstance(term, Num) and after.supposing(expr).overflowing(fitting)[0] is Status.PROVED:
+                return expr, term, bound
+    return None
+
+
+def _product(extents: Sequence[str | int]) -> str:
+    """`N * C`, of a shape; extents that are sums keep their brackets."""
+    parts = [str(e) for e in extents if str(e) != "1"] or ["1"]
+    return " * ".join(
+        part if re.fullmatch(r"\w+|\w+\(.*\)", part) or len(parts) == 1 else f"({part})" for part in parts
+    )
+
+
+def _moved(ground: Ground, term: Term) -> list[str]:
+    """The workload's sizes in a term, directly or in what it is computed from."""
+    names = set(variables(term))
+    return [name for name in ground.base.dims if name in names or any(name in other for other in names)]
+
+
+class _Sides:
+    """Held-out sizes on both sides of a condition."""
+
+    def __init__(self) -> None:
+        self._seen = {True: 0, False: 0}
+        self._right = {True: 0, False: 0}
+
+    def wants(self, keeps: bool) -> bool:
+        """Whether another one on this side says anything new."""
+        return self._seen[keeps] < _HELD_OUT
+
+    def add(self, keeps: bool, right: bool) -> None:
+        """Sizes that keep the condition or break it, and whether the later state is right there."""
+        self._seen[keeps] += 1
+        self._right[keeps] += right is keeps
+
+    @property
+    def confirmation(self) -> Confirmation:
+        """In how many the condition says what happens."""
+        return Confirmation(
+            kept=self._seen[True],
+            kept_agree=self._right[True],
+            broken=self._seen[False],
+            broken_agree=self._right[False],
+        )
+
+
+def _concluded(found: ProvedCondition) -> ProvedCondition | Unproved:
+    """A condition that held-out sizes agree with, on both sides."""
+    if why := why_dropped(found.confirmation):
+        return Unproved(found.expr, found.dims, found.said, found.code, why)
+    return found
