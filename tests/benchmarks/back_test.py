@@ -24,7 +24,7 @@ from kernel_lineage.rewrite.programs import ProgramError
 SUMMARY = "whether probing a step finds the condition that its history's later fix is about"
 PAIRS = Path(__file__).parent / "back_test"
 RESULTS = Path(__file__).parent / "results"
-_BUDGET = Budget(runs=160, seconds=90)
+_BUDGET = Budget(runs=240, seconds=180)
 _RESULTS = ("found", "caught as it is", "missed", "out of reach", "not run")
 
 
