@@ -166,3 +166,76 @@ def test_a_block_that_another_module_makes_may_be_of_any_shape(index: str, tmp_p
     case = _flat(f"tl.store(out + {index}, 0.0)", grid=[1])
     found = case.obligations(tmp_path, replayed=False)
     assert {o.status.value for o in found if o.kind != "overflow"} == {"undecided"}
+
+
+_HINTED = {
+    "the first of each block": (
+        "i = tl.max_contiguous(tl.multiple_of(tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), BLOCK), BLOCK)\n",
+        {}, {"multiple_of": "proved", "max_contiguous": "proved"},
+    ),
+    "a start that need not be one": (
+        "i = tl.multiple_of(N + tl.arange(0, BLOCK), 16)\n", {}, {"multiple_of": "refuted"},
+    ),
+    "the same where it is promised": (
+        "i = tl.multiple_of(N + tl.arange(0, BLOCK), 16)\n", {"promises": ["N % 16 == 0"]}, {"multiple_of": "proved"},
+    ),
+    "rows that wrap around in the middle of a block": (
+        _I.replace("i = ", "j = ") + "i = tl.max_contiguous(j % N, BLOCK)\n", {}, {"max_contiguous": "refuted"},
+    ),
+    "rows that wrap around between blocks": (
+        _I.replace("i = ", "j = ") + "i = tl.max_contiguous(j % N, BLOCK)\n", {"promises": ["N % 256 == 0"]},
+        {"max_contiguous": "proved"},
+    ),
+    "every other one": (
+        _I.replace("i = ", "j = ") + "i = tl.max_contiguous(2 * j, 2)\n", {}, {"max_contiguous": "refuted"},
+    ),
+    "the same in groups": (
+        _I.replace("i = ", "j = ") + "i = tl.max_constancy(j // 8, 8)\nk = tl.max_constancy(j // 8, 16)\n", {},
+        {"max_constancy(j // 8, 8)": "proved", "max_constancy(j // 8, 16)": "refuted"},
+    ),
+    "a number": (
+        "tl.multiple_of(N, 8)\n" + _I, {}, {"multiple_of": "refuted"},
+    ),
+    "an address, by what its caller promises": (
+        "p = tl.multiple_of(x, 64)\nq = tl.multiple_of(x + 2, 16)\n" + _I, {},
+        {"multiple_of(x, 64)": "proved", "multiple_of(x + 2, 16)": "refuted"},
+    ),
+    "an address of which nobody promises it": (
+        "p = tl.multiple_of(x, 64)\n" + _I, {"align": {"x": 4}}, {"multiple_of": "undecided"},
+    ),
+    "what the guards say": (
+        "if N < 4:\n    return\ntl.assume(N > 3)\ntl.assume(N > 4)\n" + _I, {},
+        {"assume(N > 3)": "proved", "assume(N > 4)": "refuted"},
+    ),
+    "data": ("tl.assume(tl.load(x) > 0)\n" + _I, {}, {"assume": "undecided"}),
+    "in a loop, each round": (
+        "for start in range(0, N, 64):\n    tl.multiple_of(start, 64)\n    tl.multiple_of(start, 128)\n" + _I, {},
+        {"multiple_of(start, 64)": "proved", "multiple_of(start, 128)": "refuted"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _HINTED)
+def test_what_the_compiler_is_told_must_be_so(name: str, tmp_path: Path) -> None:
+    body, more, expected = _HINTED[name]
+    case = _flat(body + "tl.store(out + i, 0.0, mask=i < N)", **more)
+    found = statuses(case.obligations(tmp_path, replayed=False), "hint")
+    assert len(found) == len(expected), found
+    for text, status in expected.items():
+        (only,) = [
+            said
+            for expression, said in found.items()
+            if text in expression and ("(" in text or expression.startswith(f"tl.{text}("))
+        ]
+        assert only == status, (text, found)
+
+
+def test_a_hint_that_does_not_hold_is_shown_with_sizes_and_lanes(tmp_path: Path) -> None:
+    body = _I.replace("i = ", "j = ") + "i = tl.max_contiguous(j % N, BLOCK)\ntl.store(out + i, 0.0)"
+    (hint,) = [o for o in _flat(body).obligations(tmp_path) if o.kind == "hint"]
+    assert (hint.status, hint.confirmed, hint.reason) == ("refuted", "arithmetic", "not contiguous by 256")
+    example = hint.counterexample
+    assert example is not None
+    n, note = example.dims["N"], example.note
+    lane = int(note.split("lane.0 = ")[1].split(",")[0])
+    assert (lane + 256 * example.block[0]) % n == n - 1  # type: ignore[index]

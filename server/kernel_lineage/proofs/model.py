@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from kernel_lineage.solving.terms import Term, variables
 
@@ -48,6 +49,23 @@ class Arithmetic:
     type: str
 
 
+Ways: TypeAlias = tuple[tuple[Term, ...], ...]
+"""Ways in which something can be so: in each of them all of some conditions hold, in one of them for every lane."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One place in the code that tells the compiler something of its values, on one path."""
+
+    line: int
+    text: str
+    path: tuple[Term, ...]
+    ways: Ways
+    """None at all: what is claimed could not be modelled."""
+    said: str
+    """What is claimed, or why it could not be modelled."""
+
+
 @dataclass(frozen=True, slots=True)
 class SharedArray:
     """One array in shared memory."""
@@ -72,6 +90,7 @@ class Model:
     unknowns: dict[str, str] = field(default_factory=dict)
     """Variables that stand for what could not be modelled, with the reason."""
     accesses: list[Access] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
     arithmetic: list[Arithmetic] = field(default_factory=list)
     shared: dict[str, SharedArray] = field(default_factory=dict)
     ends: set[str] = field(default_factory=set)

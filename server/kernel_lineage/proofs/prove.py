@@ -12,6 +12,7 @@ from kernel_lineage.proofs.model import Model
 from kernel_lineage.proofs.obligations.alignment import aligned
 from kernel_lineage.proofs.obligations.asking import Questions
 from kernel_lineage.proofs.obligations.bank_conflicts import no_bank_conflicts
+from kernel_lineage.proofs.obligations.hints import hints
 from kernel_lineage.proofs.obligations.in_bounds import in_bounds
 from kernel_lineage.proofs.obligations.obligation import Obligation, Status
 from kernel_lineage.proofs.obligations.overflow import no_overflow
@@ -28,6 +29,7 @@ KINDS: tuple[Callable[[Questions], Iterator[Obligation]], ...] = (
     written_once,
     no_bank_conflicts,
     no_overflow,
+    hints,
 )
 _WORST = (Status.REFUTED, Status.UNDECIDED, Status.PROVED)
 

@@ -20,6 +20,8 @@ class Kind(StrEnum):
     """An access to shared memory has none."""
     OVERFLOW = "overflow"
     """Arithmetic that an address depends on fits its 32-bit type."""
+    HINT = "hint"
+    """What the code tells the compiler of its values is so."""
 
 
 class Status(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from kernel_lineage.proofs.triton import numbers, reshaping, windows
+from kernel_lineage.proofs.triton import hints, numbers, reshaping, windows
 from kernel_lineage.proofs.triton.called import Called
 from kernel_lineage.proofs.triton.memory import ATOMICS, atomic
 from kernel_lineage.proofs.triton.reshaping import reduction
@@ -28,15 +28,14 @@ from kernel_lineage.solving.terms import ONE, ZERO, Num, Var
 
 _REDUCTIONS = frozenset({"sum", "max", "min", "reduce", "argmax", "argmin", "xor_sum", "reduce_or"})
 _OF_OTHER_SHAPE = frozenset({"join", "split", "cat", "interleave", "gather", "histogram", "topk"})
-_PASSED_ON = frozenset({"multiple_of", "max_contiguous", "max_constancy"})
 _WITHOUT_EFFECT = frozenset(
-    {"static_assert", "device_assert", "static_print", "device_print", "assume", "debug_barrier", "print"}
+    {"static_assert", "device_assert", "static_print", "device_print", "debug_barrier", "print"}
 )
 
 
 def function(called: Called) -> Value:
     """The value of a call of a function of `triton.language`."""
-    name, listed = called.name, called.listed
+    name = called.name
     if name in _FUNCTIONS:
         return _FUNCTIONS[name](called)
     if name in ATOMICS:
@@ -46,8 +45,6 @@ def function(called: Called) -> Value:
         return atomic(called.at, called.node, given.get("pointer", Other()), given)
     if name in _REDUCTIONS:
         return reduction(called)
-    if name in _PASSED_ON and listed:
-        return listed[0]
     if name in _WITHOUT_EFFECT:
         return Other()
     return _elementwise(called)
@@ -109,5 +106,5 @@ def _swizzled(called: Called) -> Value:
 _FUNCTIONS: dict[str, Callable[[Called], Value]] = {
     "program_id": _program_id, "num_programs": _program_id, "arange": _arange, "swizzle2d": _swizzled, "len": _length,
     "int": _number_of, "bool": _number_of, "constexpr": _number_of,
-    **numbers.FUNCTIONS, **reshaping.FUNCTIONS, **windows.FUNCTIONS,
+    **hints.FUNCTIONS, **numbers.FUNCTIONS, **reshaping.FUNCTIONS, **windows.FUNCTIONS,
 }  # fmt: skip

@@ -115,6 +115,7 @@ def _counter(at: Expressions, node: ast.For) -> Counter | None:
 @contextmanager
 def _without_accesses(scope: Scope) -> Iterator[None]:
     """What is read meanwhile is evaluated for what it says, not for what it reads again."""
-    kept = len(scope.model.accesses), len(scope.model.problems)
+    model = scope.model
+    kept = len(model.accesses), len(model.problems), len(model.claims)
     yield
-    del scope.model.accesses[kept[0] :], scope.model.problems[kept[1] :]
+    del model.accesses[kept[0] :], model.problems[kept[1] :], model.claims[kept[2] :]

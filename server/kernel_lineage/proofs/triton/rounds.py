@@ -85,9 +85,10 @@ class Loop:
         if self.counted is not None:
             scope.variables[self.counted[0]] = self.counted[1].at(rounds)
         kept = len(model.accesses), len(model.problems), len(model.arithmetic), model.cut
+        claims = len(model.claims)
         path, returned = scope.path, list(scope.returned)
         self.run(self.node.body)
-        del model.accesses[kept[0] :], model.problems[kept[1] :]
+        del model.accesses[kept[0] :], model.problems[kept[1] :], model.claims[claims:]
         scope.forget_steps(kept[2])
         model.cut, scope.path, scope.returned = kept[3], path, returned
         for name, advance in advances.items():

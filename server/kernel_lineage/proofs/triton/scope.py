@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from kernel_lineage.proofs.integers import Site
-from kernel_lineage.proofs.model import Access, Model
+from kernel_lineage.proofs.model import Access, Claim, Model, Ways
 from kernel_lineage.proofs.setting import Setting
 from kernel_lineage.proofs.triton.values import LANES, MOST_ELEMENTS, Shape, Tile, Value, lane, lane_at
 from kernel_lineage.proofs.values import Int, IntType, Pointer, fresh, unknown
@@ -108,6 +108,15 @@ class Scope:
                 "" if known else "the size of its type is not known",
             )
         )
+
+    def claim(self, node: ast.AST, ways: Ways, said: str, shape: Shape) -> None:
+        """Note what the code tells the compiler of each lane of a block."""
+        self.rank = max(self.rank, len(shape))
+        for axis in range(len(shape)):
+            self._declare(lane(axis))
+        inside = (less(lane(axis), extent) for axis, extent in enumerate(shape) if extent != ONE)
+        line = getattr(node, "lineno", 0)
+        self.model.claims.append(Claim(line, shown(node), (*self.path, *inside), ways, said))
 
     def _declare(self, variable: Var) -> None:
         self.model.instance.add(variable.name)

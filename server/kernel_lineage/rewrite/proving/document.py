@@ -19,6 +19,7 @@ _SAID = {
     "aligned": "aligned",
     "bank_conflicts": "no bank conflicts",
     "overflow": "no overflow",
+    "hint": "what the compiler is told holds",
 }
 
 
