@@ -1,81 +1,142 @@
-"""What becomes of the transitions of some histories when they are replayed, and why, as one table.
+"""What becomes of the transitions of some histories when they are replayed and learned from, and why, as one table.
 
-python -m tests.benchmarks replay NAME=PATH_OR_DOCUMENT … [--device cuda] [--seconds N] [--write]
+python -m tests.benchmarks replay NAME=PATH_OR_DOCUMENT … [--device cuda] [--jobs N] [--seconds N] [--learn]
+    [--together] [--into FOLDER] [--write]
 
 A path is replayed, as `klineage replay PATH` does; what earlier runs found there is used again. A document is what
-`klineage replay PATH --json` printed.
+`klineage replay PATH --json` printed, or what `--into` keeps of each repository: NAME.json, and in NAME.learned.tar.gz
+the skills with all that they were learned from. While a run goes on, and when it is cut, that is NAME.jsonl and
+NAME.learned.jsonl.gz, with a line for each transition.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
+import json
+import os
+import subprocess
 import sys
+import tarfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
-from typing import Literal
 
-from kernel_gate.fleet.places import places
-from kernel_gate.fleet.pool import LocalPool
-from kernel_lineage.learning.replay.document import ReplayDocument, ReplayedTransition
+from tests.benchmarks.replay_tables import page
+
+from kernel_gate.fleet.places import gpu_places, share_of_cores
+from kernel_lineage.cli.gate_since import Where
+from kernel_lineage.history.model import Mined
+from kernel_lineage.learning.replay.document import (
+    ReplayDocument,
+    ReplayedTransition,
+    Skills,
+    transition_document,
+)
+from kernel_lineage.learning.replay.learners import Replayed
 from kernel_lineage.learning.replay.repository import Asked, replay_repository
+from kernel_lineage.skills.library import REPOSITORY_FOLDER
 
 SUMMARY = "what becomes of the transitions of some histories when they are replayed, and why"
 RESULTS = Path(__file__).parent / "results"
-_STATUSES = ("reproduced", "failed", "unbuildable", "undecided")
+_VERDICT_SECONDS = 90.0
 
 
-def page(found: Mapping[str, ReplayDocument]) -> str:
-    """The figures of every repository, then how often each reason is given."""
-    devices = ", ".join(sorted({d.device for d in found.values()}))
-    lines = [
-        "# Replayed histories",
-        "",
-        f"`klineage replay REPO` on {devices}, {date.today().isoformat()}; no repository has a workload of its own.",
-        "",
-        "| repository | device | found | replayed | "
-        + " | ".join(_STATUSES)
-        + " | measured | seconds each |",
-        "|---|---|" + "---:|" * (len(_STATUSES) + 4),
-    ]
-    for name, d in found.items():
-        each = sum(t.seconds for t in d.transitions) / max(1, len(d.transitions))
-        measured = sum(t.effect is not None for t in d.transitions)
-        counted = " | ".join(str(d.statuses.get(status, 0)) for status in _STATUSES)
-        lines.append(
-            f"| {name} | {d.device} | {d.found} | {len(d.transitions)} | {counted} | {measured} | {each:.1f} |"
+def replayed(name: str, path: Path, given: argparse.Namespace) -> ReplayDocument:
+    """The document of one repository; what is found on the way is kept in `--into`."""
+    into: Path | None = given.into
+
+    def told(done: int, total: int, one: Replayed) -> None:
+        sys.stderr.write(
+            f"{name}: {done} of {total}: {one.record.status} {one.record.code} {one.item.title}\n"
         )
-    for name, d in found.items():
-        lines += ["", f"## {name}", "", "| status | code | optimisations | fixes | reverts | all |"]
-        lines += ["|---|---|---:|---:|---:|---:|", *_rows(d.transitions)]
-    return "\n".join(lines) + "\n"
+
+    asked = Asked(device=given.device, seconds=given.seconds, learn=given.learn, timeout=_VERDICT_SECONDS)
+    with Where(given.device, given.jobs, None).pool() as pool, kept_lines(into, name) as keep:
+
+        def known(mined: Mined, one: Replayed) -> None:
+            keep(transition_document(one, mined, {}, on_gpu=given.device != "emulated"), one)
+
+        document = replay_repository(path, asked, pool, told, on_known=known).document
+    if into is not None:
+        (into / f"{name}.json").write_text(document.model_dump_json(indent=1))
+        learned = into / f"{name}.learned.jsonl.gz"
+        with tarfile.open(into / f"{name}.learned.tar.gz", "w:gz") as archive:
+            archive.add(learned, arcname=learned.name)
+            if (path / REPOSITORY_FOLDER).is_dir():
+                archive.add(path / REPOSITORY_FOLDER, arcname="skills")
+        learned.unlink()
+        (into / f"{name}.jsonl").unlink()
+    return document
 
 
-def _rows(transitions: list[ReplayedTransition]) -> list[str]:
-    """How often each code is given, for each intent."""
-    often = Counter((t.status, t.code) for t in transitions)
-    by_intent = Counter((t.status, t.code, t.intent) for t in transitions)
-    rows = []
-    for (status, code), number in sorted(often.items(), key=lambda r: (_STATUSES.index(r[0][0]), -r[1])):
-        counted = " | ".join(str(by_intent[status, code, i]) for i in ("optimisation", "fix", "revert"))
-        rows.append(f"| {status} | `{code}` | {counted} | {number} |")
-    return rows
+@contextmanager
+def kept_lines(into: Path | None, name: str) -> Iterator[Callable[[ReplayedTransition, Replayed], None]]:
+    """Something to keep each transition with as soon as it is known: for the table, and all that it taught."""
+    if into is None:
+        yield lambda _document, _one: None
+        return
+    with (
+        (into / f"{name}.jsonl").open("w") as short,
+        gzip.open(into / f"{name}.learned.jsonl.gz", "wt") as whole,
+    ):
+
+        def keep(document: ReplayedTransition, one: Replayed) -> None:
+            short.write(document.model_dump_json() + "\n")
+            short.flush()
+            learned = [given.model_dump(mode="json") for given in one.learned]
+            whole.write(json.dumps({"record": one.record.model_dump(mode="json"), "learned": learned}) + "\n")
+            whole.flush()
+
+        yield keep
 
 
-def _document(
-    path: Path, device: Literal["auto", "cuda", "emulated"], seconds: float | None
-) -> ReplayDocument:
-    if path.is_file():
+def of_file(path: Path) -> ReplayDocument:
+    """The document in a file; of a run that was cut, the transitions that it had reached."""
+    if path.suffix != ".jsonl":
         return ReplayDocument.model_validate_json(path.read_text())
+    whole = (line for line in path.read_text().splitlines() if line.endswith("}"))
+    transitions = [ReplayedTransition.model_validate(json.loads(line)) for line in whole]
+    return ReplayDocument(
+        repository=path.stem,
+        device=transitions[0].device if transitions else "",
+        found=len(transitions),
+        remaining=0,
+        unstudied=0,
+        statuses=dict(Counter(t.status for t in transitions)),
+        codes=dict(Counter(t.code for t in transitions)),
+        transitions=transitions,
+        skills=Skills(proposed=[], admitted=[], refused=[]),
+        messages=["the run was cut"],
+    )
 
-    def told(done: int, total: int, _one: object) -> None:
-        sys.stderr.write(f"\r{path.name}: {done} of {total} ")
 
-    with LocalPool(places(device)) as pool:
-        return replay_repository(
-            path, Asked(device=device, seconds=seconds, learn=False), pool, told
-        ).document
+def together(pairs: Mapping[str, Path], given: argparse.Namespace) -> None:
+    """Each repository in a process of its own, with its share of the GPUs and of the cores."""
+    gpus = [] if given.device == "emulated" else [p.environment[0][1] for p in gpu_places()]
+    cores = sorted(os.sched_getaffinity(0))
+    width = share_of_cores(len(pairs))
+    running = []
+    for n, (name, path) in enumerate(pairs.items()):
+        mine = cores[n * width : (n + 1) * width] or cores
+        visible = gpus[n :: len(pairs)] or gpus[n % len(gpus) :][:1] if gpus else []
+        environment = {**os.environ, **({"CUDA_VISIBLE_DEVICES": ",".join(visible)} if visible else {})}
+        command = [sys.executable, "-m", "tests.benchmarks", "replay", f"{name}={path}", *_options(given)]
+        running.append(
+            subprocess.Popen(command, env=environment, preexec_fn=lambda: os.sched_setaffinity(0, mine))  # noqa: B023
+        )
+    for process in running:
+        process.wait()
+
+
+def _options(given: argparse.Namespace) -> Sequence[str]:
+    options = ["--device", given.device, "--into", str(given.into)]
+    for name in ("jobs", "seconds"):
+        if getattr(given, name) is not None:
+            options += [f"--{name}", str(getattr(given, name))]
+    return [*options, *(["--learn"] if given.learn else [])]
 
 
 def main(arguments: list[str]) -> None:
@@ -83,12 +144,31 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("repositories", nargs="+", metavar="NAME=PATH")
     parser.add_argument("--device", choices=["auto", "cuda", "emulated"], default="auto")
+    parser.add_argument("--jobs", type=int, help="verdicts at once; by default one on each GPU")
     parser.add_argument("--seconds", type=float, help="for each repository; a further run goes on")
+    parser.add_argument("--learn", action="store_true", help="split, probe, distil and admit as well")
+    parser.add_argument(
+        "--together", action="store_true", help="all at once, sharing GPUs and cores; needs --into"
+    )
+    parser.add_argument("--into", type=Path, help="keep documents and learned skills in this folder")
     parser.add_argument("--write", action="store_true", help="keep the table in results/")
     given = parser.parse_args(arguments)
-    pairs = (named.split("=", 1) for named in given.repositories)
-    found = {name: _document(Path(path), given.device, given.seconds) for name, path in pairs}
-    text = page(found)
+    named = (each.split("=", 1) for each in given.repositories)
+    pairs = {name: Path(path) for name, path in named}
+    if given.into is not None:
+        given.into.mkdir(parents=True, exist_ok=True)
+    if given.together:
+        if given.into is None:
+            parser.error("--together needs --into")
+        together(pairs, given)
+        ended = {
+            n: next((p for p in (given.into / f"{n}.json", given.into / f"{n}.jsonl") if p.exists()), None)
+            for n in pairs
+        }
+        found = {name: of_file(path) for name, path in ended.items() if path is not None}
+    else:
+        found = {n: of_file(p) if p.is_file() else replayed(n, p, given) for n, p in pairs.items()}
+    text = page(found, date.today().isoformat())
     print(text)  # noqa: T201
     if given.write:
         kind = "emulated" if all(d.device == "emulated" for d in found.values()) else "gpu"

@@ -6,7 +6,7 @@ those, with the GPU idle and most of the processor too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 
 from kernel_gate.fleet.places import Place, beside_gpus
@@ -44,6 +44,11 @@ class GpusAndProcessor:
     def emulated_size(self) -> int:
         """Requests for the emulated device that are judged at once."""
         return self._emulated.size
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """As `Pool.seconds`."""
+        return {**self._emulated.seconds, **self._gpus.seconds}
 
     def judge(
         self,

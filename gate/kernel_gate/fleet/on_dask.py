@@ -97,6 +97,11 @@ class ClusterPool:
         """Each worker judges on the emulated device too."""
         return self.size
 
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """Nothing: a cluster does not tell."""
+        return {}
+
     def judge(
         self,
         request: GateRequest,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from types import TracebackType
 from typing import Protocol
@@ -27,6 +28,10 @@ class Pool(Protocol):
     def emulated_size(self) -> int:
         """How many of them for the emulated device."""
 
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """What verdicts have taken of each kind of device, `gpu` and `emulated`, added up over workers."""
+
     def judge(
         self,
         request: GateRequest,
@@ -46,6 +51,8 @@ class LocalPool:
         share = {FOR_ORACLES: str(share_of_cores(len(places)))}
         self._idle = [Worker({**share, **dict(place.environment)}) for place in reversed(places)]
         self._open = len(places)
+        self._has_gpus = any(place.is_gpu for place in places)
+        self._seconds = {"gpu": 0.0, "emulated": 0.0}
         self._missing: DeviceError | None = None
         self._change = threading.Condition()
 
@@ -68,6 +75,11 @@ class LocalPool:
         """Each place judges on the emulated device too."""
         return self.size
 
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """As `Pool.seconds`."""
+        return {kind: spent for kind, spent in self._seconds.items() if spent}
+
     def judge(
         self,
         request: GateRequest,
@@ -83,6 +95,7 @@ class LocalPool:
         """
         while True:
             worker = self._take()
+            began = time.monotonic()
             try:
                 verdict = worker.judge(
                     request, timeout=timeout, on_progress=on_progress, cancelled=cancelled, on_stage=on_stage
@@ -91,9 +104,9 @@ class LocalPool:
                 self._drop(error)
                 continue
             except BaseException:
-                self._give(worker)
+                self._give(worker, request, time.monotonic() - began)
                 raise
-            self._give(worker)
+            self._give(worker, request, time.monotonic() - began)
             return verdict
 
     def _take(self) -> Worker:
@@ -103,8 +116,10 @@ class LocalPool:
                 raise self._missing or DeviceError("there is no place for a worker")
             return self._idle.pop()
 
-    def _give(self, worker: Worker) -> None:
+    def _give(self, worker: Worker, request: GateRequest, seconds: float) -> None:
         with self._change:
+            on_gpu = self._has_gpus and request.device != "emulated"
+            self._seconds["gpu" if on_gpu else "emulated"] += seconds
             self._idle.append(worker)
             self._change.notify()
 

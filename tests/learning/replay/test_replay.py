@@ -87,6 +87,10 @@ class Counted:
     def emulated_size(self) -> int:
         return 1
 
+    @property
+    def seconds(self) -> dict[str, float]:
+        return dict(self.pool.seconds)
+
     def judge(self, request: GateRequest, **rest: object) -> Verdict:
         self.asked.append(request)
         return self.pool.judge(request, **rest)

@@ -100,6 +100,8 @@ class ReplayDocument(_Document):
     """How often each reason code, most frequent first."""
     transitions: list[ReplayedTransition]
     skills: Skills
+    device_seconds: dict[str, float] = {}
+    """What this run's verdicts took of each kind of device, `gpu` and `emulated`, added up over workers."""
     messages: list[str]
 
 
@@ -111,6 +113,7 @@ def replay_document(
     device: str,
     on_gpu: bool,
     skills: LearnedSkills | None = None,
+    device_seconds: Mapping[str, float] | None = None,
     messages: Sequence[str] = (),
 ) -> ReplayDocument:
     """The document of one run, in order of history."""
@@ -125,8 +128,9 @@ def replay_document(
         unstudied=sum(bool(r.unasked) for r in ordered),
         statuses=dict(Counter(r.record.status for r in ordered)),
         codes=dict(Counter(r.record.code for r in ordered).most_common()),
-        transitions=[_transition(r, mined, risks, on_gpu) for r in ordered],
+        transitions=[transition_document(r, mined, risks, on_gpu=on_gpu) for r in ordered],
         skills=_skills(skills or LearnedSkills()),
+        device_seconds={kind: round(spent, 1) for kind, spent in sorted((device_seconds or {}).items())},
         messages=list(messages),
     )
 
@@ -171,9 +175,10 @@ def _parts(studied: Studied | None) -> list[PartDocument]:
     ]
 
 
-def _transition(
-    replayed: Replayed, mined: Mined, risks: Mapping[str, Sequence[StepRisk]], on_gpu: bool
+def transition_document(
+    replayed: Replayed, mined: Mined, risks: Mapping[str, Sequence[StepRisk]], *, on_gpu: bool
 ) -> ReplayedTransition:
+    """One transition with what others showed of it (`risks_of`)."""
     item, record = replayed.item, replayed.record
     commit = mined.commits.get(item.transition.commit or "")
     conditions = [c for given in replayed.learned for c in given.conditions]

@@ -58,7 +58,7 @@ class Asked:
     probe_runs: int = PROBES.runs
     """Cases that probing one part may take."""
     admission_seconds: float = 60.0
-    """For trying skills on held-out kernels, after `seconds`."""
+    """For trying skills on held-out kernels, where `seconds` says that time is short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,15 @@ class ReplayedRepository:
 
 
 def replay_repository(
-    path: Path, asked: Asked, pool: Pool, on_finished: OnFinished, on_mined: Progress | None = None
+    path: Path,
+    asked: Asked,
+    pool: Pool,
+    on_finished: OnFinished,
+    on_mined: Progress | None = None,
+    on_known: Callable[[Mined, Replayed], None] = lambda _mined, _one: None,
 ) -> ReplayedRepository:
     """Replay the transitions of a repository; `on_finished` gets each that was judged anew, with how many
-    are done of how many.
+    are done of how many, `on_known` all of them.
 
     Raises `RepositoryError`, and `DeviceError` when the device that was asked for is missing.
     """
@@ -102,12 +107,18 @@ def replay_repository(
         planned = plan(items, bench, limit=asked.limit)
         for one in replay(planned, bench, seconds=asked.seconds):
             replayed.append(one)
+            on_known(mined, one)
             if one.fresh:
                 on_finished(len(replayed) - len(planned.known), len(planned.todo), one)
         if store.problem is not None:
             messages.append(f"The cache {store.problem}; deleting cache.sqlite loses time, never knowledge.")
         learned = None
         if asked.learn:
+            began = time.monotonic()
+
+            def late() -> bool:
+                return asked.seconds is not None and time.monotonic() - began > asked.admission_seconds
+
             learned = skills_of(
                 bench.repository,
                 mined,
@@ -126,6 +137,7 @@ def replay_repository(
         device=name,
         on_gpu=identity != EMULATED,
         skills=learned,
+        device_seconds=pool.seconds,
         messages=messages,
     )
     return ReplayedRepository(mined, tuple(replayed), document)

@@ -18,11 +18,11 @@ from kernel_lineage.learning.studying.common_ground import common_ground
 from kernel_lineage.learning.studying.parts import Refusing, Studied, StudiedPart
 from kernel_lineage.rewrite.drafting.proof import Device
 
-TRIALS = 40
+TRIALS = 120
 """States of one step that are tried to split it."""
 PROBES = Budget(runs=300, seconds=60.0)
 """What probing one part may take."""
-SECONDS = 120.0
+SECONDS = 90.0
 """What one step may take; half of it goes to splitting at most."""
 _LEAST_SECONDS = 10.0
 """For probing a part, however long the parts before it took."""
