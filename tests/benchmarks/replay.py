@@ -23,10 +23,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
+from typing import TypeVar
 
 from tests.benchmarks.replay_tables import page
 
-from kernel_gate.fleet.places import gpu_places, share_of_cores
+from kernel_gate.fleet.places import gpu_places
 from kernel_lineage.cli.gate_since import Where
 from kernel_lineage.history.model import Mined
 from kernel_lineage.learning.replay.document import (
@@ -116,19 +117,33 @@ def of_file(path: Path) -> ReplayDocument:
 def together(pairs: Mapping[str, Path], given: argparse.Namespace) -> None:
     """Each repository in a process of its own, with its share of the GPUs and of the cores."""
     gpus = [] if given.device == "emulated" else [p.environment[0][1] for p in gpu_places()]
-    cores = sorted(os.sched_getaffinity(0))
-    width = share_of_cores(len(pairs))
+    shares = given.shares or [1] * len(pairs)
     running = []
-    for n, (name, path) in enumerate(pairs.items()):
-        mine = cores[n * width : (n + 1) * width] or cores
-        visible = gpus[n :: len(pairs)] or gpus[n % len(gpus) :][:1] if gpus else []
-        environment = {**os.environ, **({"CUDA_VISIBLE_DEVICES": ",".join(visible)} if visible else {})}
+    for (name, path), mine, cores in zip(
+        pairs.items(), _shared(gpus, shares), _shared(sorted(os.sched_getaffinity(0)), shares), strict=True
+    ):
+        environment = {**os.environ, **({"CUDA_VISIBLE_DEVICES": ",".join(mine)} if gpus else {})}
+        if gpus and not mine:
+            sys.exit(f"{len(gpus)} GPUs are too few for {len(pairs)} histories at once; leave --together out")
         command = [sys.executable, "-m", "tests.benchmarks", "replay", f"{name}={path}", *_options(given)]
         running.append(
-            subprocess.Popen(command, env=environment, preexec_fn=lambda: os.sched_setaffinity(0, mine))  # noqa: B023
+            subprocess.Popen(
+                command,
+                env=environment,
+                preexec_fn=lambda: os.sched_setaffinity(0, cores),  # noqa: B023 - called at once
+            )
         )
     for process in running:
         process.wait()
+
+
+_Thing = TypeVar("_Thing")
+
+
+def _shared(things: Sequence[_Thing], shares: Sequence[int]) -> Iterator[Sequence[_Thing]]:
+    """Neighbouring things for each share; where there are fewer things than shares, some get none."""
+    ends = [len(things) * sum(shares[: n + 1]) // sum(shares) for n in range(len(shares))]
+    yield from (things[begin:end] for begin, end in zip([0, *ends], ends, strict=False))
 
 
 def _options(given: argparse.Namespace) -> Sequence[str]:
@@ -150,6 +165,9 @@ def main(arguments: list[str]) -> None:
     parser.add_argument(
         "--together", action="store_true", help="all at once, sharing GPUs and cores; needs --into"
     )
+    parser.add_argument(
+        "--shares", type=lambda text: [int(n) for n in text.split(",")], help="of each: 2,1,1"
+    )
     parser.add_argument("--into", type=Path, help="keep documents and learned skills in this folder")
     parser.add_argument("--write", action="store_true", help="keep the table in results/")
     given = parser.parse_args(arguments)
@@ -160,6 +178,8 @@ def main(arguments: list[str]) -> None:
     if given.together:
         if given.into is None:
             parser.error("--together needs --into")
+        if given.shares is not None and len(given.shares) != len(pairs):
+            parser.error("--shares needs a number for each repository")
         together(pairs, given)
         ended = {
             n: next((p for p in (given.into / f"{n}.json", given.into / f"{n}.jsonl") if p.exists()), None)

@@ -40,7 +40,7 @@ def parse(data: bytes, tree: Tree | None = None) -> SourceFile:
     kernel_heads = [f for f in functions if f.start in by_macro or _has_word(text, f, global_words)]
     device_heads = [f for f in functions if _has_word(text, f, device_words) and f not in kernel_heads]
     names = frozenset(f.name for f in kernel_heads)
-    launched = launches(text, functions, names) if b"<<<" in data or b"cudaLaunch" in data else ()
+    launched = _launches(data, text, functions, names)
     joined = _by_kernel(launched)
     reached = _Reach(text, device_heads)
     problems = list(_problems(text, declarations))
@@ -56,6 +56,16 @@ def parse(data: bytes, tree: Tree | None = None) -> SourceFile:
     # A frozen value that holds values which point back at it: set once, before anyone sees it.
     object.__setattr__(source, "kernels", bound)
     return source
+
+
+def _launches(
+    data: bytes, text: Text, functions: Sequence[Declaration], names: frozenset[str]
+) -> tuple[Launch, ...]:
+    """The launches; a formatter that knows no CUDA writes `<< <grid, block >> >`, which compilers take as well."""
+    if b"<< <" in data:
+        data = data.replace(b"<< <", b"<<< ").replace(b">> >", b">>> ")
+        text = text_of(data)
+    return launches(text, functions, names) if b"<<<" in data or b"cudaLaunch" in data else ()
 
 
 def _by_kernel(launched: Sequence[Launch]) -> Mapping[str, list[Launch]]:

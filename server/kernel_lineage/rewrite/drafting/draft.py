@@ -11,6 +11,7 @@ from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.drafting.checked_sizes import with_checked_sizes
 from kernel_lineage.rewrite.drafting.cuda.draft import draft_from_site
 from kernel_lineage.rewrite.drafting.cuda.launcher import draft_of_launcher
+from kernel_lineage.rewrite.drafting.cuda.roles import roles_of
 from kernel_lineage.rewrite.drafting.files import Launcher, Target, data_of
 from kernel_lineage.rewrite.drafting.measured import with_measured_shapes
 from kernel_lineage.rewrite.drafting.model import Draft, DraftArgument
@@ -61,6 +62,9 @@ def _drafts(kernel: Target, path: Path, state: State) -> Iterator[Draft]:
 
 def _nothing(kernel: Kernel, path: Path) -> Draft:
     given = [p for p in kernel.parameters if not p.constexpr]
-    arguments = tuple(DraftArgument(p.name, "input" if p.pointer else "scalar", p.dtype) for p in given)
+    roles = roles_of(kernel) if kernel.language is Language.CUDA else {}
+    arguments = tuple(
+        DraftArgument(p.name, roles.get(p.name, "input") if p.pointer else "scalar", p.dtype) for p in given
+    )
     why = f"{kernel.name} is not launched in {path.name}: grid, block and sizes"
     return Draft(kernel.name, kernel.language, path.name, {}, {}, arguments, missing=(why,))
