@@ -23,6 +23,7 @@ from kernel_gate.oracle import OracleError, OracleProcess
 from kernel_gate.parts import Parts
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
+from kernel_gate.sanitizer.choice import likely_tools
 from kernel_gate.sanitizer.tool import SpareTools
 from kernel_gate.stages.build import build
 from kernel_gate.stages.cause import with_cause
@@ -118,15 +119,16 @@ def judge(
         keeper = kept if kept is not None else stack.enter_context(Kept())
         # Versions of compilers take a process each to ask: that goes on beside the first stages.
         asking = stack.enter_context(ThreadPoolExecutor(1)).submit(toolchain)
-        if "sanitize" not in run.finished and (device == "cuda" or keeper.devices.has_gpu):
-            keeper.spares.prepare()
+        tools = () if "sanitize" in run.finished else likely_tools(candidate)
+        if device == "cuda" or keeper.devices.has_gpu:
+            keeper.spares.prepare(tools)
         with parts.part("open device"):
             opened, why_emulated = keeper.devices.open(
                 device, seconds_per_launch=options.check_seconds, launch_seconds=options.launch_seconds
             )
         stack.callback(keeper.devices.done, opened)
-        if opened.kind == "cuda" and "sanitize" not in run.finished:
-            keeper.make_ready()
+        if opened.kind == "cuda":
+            keeper.make_ready(tools)
         about = environment(opened.describe(), options)
         run.begin()
         try:

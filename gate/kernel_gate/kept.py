@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.devices.opening import OpenDevices
-from kernel_gate.sanitizer.tool import SpareTools
+from kernel_gate.sanitizer.tool import TOOLS, SpareTools
 
 
 class Kept:
@@ -24,10 +26,10 @@ class Kept:
         self.spares.close()
         self.devices.close()
 
-    def make_ready(self) -> None:
-        """Start what this run will wait for. Nothing when no GPU is open, or it is lost."""
+    def make_ready(self, tools: Iterable[str] = TOOLS) -> None:
+        """Start what a run will wait for. Nothing when no GPU is open, or it is lost."""
         if self.devices.has_gpu:
-            self.spares.prepare()
+            self.spares.prepare(tools)
 
     def after_timing(self) -> None:
         """Start what the next run will wait for, as soon as nothing is timed any more."""

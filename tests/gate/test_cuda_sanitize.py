@@ -25,6 +25,7 @@ STAGED = """    __shared__ float s[64];
     BARRIER
     if (i < n) y[i] = 2.0f * s[PLACE] + 1.0f;
 """
+IN_ORDER = STAGED.replace("BARRIER", "__syncthreads();").replace("PLACE", "threadIdx.x")
 PLANTED = {
     "a read out of bounds": (
         "    if (i < n) y[i] = 2.0f * x[i + 1] + 1.0f;\n",
@@ -76,15 +77,33 @@ def planted(text: str) -> Program:
 def test_a_planted_fault_is_found_with_its_line(text, tool, kind, line):
     program = planted(text)
     images = compile_program(program, "sm_90", want_cubin=True)
-    with Tools(Built(program, images), workload(), CASES, SpareTools()) as tools:
+    with SpareTools() as spares, Tools(Built(program, images), workload(), CASES, spares) as tools:
         opinion = tools.opinion(60.0)
+    said = [(s.source, s.fault.kind, s.fault.line) for s in opinion.suspicions]
+    assert (tool, kind, line) in said, (said, opinion)
+
+
+@pytest.mark.parametrize(("text", "tool", "kind", "line"), PLANTED.values(), ids=PLANTED.keys())
+def test_a_tool_that_has_watched_honest_programs_still_finds_the_fault(text, tool, kind, line):
+    program = planted(text)
+    honest = [Built(p, compile_program(p, "sm_90", want_cubin=True)) for p in (affine(), planted(IN_ORDER))]
+    built = Built(program, compile_program(program, "sm_90", want_cubin=True))
+    with SpareTools() as spares:
+        processes = []
+        for one in (*honest, *honest, built):
+            with Tools(one, workload(), CASES, spares, [tool]) as tools:
+                opinion = tools.opinion(60.0)
+                assert opinion.missing == ""
+                assert one is built or not opinion.suspicions
+            processes.append(spares.waiting(tool))
+    assert len({p for p in processes if p is not None}) == 1
     said = [(s.source, s.fault.kind, s.fault.line) for s in opinion.suspicions]
     assert (tool, kind, line) in said, (said, opinion)
 
 
 def test_an_honest_program_has_a_clean_bill():
     images = compile_program(affine(), "sm_90", want_cubin=True)
-    with Tools(Built(affine(), images), workload(), CASES, SpareTools()) as tools:
+    with SpareTools() as spares, Tools(Built(affine(), images), workload(), CASES, spares) as tools:
         opinion = tools.opinion(60.0)
     assert (opinion.missing, opinion.suspicions, opinion.launches) == ("", (), 2)
     idle = {tool for tool, said in opinion.more["tools"].items() if said.startswith("not started")}

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable
 
 from kernel_gate.devices.image import Image
+from kernel_gate.program import Program
+from kernel_gate.sanitizer.tool import TOOLS
 
 _SHARED = re.compile(r"\.shared\b")
 _SYNCHRONISES = re.compile(r"\b(bar|barrier|mbarrier)\.|\.sync\b")
@@ -17,6 +19,16 @@ _NEEDS = {
     "racecheck": (_SHARED, "no kernel has shared memory, and it watches no other"),
     "synccheck": (_SYNCHRONISES, "no kernel has a barrier or a synchronising instruction"),
 }
+
+
+_HINTS = {"racecheck": re.compile("shared"), "synccheck": re.compile("sync|barrier")}
+
+
+def likely_tools(program: Program) -> tuple[str, ...]:
+    """The tools to start before a program is compiled, by a look at its text; a header may still call for others."""
+    if program.language != "cuda":
+        return TOOLS
+    return tuple(t for t in TOOLS if t not in _HINTS or _HINTS[t].search(program.source))
 
 
 def nothing_to_watch(images: Iterable[Image]) -> dict[str, str]:

@@ -112,7 +112,7 @@ class Tools:
         tools = {a.tool: a.unusable or f"{a.seconds:.2f} s" for a in answers}
         tools |= {tool: f"not started: {why}" for tool, why in self._idle.items()}
         missing = "; ".join(a.unusable for a in answers if a.unusable)
-        launches = max(a.launches for a in answers)
+        launches = max((a.launches for a in answers), default=0)
         more = {"version": tool_version(), "tools": tools}
         return Opinion("compute-sanitizer", suspicions, launches, missing, more)
 

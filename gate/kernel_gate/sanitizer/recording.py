@@ -21,6 +21,8 @@ from kernel_gate.devices.image import image_to_json
 
 CONTENTS, PLAN, ASKED, DONE = "contents.bin", "plan.json", "asked.txt", "done.json"
 """Of a recording: what buffers are given, and the steps; of its replay: which recording, and what came of it."""
+LEAVE = ""
+"""Asked instead of a recording: end."""
 
 
 _MARK, _NUMBER_BITS, _OFFSET_BITS = 0x5AFE, 16, 32

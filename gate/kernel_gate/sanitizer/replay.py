@@ -1,8 +1,8 @@
 """The process that compute-sanitizer watches: `python -m kernel_gate.sanitizer.replay OUT_FOLDER GATE_PROCESS`.
 
-It makes a context, waits until OUT_FOLDER names a recording, makes its allocations and launches through PyCUDA, and
-writes where the buffers were. Nothing is read back: what the launches computed is the check's to judge. It ends when
-the gate's process does.
+It makes a context, waits until OUT_FOLDER names a recording, makes its allocations and launches through PyCUDA, frees
+all of it, writes where the buffers were, and waits for the next one. Nothing is read back: what the launches computed
+is the check's to judge. It ends when it is asked to, or the gate's process does.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.cuda_context import CudaContext
 from kernel_gate.devices.cuda_kernel import CudaKernel
 from kernel_gate.devices.image import image_from_json
-from kernel_gate.sanitizer.recording import ASKED, CONTENTS, DONE, PLAN
+from kernel_gate.sanitizer.recording import ASKED, CONTENTS, DONE, LEAVE, PLAN, write_whole
 
 _LAUNCH_SECONDS = 600.0
 """The tool's process is ended by those who wait for it; a watched launch is slow."""
-_POLL_SECONDS = 0.002
+_POLL_SECONDS, _SOON_SECONDS, _IDLE_POLL_SECONDS = 0.002, 5.0, 0.02
+"""Between two looks for a recording: at first, for how long that is, and after it."""
 
 
 def _argument(given: dict[str, Any], addresses: list[int]) -> np.generic:
@@ -37,20 +38,25 @@ def _argument(given: dict[str, Any], addresses: list[int]) -> np.generic:
 
 
 def main(out: Path, gate: int) -> None:
-    """Wait for a recording and replay it; nothing when the process of the gate ends before there is one."""
+    """Replay one recording after the other, until the gate says so or its process ends."""
     device = CudaContext(launch_seconds=_LAUNCH_SECONDS)
-    recording = _asked(out, gate)
-    if recording is not None:
-        replay(device, recording, out)
+    while (recording := _asked(out, gate)) is not None:
+        write_whole(out / DONE, json.dumps(replay(device, recording)))
     device.leave()
 
 
 def _asked(out: Path, gate: int) -> Path | None:
-    """The folder of the recording, once it is named. Asked by file: the tool may keep the standard input to itself."""
+    """The folder of the next recording, once it is named; None when there is none to come.
+
+    Asked by file: the tool may keep the standard input to itself.
+    """
+    since = time.monotonic()
     while _is_there(gate):
         with contextlib.suppress(FileNotFoundError):
-            return Path((out / ASKED).read_text("utf-8"))
-        time.sleep(_POLL_SECONDS)
+            asked = (out / ASKED).read_text("utf-8")
+            (out / ASKED).unlink()
+            return Path(asked) if asked != LEAVE else None
+        time.sleep(_POLL_SECONDS if time.monotonic() - since < _SOON_SECONDS else _IDLE_POLL_SECONDS)
     return None
 
 
@@ -64,15 +70,15 @@ def _is_there(process: int) -> bool:
     return True
 
 
-def replay(device: CudaContext, recording: Path, out: Path) -> None:
-    """Replay until the end or the first launch that fails."""
+def replay(device: CudaContext, recording: Path) -> dict[str, Any]:
+    """Replay until the end or the first launch that fails: where the buffers were, launches, what failed."""
     plan = json.loads((recording / PLAN).read_text("utf-8"))
     contents = np.fromfile(recording / CONTENTS, np.uint8)
     allocations = [device.driver.mem_alloc(nbytes or 1) for nbytes in plan["buffers"]]
     addresses = [int(allocation) for allocation in allocations]
     done: dict[str, Any] = {"addresses": addresses, "launches": 0, "failed": ""}
+    kernels: list[CudaKernel] = []
     try:
-        kernels: list[CudaKernel] = []
         for image, beside in zip(plan["images"], plan["beside"], strict=True):
             shared = kernels[beside] if beside is not None else None
             kernels.append(CudaKernel(device, image_from_json(image), shared))
@@ -93,9 +99,14 @@ def replay(device: CudaContext, recording: Path, out: Path) -> None:
             if result.faults:
                 done["failed"] = result.faults[0].message
                 break
+        if not done["failed"]:
+            # The next recording gets fresh allocations and modules, as in a process of its own.
+            for allocation in allocations:
+                allocation.free()
+            device.modules.clear()
     except (DeviceError, device.driver.Error) as error:
         done["failed"] = str(error)
-    (out / DONE).write_text(json.dumps(done), "utf-8")
+    return done
 
 
 if __name__ == "__main__":

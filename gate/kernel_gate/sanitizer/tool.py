@@ -1,4 +1,10 @@
-"""Running compute-sanitizer: finding it, starting its tools side by side, and what each of them said."""
+"""Running compute-sanitizer: finding it, starting its tools side by side, and what each of them said.
+
+A tool writes its records when it ends, but it says at once that there is something to record: on an H200 with version
+2025.3 each message of each tool was in its file when the call that waits for the launch came back. So a process that
+has said nothing watches one recording after the other: most of a tool's time is its context, and drivers make one
+after the other. One that has said something is ended, and its records are read; they are of its last recording alone.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,7 +25,7 @@ from typing import Any
 
 from kernel_gate.build.toolkit import toolkit_roots
 from kernel_gate.sandbox.group import kill_group
-from kernel_gate.sanitizer.recording import ASKED, DONE, write_whole
+from kernel_gate.sanitizer.recording import ASKED, DONE, LEAVE, write_whole
 from kernel_gate.sanitizer.records import Record, RecordsError, read_records
 from kernel_gate.threads import ONE_THREAD
 
@@ -31,6 +38,9 @@ _FIRST_PORT, _PORTS, _PER_RUN = 49152, 16000, 10
 _numbers = itertools.count(os.getpid() * len(TOOLS))
 _PRIVATE = {"PYTHONDONTWRITEBYTECODE": "1"}
 _RECORDS, _MESSAGES = "records.xml", "messages.txt"
+_SILENCE = ["========= COMPUTE-SANITIZER"]
+"""All that a tool says which has nothing to say."""
+_POLL_SECONDS = 0.002
 
 
 class SanitizerMissing(Exception):  # noqa: N818
@@ -83,6 +93,8 @@ class Running:
     process: subprocess.Popen[Any]
     folder: tempfile.TemporaryDirectory[str]
     started: float
+    waits: bool = True
+    """Whether it can be given a recording."""
 
     @property
     def out(self) -> Path:
@@ -91,23 +103,49 @@ class Running:
 
     def begin(self, plan: Path) -> None:
         """Let it replay the recording in a folder."""
-        self.started = time.monotonic()
+        self.started, self.waits = time.monotonic(), False
+        (self.out / DONE).unlink(missing_ok=True)
         write_whole(self.out / ASKED, str(plan))
 
     def close(self) -> None:
         """End the process and remove its files."""
+        self.waits = False
         kill_group(self.process)
         self.folder.cleanup()
 
     def answer(self, deadline: float) -> Answer:
-        """Wait for the tool until `deadline` (of time.monotonic()); its process has ended then."""
+        """Wait for the tool until `deadline` (of time.monotonic()). Unless it waits for more then, it has ended."""
+        done = self._replayed(deadline)
+        if done is not None and not done["failed"] and self._says() == _SILENCE:
+            self.waits = True
+            seconds = time.monotonic() - self.started
+            return Answer(self.tool, (), tuple(done["addresses"]), done["launches"], seconds)
         try:
+            write_whole(self.out / ASKED, LEAVE)
             self.process.wait(max(0.1, deadline - time.monotonic()))
             why = ""
         except subprocess.TimeoutExpired:
             why = f"{self.tool} did not end within {time.monotonic() - self.started:.0f} s"
         finally:
             kill_group(self.process)
+        return self._recorded(why)
+
+    def _replayed(self, deadline: float) -> dict[str, Any] | None:
+        """What came of the replay; None when the process has ended or the time is over."""
+        while True:
+            ended = self.process.poll() is not None
+            with contextlib.suppress(FileNotFoundError):
+                done: dict[str, Any] = json.loads((self.out / DONE).read_text("utf-8"))
+                return done
+            if ended or time.monotonic() > deadline:
+                return None
+            time.sleep(_POLL_SECONDS)
+
+    def _says(self) -> list[str]:
+        return (self.out / _MESSAGES).read_text("utf-8", "replace").splitlines()
+
+    def _recorded(self, why: str) -> Answer:
+        """The answer of a process that has ended; `why` it was ended, if it was."""
         seconds = time.monotonic() - self.started
         if why:
             return Answer(self.tool, (), (), 0, seconds, why)
@@ -123,8 +161,7 @@ class Running:
         return Answer(self.tool, tuple(records), tuple(done["addresses"]), done["launches"], seconds)
 
     def _last_words(self, error: Exception) -> str:
-        said = (self.out / _MESSAGES).read_text("utf-8", "replace").splitlines()
-        lines = [line.lstrip("= ") for line in said if line.lstrip("= ")]
+        lines = [line.lstrip("= ") for line in self._says() if line.lstrip("= ")]
         return next((line for line in lines if "rror" in line and "SUMMARY" not in line), str(error))
 
 
@@ -162,9 +199,9 @@ def start(one: str) -> Running:
 
 
 class SpareTools:
-    """Tools that have made their context before there is anything to watch: most of their time goes there.
+    """Tools that have their context before there is anything to watch: most of their time goes there.
 
-    A context manager; each process watches one recording and ends.
+    A context manager.
     """
 
     def __init__(self) -> None:
@@ -181,15 +218,20 @@ class SpareTools:
         while self._waiting:
             self._waiting.popitem()[1].close()
 
-    def prepare(self) -> None:
+    def prepare(self, tools: Iterable[str] = TOOLS) -> None:
         """Start those that are not waiting already. What keeps them from starting is said when they are needed."""
-        for one in TOOLS:
+        for one in tools:
             if one not in self._waiting:
                 with contextlib.suppress(SanitizerMissing, OSError):
                     self._waiting[one] = start(one)
 
+    def waiting(self, one: str) -> int | None:
+        """The process of a tool that waits; None when none does."""
+        running = self._waiting.get(one)
+        return running.process.pid if running is not None else None
+
     def take(self, one: str) -> Running:
-        """A tool, for the caller to close: a waiting one, else a fresh one. Raises as `start`."""
+        """A tool, for the caller to give back: a waiting one, else a fresh one. Raises as `start`."""
         spare = self._waiting.pop(one, None)
         if spare is None:
             return start(one)
@@ -197,3 +239,10 @@ class SpareTools:
             return spare
         spare.close()
         return start(one)
+
+    def give_back(self, running: Running) -> None:
+        """Keep a tool that waits for more, and end any other."""
+        if running.waits and running.tool not in self._waiting:
+            self._waiting[running.tool] = running
+        else:
+            running.close()

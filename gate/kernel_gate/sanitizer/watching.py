@@ -44,7 +44,7 @@ class Watched:
 
 
 class Watching:
-    """Tools at work on some cases of a program. A context manager: their processes and files end with it."""
+    """Tools at work on some cases of a program. A context manager: those that may watch more go back to the spares."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Watching:
 
     def _end(self) -> None:
         for running in self._running:
-            running.close()
+            self._spares.give_back(running)
         self._folder.cleanup()
 
     def answers(self, seconds: float) -> list[Watched]:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,8 +13,9 @@ from gate.programs import affine, workload
 from gate.sanitizer.test_watching import CASES
 from kernel_gate.build.compile import compile_program
 from kernel_gate.built import Built
+from kernel_gate.devices.cuda_context import CudaContext
 from kernel_gate.sanitizer import replay
-from kernel_gate.sanitizer.recording import ASKED, DONE, write_whole
+from kernel_gate.sanitizer.recording import ASKED, DONE, LEAVE, write_whole
 from kernel_gate.sanitizer.watching import record
 
 
@@ -26,9 +28,7 @@ def recording():
 def replayed(monkeypatch, tmp_path, recording, driver: FakeDriver) -> dict:
     install(monkeypatch, driver)
     recording.save(tmp_path)
-    write_whole(tmp_path / ASKED, str(tmp_path))
-    replay.main(tmp_path, os.getpid())
-    return json.loads((tmp_path / DONE).read_text())
+    return replay.replay(CudaContext(), tmp_path)
 
 
 def test_every_launch_is_made_on_buffers_of_its_own(monkeypatch, tmp_path, recording):
@@ -48,6 +48,27 @@ def test_an_image_that_is_refused_is_said(monkeypatch, tmp_path, recording):
     done = replayed(monkeypatch, tmp_path, recording, FakeDriver(load="device kernel image is invalid"))
     assert done["launches"] == 0
     assert "the driver does not take this image" in done["failed"]
+
+
+def test_one_process_replays_one_recording_after_the_other_until_it_is_told_to_leave(
+    monkeypatch, tmp_path, recording
+):
+    install(monkeypatch, FakeDriver())
+    recording.save(tmp_path)
+    told = [tmp_path, tmp_path, None]
+    monkeypatch.setattr(replay, "_asked", lambda out, gate: told.pop(0))
+    answers = []
+    monkeypatch.setattr(replay, "write_whole", lambda path, text: answers.append((path, json.loads(text))))
+    replay.main(tmp_path, os.getpid())
+    assert [(path.name, done["launches"], done["failed"]) for path, done in answers] == [(DONE, 2, "")] * 2
+
+
+def test_what_is_asked_is_taken_once(tmp_path):
+    write_whole(tmp_path / ASKED, "recorded")
+    assert replay._asked(tmp_path, os.getpid()) == Path("recorded")
+    write_whole(tmp_path / ASKED, LEAVE)
+    assert replay._asked(tmp_path, os.getpid()) is None
+    assert not (tmp_path / ASKED).exists()
 
 
 def test_it_ends_with_the_gate_when_nothing_was_asked(monkeypatch, tmp_path):

@@ -27,23 +27,37 @@ def images():
     return compile_program(affine(), "sm_90", want_cubin=True)
 
 
-def stand_in(folder: Path, records: bytes, *, failed: str = "", end: str = "") -> Path:
-    """A compute-sanitizer that replays nothing: buffers lie 0x10000 apart, and the records are those given."""
-    (folder / "answer.xml").write_bytes(records)
+STAND_IN = """#!/usr/bin/env python3
+import json, os, pathlib, shutil, sys, time
+{end}
+save, out = sys.argv[sys.argv.index("--save") + 1], pathlib.Path(sys.argv[-2])
+print("========= COMPUTE-SANITIZER", flush=True)
+while True:
+    while not (out / "asked.txt").exists():
+        time.sleep(0.01)
+    asked = (out / "asked.txt").read_text()
+    (out / "asked.txt").unlink()
+    if not asked:
+        break
+    buffers = json.loads((pathlib.Path(asked) / "plan.json").read_text())["buffers"]
+    addresses = [0x10000 * (i + 1) for i, _ in enumerate(buffers)]
+    if {says!r}:
+        print("=========", {says!r}, flush=True)
+    done = {{"addresses": addresses, "launches": 2, "failed": {failed!r}}}
+    (out / "done.part").write_text(json.dumps(done))
+    (out / "done.part").rename(out / "done.json")
+shutil.copy({answer!r}, save)
+"""
+"""A compute-sanitizer that replays nothing: buffers lie 0x10000 apart, and the records are those of a file."""
+
+
+def stand_in(folder: Path, *records: str, failed: str = "", end: str = "") -> Path:
+    """One that finds these records in each recording, and says so."""
+    answer = folder / "answer.xml"
+    answer.write_bytes(samples.document(*records))
     tool = folder / "compute-sanitizer"
     tool.write_text(
-        "#!/usr/bin/env python3\n"
-        "import json, pathlib, shutil, sys, time\n"
-        f"{end}\n"
-        "save, out = sys.argv[sys.argv.index('--save') + 1], pathlib.Path(sys.argv[-2])\n"
-        "while not (out / 'asked.txt').exists():\n"
-        "    time.sleep(0.01)\n"
-        "plan = pathlib.Path((out / 'asked.txt').read_text())\n"
-        "asked = json.loads((plan / 'plan.json').read_text())\n"
-        "addresses = [0x10000 * (i + 1) for i, _ in enumerate(asked['buffers'])]\n"
-        f"done = {{'addresses': addresses, 'launches': 2, 'failed': {failed!r}}}\n"
-        "(out / 'done.json').write_text(json.dumps(done))\n"
-        f"shutil.copy({str(folder / 'answer.xml')!r}, save)\n"
+        STAND_IN.format(end=end, says="found something" if records else "", failed=failed, answer=str(answer))
     )
     tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
     return tool
@@ -77,7 +91,7 @@ def test_a_recording_holds_launches_inputs_and_nothing_in_outputs(images):
 
 def test_a_finding_is_in_the_users_lines_with_buffer_element_and_case(tmp_path, watch):
     beyond = samples.OUT_OF_BOUNDS.replace("0x7f5ece802fa0", hex(0x40000 + 840))
-    (answer,) = watch(stand_in(tmp_path, samples.document(beyond, samples.API), failed="lost"))
+    (answer,) = watch(stand_in(tmp_path, beyond, samples.API, failed="lost"))
     (found,) = answer.found
     assert answer.unusable == ""
     assert (found.case, found.fault.kind, found.fault.line) == (1, "out_of_bounds", 13)
@@ -90,13 +104,13 @@ def test_a_finding_is_in_the_users_lines_with_buffer_element_and_case(tmp_path, 
 
 def test_a_finding_in_a_header_names_the_header(tmp_path, watch):
     inside = samples.BARRIER.replace("/src/program.cu", "/usr/include/cooperative_groups.h")
-    (answer,) = watch(stand_in(tmp_path, samples.document(inside)), ["synccheck"])
+    (answer,) = watch(stand_in(tmp_path, inside), ["synccheck"])
     assert answer.found[0].fault.line is None
     assert "in cooperative_groups.h:4" in answer.found[0].fault.message
 
 
 def test_a_race_names_both_lines_and_no_case(tmp_path, watch):
-    (answer,) = watch(stand_in(tmp_path, samples.document(samples.RACE)), ["racecheck"])
+    (answer,) = watch(stand_in(tmp_path, samples.RACE), ["racecheck"])
     assert answer.found[0].case is None
     assert answer.found[0].fault.message.endswith("of shared memory without order and line 14")
 
@@ -110,12 +124,12 @@ def test_a_race_names_both_lines_and_no_case(tmp_path, watch):
     ],
 )
 def test_a_tool_that_cannot_answer_gives_no_clean_bill(tmp_path, watch, end, said):
-    (answer,) = watch(stand_in(tmp_path, b"", end=end), ["racecheck"], seconds=2.0)
+    (answer,) = watch(stand_in(tmp_path, end=end), ["racecheck"], seconds=2.0)
     assert said in answer.unusable
 
 
 def test_a_launch_that_fails_without_a_record_is_no_clean_bill(tmp_path, watch):
-    (answer,) = watch(stand_in(tmp_path, samples.document(), failed="out of memory"))
+    (answer,) = watch(stand_in(tmp_path, failed="out of memory"))
     assert answer.unusable == "memcheck: out of memory"
 
 
@@ -131,7 +145,7 @@ def test_without_the_tool_its_absence_is_said(monkeypatch, images):
 
 
 def test_nothing_is_left_behind(tmp_path, monkeypatch, images):
-    sleeping = stand_in(tmp_path, b"", end="time.sleep(60)")
+    sleeping = stand_in(tmp_path, end="time.sleep(60)")
     monkeypatch.setattr(tool, "find_tool", lambda: sleeping)
     with SpareTools() as spares:
         spares.prepare()
@@ -143,8 +157,31 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch, images):
     assert all(w.process.poll() is not None for w in waiting)
 
 
+def test_a_tool_that_found_nothing_watches_the_next_recording_and_one_that_did_is_ended(
+    tmp_path, monkeypatch, images
+):
+    program = Built(affine(), images)
+    monkeypatch.setattr(tool, "find_tool", lambda: stand_in(tmp_path))
+    with SpareTools() as spares:
+        used = []
+        for _ in range(2):
+            with Watching(spares, program, workload(), CASES, ["memcheck"]) as watching:
+                (answer,) = watching.answers(30.0)
+                assert (answer.unusable, answer.found, answer.launches) == ("", (), 2)
+                used.append(watching._running[0].process)
+        assert used[0] is used[1]
+        assert used[0].poll() is None
+    assert used[0].poll() is not None
+
+    monkeypatch.setattr(tool, "find_tool", lambda: stand_in(tmp_path, samples.OUT_OF_BOUNDS))
+    with SpareTools() as spares, Watching(spares, program, workload(), CASES, ["memcheck"]) as watching:
+        (answer,) = watching.answers(30.0)
+        assert len(answer.found) == 1
+        assert watching._running[0].process.poll() is not None
+
+
 def test_a_spare_tool_that_has_died_is_replaced(tmp_path, monkeypatch, images):
-    answering = stand_in(tmp_path, samples.document())
+    answering = stand_in(tmp_path)
     monkeypatch.setattr(tool, "find_tool", lambda: answering)
     with SpareTools() as spares:
         spares.prepare()
@@ -152,3 +189,15 @@ def test_a_spare_tool_that_has_died_is_replaced(tmp_path, monkeypatch, images):
             kill_group(one.process)
         with Watching(spares, Built(affine(), images), workload(), CASES) as watching:
             assert [a.unusable for a in watching.answers(30.0)] == [""] * 4
+
+
+def test_a_tool_with_nothing_to_watch_is_not_started(tmp_path, monkeypatch, images):
+    never = stand_in(tmp_path, end="sys.exit('started')")
+    monkeypatch.setattr(tool, "find_tool", lambda: never)
+    with (
+        SpareTools() as spares,
+        Tools(Built(affine(), images), workload(), CASES, spares, ["racecheck"]) as tools,
+    ):
+        opinion = tools.opinion(5.0)
+    assert (opinion.missing, opinion.suspicions) == ("", ())
+    assert opinion.more["tools"]["racecheck"].startswith("not started: no kernel has shared memory")
