@@ -116,3 +116,64 @@ def test_a_kernel_that_is_not_there_is_wrong_use(tmp_path):
     ran = run(tmp_path)
     assert ran.exit_code == 2
     assert "no kernel `turn`" in ran.stderr
+
+
+SUMS = """\
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+
+__global__ void sums(float* out, const float* x, int n) {
+    namespace cg = cooperative_groups;
+    cg::thread_block_tile<32> warp = cg::tiled_partition<32>(cg::this_thread_block());
+    float sum = 0.0f;
+    for (int i = warp.thread_rank(); i < n / 4; i += warp.size()) {
+        float4 v = *reinterpret_cast<const float4*>(&x[blockIdx.x * n + 4 * i]);
+        sum += v.x + v.y + v.z + v.w;
+    }
+    sum = cg::reduce(warp, sum, cg::plus<float>{});
+    if (warp.thread_rank() == 0) {
+        out[blockIdx.x] = sum;
+    }
+}
+"""
+ROWS = """\
+kernel = "sums"
+language = "cuda"
+source = "sums.cu"
+promises = ["n % 4 == 0"]
+[dims]
+N = [3]
+n = [64, 132]
+[[args]]
+name = "out"
+kind = "output"
+dtype = "float32"
+shape = ["N"]
+[[args]]
+name = "x"
+kind = "input"
+dtype = "float32"
+shape = ["N", "n"]
+[[args]]
+name = "n"
+kind = "scalar"
+dtype = "int32"
+value = "n"
+[launch]
+grid = ["N"]
+block = [32]
+"""
+
+
+def test_groups_vectors_shuffles_and_the_sharing_out_of_a_row_are_taken_off(tmp_path):
+    (tmp_path / "sums.cu").write_text(SUMS)
+    (tmp_path / "sums.toml").write_text(ROWS)
+    given = ["walk", f"{tmp_path / 'sums.cu'}:sums", "--workload", str(tmp_path / "sums.toml")]
+    ran = CliRunner().invoke(main, [*given, "--device", "emulated", "--json"])
+    assert ran.exit_code == 0, ran.stderr
+    document = json.loads(ran.stdout)
+    taken = [step["taken_off"] for step in document["steps"]][::-1]
+    assert taken == ["plain_warp_groups", "reduce_in_each_lane", "scalar_access"]
+    simplest = document["sources"]["walk:sums:0"].partition("void sums(")[2]
+    assert not any(word in simplest for word in ("cg::", "__shfl", "reduced_by_plus", "reinterpret_cast"))
+    assert "for (int i = 0; i < n / 4; i += 1)" in simplest

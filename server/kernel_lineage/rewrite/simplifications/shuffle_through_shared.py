@@ -1,0 +1,96 @@
+"""Shuffles become an exchange through shared memory: a thread writes its value, its warp waits, it reads another's."""
+
+from __future__ import annotations
+
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.rewrite.candidate import Edit
+from kernel_lineage.rewrite.simplifications.functions import calls_replaced, functions_rewritten, seen_in
+from kernel_lineage.rewrite.simplifications.model import Simplification, SimplifiedExample
+
+_FROM = {
+    "__shfl_sync": "({}) & 31",
+    "__shfl_xor_sync": "own_lane() ^ ({})",
+    "__shfl_down_sync": "own_lane() + ({})",
+    "__shfl_up_sync": "own_lane() - ({})",
+}
+"""Shuffle → the lane that is read. One outside of the warp keeps a lane's own value."""
+_WHOLE = frozenset({"32", "warpSize", "WARP_SIZE"})
+_NEEDS = """\
+__device__ int own_lane() {
+    return ((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x) % 32;
+}
+
+template <typename T>
+__device__ T exchanged(unsigned mask, T value, int lane) {
+    __shared__ T held[1024];
+    int thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+    held[thread] = value;
+    __syncwarp(mask);
+    T taken = held[lane >= 0 && lane < 32 ? thread - own_lane() + lane : thread];
+    __syncwarp(mask);
+    return taken;
+}
+
+"""
+
+
+def _simplify(kernel: Kernel) -> tuple[Edit, ...]:
+    data = kernel.source.data.decode("utf-8", "replace") if kernel.source is not None else ""
+    if seen_in(data, r"\b(?:own_lane|exchanged)\b"):
+        return ()
+    return functions_rewritten(kernel, _through_shared, _NEEDS)
+
+
+def _through_shared(text: str) -> str:
+    return calls_replaced(text, "|".join(_FROM), _exchange)
+
+
+def _exchange(name: str, given: list[str]) -> str | None:
+    # Parts of a warp keep apart what this would mix.
+    if len(given) not in (3, 4) or (len(given) == 4 and given[3] not in _WHOLE):
+        return None
+    return f"exchanged({given[0]}, {given[1]}, {_FROM[name].format(given[2])})"
+
+
+_KERNEL = """\
+%s__device__ float warp_sum(float v) {
+    for (int offset = 16; offset > 0; offset /= 2) {
+        v += %s;
+    }
+    return v;
+}
+
+__global__ void k(float* out, const float* x) {
+    out[threadIdx.x] = %s;
+}
+"""
+
+SIMPLIFICATION = Simplification(
+    id="shuffle_through_shared",
+    title="shuffles made an exchange through shared memory",
+    weakens="warp_shuffle",
+    languages=frozenset({Language.CUDA}),
+    simplify=_simplify,
+    examples=(
+        SimplifiedExample(
+            Language.CUDA,
+            _KERNEL
+            % (
+                "",
+                "__shfl_down_sync(~0u, v, offset)",
+                "__shfl_sync(~0u, warp_sum(__shfl_xor_sync(~0u, x[threadIdx.x], 1)), 0)",
+            ),
+            _KERNEL
+            % (
+                _NEEDS,
+                "exchanged(~0u, v, own_lane() + (offset))",
+                "exchanged(~0u, warp_sum(exchanged(~0u, x[threadIdx.x], own_lane() ^ (1))), (0) & 31)",
+            ),
+        ),
+        SimplifiedExample(
+            Language.CUDA,
+            "__global__ void k(float* out, const float* x) { out[0] = __shfl_xor_sync(~0u, x[0], 1, 16); }\n",
+            None,
+        ),
+    ),
+)
