@@ -100,4 +100,4 @@ def test_a_kernel_that_skips_at_the_timed_shape_what_it_reads_elsewhere_is_impla
     v = timed_verdict(baseline, cheat, undeclared, slow_memory)
     assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.IMPLAUSIBLE_SPEED), v.reason
     shape = v.stage("profile").details["shapes"][0]
-    assert (shape["bytes_from"], shape["bytes_declared"]) == ("counted", 16 * 4096)
+    assert (shape["bytes_from"], shape["bytes_declared"]) == ("counted", 64 * 4096)
