@@ -17,6 +17,7 @@ def launches(code: str):
 
 SITES = {
     "plain": ("void f() { k<<<g, 128>>>(x, n); }", ("k", ("g",), ("128",), ("x", "n"))),
+    "split by a formatter": ("void f() { k << <g, 128 >> > (x, n); }", ("k", ("g",), ("128",), ("x", "n"))),
     "template": ("void f() { t<float, 4><<<g, b>>>(x); }", ("t", ("g",), ("b",), ("x",))),
     "template expression": (
         "void f() { t<T, (A > B)><<<(n + 1) / 2, b>>>(x); }",

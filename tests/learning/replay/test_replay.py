@@ -16,8 +16,10 @@ from kernel_gate.fleet.places import emulated_places
 from kernel_gate.fleet.pool import LocalPool
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
+from kernel_gate.workload import Workload
 from kernel_lineage.history.model import Intent
 from kernel_lineage.learning.replay.document import ReplayDocument
+from kernel_lineage.learning.replay.preparing import timed_within
 from kernel_lineage.learning.replay.repository import Asked, replay_repository
 
 HOST = """
@@ -256,3 +258,44 @@ def test_a_step_that_there_was_no_time_to_learn_from_is_counted(history, pool, r
     late, counted = replay_here(history, pool, seconds=0.0, learn=True)
     # The fix and what does not build teach nothing, and wait for nobody.
     assert (late.remaining, late.unstudied, counted.asked) == (0, 1, [])
+
+
+OPTION = """\
+#define LOW_PRECISION
+#if defined(LOW_PRECISION)
+#include <cuda_bf16.h>
+typedef __nv_bfloat16 real;
+#else
+typedef float real;
+#endif
+"""
+
+
+def test_a_state_whose_element_type_is_an_option_is_run_as_the_float_build_has_it(pool, tmp_path):
+    """The later state is written for an element type that a build chooses; the earlier one knows float only."""
+    commit(tmp_path, "Scale a vector", SCALAR)
+    typed = SCALAR.replace("float* out, const float* x", "real* out, const real* x")
+    typed = typed.replace("2.0f * x[i]", "2.0f * (float)x[i]").replace("sizeof(float)", "sizeof(real)")
+    typed = typed.replace("    float* out;\n    float* x;", "    real* out;\n    real* x;")
+    commit(tmp_path, "Speed up: 16-bit elements, twice as fast", OPTION + typed)
+    (step,) = replay_here(tmp_path, pool)[0].transitions
+    assert (step.status, step.code) == ("reproduced", "agrees"), step.reason
+
+
+def test_what_is_timed_is_drawn_in_seconds():
+    workload = Workload.model_validate(
+        {
+            "kernel": "k",
+            "language": "cuda",
+            "source": "k.cu",
+            "dims": {"B": [2], "T": [4], "C": [8]},
+            "profile_dims": [{"B": 8, "T": 1024, "C": 512}, {"B": 1, "T": 16, "C": 512}],
+            "args": [{"name": "out", "kind": "output", "dtype": "float32", "shape": ["B", "T", "C"]}],
+            "launch": {"grid": ["B"]},
+        }
+    )
+    smaller, said = timed_within(workload, 1 << 20)
+    # Rows go first; the length of a row stays.
+    assert smaller.profile_dims == ({"B": 2, "T": 1024, "C": 512}, {"B": 1, "T": 16, "C": 512})
+    assert len(said) == 1
+    assert timed_within(workload) == (workload, ())

@@ -178,3 +178,16 @@ int main() {
     assert kernel is not None
     draft = draft_of(kernel, tmp_path / "k.cu")
     assert [(a.name, a.kind) for a in draft.arguments[:2]] == [("out", "output"), ("x", "input")]
+
+
+@pytest.mark.parametrize(
+    "store", ["__stcs(out + i, __ldcs(x + i))", "store_packed(out + i, load_packed(x + i))"]
+)
+def test_what_a_function_of_that_name_stores_is_written(tmp_path: Path, store: str) -> None:
+    file = tmp_path / "copy.cu"
+    file.write_text(
+        "__global__ void copy(float* out, const float* x, int n) {\n"
+        f"    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) {store};\n}}\n"
+    )
+    draft = draft_of(read(file.read_bytes(), Language.CUDA).kernels[0], file, measure=False)
+    assert [(a.name, a.kind) for a in draft.arguments[:2]] == [("out", "output"), ("x", "input")]

@@ -21,6 +21,10 @@ class NoContractError(Exception):
     """The arguments of the two states cannot be told from each other; the message says which."""
 
 
+class TypesDifferError(NoContractError):
+    """One argument has another type in the other state."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fit:
     """How one state is run under the workload."""
@@ -164,7 +168,7 @@ def _buffer(taken: DraftArgument, there: DraftArgument, state: Draft) -> DraftAr
     if there.kind == "scalar":
         raise NoContractError(f"{taken.name} is a buffer in {state.kernel} and a number in the other state")
     if taken.dtype is not None and taken.dtype != there.dtype:
-        raise NoContractError(
+        raise TypesDifferError(
             f"{taken.name} is {taken.dtype} in {state.kernel} and {there.dtype} in the other state"
         )
     if taken.kind == there.kind:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 from kernel_gate.cases import elements
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload, WorkloadError
+from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.replay.claims import Claimed
 from kernel_lineage.learning.replay.codes import Code
-from kernel_lineage.learning.replay.contract import Contract, Fit, NoContractError, contract
+from kernel_lineage.learning.replay.contract import Contract, Fit, NoContractError, TypesDifferError, contract
+from kernel_lineage.learning.replay.float_build import with_float32
 from kernel_lineage.learning.replay.states import StateOf
 from kernel_lineage.learning.steps import Step
 from kernel_lineage.rewrite.drafting.chosen_sizes import stays_small
@@ -21,6 +23,8 @@ from kernel_lineage.rewrite.workloads import FoundWorkload, Workloads
 
 _TILE = 128
 _MOST_ELEMENTS = 1 << 17
+_MOST_TIMED = 1 << 27
+"""Elements of all buffers of a timed shape: as many values are drawn by the processor in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,8 @@ class Prepared:
     """As a `Contract` has them."""
     chosen: tuple[str, ...] = ()
     """Dims whose sizes were made up, because nothing tells them."""
+    instead_of: NotPrepared | None = None
+    """Why the states cannot be run as they are, when they are run in another build."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,8 @@ class NotPrepared:
 
     code: Code
     reason: str
+    types_differ: bool = False
+    """Whether it is that an argument has another type in the other state."""
 
 
 Drafts = Callable[[], Iterable[tuple[str, Draft]]]
@@ -72,6 +80,8 @@ def prepare(
             prepared = _under_workload(item, before, after, found)
         else:
             prepared = _under_draft(item, before, after, others, later_first)
+            if isinstance(prepared, NotPrepared) and prepared.types_differ:
+                prepared = _as_float32(item, (before, after), others, prepared)
     except ProgramError as error:
         prepared = NotPrepared(Code.NO_PROGRAM, str(error))
     if isinstance(prepared, Prepared):
@@ -121,7 +131,7 @@ def _under_draft(
     if first is None or second is None:
         reason = "; ".join(d.reason for d in drafts if isinstance(d, NoDraft) and d.draft is None)
         return NotPrepared(Code.NO_PROGRAM, reason)
-    refused: list[str] = []
+    refused: list[NoContractError | WorkloadError] = []
     missing: dict[str, str] = {}
     for name, base in _bases(states, drafts, others, missing, later_first):
         try:
@@ -130,12 +140,34 @@ def _under_draft(
                 _program(state, agreed.workload, fit) for state, fit in zip(states, agreed.fits, strict=True)
             ]
         except (NoContractError, WorkloadError) as error:
-            refused.append(str(error))
+            refused.append(error)
             continue
         return _prepared(item, programs, agreed, name, base.chosen)
     if refused:
-        return NotPrepared(Code.CONTRACT_DIFFERS, refused[0])
+        types = any(isinstance(error, TypesDifferError) for error in refused)
+        return NotPrepared(Code.CONTRACT_DIFFERS, str(refused[0]), types)
     return NotPrepared(Code.NO_WORKLOAD, "; ".join(f"{name}: {why}" for name, why in missing.items()))
+
+
+def _as_float32(
+    item: Claimed, states: tuple[StateOf, StateOf], others: Drafts, why_not: NotPrepared
+) -> Prepared | NotPrepared:
+    """Both states as their float32 build has them, where their element type is an option."""
+    if item.after.language != Language.CUDA:
+        return why_not
+    before, changed = with_float32(states[0])
+    if states[1].root == states[0].root:
+        after = replace(before, version=states[1].version)
+    else:
+        after, more = with_float32(states[1])
+        changed = tuple(dict.fromkeys((*changed, *more)))
+    if not changed:
+        return why_not
+    prepared = _under_draft(item, before, after, others, later_first=False)
+    if isinstance(prepared, NotPrepared):
+        return why_not
+    said = f"{' and '.join(changed)} is float, as an option of the build has it"
+    return replace(prepared, said=(said, *prepared.said), instead_of=why_not)
 
 
 def _bases(
@@ -168,10 +200,34 @@ def _known(draft: Draft | NoDraft) -> Draft | None:
 def _prepared(
     item: Claimed, programs: list[Program], agreed: Contract, name: str, chosen: tuple[str, ...]
 ) -> Prepared:
-    step = _step(item, programs, agreed.workload)
+    workload, shrunk = timed_within(agreed.workload)
     return Prepared(
-        step, f"drafted from {name}", drafted=True, said=agreed.said, doubts=agreed.doubts, chosen=chosen
+        _step(item, programs, workload),
+        f"drafted from {name}",
+        drafted=True,
+        said=(*agreed.said, *shrunk),
+        doubts=agreed.doubts,
+        chosen=chosen,
     )
+
+
+def timed_within(workload: Workload, most: int = _MOST_TIMED) -> tuple[Workload, tuple[str, ...]]:
+    """The workload with timed shapes of so many elements at most, and what is said of it.
+
+    The dims that come first are made smaller first: they count rows, and the length of a row decides what pays.
+    """
+    shapes, said = [], []
+    for named in workload.profile_dims:
+        dims = dict(named)
+        while elements(workload, dims) > most and any(extent > 1 for extent in dims.values()):
+            name = next(n for n, extent in dims.items() if extent > 1)
+            dims[name] //= 2
+        if dims != named:
+            said.append(
+                f"timed at {', '.join(f'{n} {e}' for n, e in dims.items())}: more takes minutes to draw"
+            )
+        shapes.append(dims)
+    return workload.model_copy(update={"profile_dims": tuple(shapes)}), tuple(said)
 
 
 def _step(item: Claimed, programs: list[Program], workload: Workload) -> Step:

@@ -55,6 +55,10 @@ def replay_transition(item: Claimed, bench: Bench, drafts: LineageDrafts) -> tup
             outcome = Outcome("undecided", Code.SAME_PROGRAM, what)
             return record_of(item, bench.device_name, outcome, started, prepared), True
         prepared, judged, outcome = _decided(item, prepared, bench, bench.options)
+        if prepared.instead_of is not None and outcome.status == "unbuildable":
+            other = f"{prepared.instead_of.reason}; with {prepared.said[0]}, {outcome.reason}"
+            outcome = Outcome("undecided", Code.CONTRACT_DIFFERS, other)
+            return record_of(item, bench.device_name, outcome, started), True
         if asks_for_less(outcome, judged.verdict):
             for less in _less(item, (before, after), prepared, bench, others, started + _MOST_SECONDS):
                 named = narrowed(outcome, less[2])

@@ -15,8 +15,8 @@ _DEPTH = 4
 _FRAGMENTS = {"load_matrix_sync": 1, "store_matrix_sync": 0}
 """Of `nvcuda::wmma`: the place of the pointer among the arguments."""
 _MOVES = re.compile(r"_*(?:(st(?:ore|cg|cs|wb|wt))|ld(?:g|cg|cs|ca|lu|cv)|load)(?![a-z])")
-"""Functions that the file does not define and whose name says that they read or write at their first argument: the
-intrinsics with cache hints, and what projects call their own (`store_aligned`, `load128cs`)."""
+"""Functions whose name says that they read or write at their first argument: the intrinsics with cache hints, and what
+projects call their own (`store_aligned`, `load128cs`), which may stand in another file."""
 
 
 def roles_of(kernel: Kernel) -> dict[str, Role]:
@@ -54,9 +54,8 @@ def _touched(
             touch(places.place(pointer).root, reads="load" in call.name, writes="store" in call.name)
             continue
         callee = next((u for u in syntax.units[1:] if u.name == call.name), None)
-        if callee is None and call.arguments and (known := _MOVES.match(call.name)):
+        if call.arguments and (known := _MOVES.match(call.name)):
             touch(places.place(call.arguments[0]).root, reads=known[1] is None, writes=known[1] is not None)
-            continue
         if callee is None or not depth or callee is unit:
             continue
         parameters = _parameters(callee)
