@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernel_gate.build.unit import Unit
+from kernel_gate.compile_time import Constant, constant
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
 from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Program, Value
@@ -165,8 +166,11 @@ class _Binding:
 
     def _launch(self, launch: LaunchSpec, arguments: tuple[Operand, ...], unit: Unit) -> BoundLaunch:
         names = dict(self.names)
+        constants: dict[str, Constant] = {}
         for name, text in launch.constexpr.items():
-            names[name] = evaluate(text, names)
+            value = constants[name] = constant(text, names)
+            if isinstance(value, (int, float)):
+                names[name] = value
         grid = _three(launch.grid, names, "grid", _MAX_GRID)
         block = _three(launch.block, names, "block", _MAX_BLOCK)
         if self.program.language == "cuda" and math.prod(block) > _MAX_THREADS:
@@ -179,7 +183,6 @@ class _Binding:
             operands[name], dtype = self._operand(operand)
             dtypes.append(dtype)
         if self.program.language == "triton":
-            constants = {name: names[name] for name in launch.constexpr}
             unit = self._triton_unit(unit, launch, constants, order, operands, dtypes)
         entry = unit.entry or self.program.entry
         return BoundLaunch(entry, grid, block, shared_bytes, tuple(order), operands, unit)
@@ -203,7 +206,7 @@ class _Binding:
         self,
         unit: Unit,
         launch: LaunchSpec,
-        constants: Mapping[str, Number],
+        constants: Mapping[str, Constant],
         order: list[str],
         operands: Mapping[str, BoundPointer | np.generic],
         dtypes: list[str],

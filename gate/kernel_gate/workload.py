@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from kernel_gate import expressions
+from kernel_gate.compile_time import constant
 from kernel_gate.dtype_names import FLOAT_NAMES, NAMES
 from kernel_gate.expressions import ExpressionError, Number
 from kernel_gate.launch_tables import (
@@ -262,8 +263,10 @@ class Workload(Table):
 
     def _try_launch(self, launch: Launch, known: Mapping[str, Number]) -> None:
         names = dict(known)
-        for name, value in launch.constexpr.items():
-            names[name] = expressions.evaluate(value, names)
+        for name, text in launch.constexpr.items():
+            value = constant(text, names)
+            if isinstance(value, (int, float)):
+                names[name] = value
         for value in (*launch.grid, *launch.block, launch.shared_bytes):
             expressions.evaluate_int(value, names)
 

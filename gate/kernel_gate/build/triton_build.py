@@ -16,6 +16,7 @@ from typing import Any
 from kernel_gate.build import allowed
 from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
 from kernel_gate.build.unit import Unit
+from kernel_gate.compile_time import DTYPE, Constant
 from kernel_gate.devices.image import Image
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
@@ -89,6 +90,17 @@ def _bind(program: Program, function: Any, unit: Unit) -> dict[str, tuple[str, s
     return dict(zip(free, unit.arguments, strict=True))
 
 
+def _as_triton(value: Constant) -> Any:
+    """A dtype as Triton has it, everything else as it is."""
+    import triton.language as tl
+
+    match = DTYPE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        return value
+    named = {"float8_e4m3fn": "float8e4nv", "float8_e5m2": "float8e5", "bool": "int1"}
+    return getattr(tl, named.get(match[1], match[1]))
+
+
 def compile_unit(
     program: Program, function: Any, unit: Unit, arch: str, extra: Mapping[str, Any] | None = None
 ) -> Image:
@@ -99,7 +111,7 @@ def compile_unit(
     from triton.compiler.errors import CompilationError
 
     bound = _bind(program, function, unit)
-    given = dict(unit.constexpr)
+    given = {name: _as_triton(value) for name, value in unit.constexpr}
     signature: dict[str, str] = {}
     constants: dict[tuple[int, ...], Any] = {}
     attributes: dict[tuple[int, ...], list[list[Any]]] = {}

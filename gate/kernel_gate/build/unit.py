@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernel_gate.compile_time import Constant
 from kernel_gate.program import Program
 
 
@@ -11,8 +12,8 @@ from kernel_gate.program import Program
 class Unit:
     """One image. CUDA programs have one unit per kernel; Triton ones have one per specialisation."""
 
-    constexpr: tuple[tuple[str, int | float | bool], ...] = ()
-    """Triton: values of the `tl.constexpr` parameters."""
+    constexpr: tuple[tuple[str, Constant], ...] = ()
+    """Triton: values of the `tl.constexpr` parameters, and None for those that the launch gives nothing."""
     num_warps: int = 4
     num_stages: int = 3
     arguments: tuple[tuple[str, str], ...] = ()

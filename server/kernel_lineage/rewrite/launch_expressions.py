@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from kernel_gate.compile_time import constant, is_word
 from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
 from kernel_gate.program import LaunchSpec
 from kernel_gate.workload import Workload
@@ -67,7 +68,9 @@ def _evaluates(launch: LaunchSpec, workload: Workload) -> None:
     for dims in itertools.islice(workload.shapes(), 1):
         known: dict[str, Number] = {**dims, **workload.scalars(dims)}
         for name, text in launch.constexpr.items():
-            known[name] = evaluate(text, known)
+            value = constant(text, known)
+            if isinstance(value, (int, float)):
+                known[name] = value
         for text in (*launch.grid, *launch.block, launch.shared_bytes):
             evaluate_int(text, known)
 
@@ -81,6 +84,8 @@ def _read(kernel: Kernel, launch: Launch, workload: Workload, order: Sequence[st
             if parameter.constexpr:
                 written = launch.options.get(parameter.name, argument)
                 constexpr[parameter.name] = _constexpr(parameter.name, written, names, spec)
+        # What the workload gives nothing, or fixes although the kernel does not ask for it, stays so.
+        constexpr.update({n: t for n, t in spec.constexpr.items() if is_word(t) or n not in constexpr})
         tuned = "autotune" in kernel.attributes
         default = spec if tuned else LaunchSpec(())
         grid = tuple(_expression(extent, names, set(constexpr)) for extent in launch.grid)
@@ -99,7 +104,8 @@ def _read(kernel: Kernel, launch: Launch, workload: Workload, order: Sequence[st
 def _names(kernel: Kernel, launch: Launch, workload: Workload, order: Sequence[str]) -> _Names:
     direct: dict[str, str] = {}
     tensors: dict[str, tuple[str, ...]] = {}
-    parameters = [p for p in kernel.parameters if not p.constexpr]
+    fixed = workload.launch.constexpr
+    parameters = [p for p in kernel.parameters if not p.constexpr and p.name not in fixed]
     given = dict(zip([p.name for p in kernel.parameters], launch.arguments, strict=False))
     for parameter, name in zip(parameters, order, strict=False):
         host = given.get(parameter.name, "").strip()

@@ -135,7 +135,8 @@ def _launched(
 
 def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:
     """The workload's argument for each parameter: by name when the workload knows all names, else by position."""
-    parameters = [p.name for p in kernel.parameters if not p.constexpr]
+    fixed = workload.launch.constexpr
+    parameters = [p.name for p in kernel.parameters if not p.constexpr and p.name not in fixed]
     declared = [a.name for a in workload.args]
     if set(parameters) <= set(declared):
         return tuple(parameters)

@@ -28,7 +28,11 @@ def draft_of(target: Target, path: Path, state: State | None = None, *, measure:
     and sizes that no code tells are found by running the kernel on the emulated device, which takes seconds.
     """
     state = state or State(folder_of(path))
-    drafts = list(_drafts(target, path, state))
+    drafts: list[Draft] = []
+    for draft in _drafts(target, path, state):
+        drafts.append(draft)
+        if not draft.missing and not draft.chosen:
+            break
     if not drafts and not isinstance(target, Launcher):
         return _nothing(target, path)
     best = min(drafts, key=lambda d: (len(d.missing), len(d.chosen)))

@@ -43,7 +43,14 @@ def prove_file(
     if not replayed:
         return obligations
     order = program.arguments or tuple(a.name for a in workload.args)
-    names = dict(zip((p.name for p in kernel.parameters if not p.constexpr), order, strict=False))
+    fixed = (program.launch or workload.launch.spec()).constexpr
+    names = dict(
+        zip(
+            (p.name for p in kernel.parameters if not p.constexpr and p.name not in fixed),
+            order,
+            strict=False,
+        )
+    )
     replay = Replay(program, workload, names=names)
     return tuple(replay.confirmed(o) for o in obligations)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kernel_gate.compile_time import is_word
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.program import Program
 from kernel_gate.workload import Argument, Workload
@@ -40,7 +41,8 @@ def setting_of(kernel: Kernel, workload: Workload, program: Program) -> Setting:
     launch_reading = Reading(names, reading.facts, reading.unknowns, reading.naturals)
     spec = program.launch or workload.launch.spec()
     for name, text in spec.constexpr.items():
-        names[name] = launch_reading.read(text)
+        if not is_word(text):
+            names[name] = launch_reading.read(text)
     launch = LaunchSetting(
         _three(spec.grid, launch_reading),
         _three(spec.block, launch_reading) if program.language == "cuda" else (Num(1), Num(1), Num(1)),
@@ -48,10 +50,10 @@ def setting_of(kernel: Kernel, workload: Workload, program: Program) -> Setting:
     )
     assumptions += launchable(launch)
     order = program.arguments or tuple(a.name for a in workload.args)
-    parameters = [p.name for p in kernel.parameters if not p.constexpr]
+    parameters = [p.name for p in kernel.parameters if not p.constexpr and p.name not in spec.constexpr]
     by_parameter = {p: workload.argument(a) for p, a in zip(parameters, order, strict=False)}
     constants, types = _template(kernel, program, launch_reading)
-    constants |= {name: names[name] for name in spec.constexpr}
+    constants |= {name: names[name] for name, text in spec.constexpr.items() if not is_word(text)}
     return Setting(
         tuple(dims),
         (*assumptions, *reading.facts),

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 _LARGEST = 400_000
 """Bytes of a module that is read."""
@@ -28,6 +29,9 @@ class HostModule:
     """Top-level name → the last value that it is given."""
     imports: Mapping[str, tuple[str, str]]
     """Local name → the module that it comes from, and its name there; "" for a whole module."""
+    classes: Mapping[str, ast.ClassDef]
+    stars: tuple[str, ...] = ()
+    """The modules from which all names are imported."""
 
 
 def module_of(path: Path, tree: ast.Module) -> HostModule:
@@ -35,11 +39,13 @@ def module_of(path: Path, tree: ast.Module) -> HostModule:
     functions: dict[str, ast.FunctionDef] = {}
     values: dict[str, ast.expr] = {}
     imports: dict[str, tuple[str, str]] = {}
+    classes: dict[str, ast.ClassDef] = {}
     for node in _top_level(tree.body):
         match node:
             case ast.FunctionDef():
                 functions[node.name] = node
             case ast.ClassDef():
+                classes[node.name] = node
                 inner = (n for n in node.body if isinstance(n, ast.FunctionDef))
                 functions.update((f"{node.name}.{n.name}", n) for n in inner)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -49,12 +55,14 @@ def module_of(path: Path, tree: ast.Module) -> HostModule:
     for statement in ast.walk(tree):
         if isinstance(statement, ast.Import):
             for alias in statement.names:
-                imports[alias.asname or alias.name.split(".")[0]] = (alias.name, "")
+                whole = alias.name if alias.asname else alias.name.split(".")[0]
+                imports[alias.asname or whole] = (whole, "")
         elif isinstance(statement, ast.ImportFrom):
             base = "." * statement.level + (statement.module or "")
             for alias in statement.names:
                 imports[alias.asname or alias.name] = (base, alias.name)
-    return HostModule(path, tree, functions, values, imports)
+    stars = tuple(base for base, name in imports.values() if name == "*")
+    return HostModule(path, tree, functions, values, imports, classes, stars)
 
 
 def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -75,6 +83,12 @@ class Modules:
     known: dict[Path, HostModule | None] = field(default_factory=dict)
     words: dict[Path, frozenset[bytes]] = field(default_factory=dict)
     """For each Python file, the words that stand in it."""
+    instead: dict[Path, Path] = field(default_factory=dict)
+    """File → the one that is read in its place where it is imported."""
+    found: dict[tuple[Path, str], Path | None] = field(default_factory=dict)
+    """Importing file and dotted name → the file."""
+    concluded: dict[Path, Any] = field(default_factory=dict)
+    """What was concluded of who uses a module, once for all of its kernels."""
 
     def mentioning(self, names: frozenset[bytes]) -> list[Path]:
         """The Python files of the folder in which one of some names stands, in the order of their paths."""
@@ -98,15 +112,30 @@ class Modules:
 
     def defining(self, module: HostModule, name: str, depth: int = 6) -> tuple[HostModule, str] | None:
         """The module that defines what a name of this module stands for, and its name there; imports are followed."""
-        if name in module.functions or name in module.values or f"{name}.forward" in module.functions:
+        if name in module.functions or name in module.classes or name in module.values:
             return module, name
-        if name not in module.imports or depth == 0:
+        if depth == 0:
             return None
-        base, inner = module.imports[name]
-        there = self.read(found) if inner and (found := self._file(module.path, base)) else None
-        if there is not None and (found_there := self.defining(there, inner, depth - 1)) is not None:
-            return found_there
+        from_there = [module.imports[name]] if name in module.imports else [(b, name) for b in module.stars]
+        for base, inner in from_there:
+            there = self.read(found) if inner and (found := self._file(module.path, base)) else None
+            if there is not None and (found_there := self.defining(there, inner, depth - 1)) is not None:
+                return found_there
         return None
+
+    def module_named(self, module: HostModule, name: str) -> HostModule | None:
+        """The module of the repository that a name of this module stands for."""
+        base, inner = module.imports.get(name, ("", ""))
+        return self.at(module, base + _joined(base, inner))
+
+    def at(self, module: HostModule, dotted: str) -> HostModule | None:
+        """The module that another one imports by this dotted name, if it is one of the repository."""
+        file = self._file(module.path, dotted) if dotted else None
+        return self.read(file) if file is not None else None
+
+    def stood_for(self, path: Path) -> Path:
+        """The file in whose place this one is read."""
+        return next((there for there, here in self.instead.items() if here == path), path)
 
     def imported(self, module: HostModule) -> Iterator[Path]:
         """The files of the repository from which a module imports names."""
@@ -116,20 +145,38 @@ class Modules:
             yield from (f for f in (file, below) if f is not None)
 
     def _file(self, importer: Path, dotted: str) -> Path | None:
+        key = (importer.parent, dotted)
+        if key not in self.found:
+            self.found[key] = self._looked_up(importer, dotted)
+        file = self.found[key]
+        return self.instead.get(file, file) if file is not None else None
+
+    def _looked_up(self, importer: Path, dotted: str) -> Path | None:
         """The file of `a.b.c`, or of `..b`, beside or above the module that imports it, or below its `src`."""
         level = len(dotted) - len(dotted.lstrip("."))
         parts = [p for p in dotted[level:].split(".") if p]
         if level:
             folders = [importer.parents[level - 1]]
         else:
-            above = [f for f in importer.parents if f.is_relative_to(self.folder)]
+            # A folder inside of a package is not where whole names are looked up.
+            above = [
+                f
+                for f in importer.parents
+                if f.is_relative_to(self.folder) and (f == self.folder or not (f / "__init__.py").is_file())
+            ]
             folders = [*above, self.folder / "src"]
         for folder in folders:
             at = folder.joinpath(*parts)
-            for file in (at.with_name(at.name + ".py"), at / "__init__.py"):
-                if parts and file.is_file() and file.resolve().is_relative_to(self.folder):
+            candidates: list[Path] = [at.with_name(at.name + ".py")] if parts else []
+            candidates += [at / "__init__.py"] if parts or level else []
+            for file in candidates:
+                if file.is_file() and file.resolve().is_relative_to(self.folder):
                     return file
         return None
+
+
+def _joined(base: str, inner: str) -> str:
+    return f".{inner}" if inner and not base.endswith(".") else inner
 
 
 def _python_files(folder: Path) -> Iterator[Path]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kernel_gate.expressions import ExpressionError, Number, evaluate
+from kernel_gate.expressions import FUNCTIONS, ExpressionError, Number, evaluate
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,10 @@ class Tensor:
     dtype: str | None = None
     values: str = ""
     """How its elements are drawn, when they are no normal numbers: `integers(0, V)`."""
+    strides: tuple[int | Size, ...] | None = None
+    """Elements from one neighbour to the next along each axis; None for row-major."""
+    memory: int | Size | None = None
+    """Elements from its first one to the end of the memory that it lies in; None for as many as it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ def tree_of(value: object) -> ast.expr:
 def size_of(tree: ast.expr) -> Size | int | float:
     """The number of a tree; one without names is calculated."""
     text = ast.unparse(tree)
-    if not any(isinstance(n, ast.Name) and n.id not in ("min", "max") for n in ast.walk(tree)):
+    if not any(isinstance(n, ast.Name) and n.id not in FUNCTIONS for n in ast.walk(tree)):
         try:
             return evaluate(text, {})
         except ExpressionError:
@@ -149,8 +153,27 @@ def _factors(tree: ast.expr) -> list[ast.expr]:
 
 
 def stride_of(tensor: Tensor, axis: int) -> Stride:
-    """The stride of a row-major tensor."""
+    """The stride of a tensor along an axis; without text while its shape is not known."""
     if tensor.shape is None:
         return Stride("", tensor.name, axis)
     axis %= max(1, len(tensor.shape))
+    if tensor.strides is not None:
+        return Stride(text_of(tensor.strides[axis]), tensor.name, axis)
     return Stride(text_of(product(tensor.shape[axis + 1 :])), tensor.name, axis)
+
+
+def strides_of(tensor: Tensor) -> tuple[int | Size, ...]:
+    """The strides of a tensor of known shape."""
+    return tuple(stride_of(tensor, axis) for axis in range(len(tensor.shape or ())))
+
+
+def packed(tensor: Tensor) -> Tensor:
+    """The same elements in memory of their own, row-major."""
+    return replace(tensor, strides=None, memory=None)
+
+
+def added(left: int | Size, right: int | Size, sign: int = 1) -> int | Size:
+    """The sum of two extents, or their difference."""
+    if right == 0:
+        return left
+    return _whole(ast.BinOp(tree_of(left), ast.Add() if sign > 0 else ast.Sub(), tree_of(right)))

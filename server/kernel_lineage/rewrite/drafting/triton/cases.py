@@ -1,0 +1,98 @@
+"""The cases that `pytest.mark.parametrize` lists for a test: the largest first, then others, one list at a time."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from kernel_gate.expressions import Number
+from kernel_lineage.rewrite.drafting.triton.classes import made_of
+from kernel_lineage.rewrite.drafting.triton.host import Reader
+from kernel_lineage.rewrite.drafting.triton.objects import Class, Instance, Names, Stopped
+from kernel_lineage.rewrite.drafting.triton.operations import items_of
+from kernel_lineage.rewrite.drafting.triton.usages import Usage
+from kernel_lineage.rewrite.drafting.triton.values import Open, Size, value_at
+
+_MOST_OTHERS = 6
+"""Cases of one list beside the largest that are tried."""
+
+Row = tuple[object, ...]
+
+
+def cases_of(usage: Usage, reader: Reader) -> list[Names]:
+    """What the parameters of a test may be: whole numbers are themselves; at least one case, perhaps of nothing."""
+    listed = list(_lists(usage, reader))
+    first: Names = {}
+    for names, rows in listed:
+        first.update(zip(names, rows[0], strict=True))
+    cases = [first]
+    for names, rows in listed:
+        cases += [{**first, **dict(zip(names, row, strict=True))} for row in rows[1 : _MOST_OTHERS + 1]]
+    return cases
+
+
+def _lists(usage: Usage, reader: Reader) -> Iterator[tuple[list[str], list[Row]]]:
+    """For each decorator the names of its parameters, and its cases, the largest first."""
+    for decorator in usage.function.decorator_list:
+        if not (isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith("parametrize")):
+            continue
+        try:
+            given = [reader.evaluate(a, usage.module, {}) for a in decorator.args[:2]]
+            given += [
+                reader.evaluate(k.value, usage.module, {})
+                for k in decorator.keywords
+                if k.arg in ("argnames", "argvalues")
+            ]
+        except Stopped:
+            continue
+        if len(given) < 2:
+            continue
+        names = _names(given[0])
+        cases = items_of(given[1], reader.sizes) or []
+        rows = [row for case in cases if len(row := _row(case, len(names))) == len(names)]
+        if names and rows:
+            # The largest, and of equals the first.
+            rows.sort(key=lambda row: _extent(row, reader.sizes), reverse=True)
+            yield names, rows
+
+
+def _names(given: object) -> list[str]:
+    if isinstance(given, str):
+        return [n.strip() for n in given.split(",") if n.strip()]
+    return [g for g in given if isinstance(g, str)] if isinstance(given, (tuple, list)) else []
+
+
+def _row(case: object, names: int) -> Row:
+    if isinstance(case, Instance) and case.of == "param":
+        values = case.attributes["values"]
+        return tuple(values) if isinstance(values, tuple) else ()
+    if names > 1:
+        return tuple(case) if isinstance(case, (tuple, list)) else ()
+    return (case,)
+
+
+def _extent(row: Sequence[object], sizes: dict[str, Number]) -> int:
+    """The product of a case's whole numbers."""
+    numbers: list[int] = []
+    for value in row:
+        inner = value if isinstance(value, (tuple, list)) else (value,)
+        known = [value_at(v, sizes) if isinstance(v, Size) else v for v in inner]
+        numbers += [k for k in known if type(k) is int and k > 0]
+    return prod(numbers)
+
+
+def parameters_of(usage: Usage, case: Names, reader: Reader) -> Names:
+    """The parameters of a test in one case: whole numbers are dims of their names."""
+    names: Names = {}
+    for argument in usage.function.args.args:
+        name = argument.arg
+        value = case.get(name, Open(name))
+        if type(value) is int and value > 0:
+            reader.sizes[name] = value
+            value = Size(name)
+        names[name] = value
+    if usage.of and usage.function.args.args:
+        of = Class(usage.module.classes[usage.of], usage.module)
+        names[usage.function.args.args[0].arg] = made_of(reader, of, [], {})
+    return names
