@@ -8,7 +8,7 @@ from kernel_gate.program import Program
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.source import Kernel, Language, Launch
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.programs import with_launch
 
@@ -16,6 +16,25 @@ from kernel_lineage.rewrite.programs import with_launch
 def kernel_of(program: Program) -> Kernel | None:
     """The kernel that a program launches; None for one that launches several."""
     return read(program.source.encode(), Language(program.language)).kernel(program.entry)
+
+
+def with_own_launch(kernel: Kernel, program: Program) -> Kernel:
+    """The kernel of a program with the launch that is told beside its text, as a launch site would say it.
+
+    For what looks at launches; there is no text of this one to change.
+    """
+    told = program.launch
+    if kernel.launches or told is None or kernel.language is not Language.CUDA:
+        return kernel
+    launch = Launch(
+        kernel=kernel.name,
+        span=kernel.name_span,
+        grid=told.grid,
+        block=told.block,
+        arguments=tuple(parameter.name for parameter in kernel.parameters),
+        shared_bytes=told.shared_bytes,
+    )
+    return replace(kernel, launches=(launch,))
 
 
 def mechanisms_in(program: Program) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from kernel_gate.program import Program
+from kernel_gate.program import LaunchSpec, Program
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
 from kernel_gate.worker import Worker
@@ -109,6 +109,21 @@ def test_a_skill_is_tried_on_kernels_at_hand_that_have_a_place_for_it_and_taught
     assert asked == ["elsewhere", "1→2"]
     # That a kernel at hand takes no candidate says nothing of the skill; that the step's own takes none does.
     assert [use.transition for use in admission.uses] == ["1→2"]
+
+
+def test_a_skill_of_the_launch_is_carried_to_a_program_whose_launch_is_told_beside_it():
+    program = Program("cuda", BEFORE, "gain", launch=LaunchSpec(("N",), ("64",)))
+    held = HeldOut.of("other", Step("elsewhere", program, program, WORKLOAD))
+    bounds = next(s for s in KNOWN if s.id == "launch-bounds")
+    assert held is not None and held.takes(bounds)
+    asked: list[GateRequest] = []
+
+    def judge(request: GateRequest) -> Verdict:
+        asked.append(request)
+        return verdict(Outcome.ACCEPTED, "faster")
+
+    assert carried_by(judge)(bounds, held.step).evidence is not None
+    assert "__launch_bounds__(64)" in asked[0].candidate.source
 
 
 def test_when_it_is_late_no_use_is_begun():

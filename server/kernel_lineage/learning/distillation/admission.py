@@ -16,6 +16,7 @@ from kernel_gate.devices.opening import DeviceKind
 from kernel_gate.options import GateOptions
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
+from kernel_lineage.kernels.anchors.launch_configuration import ID as LAUNCH_CONFIGURATION
 from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.source import Language
@@ -25,7 +26,7 @@ from kernel_lineage.learning.measured_use import evidence_of_verdict
 from kernel_lineage.learning.steps import Judge, Step, as_launched
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.materialise import Lane, NoCandidate, materialise
-from kernel_lineage.rewrite.program_edits import kernel_of, with_candidate
+from kernel_lineage.rewrite.program_edits import kernel_of, with_candidate, with_own_launch
 from kernel_lineage.rewrite.situation import toolchain_facts, workload_facts
 from kernel_lineage.skills.card import Evidence, Skill
 from kernel_lineage.skills.conditions.facts import Facts
@@ -87,7 +88,8 @@ class HeldOut:
         kernel = kernel_of(step.before)
         if kernel is None:
             return None
-        patterns = frozenset(anchor.pattern for anchor in anchors_of(kernel))
+        launched = with_own_launch(kernel, step.before)
+        patterns = frozenset(anchor.pattern for anchor in anchors_of(launched))
         mechanisms = frozenset(site.mechanism for site in mechanisms_of(kernel))
         return cls(lineage, step, kernel.language, patterns, mechanisms)
 
@@ -100,8 +102,8 @@ class HeldOut:
         )
 
 
-MOST_USES = 4
-"""Held-out uses of one skill that are gated: enough to show that it carries over, or that it does not."""
+MOST_USES, ENOUGH = 8, 3
+"""Held-out uses of one skill that are gated, and accepted ones after which no more are tried."""
 
 
 def admissions(
@@ -122,12 +124,13 @@ def admissions(
 
     def admission(proposal: Proposal) -> Admission:
         uses: list[Use] = []
-        gated = 0
+        gated = accepted = 0
         for skill, step, is_lesson in _tries(proposal, known, steps, others):
-            if gated == MOST_USES or late():
+            if gated == MOST_USES or accepted == ENOUGH or late():
                 break
             use = carry(skill, step)
             gated += use.evidence is not None
+            accepted += use.evidence is not None and use.evidence.outcome == "accepted"
             if use.evidence is not None or is_lesson:
                 uses.append(use)
         evidence = tuple(use.evidence for use in uses if use.evidence is not None)
@@ -167,6 +170,8 @@ def carrier(
         kernel = kernel_of(step.before)
         if kernel is None:
             return Use(step.transition, None, f"{step.before.name} launches several kernels")
+        if skill.anchor.pattern == LAUNCH_CONFIGURATION:
+            kernel = with_own_launch(kernel, step.before)
         facts = workload_facts(as_launched(step), "the workload").merged(device_facts, toolchain_facts())
         verdicts: list[Verdict] = []
 

@@ -57,7 +57,7 @@ class Asked:
     """Split and probe what is reproduced, and write the skills that come of it."""
     probe_runs: int = PROBES.runs
     """Cases that probing one part may take."""
-    admission_seconds: float = 60.0
+    admission_seconds: float = 90.0
     """For trying skills on held-out kernels, where `seconds` says that time is short."""
 
 

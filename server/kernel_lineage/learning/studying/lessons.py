@@ -11,7 +11,7 @@ from kernel_lineage.learning.distillation.lesson import Lesson, RefusingCase, So
 from kernel_lineage.learning.replay.learners import Replayed, StepRisk
 from kernel_lineage.learning.steps import Step, as_launched
 from kernel_lineage.learning.studying.parts import Studied, StudiedPart
-from kernel_lineage.rewrite.program_edits import kernel_of
+from kernel_lineage.rewrite.program_edits import kernel_of, with_own_launch
 from kernel_lineage.rewrite.situation import workload_facts
 from kernel_lineage.skills.card import Condition, Evidence, Risk, SizeEffect
 from kernel_lineage.skills.conditions.facts import Facts
@@ -55,6 +55,7 @@ def lessons_of(
         before, after = kernel_of(step.before), kernel_of(step.after)
         if before is None or after is None:
             continue
+        before, after = with_own_launch(before, step.before), with_own_launch(after, step.after)
         # What guards say belongs to the whole step, which is whole with its last part.
         mine = guards if n == adding[-1] else []
         facts = workload_facts(as_launched(step), f"the workload {one.record.workload}")
