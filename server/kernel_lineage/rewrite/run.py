@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time
@@ -20,14 +19,13 @@ from kernel_lineage.rewrite.gating import judge_in_child
 from kernel_lineage.rewrite.handoff import HandoffError
 from kernel_lineage.rewrite.materialise import Lane
 from kernel_lineage.rewrite.model.client import ModelError
-from kernel_lineage.rewrite.model.settings import ModelSettings, SettingsError, settings_from
+from kernel_lineage.rewrite.model.settings import SettingsError, endpoint
 from kernel_lineage.rewrite.programs import ProgramError
 from kernel_lineage.rewrite.workloads import folder_of
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.stated import StatedFactError, stated_facts
 from kernel_lineage.skills.library import library, nearest
 
-_SECRETS = ("KLINEAGE_API_KEY", "OPENAI_API_KEY", "OPENAI_ADMIN_KEY")
 _ENVIRONMENT = frozenset({"key", "limit", "unavailable", "connection", "timeout"})
 """Problems of an endpoint that are not about the request."""
 
@@ -104,7 +102,9 @@ def _request(asked: Asked) -> ApplyRequest:
     if skill is None:
         broken = next((f" It could not be read: {p}" for p in found.problems if asked.skill in str(p)), "")
         raise ApplyError(f"There is no skill {asked.skill!r}{nearest(found, asked.skill)}.{broken}")
-    settings = _settings(asked) if asked.by == "model" else None
+    settings = None
+    if asked.by == "model":
+        settings = endpoint(base_url=asked.base_url, model=asked.model, token_budget=asked.token_budget)
     stated = Facts().merged(*(stated_facts(text, "stated by the caller") for text in asked.stated))
     return ApplyRequest(
         skill=skill,
@@ -118,16 +118,6 @@ def _request(asked: Asked) -> ApplyRequest:
         stated=stated,
         anyway=asked.anyway,
     )
-
-
-def _settings(asked: Asked) -> ModelSettings:
-    """The endpoint; its key then leaves the environment, which the gate's processes inherit."""
-    settings = settings_from(
-        os.environ, base_url=asked.base_url, model=asked.model, token_budget=asked.token_budget
-    )
-    for name in _SECRETS:
-        os.environ.pop(name, None)
-    return settings
 
 
 @contextmanager

@@ -22,13 +22,32 @@ from kernel_gate.verdict import ExitCode
 )
 @click.option("--device", type=click.Choice(["auto", "cuda", "emulated"]), default="auto", show_default=True)
 @click.option("--most", type=click.IntRange(1), default=12, show_default=True, help="Steps back at most.")
+@click.option(
+    "--ask-model",
+    is_flag=True,
+    help="Where no pattern has anything left, ask a model of an OpenAI-compatible endpoint (KLINEAGE_BASE_URL, "
+    "KLINEAGE_MODEL, KLINEAGE_API_KEY) for the kernel without one mechanism; its text goes there.",
+)
+@click.option("--model", help="The model's name, instead of KLINEAGE_MODEL.")
+@click.option("--base-url", help="The endpoint, instead of KLINEAGE_BASE_URL.")
+@click.option("--token-budget", type=click.IntRange(min=1), help="Tokens over the whole walk.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (klineage schema walk).")
-def command(target: str, workload_path: Path, device: DeviceKind, most: int, as_json: bool) -> None:
+def command(
+    target: str,
+    workload_path: Path,
+    device: DeviceKind,
+    most: int,
+    ask_model: bool,
+    model: str | None,
+    base_url: str | None,
+    token_budget: int | None,
+    as_json: bool,
+) -> None:
     """Take an expert's optimisations off one by one, as long as the kernel stays right, and make each again.
 
     A step is kept when the gate finds the simpler kernel right; what made it wrong is told as a risk. Each step
-    forward is made anew by a skill's assist on the simpler kernel, and gated against the kernel it came from. No
-    model is asked.
+    forward is made anew by a skill's assist on the simpler kernel, and gated against the kernel it came from. A
+    model is asked only with --ask-model; what it proposes is gated as everything else.
 
     Exit status: 0 done, 2 wrong use, 3 nothing could be taken off, 4 the environment lacks something.
     """
@@ -39,6 +58,8 @@ def command(target: str, workload_path: Path, device: DeviceKind, most: int, as_
     from kernel_lineage.cli.walk_table import table
     from kernel_lineage.learning.backward.document import document_of
     from kernel_lineage.learning.backward.walk import walk
+    from kernel_lineage.rewrite.model.settings import SettingsError, endpoint
+    from kernel_lineage.rewrite.model.weakening import Weakener
     from kernel_lineage.rewrite.programs import ProgramError, program_from_file
     from kernel_lineage.rewrite.workloads import folder_of
     from kernel_lineage.skills.library import library
@@ -53,6 +74,9 @@ def command(target: str, workload_path: Path, device: DeviceKind, most: int, as_
     try:
         workload = load_workload(workload_path)
         expert = program_from_file(path, kernel, workload)
+        weakener = None
+        if ask_model:
+            weakener = Weakener(endpoint(base_url=base_url, model=model, token_budget=token_budget))
         with Worker() as worker:
             found = walk(
                 expert,
@@ -61,13 +85,14 @@ def command(target: str, workload_path: Path, device: DeviceKind, most: int, as_
                 library(folder_of(path)).skills,
                 device=device,
                 most=most,
+                weakener=weakener,
                 on_step=lambda said: click.echo(f"  {said} …", err=True),
             )
         on = "emulated" if device_identity(device) == EMULATED else device
     except (WorkloadError, ProgramError) as error:
         click.echo(str(error), err=True)
         sys.exit(ExitCode.WRONG_USE)
-    except DeviceError as error:
+    except (DeviceError, SettingsError) as error:
         click.echo(str(error), err=True)
         sys.exit(ExitCode.ENVIRONMENT)
     document = document_of(found, expert, file, on)

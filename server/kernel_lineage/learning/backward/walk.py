@@ -2,7 +2,8 @@
 
 KLineage (arXiv 2605.28213): a simplification is kept when the simpler kernel is right; one that is not shows a failure
 that the optimisation's assumptions avoid, and is kept as risk. The forward step is made anew on the simpler kernel,
-by the skill's assist and not by undoing the text, and must pass the gate as well.
+by the skill's assist and not by undoing the text, and must pass the gate as well. Where the patterns have nothing left,
+a model may be asked, if a person has named one (`asking.py`).
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from kernel_gate.verdict import Verdict
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.learning.attribution.effect import Effect, effect_of
+from kernel_lineage.learning.backward.asking import Asked, Asking, Proposal, Proposer
 from kernel_lineage.learning.steps import Judge
 from kernel_lineage.learning.version_checks import VersionState, state_of
 from kernel_lineage.rewrite.drafting.proof import Device
 from kernel_lineage.rewrite.materialise import Lane, NoCandidate, materialise
+from kernel_lineage.rewrite.model.weakening import Weakener
 from kernel_lineage.rewrite.program_edits import kernel_of, mechanisms_in, with_candidate
 from kernel_lineage.rewrite.simplifications.model import Simplification
 from kernel_lineage.rewrite.simplifications.registry import all_simplifications, simplified
@@ -47,6 +50,8 @@ class BackwardStep:
     """One mechanism taken off. `before` is the simpler kernel, `after` the one that it was taken from."""
 
     simplification: str
+    """Its id; `model:<mechanism>` where a model took it off."""
+    proposer: Proposer
     before: Program
     after: Program
     added: tuple[str, ...]
@@ -75,6 +80,8 @@ class Walk:
     failed: tuple[FailedSimplification, ...]
     ended: str
     """Why it ended."""
+    asked: Asked | None = None
+    """What was asked of a model; None: nothing."""
 
 
 def walk(
@@ -85,42 +92,64 @@ def walk(
     *,
     device: Device,
     most: int = MOST_STEPS,
+    weakener: Weakener | None = None,
     on_step: Callable[[str], None] = lambda _said: None,
 ) -> Walk:
-    """Take off what simplifications can take off. Rightness is judged on `device`. Raises `DeviceError`."""
+    """Take off what simplifications can take off, and then `weakener`, if there is one.
+
+    Rightness is judged on `device`. Raises `DeviceError`.
+    """
     steps: list[BackwardStep] = []
     failed: dict[str, FailedSimplification] = {}
+    model = Asking(weakener) if weakener is not None else None
     current = expert
+
+    def judged(simpler: Program) -> Verdict:
+        return judge(GateRequest.of(simpler, current, workload, device=device, options=OPTIONS))
+
     while len(steps) < most:
         kernel = kernel_of(current)
         if kernel is None:
             ended = f"{current.entry} is not one kernel that can be read"
             break
-        step = None
-        for simplification in all_simplifications():
-            if simplification.id in failed:
-                continue
-            simpler = _simpler(simplification, kernel, current)
-            if simpler is None:
-                continue
-            on_step(simplification.title)
-            verdict = judge(GateRequest.of(simpler, current, workload, device=device, options=OPTIONS))
-            state, reason = state_of(verdict)
-            if state is not VersionState.RIGHT:
-                failed[simplification.id] = FailedSimplification(
-                    simplification.id, simplification.weakens, reason
-                )
-                continue
-            step = _step(simplification, simpler, current, workload, verdict, judge, skills, device)
-            break
-        if step is None:
+        found = _by_simplification(kernel, current, failed, judged, on_step)
+        if found is None and model is not None:
+            found = model.proposal(kernel, current, judged, on_step)
+        if found is None:
             ended = "no simplification has anything left to take off"
+            if model is not None:
+                ended += f"; {model.ended}"
             break
-        steps.append(step)
-        current = step.before
+        steps.append(_step(found, current, workload, judge, skills, device))
+        current = found.simpler
     else:
         ended = f"{most} steps were taken"
-    return Walk(expert.entry, tuple(steps), tuple(failed.values()), ended)
+    missed = [*failed.values(), *(FailedSimplification(*said) for said in (model.failed if model else ()))]
+    return Walk(expert.entry, tuple(steps), tuple(missed), ended, model.asked if model is not None else None)
+
+
+def _by_simplification(
+    kernel: Kernel,
+    current: Program,
+    failed: dict[str, FailedSimplification],
+    judged: Callable[[Program], Verdict],
+    on_step: Callable[[str], None],
+) -> Proposal | None:
+    """The first simplification that leaves the kernel right; those that do not are noted."""
+    for simplification in all_simplifications():
+        if simplification.id in failed:
+            continue
+        simpler = _simpler(simplification, kernel, current)
+        if simpler is None:
+            continue
+        on_step(simplification.title)
+        verdict = judged(simpler)
+        state, reason = state_of(verdict)
+        if state is VersionState.RIGHT:
+            by = Proposer("simplification")
+            return Proposal(simplification.id, simplification.weakens, simpler, verdict, by)
+        failed[simplification.id] = FailedSimplification(simplification.id, simplification.weakens, reason)
+    return None
 
 
 def _simpler(simplification: Simplification, kernel: Kernel, program: Program) -> Program | None:
@@ -131,23 +160,22 @@ def _simpler(simplification: Simplification, kernel: Kernel, program: Program) -
 
 
 def _step(
-    simplification: Simplification,
-    simpler: Program,
+    found: Proposal,
     current: Program,
     workload: Workload,
-    verdict: Verdict,
     judge: Judge,
     skills: Sequence[Skill],
     device: Device,
 ) -> BackwardStep:
-    added = mechanisms_in(current) - mechanisms_in(simpler)
+    added = mechanisms_in(current) - mechanisms_in(found.simpler)
     return BackwardStep(
-        simplification.id,
-        simpler,
+        found.id,
+        found.by,
+        found.simpler,
         current,
         tuple(sorted(added)),
-        effect_of(verdict),
-        _forward(simpler, current, added or {simplification.weakens}, workload, judge, skills, device),
+        effect_of(found.verdict),
+        _forward(found.simpler, current, added or {found.weakens}, workload, judge, skills, device),
     )
 
 

@@ -62,7 +62,7 @@ def messages_for(request: RewriteRequest) -> list[Message]:
         f"The range that you may replace is named {request.range_name!r} ({language}):",
         fenced("KERNEL", kernel.text),
     ]
-    helpers = _device_functions(kernel)
+    helpers = device_functions(kernel)
     if helpers:
         parts += [
             "Device functions of the same file that it reaches (they stay as they are):",
@@ -115,7 +115,8 @@ def _device(facts: Facts) -> str:
     )
 
 
-def _device_functions(kernel: Kernel) -> str:
+def device_functions(kernel: Kernel) -> str:
+    """The text of the device functions that a kernel reaches in its own file."""
     if kernel.source is None:
         return ""
     wanted = set(kernel.device_functions)

@@ -7,11 +7,13 @@ was meant to go: `KLINEAGE_API_KEY` to `KLINEAGE_BASE_URL`, `OPENAI_API_KEY` to 
 from __future__ import annotations
 
 import ipaddress
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 OPENAI_URL = "https://api.openai.com/v1"
+_SECRETS = ("KLINEAGE_API_KEY", "OPENAI_API_KEY", "OPENAI_ADMIN_KEY")
 
 
 class SettingsError(Exception):
@@ -93,6 +95,19 @@ def settings_from(
         or _number(environ, "KLINEAGE_MODEL_TIMEOUT")
         or settings.request_seconds,
     )
+
+
+def endpoint(
+    *, base_url: str | None = None, model: str | None = None, token_budget: int | None = None
+) -> ModelSettings:
+    """The endpoint of this process; its key then leaves the environment, which the gate's processes inherit.
+
+    Raises `SettingsError`.
+    """
+    settings = settings_from(os.environ, base_url=base_url, model=model, token_budget=token_budget)
+    for name in _SECRETS:
+        os.environ.pop(name, None)
+    return settings
 
 
 def _check(url: str, key: str | None) -> None:
