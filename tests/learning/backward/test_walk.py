@@ -28,6 +28,14 @@ __global__ void __launch_bounds__(1024) turn(float* __restrict__ out, const floa
     }
 }
 """
+PLAIN = """\
+__global__ void turn(float* out, const float* x, int n) {
+    int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 32 + threadIdx.y;
+    if (row < n && col < n) {
+        out[row * n + col] = x[col * n + row];
+    }
+}
+"""
 WORKLOAD = """\
 kernel = "turn"
 language = "cuda"
@@ -102,12 +110,19 @@ def test_each_step_forward_is_made_again_by_a_skill_and_is_right(document):
 
 
 def test_a_kernel_with_nothing_to_take_off_is_an_exit_code_of_its_own(tmp_path):
-    plain = "__global__ void turn(float* out, const float* x, int n) { out[threadIdx.x] = x[threadIdx.x]; }\n"
-    (tmp_path / "turn.cu").write_text(plain)
+    (tmp_path / "turn.cu").write_text(PLAIN)
     (tmp_path / "turn.toml").write_text(WORKLOAD)
     ran = run(tmp_path)
     assert ran.exit_code == 3
     assert "0 steps back on emulated: no simplification has anything left to take off." in ran.stdout
+
+
+def test_a_kernel_that_is_wrong_itself_is_said_so(tmp_path):
+    (tmp_path / "turn.cu").write_text(PLAIN.replace("out[row * n + col]", "out[col]"))
+    (tmp_path / "turn.toml").write_text(WORKLOAD)
+    ran = run(tmp_path)
+    assert ran.exit_code == 3
+    assert "0 steps back on emulated: turn does not pass by itself: check:" in ran.stdout
 
 
 def test_a_kernel_that_is_not_there_is_wrong_use(tmp_path):
@@ -177,3 +192,30 @@ def test_groups_vectors_shuffles_and_the_sharing_out_of_a_row_are_taken_off(tmp_
     simplest = document["sources"]["walk:sums:0"].partition("void sums(")[2]
     assert not any(word in simplest for word in ("cg::", "__shfl", "reduced_by_plus", "reinterpret_cast"))
     assert "for (int i = 0; i < n / 4; i += 1)" in simplest
+
+
+def test_a_simpler_kernel_that_races_is_no_step(tmp_path):
+    """Each lane reads what the others of its warp have stored: the shuffles kept them together."""
+    racing = SUMS.replace(
+        "    float sum = 0.0f;", "    out[warp.thread_rank()] = x[warp.thread_rank()];\n    float sum = 0.0f;"
+    )
+    racing = racing.replace(
+        "float4 v = *reinterpret_cast<const float4*>(&x[blockIdx.x * n + 4 * i]);", "float v = out[i];"
+    )
+    racing = (
+        racing.replace("v.x + v.y + v.z + v.w", "v")
+        .replace("n / 4", "32")
+        .replace("out[blockIdx.x] =", "out[32] =")
+    )
+    (tmp_path / "sums.cu").write_text(racing)
+    rows = (
+        ROWS.replace('grid = ["N"]', "grid = [1]")
+        .replace('shape = ["N"]', "shape = [33]")
+        .replace("N = [3]", "N = [1]")
+    )
+    (tmp_path / "sums.toml").write_text(rows)
+    given = ["walk", f"{tmp_path / 'sums.cu'}:sums", "--workload", str(tmp_path / "sums.toml")]
+    ran = CliRunner().invoke(main, [*given, "--device", "emulated", "--json"])
+    taken = [step["taken_off"] for step in json.loads(ran.stdout)["steps"]]
+    assert "plain_warp_groups" in taken
+    assert "reduce_in_each_lane" not in taken

@@ -39,7 +39,6 @@ class Proposal:
     weakens: str
     """The mechanism."""
     simpler: Program
-    verdict: Verdict
     by: Proposer
 
 
@@ -99,7 +98,7 @@ class Asking:
         self, mechanism: str, kernel: Kernel, current: Program, judged: Callable[[Program], Verdict]
     ) -> Proposal | None:
         before, spent = mechanisms_in(current), self.weakener.budget.spent
-        kept: list[tuple[Program, Verdict]] = []
+        kept: list[Program] = []
 
         def judge(candidate: Candidate) -> str:
             source = candidate.apply(current.source.encode()).decode()
@@ -112,9 +111,8 @@ class Asking:
             if came := sorted(after - before):
                 titles = ", ".join(mechanisms()[name].title for name in came)
                 return f"It adds what the kernel did not have: {titles}."
-            verdict = judged(simpler)
-            state, reason = state_of(verdict)
-            kept.append((simpler, verdict))
+            state, reason = state_of(judged(simpler))
+            kept.append(simpler)
             return "" if state is VersionState.RIGHT else reason
 
         name = f"model:{mechanism}"
@@ -123,4 +121,4 @@ class Asking:
             self.failed.append((name, mechanism, found.reason))
             return None
         by = Proposer("model", self.weakener.model, self.weakener.budget.spent - spent)
-        return Proposal(name, mechanism, *kept[-1], by)
+        return Proposal(name, mechanism, kept[-1], by)

@@ -1,9 +1,9 @@
 """From an expert's kernel backwards: mechanisms taken off one at a time, each step verified, each led forward again.
 
-KLineage (arXiv 2605.28213): a simplification is kept when the simpler kernel is right; one that is not shows a failure
-that the optimisation's assumptions avoid, and is kept as risk. The forward step is made anew on the simpler kernel,
-by the skill's assist and not by undoing the text, and must pass the gate as well. Where the patterns have nothing left,
-a model may be asked, if a person has named one (`asking.py`).
+KLineage (arXiv 2605.28213): a simplification is kept when the gate finds the simpler kernel right, races and all; one
+that is not shows a failure that the optimisation's assumptions avoid, and is kept as risk. The forward step is made
+anew on the simpler kernel, by the skill's assist and not by undoing the text, and must pass the gate as well. Where the
+patterns have nothing left, a model may be asked, if a person has named one (`asking.py`).
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from kernel_lineage.rewrite.situation import toolchain_facts, workload_facts
 from kernel_lineage.skills.card import Skill
 
 OPTIONS = GateOptions(need="not_slower")
+RIGHT_ONLY = GateOptions(need="not_slower", profile_seconds=0.1)
+"""For a simpler kernel, which may be as slow as it likes."""
 MOST_STEPS = 12
 
 
@@ -105,8 +107,12 @@ def walk(
     current = expert
 
     def judged(simpler: Program) -> Verdict:
-        return judge(GateRequest.of(simpler, current, workload, device=device, options=OPTIONS))
+        return judge(GateRequest.of(current, simpler, workload, device=device, options=RIGHT_ONLY))
 
+    # A fault of the expert's own would be taken for one of each simplification.
+    state, reason = state_of(judged(expert))
+    if state is not VersionState.RIGHT:
+        return Walk(expert.entry, (), (), f"{expert.entry} does not pass by itself: {reason}")
     while len(steps) < most:
         kernel = kernel_of(current)
         if kernel is None:
@@ -147,7 +153,7 @@ def _by_simplification(
         state, reason = state_of(verdict)
         if state is VersionState.RIGHT:
             by = Proposer("simplification")
-            return Proposal(simplification.id, simplification.weakens, simpler, verdict, by)
+            return Proposal(simplification.id, simplification.weakens, simpler, by)
         failed[simplification.id] = FailedSimplification(simplification.id, simplification.weakens, reason)
     return None
 
@@ -168,13 +174,14 @@ def _step(
     device: Device,
 ) -> BackwardStep:
     added = mechanisms_in(current) - mechanisms_in(found.simpler)
+    verdict = judge(GateRequest.of(found.simpler, current, workload, device=device, options=OPTIONS))
     return BackwardStep(
         found.id,
         found.by,
         found.simpler,
         current,
         tuple(sorted(added)),
-        effect_of(found.verdict),
+        effect_of(verdict),
         _forward(found.simpler, current, added or {found.weakens}, workload, judge, skills, device),
     )
 
