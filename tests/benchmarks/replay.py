@@ -110,6 +110,7 @@ def of_file(path: Path) -> ReplayDocument:
         codes=dict(Counter(t.code for t in transitions)),
         transitions=transitions,
         skills=Skills(proposed=[], admitted=[], refused=[]),
+        device_seconds={},
         messages=["the run was cut"],
     )
 

@@ -29,8 +29,10 @@ def summary(document: ReplayDocument) -> str:
         lines.append(f"{document.unstudied} are not learned from as yet; run it again to go on")
     lines += [f"  {number:>5}  {code}" for code, number in document.codes.items()]
     skills = document.skills
-    if skills.proposed:
+    if skills.proposed or skills.refused:
         lines.append(
             f"skills: {len(skills.proposed)} proposed, {len(skills.admitted)} admitted, {len(skills.refused)} refused"
         )
+        lines += [f"  admitted  {skill}" for skill in skills.admitted]
+        lines += [f"  refused   {' '.join(said.split())}"[:_WIDE] for said in skills.refused]
     return "\n".join(lines)

@@ -63,6 +63,17 @@ def test_an_output_that_one_state_only_updates_is_compared_with_what_was_there()
     assert agreed.workload.argument("out").kind == "inout"
 
 
+def test_what_only_the_later_state_writes_is_not_compared():
+    """Of the other way round the earlier state did something that was taken away: another task."""
+    more = draft(OUT, X, replace(OUT, name="mean"), kernel="second")
+    agreed = contract(BASE, [BASE, more])
+    assert agreed.workload.argument("mean").kind == "scratch"
+    assert "mean" not in agreed.fits[0].arguments
+    assert "mean, which only second writes, is not compared" in agreed.said
+    with pytest.raises(NoContractError, match="mean, which only second takes, is written by it"):
+        contract(BASE, [more, BASE])
+
+
 def test_a_launch_over_unknown_sizes_is_left_open():
     agreed = contract(BASE, [draft(OUT, X, kernel="second", grid="ceil_div(rows, 4)")])
     assert agreed.fits[0].launch is None
@@ -72,7 +83,6 @@ def test_a_launch_over_unknown_sizes_is_left_open():
     ("other", "reason"),
     [
         ([X], "second does not write out, which the other state writes"),
-        ([OUT, X, replace(OUT, name="mean")], "mean, which only second takes, is written by it"),
         ([replace(OUT, dtype="float16"), X], "out is float16 in second and float32 in the other state"),
         (
             [OUT, X, number("n", "rows")],

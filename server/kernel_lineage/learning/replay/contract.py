@@ -58,8 +58,8 @@ def contract(base: Draft, states: Sequence[Draft]) -> Contract:
     joined = replace(base, arguments=nulls, template_arguments=())
     fits, said = [], list(base.assumed)
     doubts: dict[str, str] = {}
-    for state in states:
-        joined, fit = _fitted(joined, state, said, doubts)
+    for number, state in enumerate(states):
+        joined, fit = _fitted(joined, state, said, doubts, is_later=number > 0)
         fits.append(fit)
     doubts = {**_one_sided(joined, fits), **doubts}
     return Contract(joined.workload(), tuple(fits), tuple(dict.fromkeys(said)), doubts)
@@ -73,7 +73,9 @@ def _one_sided(joined: Draft, fits: Sequence[Fit]) -> dict[str, str]:
     return {"": f"only one state takes {', '.join(only)}"} if only else {}
 
 
-def _fitted(base: Draft, state: Draft, said: list[str], doubts: dict[str, str]) -> tuple[Draft, Fit]:
+def _fitted(
+    base: Draft, state: Draft, said: list[str], doubts: dict[str, str], *, is_later: bool
+) -> tuple[Draft, Fit]:
     """The base with what the state takes besides, and how the state is run."""
     numbers = _numbers(base)
     arguments = {a.name: a for a in base.arguments}
@@ -95,7 +97,9 @@ def _fitted(base: Draft, state: Draft, said: list[str], doubts: dict[str, str]) 
                 del left[there.name]
                 said.append(f"{taken.name} of {state.kernel} is taken to be {there.name}")
         if there is None:
-            there = _added(taken, state, numbers)
+            there = _added(taken, state, numbers, is_later)
+            if taken.kind in _WRITTEN:
+                said.append(f"{taken.name}, which only {state.kernel} writes, is not compared")
         elif taken.kind == NULL:
             pass
         elif taken.kind == "scalar":
@@ -131,10 +135,13 @@ def _numbers(draft: Draft) -> dict[str, Number]:
     return numbers
 
 
-def _added(taken: DraftArgument, state: Draft, numbers: dict[str, Number]) -> DraftArgument:
-    """An argument that only this state takes: a number or an input that the sizes tell."""
+def _added(taken: DraftArgument, state: Draft, numbers: dict[str, Number], is_later: bool) -> DraftArgument:
+    """An argument that only this state takes: a number or an input that the sizes tell.
+
+    A later state that writes something besides is still compared on what both write.
+    """
     only = f"{taken.name}, which only {state.kernel} takes,"
-    if taken.kind in _WRITTEN:
+    if taken.kind in _WRITTEN and not is_later:
         raise NoContractError(f"{only} is written by it")
     if taken.dtype is None:
         raise NoContractError(f"{only} has a type that nothing tells")
@@ -143,7 +150,7 @@ def _added(taken: DraftArgument, state: Draft, numbers: dict[str, Number]) -> Dr
             raise NoContractError(f"{only} is no number that the other state's sizes tell")
     elif taken.shape is None or any(_value(extent, numbers) is None for extent in taken.shape):
         raise NoContractError(f"{only} has a shape that the other state's sizes do not tell")
-    return taken
+    return replace(taken, kind="scratch", values="") if taken.kind in _WRITTEN else taken
 
 
 def _number(

@@ -100,7 +100,7 @@ class ReplayDocument(_Document):
     """How often each reason code, most frequent first."""
     transitions: list[ReplayedTransition]
     skills: Skills
-    device_seconds: dict[str, float] = {}
+    device_seconds: dict[str, float]
     """What this run's verdicts took of each kind of device, `gpu` and `emulated`, added up over workers."""
     messages: list[str]
 

@@ -36,7 +36,8 @@ of one tree are transitions like those between commits.
   an earlier name; else one drafted from the launch site of the earlier state, of the later one, or of another version
   of the lineage, which often stands in a file that has the sizes when a header has not. Arguments go by name. A
   number that only one state takes is computed from the sizes as that state's launch site says; a buffer that was
-  renamed is matched when only one can be meant. Where that does not succeed the code is `contract-differs`.
+  renamed is matched when only one can be meant. An element type that is an option of the build is taken as float where
+  the other state knows float only. Where nothing of this succeeds the code is `contract-differs`.
 - **Sight.** Agreement under a drafted workload counts only when the workload notices wrong forms of the earlier
   state (an output of zero, a dropped term); else the code is `workload-blind`.
 - **Judge.** The gate, with the earlier state as the baseline. For a fix or a revert it is the other way round: the
@@ -75,18 +76,23 @@ An optimisation whose two states agree on the workload's own sizes is studied (`
 - **Parts.** The difference is cut into edits (a statement, a block with its braces, the launch; what only makes sense
   together is one). Sets of edits are tried on the emulated device until the step is a row of parts, each right where it
   stands and with nothing that can be left out: delta debugging through the gate. Each part has its own mechanisms and
-  its own effect, `interactions` says which part needs or pays only after which. A step of which this does not succeed
-  is `compound`, with the reason, and teaches no skill.
+  its own effect, `interactions` says which part needs or pays only after which. What could not be split in the time
+  that one step has is the last part: it is `compound`, with the reason, and teaches no skill.
 - **Conditions.** Each part that adds a mechanism is probed: one fact at a time is moved over its boundaries, and where
   the later state fails while the earlier one is right lies a validity condition, with its smallest counterexample.
 - **Skills.** Parts with the same mechanism at the same kind of place are one skill: the card of that mechanism, in its
   own names, with what was learned, the evidence, the risks, and refusing cases for what failed. Learned conditions of
   which one implies the other are the carrier's choice (four-wide loads, eight-wide ones): the weaker is the skill's.
-- **Admission.** The skill, without what a lineage itself taught, is carried over to that lineage's earlier state by its
-  assist; the gate must accept it, so a GPU is needed. `skills` says what was proposed, admitted, and refused and why.
+  A step that is right where the card says that it cannot be is something else, and refused.
+- **Admission.** The skill is carried over by its assist to earlier states of other lineages that have a place for it,
+  and, without what a lineage itself taught, to that lineage's own; the gate must accept one as faster, so a GPU is
+  needed. `skills` says what was proposed, admitted, and refused and why.
 
 What is valid is written to `.klineage/skills`, for review and commit; what is not admitted is shown as a hypothesis and
-not offered. A folder there without `lineage.json` is somebody's own work and stays as it is.
+not offered. A folder there without `lineage.json` is somebody's own work and stays as it is. It holds the repository's
+own code as cases. `klineage skills adopt REPO/.klineage/skills --into LIBRARY` takes it over into another library as
+facts: conditions, risks and verdicts go to the cards of the same names, counterexamples become refusing cases on the
+library's own examples.
 
 ## Going on, and again
 
@@ -94,8 +100,9 @@ Results are kept in `.klineage/cache.sqlite`, by transition and device, signed w
 that is killed or cut short goes on where it was; a second run asks the gate nothing; a new commit costs what is
 new. A result is worked out anew when a state, the workload, the device, a compiler or the code that judges is
 another. Deleting the file loses time, never knowledge. `--jobs` emulated devices or one worker on each GPU judge
-side by side; `--cluster` has a Dask cluster judge. Progress goes to stderr, a line for each transition that is
-finished, with an estimate of what remains.
+side by side; beside GPUs the rest of the processor splits and probes, what can teach most first, a step for 90 s at
+most; `--cluster` has a Dask cluster judge. Progress goes to stderr, a line for each transition that is finished, with
+an estimate of what remains.
 
 The exit status is 0 when every transition was replayed, whatever came of it, 3 when some are left (`--limit`,
 `--seconds`), 2 for wrong use, 4 when the device is missing.
