@@ -50,6 +50,23 @@ def test_a_relation_between_a_dimension_and_the_block():
     assert learned(lambda p: p["C"] % p["launch.block.x"] == 0, points) == ["C % launch.block.x == 0"]
 
 
+def test_there_is_but_one_of_something_whatever_follows_from_it():
+    points = [{"G": g, "S": s, "launch.grid.x": s * g} for g in (1, 2, 3, 5) for s in (1, 2, 3, 8)]
+    assert learned(lambda p: p["G"] == 1, points) == ["G == 1"]
+
+
+def test_positions_from_an_offset_on_end_within_a_table():
+    points = [
+        {"T": t, "S": s, "L": n} for t in (1, 5, 12, 18) for s in (0, 2, 3, 8) for n in (11, 15, 20, 21)
+    ]
+    assert learned(lambda p: p["T"] + p["S"] <= p["L"], points) == ["T + S <= L"]
+
+
+def test_a_product_that_is_even():
+    points = [{"B": b, "T": t} for b in (1, 2, 3, 5) for t in (1, 4, 5, 6, 7, 9)]
+    assert learned(lambda p: p["B"] * p["T"] % 2 == 0, points) == ["B * T % 2 == 0"]
+
+
 def test_a_number_of_blocks_that_was_divided_after_rounding():
     points = [
         {"N": n, "launch.block.x": 128}

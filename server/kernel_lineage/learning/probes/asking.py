@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from math import ceil
 from typing import Any
 
 from kernel_gate.devices.base import DeviceError
@@ -63,6 +64,7 @@ class Asking:
         self._judge, self._budget, self._clock = judge, budget, clock
         self._started = clock()
         self._answers: dict[str, Answer] = {}
+        self._until = budget
 
     @property
     def runs(self) -> int:
@@ -73,21 +75,36 @@ class Asking:
         """Whether it was asked already."""
         return setting.key in self._answers
 
+    def share(self, axes_left: int) -> None:
+        """From now on no more than the next axis's part of what is left; twice an even part, and all for the last."""
+        gone = self._clock() - self._started
+        part = 2 / (axes_left + 1)
+        self._until = Budget(
+            self.runs + ceil((self._budget.runs - self.runs) * part),
+            gone + (self._budget.seconds - gone) * part,
+        )
+
     def ask(self, setting: Setting) -> Answer:
         """What the gate says. Raises `OutOfBudget`."""
         key = setting.key
         if key in self._answers:
             return replace(self._answers[key], setting=setting)  # other axes tell other facts of it
-        if self.runs >= self._budget.runs:
-            raise OutOfBudget(f"{self._budget.runs} runs are spent")
-        if self._clock() - self._started > self._budget.seconds:
-            raise OutOfBudget(f"{self._budget.seconds:g} s are spent")
+        if self.runs >= self._until.runs:
+            raise OutOfBudget(f"{self._until.runs} runs are spent{self._of_all}")
+        if self._clock() - self._started > self._until.seconds:
+            raise OutOfBudget(f"{self._until.seconds:.0f} s are spent{self._of_all}")
         try:
             answer = answered(setting, self._judge(setting.request()))
         except (DeviceError, ValueError) as error:  # a case that the changed workload does not have
             answer = Answer(setting, Saw.SILENT, "", str(error))
         self._answers[key] = answer
         return answer
+
+    @property
+    def _of_all(self) -> str:
+        if self._until.runs >= self._budget.runs:
+            return ""
+        return f", of {self._budget.runs} runs and {self._budget.seconds:g} s for all axes"
 
     def all(self, settings: Iterable[Setting]) -> Iterator[Answer]:
         """The answers to those that can be run. Raises `OutOfBudget`."""

@@ -18,7 +18,10 @@ _ROUNDS = 40
 _HELD_OUT = 10
 """Cases on each side of a condition."""
 _LEAST_HELD_OUT = 2
-_RELEARN = 2
+_POOLS = 6
+"""Held-out cases are taken from so many pools: those that keep all conditions but one may be rare."""
+_RELEARN = 4
+"""So often a hypothesis that held-out cases contradict is made anew from them."""
 _ENOUGH_FAILURES, _ENOUGH_AGREEING = 3, 6
 """Boundaries that are probed before what parts them is looked for."""
 ENOUGH = 0.95
@@ -33,6 +36,11 @@ class Finding:
     example: Answer
     confirmation: Confirmation
     why_dropped: str = ""
+
+    @property
+    def stands(self) -> bool:
+        """Whether nothing speaks against it; one case does against what is exact, and more can be learned from it."""
+        return not self.why_dropped and (self.confirmation.share == 1.0 or not self.atom.exact)
 
 
 @dataclass
@@ -68,7 +76,7 @@ def _probed(waiting: list[Setting], asking: Asking, found: AxisFindings) -> bool
     fresh = 0
     while waiting:
         setting = waiting.pop(0)
-        if asking.known(setting) and any(a.setting == setting for a in found.answers):
+        if not _is_telling(setting, found):
             continue
         answer = asking.ask(setting)
         found.answers.append(answer)
@@ -77,6 +85,14 @@ def _probed(waiting: list[Setting], asking: Asking, found: AxisFindings) -> bool
         if fresh >= _ENOUGH_FAILURES and agreed >= _ENOUGH_AGREEING:
             return True
     return fresh > 0
+
+
+def _is_telling(setting: Setting, found: AxisFindings) -> bool:
+    """Whether a boundary was not asked yet and keeps what was found: where that is broken, failures show nothing."""
+    if any(a.setting == setting for a in found.answers):
+        return False
+    facts = facts_of(setting)
+    return all(f.atom.test(facts) for f in found.findings if not f.why_dropped)
 
 
 def _is_explained(answer: Answer, found: AxisFindings) -> bool:
@@ -114,12 +130,26 @@ def _conclude(
             found.findings.clear()
             found.unexplained = _smallest(a for a in found.answers if a.saw is Saw.FAILS)
             return
-        held = [replace(s, seed=s.seed + 1 + attempt) for s in axis.pool(ground, chance) if ground.worth(s)]
+        drawn = (s for _ in range(_POOLS) for s in axis.pool(ground, chance) if ground.worth(s))
+        held = [replace(s, seed=s.seed + 1 + attempt) for s in drawn]
         found.findings = [
-            _confirmed(part, explained, asking, held, found, ground.base) for part in explained.parts
+            _confirmed(part, explained, asking, held, found, ground.base, last=attempt == _RELEARN)
+            for part in explained.parts
         ]
-        if all(not f.why_dropped for f in found.findings):
+        if all(f.stands for f in found.findings):
             return
+    found.findings = [_alone(f, found) for f in found.findings]
+
+
+def _alone(finding: Finding, found: AxisFindings) -> Finding:
+    """A finding beside others that were dropped: it stays when it is right without them too."""
+    kept = [
+        a.saw is Saw.AGREES for a in found.answers if a.saw is not Saw.SILENT and finding.atom.test(a.facts)
+    ]
+    if finding.why_dropped or sum(kept) >= ENOUGH * len(kept):
+        return finding
+    beside = ", ".join(f"`{f.atom.expr}`" for f in found.findings if f.why_dropped)
+    return replace(finding, why_dropped=f"right only beside {beside}, dropped as well")
 
 
 def _settled(
@@ -165,8 +195,13 @@ def _confirmed(
     held: Sequence[Setting],
     found: AxisFindings,
     base: Setting,
+    *,
+    last: bool,
 ) -> Finding:
-    """An atom with its counterexample, after held-out cases on both sides of it, all other atoms kept."""
+    """An atom with its counterexample, after held-out cases on both sides of it, all other atoms kept.
+
+    What is exact ends with the first case that contradicts it, as long as it can be learned anew.
+    """
     others = [a for a in explained.parts if a is not atom]
     counts = {True: [0, 0], False: [0, 0]}
     for setting in held:
@@ -181,7 +216,10 @@ def _confirmed(
         if answer.saw is Saw.SILENT:
             continue
         counts[side][0] += 1
-        counts[side][1] += (answer.saw is Saw.AGREES) is side
+        agrees = (answer.saw is Saw.AGREES) is side
+        counts[side][1] += agrees
+        if not agrees and atom.exact and not last:
+            break
     confirmation = Confirmation(
         kept=counts[True][0],
         kept_agree=counts[True][1],
@@ -196,7 +234,9 @@ def _confirmed(
     example = _smallest(broken) or _smallest(a for a in found.answers if a.saw is Saw.FAILS)
     if example is None:
         raise AssertionError("a hypothesis is made of failures")
-    return Finding(atom, _shrunk(example, atom, asking, base), confirmation, why_dropped(confirmation))
+    return Finding(
+        atom, _shrunk(example, atom, others, asking, base), confirmation, why_dropped(confirmation)
+    )
 
 
 def why_dropped(confirmation: Confirmation) -> str:
@@ -217,8 +257,8 @@ def _smallest(answers: Iterable[Answer]) -> Answer | None:
 _SHRUNK_TO = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 32, 33)
 
 
-def _shrunk(example: Answer, atom: Atom, asking: Asking, base: Setting) -> Answer:
-    """A smaller failing case that still breaks the atom: each dimension in turn as small as it will go.
+def _shrunk(example: Answer, atom: Atom, others: Sequence[Atom], asking: Asking, base: Setting) -> Answer:
+    """A smaller failing case that still breaks the atom alone: each dimension in turn as small as it will go.
 
     At its sizes nothing else may be wrong: a case that fails by its sizes alone shows nothing of an alignment.
     """
@@ -226,7 +266,8 @@ def _shrunk(example: Answer, atom: Atom, asking: Asking, base: Setting) -> Answe
     for name in sorted(best.setting.dims):
         for extent in (e for e in _SHRUNK_TO if e < best.setting.dims[name]):
             smaller = best.setting.at(**{name: extent})
-            if not smaller.runs or atom.test(facts_of(smaller)):
+            facts = facts_of(smaller)
+            if not smaller.runs or atom.test(facts) or not all(o.test(facts) for o in others):
                 continue
             if smaller.dims.keys() == base.dims.keys() and not _right_by_size(
                 base.at(**smaller.dims), smaller, asking

@@ -1,7 +1,8 @@
 """Candidate predicates: the small grammar in which what probes show is said, cheapest first.
 
-Over whole numbers: `d % k == 0`, `d >= k`, `d <= k`, `d == k`, `is_power_of_2(d)`, products of two, and relations
-between two facts. Over truths: the fact or its negation; over texts: `x in (…)`; over intervals: bounds of every value.
+Over whole numbers: `d % k == 0`, `d >= k`, `d <= k`, `d == k`, `is_power_of_2(d)`, products of two, relations between
+two facts, and sums of two within a third. Over truths: the fact or its negation; over texts: `x in (…)`; over
+intervals: bounds of every value.
 """
 
 from __future__ import annotations
@@ -16,6 +17,11 @@ from kernel_lineage.skills.conditions.names import declared, split_fact
 
 FactValues = Mapping[str, Scalar]
 _DIVISORS = (2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)
+_COST_OF_ONE = 2.4
+"""Of `G == 1`: that there is but one of something says more than any other number."""
+_PRODUCT_DIVISORS = (2, 4, 8, 16, 32)
+_DERIVED = 1.3
+"""Times the cost, of relations to the grid and the like, which follow from sizes: those say the same more plainly."""
 _FACTORS = (1, 2, 4, 8)
 """Vector widths by which a block's size is multiplied in a relation."""
 
@@ -41,6 +47,7 @@ def atoms(points: Sequence[FactValues], hints: Hints) -> list[Atom]:
     for atom in itertools.chain(
         *(_over_number(n, points, hints) for n in varying if n in numbers),
         _over_two(numbers, varying, hints),
+        _over_three(numbers, varying),
         *(_over_other(n, points) for n in varying if n not in numbers),
     ):
         if atom.expr not in found or atom.cost < found[atom.expr].cost:
@@ -65,7 +72,7 @@ def _over_number(name: str, points: Sequence[FactValues], hints: Hints) -> Itera
         yield Atom(f"{name} >= {k}", likely * weight, _at_least(name, k))
         yield Atom(f"{name} <= {k}", likely * weight, _at_most(name, k))
     for k in values:
-        yield Atom(f"{name} == {k}", 5.0 * weight, _equal(name, k))
+        yield Atom(f"{name} == {k}", (_COST_OF_ONE if k == 1 else 5.0) * weight, _equal(name, k))
     yield Atom(f"is_power_of_2({name})", 2.5 * weight, _power_of_2(name))
 
 
@@ -82,22 +89,32 @@ def _over_two(numbers: Sequence[str], varying: Collection[str], hints: Hints) ->
             continue
         plain = declared(a) is None
         if plain:
-            yield Atom(f"{a} >= {b}", 3.0, _relation(a, b, lambda x, y: x >= y))
-            yield Atom(f"{a} <= {b}", 3.0, _relation(a, b, lambda x, y: x <= y))
+            more = 1.0 if declared(b) is None or split_fact(b)[0] == "launch.block.x" else _DERIVED
+            yield Atom(f"{a} >= {b}", 3.0 * more, _relation(a, b, lambda x, y: x >= y))
+            yield Atom(f"{a} <= {b}", 3.0 * more, _relation(a, b, lambda x, y: x <= y))
             if a < b:
-                yield Atom(f"{a} == {b}", 4.0, _relation(a, b, lambda x, y: x == y))
+                yield Atom(f"{a} == {b}", 4.0 * more, _relation(a, b, lambda x, y: x == y))
             for factor in _FACTORS:
                 times = f" * {factor}" if factor > 1 else ""
                 unit = f"({b}{times})" if times else b
-                yield Atom(f"{a} % {unit} == 0", 2.6 + factor / 100, _multiple_of(a, b, factor))
+                yield Atom(f"{a} % {unit} == 0", (2.6 + factor / 100) * more, _multiple_of(a, b, factor))
                 if factor > 1:
-                    yield Atom(f"{a} <= {b}{times}", 3.2 + factor / 100, _bounded_by(a, b, factor))
+                    yield Atom(f"{a} <= {b}{times}", (3.2 + factor / 100) * more, _bounded_by(a, b, factor))
         if plain and split_fact(b)[0] == "launch.block.x":
             for k in (2, 4, 8):
                 yield Atom(f"ceil_div({a}, {b}) % {k} == 0", 3.2, _blocks_multiple(a, b, k))
         if a < b and plain and declared(b) is None:
-            for k in sorted({4, 8, 32, *(h for h in hints.numbers if 1 < h <= 1024)}):
+            for k in sorted({*_PRODUCT_DIVISORS, *(h for h in hints.numbers if 1 < h <= 1024)}):
                 yield Atom(f"{a} * {b} % {k} == 0", 2.8, _product_multiple(a, b, k))
+
+
+def _over_three(numbers: Sequence[str], varying: Collection[str]) -> Iterator[Atom]:
+    """A sum within a bound: positions from an offset on, in a table of a certain length."""
+    plain = [n for n in numbers if declared(n) is None]
+    for a, b in itertools.combinations(plain, 2):
+        for c in plain:
+            if c not in (a, b) and {a, b, c} & set(varying):
+                yield Atom(f"{a} + {b} <= {c}", 3.3, _sum_within(a, b, c))
 
 
 def _over_other(name: str, points: Sequence[FactValues]) -> Iterator[Atom]:
@@ -183,6 +200,10 @@ def _blocks_multiple(a: str, b: str, k: int) -> Callable[[FactValues], bool]:
 
 def _product_multiple(a: str, b: str, k: int) -> Callable[[FactValues], bool]:
     return lambda p: _int(p, a) * _int(p, b) % k == 0
+
+
+def _sum_within(a: str, b: str, c: str) -> Callable[[FactValues], bool]:
+    return lambda p: _int(p, a) + _int(p, b) <= _int(p, c)
 
 
 def _in(name: str, chosen: Sequence[str]) -> Callable[[FactValues], bool]:

@@ -70,8 +70,10 @@ def probe(
     if only and _FIRST not in only:
         ground = replace(ground, others=tuple(_neighbours(ground, asking)))
     found: dict[str, AxisFindings] = {}
-    for axis in _in_order(only):
+    order = tuple(_in_order(only))
+    for position, axis in enumerate(order):
         on_progress(axis.id, asking.runs)
+        asking.share(len(order) - position)
         found[axis.id] = learn(axis, ground, asking, seed)
         learned = (f.atom for f in found[axis.id].findings if not f.why_dropped)
         ground = replace(ground, known=(*ground.known, *learned))
