@@ -66,7 +66,7 @@ _CATEGORY_BY_PREFIX: tuple[tuple[str, Category], ...] = (
     ("dtype(", Category.DATA_TYPES),
     *(
         (f"{name}(", Category.DATA_TYPES)
-        for name in ("range", "finite", "row_has_finite", "row_spread", "row_lead")
+        for name in ("range", "finite", "row_has_finite", "row_spread", "row_lead", "row_lead_at")
     ),
     ("align(", Category.STORAGE),
     ("noalias(", Category.STORAGE),

@@ -31,3 +31,17 @@ NAN, INF = np.nan, np.inf
 def test_facts_of_floats(rows, facts):
     found = facts_of_values({"x": np.array(rows, np.float32)}, WORKLOAD)
     assert dict(found) == {f"{name}(x)": value for name, value in facts.items()}
+
+
+def test_how_far_what_an_index_picks_leads_its_row():
+    picking = parse_workload(
+        rows_workload("k", dims="N = [2]\nC = [3]\n").replace(
+            '[[args]]\nname = "C"',
+            '[[args]]\nname = "y"\nkind = "input"\ndtype = "int64"\nshape = ["N"]\nvalues = "integers(0, C)"\n'
+            '[[args]]\nname = "C"',
+        )
+    )
+    x = np.array([[1, 5, 2], [0, 4, 1]], np.float32)
+    found = dict(facts_of_values({"x": x, "y": np.array([1, 0])}, picking))
+    assert found["row_lead_at(x, y)"] == (-4, 3)
+    assert "row_lead_at(x, y)" not in dict(facts_of_values({"x": x, "y": np.array([1, 3])}, picking))

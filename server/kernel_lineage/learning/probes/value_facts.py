@@ -27,8 +27,34 @@ def told_of_values(setting: Setting) -> Setting:
 
 
 def facts_of_values(inputs: Mapping[str, Array], workload: Workload) -> Told:
-    """`finite(x)` and `row_has_finite(x)` of each float input; of finite ones the range and what the rows are like."""
-    return tuple(fact for name, array in sorted(inputs.items()) for fact in _facts(name, array, workload))
+    """`finite(x)` and `row_has_finite(x)` of each float input; of finite ones the range and what the rows are like.
+
+    Of integers that pick one place of each row: `row_lead_at(x, y)`, how far what they pick leads.
+    """
+    alone = [fact for name, array in sorted(inputs.items()) for fact in _facts(name, array, workload)]
+    return (*alone, *_picked(inputs, workload))
+
+
+def _picked(inputs: Mapping[str, Array], workload: Workload) -> Iterator[tuple[str, Scalar]]:
+    """Of each pair of finite rows and an index into each of them."""
+    floats = {a.name: DTYPES[a.dtype].is_float for a in workload.args}
+    for name, array in sorted(inputs.items()):
+        if not floats.get(name) or array.ndim < 2 or array.shape[-1] < 2 or not array.size:
+            continue
+        argument = workload.argument(name)
+        dtype = DTYPES[argument.dtype] if argument is not None else None
+        rows = np.asarray(dtype.wide(array) if dtype is not None else array, np.float64)
+        rows = rows.reshape(-1, rows.shape[-1])
+        for index, places in sorted(inputs.items()):
+            if floats.get(index, True) or places.size != len(rows) or not np.isfinite(rows).all():
+                continue
+            picks = np.asarray(places, np.int64).reshape(-1, 1)
+            if picks.min() < 0 or picks.max() >= rows.shape[-1]:
+                continue
+            rest = rows.copy()
+            np.put_along_axis(rest, picks, -np.inf, axis=-1)
+            lead = np.take_along_axis(rows, picks, axis=-1)[:, 0] - rest.max(axis=-1)
+            yield f"row_lead_at({name}, {index})", _interval(lead.min(), lead.max())
 
 
 def _facts(name: str, array: Array, workload: Workload) -> Iterator[tuple[str, Scalar]]:

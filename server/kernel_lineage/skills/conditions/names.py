@@ -177,6 +177,16 @@ FACT_NAMES: Mapping[str, FactName] = {
             _TENSOR,
         ),
         FactName(
+            "row_lead_at",
+            Type.INTERVAL,
+            "",
+            _W,
+            "Of each row (last axis) of the first tensor, the value that the second tensor's index picks minus the largest "
+            "other one, least and greatest over all rows: where it is large, the row's softmax is close to 1 at its target.",
+            "the lead of the value that {1} picks in every row of {0}",
+            (Argument.TENSOR, Argument.TENSOR),
+        ),
+        FactName(
             "elements",
             Type.NUMBER,
             "elements",
