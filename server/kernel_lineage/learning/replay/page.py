@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from kernel_lineage.learning.probes.registry import axes
 from kernel_lineage.learning.replay.codes import Code
 
 
 def render() -> str:
     """The page in Markdown; the same table gives the same bytes."""
-    rows = [f"| `{code}` | {code.means} | {code.remedy} |" for code in Code]
-    return "\n".join([_TEXT, "| code | means | what to do |", "|---|---|---|", *rows])
+    moved = [f"| {axis.title} | {axis.moves} |" for axis in axes().values()]
+    codes = [f"| `{code}` | {code.means} | {code.remedy} |" for code in Code]
+    tables = (
+        _AXES,
+        "| fact | moved |",
+        "|---|---|",
+        *moved,
+        "",
+        _CODES,
+        "| code | means | what to do |",
+        "|---|---|---|",
+    )
+    return "\n".join([_TEXT, *tables, *codes])
 
 
 _TEXT = """\
@@ -79,7 +91,9 @@ An optimisation whose two states agree on the workload's own sizes is studied (`
   its own effect, `interactions` says which part needs or pays only after which. What could not be split in the time
   that one step has is the last part: it is `compound`, with the reason, and teaches no skill.
 - **Conditions.** Each part that adds a mechanism is probed: one fact at a time is moved over its boundaries, and where
-  the later state fails while the earlier one is right lies a validity condition, with its smallest counterexample.
+  the later state fails while the earlier one is right lies a validity condition, with its smallest counterexample. What
+  is moved stands [below](#what-probes-move). Huge sizes run nowhere and are derived by proof, where the earlier state
+  does not need them as well: bounds under which no 32-bit integer overflows in an address, and limits of the grid.
 - **Skills.** Parts with the same mechanism at the same kind of place are one skill: the card of that mechanism, in its
   own names, with what was learned, the evidence, the risks, and refusing cases for what failed. Learned conditions of
   which one implies the other are the carrier's choice (four-wide loads, eight-wide ones): the weaker is the skill's.
@@ -106,7 +120,13 @@ an estimate of what remains.
 
 The exit status is 0 when every transition was replayed, whatever came of it, 3 when some are left (`--limit`,
 `--seconds`), 2 for wrong use, 4 when the device is missing.
+"""
 
+_AXES = """\
+## What probes move
+"""
+
+_CODES = """\
 ## Codes
 
 Beside the gate's own codes ([verdicts.md](verdicts.md)):
