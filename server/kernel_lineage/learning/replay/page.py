@@ -114,7 +114,7 @@ Results are kept in `.klineage/cache.sqlite`, by transition and device, signed w
 that is killed or cut short goes on where it was; a second run asks the gate nothing; a new commit costs what is
 new. A result is worked out anew when a state, the workload, the device, a compiler or the code that judges is
 another. Deleting the file loses time, never knowledge. `--jobs` emulated devices or one worker on each GPU judge
-side by side; beside GPUs the rest of the processor splits and probes, what can teach most first, a step for 90 s at
+side by side; beside GPUs the rest of the processor splits and probes, what can teach most first, a step for 120 s at
 most; `--cluster` has a Dask cluster judge. Progress goes to stderr, a line for each transition that is finished, with
 an estimate of what remains.
 

@@ -22,8 +22,10 @@ TRIALS = 120
 """States of one step that are tried to split it."""
 PROBES = Budget(runs=300, seconds=60.0)
 """What probing one part may take."""
-SECONDS = 90.0
-"""What one step may take; half of it goes to splitting at most."""
+SECONDS = 120.0
+"""What one step may take."""
+_SPLITTING = 0.6
+"""The share of it that goes to splitting at most."""
 _LEAST_SECONDS = 10.0
 """For probing a part, however long the parts before it took."""
 
@@ -56,7 +58,7 @@ def study(
         judge,
         device=device,
         trials=trials,
-        seconds=(until - time.monotonic()) / 2,
+        seconds=_SPLITTING * (until - time.monotonic()),
         whole=effect,
         on_trial=on_progress,
     )
