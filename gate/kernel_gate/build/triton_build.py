@@ -16,6 +16,7 @@ from typing import Any
 from kernel_gate.build import allowed
 from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
 from kernel_gate.build.unit import Unit
+from kernel_gate.capture.package import import_module, write_package
 from kernel_gate.compile_time import DTYPE, Constant
 from kernel_gate.devices.image import Image
 from kernel_gate.program import Program
@@ -26,6 +27,12 @@ _MODULE = "gated_program"
 
 def _load_module(program: Program, folder: Path) -> ModuleType:
     """The program's module, executed. Whatever it raises is the program's fault."""
+    if program.module:
+        path = write_package(program, folder)
+        try:
+            return import_module(program, folder)
+        except Exception as error:
+            raise python_failure(program, error, path) from error
     path = folder / f"{_MODULE}.py"
     path.write_text(program.source, "utf-8")
     spec = importlib.util.spec_from_file_location(_MODULE, path)
@@ -206,5 +213,6 @@ def compile_triton(
         except BuildError:
             raise
         except Exception as error:
-            raise python_failure(program, error, folder / f"{_MODULE}.py") from error
+            own = folder / (program.module or f"{_MODULE}.py")
+            raise python_failure(program, error, own) from error
     return images

@@ -19,6 +19,7 @@ from kernel_lineage.rewrite.launch_expressions import read_launch
 from kernel_lineage.rewrite.python_package import package_of
 from kernel_lineage.rewrite.switches import switches_for
 from kernel_lineage.rewrite.triton_module import kernel_module
+from kernel_lineage.rewrite.triton_siblings import siblings_of
 
 
 class ProgramError(Exception):
@@ -69,9 +70,11 @@ def program_from_file(
     renamed = order if order != tuple(a.name for a in workload.args) else None
     label = name or path.name
     if language is Language.TRITON:
-        text = _triton_text(data, (kernel_name,), path)
+        text, module, siblings = _triton_text(data, (kernel_name,), path)
         spec = with_launch(read_launch(kernel, workload, order), workload, launch or {})
-        return Program("triton", text, kernel_name, spec, name=label, arguments=renamed)
+        return Program(
+            "triton", text, kernel_name, spec, name=label, arguments=renamed, includes=siblings, module=module
+        )
     template = tuple(template_arguments) or _template_arguments(kernel, path)
     text = _cuda_text(source, (kernel_name,), path, root or _repository(path), template)
     # The slice holds the macros of the headers too, which launch expressions may name.
@@ -109,8 +112,8 @@ def _sequence(
     kernels = tuple(dict.fromkeys(step.entry for step in launched))
     label = name or path.name
     if source.language is Language.TRITON:
-        text = _triton_text(source.data, kernels, path)
-        return Program("triton", text, entry, name=label)
+        text, module, siblings = _triton_text(source.data, kernels, path)
+        return Program("triton", text, entry, name=label, includes=siblings, module=module)
     bare = [kernel.rsplit("::", 1)[-1] for kernel in kernels]
     template = tuple(argument for step in launched for argument in step.template_arguments)
     text = _cuda_text(source, bare, path, root or _repository(path), template)
@@ -226,12 +229,16 @@ def _cuda_text(
     return cut.text
 
 
-def _triton_text(data: bytes, kernels: Sequence[str], path: Path) -> str:
+def _triton_text(data: bytes, kernels: Sequence[str], path: Path) -> tuple[str, str, dict[str, str]]:
+    """What kernels need of their module, its path in its package, and what they need of other modules there."""
     try:
         text = kernel_module(data.decode("utf-8"), *kernels)
+        module, siblings = siblings_of(text, path) if text is not None else ("", {})
     except (SyntaxError, UnicodeDecodeError) as error:
         raise ProgramError(f"{path} does not parse: {error}") from error
+    except (OSError, ValueError) as error:
+        raise ProgramError(str(error)) from error
     if text is None:
         names = " or ".join(f"`{kernel}`" for kernel in kernels)
         raise ProgramError(f"{path} has no function {names} at its top level")
-    return text
+    return text, module, siblings

@@ -19,7 +19,7 @@ def package_of(text: str, path: Path, import_path: Path | None = None) -> tuple[
     or reaches too much.
     """
     file = path.resolve()
-    root = import_path.resolve() if import_path else _above_packages(file)
+    root = import_path.resolve() if import_path else import_root(file)
     if not file.is_relative_to(root):
         raise ValueError(f"{path} does not lie below the import path {import_path}")
     own = file.relative_to(root).as_posix()
@@ -37,7 +37,8 @@ def package_of(text: str, path: Path, import_path: Path | None = None) -> tuple[
     return own, found
 
 
-def _above_packages(file: Path) -> Path:
+def import_root(file: Path) -> Path:
+    """The folder above the outermost package around a file."""
     folder = file.parent
     while (folder / "__init__.py").is_file() and folder.parent != folder:
         folder = folder.parent
@@ -47,14 +48,20 @@ def _above_packages(file: Path) -> Path:
 def _imported(code: str, importer: str, root: Path) -> Iterator[str]:
     """Paths of the modules below `root` that a module names in its imports, wherever these stand."""
     for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield from _module(PurePosixPath(*alias.name.split(".")), root)
-        elif isinstance(node, ast.ImportFrom):
-            base = _base(node, importer)
-            for alias in node.names:
-                below = list(_module(base / alias.name, root))
-                yield from below or _module(base, root)
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (module for module, _ in imported_from(node, importer, root))
+
+
+def imported_from(node: ast.Import | ast.ImportFrom, importer: str, root: Path) -> Iterator[tuple[str, str]]:
+    """Paths of the modules below `root` that an import names, each with the name that is taken; "" for all of it."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield from ((m, "") for m in _module(PurePosixPath(*alias.name.split(".")), root))
+        return
+    base = _base(node, importer)
+    for alias in node.names:
+        below = list(_module(base / alias.name, root))
+        yield from ((m, "") for m in below) if below else ((m, alias.name) for m in _module(base, root))
 
 
 def _base(node: ast.ImportFrom, importer: str) -> PurePosixPath:

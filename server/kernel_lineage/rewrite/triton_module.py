@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from importlib import metadata
 
 _VERSION_TEST = re.compile(
-    r"""^(if )\w+\(\s*["']triton["']\s*,\s*operator\.(ge|gt|le|lt|eq|ne)\s*,\s*["']([\d.]+)["']\s*\)\s*:""",
+    r"""^(if )\w+\(\s*["']triton["']\s*,\s*operator\.(ge|gt|le|lt|eq|ne)\s*,\s*["']([\d.]+)["']\s*\)"""
+    r"""(?: and not is_(?:npu|xpu|hip|amd)\w*\(\))?\s*:""",
     re.MULTILINE,
 )
 
@@ -26,9 +27,20 @@ def kernel_module(text: str, *kernels: str) -> str | None:
     text = _decided_by_version(text)
     tree = ast.parse(text)
     functions = {name for s in tree.body if isinstance(s, ast.FunctionDef) for name in bound(s)}
-    if not functions.issuperset(kernels):
-        return None
-    chosen, _ = reached(tree, kernels)
+    return _part(text, tree, kernels) if functions.issuperset(kernels) else None
+
+
+def part_of_module(text: str, *names: str) -> str:
+    """The module's text with everything blanked that some of its names do not need.
+
+    Raises `SyntaxError` for a module that does not parse.
+    """
+    text = _decided_by_version(text)
+    return _part(text, ast.parse(text), names)
+
+
+def _part(text: str, tree: ast.Module, names: Iterable[str]) -> str:
+    chosen, _ = reached(tree, names)
     lines = text.split("\n")
     kept: set[int] = set()
     for statement in chosen:
@@ -41,7 +53,7 @@ def _decided_by_version(text: str) -> str:
     """The text with tests of Triton's version answered for the one that is installed.
 
     `if compare_version("triton", operator.ge, "3.0.0"):` asks a function of the package around the module, which is
-    not there when the kernel alone is compiled.
+    not there when the kernel alone is compiled. The device is one of NVIDIA's.
     """
     if not _VERSION_TEST.search(text):
         return text

@@ -25,11 +25,16 @@ from kernel_lineage.rewrite.drafting.triton.values import (
 from kernel_lineage.rewrite.drafting.triton.ways import Reading
 
 _DEFAULT_DTYPE = "float32"
+_NUMBER = re.compile(r"\b\d+\b")
 _LONGEST = 480
 """Characters of an expression that a workload takes."""
 
 Defaults = Mapping[str, tuple[float, str]]
 """Name → the number that functions of the repository have for a parameter of this name, and where."""
+
+
+Tensors = Mapping[str, Tensor | None]
+"""Pointer parameter → what it is given."""
 
 
 def why_unknown(value: object) -> str:
@@ -51,9 +56,11 @@ def is_expression(value: object) -> bool:
     return is_number(value) and (not isinstance(value, Size) or 0 < len(value.text) <= _LONGEST)
 
 
-def constant(parameter: Parameter, value: object, defaults: Defaults, reading: Reading) -> str | None:
+def constant(
+    parameter: Parameter, value: object, tensors: Tensors, defaults: Defaults, reading: Reading
+) -> str | None:
     """What a parameter is when the kernel is compiled: a number, None, a text or a dtype; None with what is missing."""
-    value = _with_default(value, defaults, reading)
+    value = _with_default(_stride(value, tensors), defaults, reading)
     if is_expression(value):
         return text_of(value)
     if value is None or isinstance(value, str):
@@ -69,19 +76,21 @@ def buffer(
 ) -> DraftArgument:
     """A pointer; `indices` says that the kernel computes addresses with its elements."""
     name = parameter.name
-    if tensor is None:
-        reading.missing.append(f"{UNSHAPED}{name}: {why_unknown(value)}")
-        return DraftArgument(name, role, None)
-    dtype = tensor.dtype
+    dtype = tensor.dtype if tensor is not None else None
     if dtype is None:
         dtype = "int64" if indices else _DEFAULT_DTYPE
         reading.said.append(f"nothing tells the dtype of {name}; {dtype} is assumed")
+    if tensor is None:
+        reading.missing.append(f"{UNSHAPED}{name}: {why_unknown(value)}")
+        return DraftArgument(name, role, dtype)
     if tensor.shape is None:
         reading.missing.append(
             f"{UNSHAPED}{name}: no test of the repository gives it, nor does the kernel alone"
         )
         return DraftArgument(name, role, dtype)
     values = tensor.values if role != "output" and _fits(tensor.values, dtype) else ""
+    # A test that says how large a shape is by number says so of its indices too.
+    values = _NUMBER.sub(lambda m: text_of(reading.reader.example_of(int(m[0]))), values)
     exact = not dtype.startswith(("float", "bfloat"))
     if role != "output" and exact and not values and dtype == "bool":
         values = "integers(0, 2)"
@@ -108,20 +117,13 @@ def _extents(tensor: Tensor) -> tuple[str, ...]:
 def scalar(
     parameter: Parameter,
     value: object,
-    tensors: Mapping[str, Tensor | None],
+    tensors: Tensors,
     defaults: Defaults,
     reading: Reading,
 ) -> DraftArgument:
     """A number."""
     name = parameter.name
-    if isinstance(value, Stride) and not value.text:
-        tensor = next(
-            (t for t in tensors.values() if t is not None and t.name == value.tensor and t.shape), None
-        )
-        value = (
-            stride_of(tensor, value.axis) if tensor is not None else Unknown(f"the shape of {value.tensor}")
-        )
-    value = _with_default(value, defaults, reading)
+    value = _with_default(_stride(value, tensors), defaults, reading)
     if not is_expression(value):
         reading.missing.append(f"the value of {name}: {why_unknown(value)}")
         return DraftArgument(name, "scalar", "int32")
@@ -132,6 +134,14 @@ def scalar(
     if isinstance(number, int) and abs(number) >= 1 << 31:
         dtype = "int64"
     return DraftArgument(name, "scalar", dtype, value=text_of(value))
+
+
+def _stride(value: object, tensors: Tensors) -> object:
+    """A stride of a tensor whose shape was not known where it was asked for."""
+    if not isinstance(value, Stride) or value.text:
+        return value
+    tensor = next((t for t in tensors.values() if t is not None and t.name == value.tensor and t.shape), None)
+    return stride_of(tensor, value.axis) if tensor is not None else Unknown(f"the shape of {value.tensor}")
 
 
 def _with_default(value: object, defaults: Defaults, reading: Reading) -> object:

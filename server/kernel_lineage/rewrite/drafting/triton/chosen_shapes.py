@@ -18,6 +18,8 @@ from kernel_lineage.rewrite.drafting.triton.values import Open, Size, Tensor
 _SIZES = (96, 64, 128, 48, 80)
 """For the dims that nothing tells, one after the other: they differ, so that swapped ones are seen."""
 _SMALL = (2, 4, 3)
+_INDEX = re.compile(r"(^|_)(idx|ids?|index|indices|targets?|labels?|offsets?|lens|seqlens|cu_seqlens)(_|$)")
+"""Names of tensors of whole numbers."""
 _TENSOR = re.compile(r"\bTensor\b")
 
 
@@ -51,7 +53,11 @@ class Chosen:
             axes = self._axes(name)
             self._shapes[name] = tuple(self.dim(a) for a in axes)
             self.said.append(f"{name} is taken to have the shape ({', '.join(axes)})")
-        return Tensor(name, self._shapes.get(name))
+        dtype = "int64" if _INDEX.search(name) else "float32"
+        text = f"nothing tells the dtype of {name}; {dtype} is assumed"
+        if text not in self.said:
+            self.said.append(text)
+        return Tensor(name, self._shapes.get(name), dtype)
 
     def number(self, name: str, default: object, annotation: str) -> object:
         """What a parameter is that may be a number: a whole one that nobody gives is a dim."""

@@ -68,12 +68,12 @@ def _users(module: HostModule, modules: Modules) -> _Users:
     if module.path not in modules.concluded:
         usages, defaults = usages_of(module, modules)
         found: _Users = usages, defaults, modules, ()
-        other = standing_in(module, modules) if not usages else None
-        if other is not None:
-            there, seen = other
+        for there, seen in standing_in(module, modules) if not usages else ():
             usages, more = usages_of(module, seen)
-            text = f"{there.relative_to(modules.folder)} is tested, and this module is read in its place"
-            found = usages, {**more, **defaults}, seen, (text,)
+            if usages:
+                text = f"{there.relative_to(modules.folder)} is tested, and this module is read in its place"
+                found = usages, {**more, **defaults}, seen, (text,)
+                break
         modules.concluded[module.path] = found
     known: _Users = modules.concluded[module.path]
     return known
@@ -106,7 +106,7 @@ def _draft(
         name = parameter.name
         value = given.get(name, Unknown("the launch, which does not give it"))
         if parameter.constexpr or value is None:
-            text = constant(parameter, value, defaults, reading)
+            text = constant(parameter, value, tensors, defaults, reading)
             if text is not None:
                 constexpr[name] = text
         elif name in tensors:

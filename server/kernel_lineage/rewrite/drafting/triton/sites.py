@@ -42,23 +42,18 @@ def _launchers(kernel: str, module: HostModule) -> Iterator[str]:
             yield name
 
 
-def standing_in(own: HostModule, modules: Modules) -> tuple[Path, Modules] | None:
-    """The module that defines the same functions and classes as one that nobody imports, and how to read its users.
+def standing_in(own: HostModule, modules: Modules) -> Iterator[tuple[Path, Modules]]:
+    """The modules that define the same functions and classes as one that nobody imports, and how to read their users.
 
     Repositories that choose between implementations for several devices at run time have such modules: a test imports
     one of them, and gets the other.
     """
     public = {n for n in (*own.functions, *own.classes) if "." not in n and not n.startswith("_")}
-    if not public:
-        return None
-    best: tuple[int, Path] | None = None
-    for path in modules.mentioning(frozenset(n.encode() for n in public)):
-        if path == own.path or path.name != own.path.name:
-            continue
-        module = modules.read(path)
+    found: list[tuple[int, int, Path]] = []
+    for path in modules.mentioning(frozenset(n.encode() for n in public)) if public else ():
+        module = modules.read(path) if path.name == own.path.name and path != own.path else None
         shared = public & {*module.functions, *module.classes} if module is not None else set()
-        if shared and (best is None or len(shared) > best[0]):
-            best = (len(shared), path)
-    if best is None:
-        return None
-    return best[1], replace(modules, instead={best[1]: own.path}, concluded={})
+        if shared:
+            found.append((-len(shared), len(path.parts), path))
+    for _, _, path in sorted(found):
+        yield path, replace(modules, instead={path: own.path}, concluded={})
