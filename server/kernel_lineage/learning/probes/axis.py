@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kernel_gate.workload import parse_workload
 from kernel_lineage.learning.probes.hints import NO_HINTS, Hints
-from kernel_lineage.learning.probes.predicates import Atom
+from kernel_lineage.learning.probes.predicates import Atom, FactValues
 from kernel_lineage.learning.probes.setting import Setting, facts_of
 from kernel_lineage.learning.steps import Step
 from kernel_lineage.rewrite.programs import program_from_file
@@ -29,10 +29,16 @@ class Ground:
     hints: Hints = NO_HINTS
     known: tuple[Atom, ...] = ()
     """Conditions that other axes have found: settings that break them show nothing new."""
+    failing: tuple[Setting, ...] = ()
+    """Shapes on which the later state fails, one for each condition that the sizes gave."""
 
     def worth(self, setting: Setting) -> bool:
         """Whether a setting can be run and could show what is not known yet."""
-        return setting.runs and all(atom.test(facts_of(setting)) for atom in self.known)
+        return setting.runs and not self.explains(facts_of(setting))
+
+    def explains(self, facts: FactValues) -> bool:
+        """Whether a known condition says already that the later state fails."""
+        return any(atom.broken_by(facts) for atom in self.known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,4 +77,6 @@ class Axis:
     """The first probes, the base itself and then the most telling ones."""
     pool: Callable[[Ground, random.Random], Iterator[Setting]]
     """More settings: those that tell hypotheses apart, and held-out cases, are taken from them."""
+    between: Callable[[Ground, str, float, float, random.Random], Iterator[Setting]] | None = None
+    """Settings in which a fact lies between two numbers, or about there; None where facts have few values."""
     examples: tuple[Example, ...] = field(default=())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from kernel_lineage.learning.probes.asking import Answer, Asking, OutOfBudget, Saw
 from kernel_lineage.learning.probes.axis import Axis, Ground
+from kernel_lineage.learning.probes.closing_in import closer
 from kernel_lineage.learning.probes.inference import Explained, explain
 from kernel_lineage.learning.probes.predicates import Atom, FactValues
 from kernel_lineage.learning.probes.report import Confirmation
@@ -51,6 +52,8 @@ class AxisFindings:
     answers: list[Answer] = field(default_factory=list)
     unexplained: Answer | None = None
     """A failure that no conjunction of the grammar parts from what agrees."""
+    refuted: tuple[Atom, ...] = ()
+    """What was known before, and is broken by cases of this axis in which the later state is right."""
     cut: str = ""
     """Which limit ended it early."""
 
@@ -60,15 +63,15 @@ def learn(axis: Axis, ground: Ground, asking: Asking, seed: int) -> AxisFindings
     found = AxisFindings()
     waiting = [s for s in axis.boundaries(ground) if s.runs]
     try:
-        while _probed(waiting, asking, found):
-            _conclude(axis, ground, asking, seed, found, waiting)
+        while _probed(waiting, asking, ground, found):
+            _conclude(axis, _unrefuted(ground, found), asking, seed, found, waiting)
     except OutOfBudget as limit:
         found.cut = str(limit)
         _left_open(ground, found)
     return found
 
 
-def _probed(waiting: list[Setting], asking: Asking, found: AxisFindings) -> bool:
+def _probed(waiting: list[Setting], asking: Asking, ground: Ground, found: AxisFindings) -> bool:
     """Whether there is something to explain: boundaries are probed until failures that nothing explains are enough.
 
     What parts them is then found with fewer probes than the boundaries that are left, which are probed afterwards.
@@ -80,7 +83,10 @@ def _probed(waiting: list[Setting], asking: Asking, found: AxisFindings) -> bool
             continue
         answer = asking.ask(setting)
         found.answers.append(answer)
-        fresh += answer.saw is Saw.FAILS and not _is_explained(answer, found)
+        before = found.refuted
+        known = _unrefuted(ground, found)
+        new = [answer] if found.refuted == before else found.answers
+        fresh += sum(a.saw is Saw.FAILS and not _is_explained(a, known, found) for a in new)
         agreed = sum(a.saw is Saw.AGREES for a in found.answers)
         if fresh >= _ENOUGH_FAILURES and agreed >= _ENOUGH_AGREEING:
             return True
@@ -92,22 +98,23 @@ def _is_telling(setting: Setting, found: AxisFindings) -> bool:
     if any(a.setting == setting for a in found.answers):
         return False
     facts = facts_of(setting)
-    return all(f.atom.test(facts) for f in found.findings if not f.why_dropped)
+    return not any(f.atom.broken_by(facts) for f in found.findings if not f.why_dropped)
 
 
-def _is_explained(answer: Answer, found: AxisFindings) -> bool:
+def _is_explained(answer: Answer, ground: Ground, found: AxisFindings) -> bool:
     """Whether a failure breaks what was found already; where nothing parts the failures, one more changes nothing."""
-    if found.unexplained is not None:
+    if found.unexplained is not None or ground.explains(answer.facts):
         return True
-    return any(not f.why_dropped and not f.atom.test(answer.facts) for f in found.findings)
+    return any(not f.why_dropped and f.atom.broken_by(answer.facts) for f in found.findings)
 
 
 def _left_open(ground: Ground, found: AxisFindings) -> None:
     """Failures that the budget left no probes to confirm a condition for are said with what parts them so far."""
-    failed = [a for a in found.answers if a.saw is Saw.FAILS and not _is_explained(a, found)]
+    ground = _unrefuted(ground, found)
+    failed = [a for a in found.answers if a.saw is Saw.FAILS and not _is_explained(a, ground, found)]
     if not failed:
         return
-    explained = explain(*_sides(found.answers), ground.hints)
+    explained = explain(*_sides(found.answers, ground), ground.hints)
     if explained is None:
         found.unexplained = _smallest(failed)
         return
@@ -119,13 +126,21 @@ def _left_open(ground: Ground, found: AxisFindings) -> None:
             found.findings.append(Finding(atom, example, nothing, f"not confirmed: {found.cut}"))
 
 
+def _unrefuted(ground: Ground, found: AxisFindings) -> Ground:
+    """Without what was known before and is broken by cases in which the later state is right."""
+    right = [a.facts for a in found.answers if a.saw is Saw.AGREES]
+    refuted = [a for a in ground.known if a.exact and any(a.broken_by(facts) for facts in right)]
+    found.refuted = tuple(refuted)
+    return replace(ground, known=tuple(a for a in ground.known if a not in refuted)) if refuted else ground
+
+
 def _conclude(
     axis: Axis, ground: Ground, asking: Asking, seed: int, found: AxisFindings, waiting: Sequence[Setting]
 ) -> None:
     for attempt in range(_RELEARN + 1):
         chance = random.Random(f"{seed} {axis.id} {attempt}")
         pool = [s for s in (*waiting, *axis.pool(ground, chance)) if ground.worth(s)]
-        explained = _settled(ground, asking, pool, found)
+        explained = _settled(axis, ground, asking, pool, found, chance)
         if explained is None:
             found.findings.clear()
             found.unexplained = _smallest(a for a in found.answers if a.saw is Saw.FAILS)
@@ -153,25 +168,33 @@ def _alone(finding: Finding, found: AxisFindings) -> Finding:
 
 
 def _settled(
-    ground: Ground, asking: Asking, pool: Sequence[Setting], found: AxisFindings
+    axis: Axis,
+    ground: Ground,
+    asking: Asking,
+    pool: Sequence[Setting],
+    found: AxisFindings,
+    chance: random.Random,
 ) -> Explained | None:
-    """The hypothesis that is left when probes between it and its rivals have been run."""
+    """The hypothesis that is left when probes between it and its rivals, and at its bounds, have been run."""
     facts = [(s, facts_of(s)) for s in pool]
     for _ in range(_ROUNDS):
-        explained = explain(*_sides(found.answers), ground.hints)
+        explained = explain(*_sides(found.answers, ground), ground.hints)
         if explained is None:
             return None
         telling = _most_telling(explained, [f for f in facts if not asking.known(f[0])])
         if telling is None:
+            telling = closer(axis, ground, explained, _sides(found.answers, ground), chance)
+        if telling is None or asking.known(telling):
             return explained
         found.answers.append(asking.ask(telling))
-    return explain(*_sides(found.answers), ground.hints)
+    return explain(*_sides(found.answers, ground), ground.hints)
 
 
-def _sides(answers: Sequence[Answer]) -> tuple[list[FactValues], list[FactValues]]:
+def _sides(answers: Sequence[Answer], ground: Ground) -> tuple[list[FactValues], list[FactValues]]:
+    """The facts of cases in which the later state is right, and of those in which it fails for no known reason."""
     agreed: list[FactValues] = [a.facts for a in answers if a.saw is Saw.AGREES]
     failed: list[FactValues] = [a.facts for a in answers if a.saw is Saw.FAILS]
-    return agreed, failed
+    return agreed, [facts for facts in failed if not ground.explains(facts)]
 
 
 def _most_telling(explained: Explained, fresh: Sequence[tuple[Setting, FactValues]]) -> Setting | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from kernel_lineage.learning.probes.hints import Hints
 from kernel_lineage.skills.conditions.facts import Scalar
@@ -26,6 +27,22 @@ _FACTORS = (1, 2, 4, 8)
 """Vector widths by which a block's size is multiplied in a relation."""
 
 
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What an atom bounds, where it bounds one number."""
+
+    name: str
+    """The fact."""
+    upper: bool
+    end: int | None = None
+    """Of an interval, which end; None for a number."""
+
+    def of(self, facts: FactValues) -> float:
+        """The bounded number."""
+        value: Any = facts[self.name]
+        return float(value if self.end is None else value[self.end])
+
+
 @dataclass(frozen=True)
 class Atom:
     """One predicate, as text of the condition language and as what decides it quickly."""
@@ -36,6 +53,14 @@ class Atom:
     test: Callable[[FactValues], bool]
     exact: bool = True
     """False for a bound on values: some that break it come out right, because others in the row are small."""
+    bound: Bound | None = None
+
+    def broken_by(self, facts: FactValues) -> bool:
+        """Whether it fails, as far as these facts tell."""
+        try:
+            return not self.test(facts)
+        except KeyError:
+            return False
 
 
 def atoms(points: Sequence[FactValues], hints: Hints) -> list[Atom]:
@@ -69,8 +94,8 @@ def _over_number(name: str, points: Sequence[FactValues], hints: Hints) -> Itera
             yield Atom(f"{name} % {k} == 0", likely * weight, _multiple(name, k))
     for k in _thresholds(values, hints.numbers):
         likely = 2.0 if k in hints.numbers else 3.0
-        yield Atom(f"{name} >= {k}", likely * weight, _at_least(name, k))
-        yield Atom(f"{name} <= {k}", likely * weight, _at_most(name, k))
+        yield Atom(f"{name} >= {k}", likely * weight, _at_least(name, k), bound=Bound(name, upper=False))
+        yield Atom(f"{name} <= {k}", likely * weight, _at_most(name, k), bound=Bound(name, upper=True))
     for k in values:
         yield Atom(f"{name} == {k}", (_COST_OF_ONE if k == 1 else 5.0) * weight, _equal(name, k))
     yield Atom(f"is_power_of_2({name})", 2.5 * weight, _power_of_2(name))
@@ -138,7 +163,8 @@ def _over_interval(name: str, points: Sequence[FactValues]) -> Iterator[Atom]:
         for low, high in itertools.pairwise(seen):
             bound = _short_between(low, high, below=op == "<=")
             test = _at_most_all(name, bound) if op == "<=" else _at_least_all(name, bound)
-            yield Atom(f"{name} {op} {bound:g}", weight, test, exact=False)
+            said = Bound(name, op == "<=", end)
+            yield Atom(f"{name} {op} {bound:g}", weight, test, exact=False, bound=said)
     yield Atom(f"{name} > 0", 2.0, lambda p: p[name][0] > 0)  # type: ignore[index,operator]
 
 

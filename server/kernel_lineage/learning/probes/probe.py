@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kernel_gate.cases import named_shapes
@@ -35,7 +35,7 @@ from kernel_lineage.skills.conditions.tree import facts_in
 SEED = 91
 _MOST_OTHERS = 6
 """Further shapes that other axes than the sizes are held out on."""
-_FIRST = "sizes"
+_FIRST, _LAST = "sizes", "masks"
 _ADVICE = re.compile(
     r"; if no caller [^;]*|; the baseline (?:is right when|takes any address)[^;]*|, hidden shape"
 )
@@ -75,10 +75,12 @@ def probe(
         on_progress(axis.id, asking.runs)
         asking.share(len(order) - position)
         found[axis.id] = learn(axis, ground, asking, seed)
-        learned = (f.atom for f in found[axis.id].findings if not f.why_dropped)
-        ground = replace(ground, known=(*ground.known, *learned))
+        _drop_too_narrow(found, found[axis.id])
+        learned = [f for findings in found.values() for f in findings.findings if not f.why_dropped]
+        ground = replace(ground, known=tuple(f.atom for f in learned))
         if axis.id == _FIRST:
-            ground = replace(ground, others=tuple(_others(base, found[axis.id])))
+            failing = tuple(f.example.setting for f in learned)
+            ground = replace(ground, others=tuple(_others(base, found[axis.id])), failing=failing)
     on_progress(PROOFS, asking.runs)
     said = proved(ground, seed) if not only or PROOFS in only else Proved()
     conditions = [
@@ -103,9 +105,9 @@ def probe(
 
 
 def _in_order(only: Sequence[str]) -> Iterator[Axis]:
-    """Sizes first: the others are held out on the shapes that agree."""
+    """Sizes first: the others are held out on the shapes that agree. Masks last: an infinity is a large value too."""
     chosen = [axis for axis in axes().values() if not only or axis.id in only]
-    yield from sorted(chosen, key=lambda axis: (axis.id != _FIRST, axis.id))
+    yield from sorted(chosen, key=lambda axis: (axis.id != _FIRST, axis.id == _LAST, axis.id))
 
 
 def _base(step: Step, asking: Asking, seed: int) -> tuple[Setting | None, str]:
@@ -132,6 +134,19 @@ def _others(base: Setting, found: AxisFindings) -> Iterator[Setting]:
     agreeing = [a.setting for a in found.answers if a.saw is Saw.AGREES and a.setting.size <= 4 * base.size]
     step = max(1, len(agreeing) // _MOST_OTHERS)
     yield from agreeing[::step][:_MOST_OTHERS]
+
+
+def _drop_too_narrow(found: Mapping[str, AxisFindings], axis: AxisFindings) -> None:
+    """What this axis has refuted and has something better for: a bound on a size that is the launch's, say."""
+    better = [f.atom.expr for f in axis.findings if not f.why_dropped]
+    if not axis.refuted or not better:
+        return
+    why = f"too narrow: cases that break it are right, and {' and '.join(better)} says which"
+    for findings in found.values():
+        findings.findings = [
+            replace(f, why_dropped=why) if f.atom in axis.refuted and not f.why_dropped else f
+            for f in findings.findings
+        ]
 
 
 _NEIGHBOURS = 12

@@ -19,11 +19,28 @@ Told = tuple[tuple[str, Scalar], ...]
 
 def told_of_values(setting: Setting) -> Setting:
     """A setting with what its values are."""
+    inputs = _inputs(setting)
+    return setting if inputs is None else replace(setting, told=facts_of_values(inputs, setting.workload))
+
+
+def bounds_of_values(setting: Setting) -> Told:
+    """`range(x)` of each float input, infinities counted as the largest values and NaN left out."""
+    found: list[tuple[str, Scalar]] = []
+    for name, array in (_inputs(setting) or {}).items():
+        argument = setting.workload.argument(name)
+        if argument is not None and DTYPES[argument.dtype].is_float:
+            wide = np.asarray(DTYPES[argument.dtype].wide(array), np.float64)
+            if (numbers := wide[~np.isnan(wide)]).size:
+                found.append((f"range({name})", (float(numbers.min()), float(numbers.max()))))
+    return tuple(found)
+
+
+def _inputs(setting: Setting) -> dict[str, Array] | None:
+    """The values of a case; None where the workload cannot give them, of which the gate says why."""
     try:
-        inputs = make_inputs(setting.workload, Case(dict(setting.dims), setting.seed, setting.inputs))
-    except (WorkloadError, MemoryError, ValueError):  # the gate says what is wrong with such a case
-        return setting
-    return replace(setting, told=facts_of_values(inputs, setting.workload))
+        return make_inputs(setting.workload, Case(dict(setting.dims), setting.seed, setting.inputs))
+    except (WorkloadError, MemoryError, ValueError):
+        return None
 
 
 def facts_of_values(inputs: Mapping[str, Array], workload: Workload) -> Told:

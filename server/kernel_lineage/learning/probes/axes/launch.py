@@ -97,6 +97,10 @@ def _boundaries(ground: Ground) -> Iterator[Setting]:
     yield ground.base
     for move in dict.fromkeys(_moves(ground.base)):
         yield _moved(ground.base, *move)
+    for setting in ground.failing:
+        # A size that fails may do so for the workload's own launch only.
+        for move in dict.fromkeys(_moves(setting)):
+            yield _moved(setting, *move)
 
 
 def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kernel_gate.cases import Variation
 from kernel_gate.dtypes import DTYPES
 from kernel_lineage.learning.probes.axis import Axis, Example, Ground
 from kernel_lineage.learning.probes.examples import SOFTMAX, SOFTMAX_ONLINE, rows_workload
-from kernel_lineage.learning.probes.setting import Setting
-from kernel_lineage.learning.probes.value_facts import told_of_values
+from kernel_lineage.learning.probes.setting import Setting, facts_of
+from kernel_lineage.learning.probes.value_facts import bounds_of_values, told_of_values
 
 _POOLED = 40
 
@@ -40,12 +40,23 @@ def _boundaries(ground: Ground) -> Iterator[Setting]:
     names = _free(ground.base)
     if names:
         yield told_of_values(ground.base)
-        yield _special(ground.base)
-    for name in names:
-        yield _masked(ground.base, name)
+    yield from _new(
+        ground, [*([_special(ground.base)] if names else ()), *(_masked(ground.base, n) for n in names)]
+    )
+
+
+def _new(ground: Ground, settings: Iterable[Setting]) -> Iterator[Setting]:
+    """Those that no known condition speaks of: of a bound on values, an infinity is only a very large one."""
+    for setting in settings:
+        if not ground.explains({**facts_of(setting), **dict(bounds_of_values(setting))}):
+            yield setting
 
 
 def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:
+    yield from _new(ground, _drawn(ground, chance))
+
+
+def _drawn(ground: Ground, chance: random.Random) -> Iterator[Setting]:
     names = _free(ground.base)
     for _ in range(_POOLED if names else 0):
         setting = replace(chance.choice((ground.base, *ground.others)), seed=chance.randrange(1000))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kernel_gate.cases import next_prime
 from kernel_lineage.learning.probes.axis import Axis, Example, Ground
+from kernel_lineage.learning.probes.closing_in import middle
 from kernel_lineage.learning.probes.examples import (
     SCALE,
     SCALE_BY_FOUR,
@@ -72,12 +73,18 @@ def _drawn(ground: Ground, name: str, chance: random.Random) -> int:
             return chance.randint(1, 40)
 
 
+def _between(ground: Ground, name: str, low: float, high: float, _chance: random.Random) -> Iterator[Setting]:
+    if name in ground.base.dims:
+        yield ground.base.at(**{name: int(middle(low, high))})
+
+
 AXIS = Axis(
     id="sizes",
     title="Sizes",
     moves="Each dimension to its neighbours, primes, powers of two and one beside them, and to less than a tile.",
     boundaries=_boundaries,
     pool=_pool,
+    between=_between,
     examples=(
         Example(
             SCALE, SCALE_BY_FOUR, rows_workload("scale_rows", dims="N = [3]\nC = [64]\n"), ("C % 4 == 0",)

@@ -11,6 +11,7 @@ from kernel_gate.workload import Argument, Workload
 from kernel_lineage.learning.probes.axis import Axis, Example, Ground
 from kernel_lineage.learning.probes.examples import STRIDED, STRIDED_FLAT, STRIDED_WORKLOAD
 from kernel_lineage.learning.probes.setting import Setting
+from kernel_lineage.skills.conditions.facts import Scalar
 
 _PADS = (16, 4, 1, 3)
 _POOLED = 40
@@ -51,19 +52,23 @@ def _padded(setting: Setting, buffer: Argument, scalar: Argument, pad: int) -> S
         update={"args": tuple(map(of, setting.workload.args)), "oracle": None}
     )
     stride = workload.extents(of(buffer), setting.dims)[-1]
-    told = ((f"contiguous({buffer.name})", False), (f"stride({buffer.name}, 0)", stride))
-    return replace(setting, workload=workload, told=told)
+    told = {**dict(_plain(setting).told), f"contiguous({buffer.name})": False}
+    told[f"stride({buffer.name}, 0)"] = stride
+    return replace(setting, workload=workload, told=tuple(told.items()))
 
 
-def _plain(setting: Setting, buffer: Argument) -> Setting:
-    stride = setting.workload.extents(buffer, setting.dims)[-1]
-    told = ((f"contiguous({buffer.name})", True), (f"stride({buffer.name}, 0)", stride))
-    return replace(setting, told=told)
+def _plain(setting: Setting) -> Setting:
+    """With what is true of every buffer whose rows may be moved apart, so that cases can be compared."""
+    told: list[tuple[str, Scalar]] = []
+    for buffer, _ in strided(setting.workload):
+        stride = setting.workload.extents(buffer, setting.dims)[-1]
+        told += [(f"contiguous({buffer.name})", True), (f"stride({buffer.name}, 0)", stride)]
+    return replace(setting, told=tuple(told))
 
 
 def _boundaries(ground: Ground) -> Iterator[Setting]:
+    yield from [_plain(ground.base)] if any(strided(ground.base.workload)) else []
     for buffer, scalar in strided(ground.base.workload):
-        yield _plain(ground.base, buffer)
         for pad in _PADS:
             yield _padded(ground.base, buffer, scalar, pad)
 
@@ -74,7 +79,7 @@ def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:
         setting = replace(chance.choice((ground.base, *ground.others)), seed=chance.randrange(1000))
         buffer, scalar = chance.choice(pairs)
         pad = chance.choice((0, 0, *_PADS, 8, 32))
-        yield _padded(setting, buffer, scalar, pad) if pad else _plain(setting, buffer)
+        yield _padded(setting, buffer, scalar, pad) if pad else _plain(setting)
 
 
 AXIS = Axis(

@@ -10,9 +10,11 @@ from kernel_gate.cases import Variation
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.workload import Argument
 from kernel_lineage.learning.probes.axis import Axis, Example, Ground
+from kernel_lineage.learning.probes.closing_in import middle
 from kernel_lineage.learning.probes.examples import SOFTMAX, SOFTMAX_UNSHIFTED, rows_workload
 from kernel_lineage.learning.probes.setting import Setting
 from kernel_lineage.learning.probes.value_facts import told_of_values
+from kernel_lineage.skills.conditions.names import split_fact
 
 _FLOAT_KINDS = (
     "peaked(3)", "peaked(8)", "peaked(20)", "peaked(60)", "uniform(20, 60)", "uniform(80, 120)", "uniform(-120, -80)",
@@ -20,6 +22,8 @@ _FLOAT_KINDS = (
     "boundary",
 )  # fmt: skip
 _POOLED = 50
+_TRIES = 40
+"""At a case between two numbers: what is drawn ends where it likes."""
 
 
 def _varied(setting: Setting) -> Iterator[Setting]:
@@ -83,12 +87,28 @@ def _any(argument: Argument, chance: random.Random) -> str:
     return chance.choice((f"peaked({top:g})", f"uniform({-top:g}, {top:g})", f"uniform(0, {top:g})"))
 
 
+def _between(ground: Ground, name: str, low: float, high: float, chance: random.Random) -> Iterator[Setting]:
+    """Inputs whose range, spread or lead ends about half-way."""
+    top = middle(low, high)
+    argument = ground.base.workload.argument(split_fact(name)[1][0])
+    if argument is None or not _kinds(argument):
+        return
+    for end in (top, *(chance.uniform(low, high) for _ in range(_TRIES))):
+        for values in (
+            f"peaked({end:.5g})",
+            f"uniform({-abs(end):.5g}, {abs(end):.5g})",
+            f"uniform(0, {end:.5g})",
+        ):
+            yield told_of_values(_drawn(ground.base, argument, values))
+
+
 AXIS = Axis(
     id="values",
     title="Values",
     moves="Inputs to large, tiny, equal, zero, negative, and peaked values; integers to their bounds.",
     boundaries=_boundaries,
     pool=_pool,
+    between=_between,
     examples=(
         Example(
             SOFTMAX,

@@ -1,0 +1,52 @@
+"""Closing in on a bound: cases between the last that is right and the first that fails."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from kernel_lineage.learning.probes.axis import Axis, Ground
+from kernel_lineage.learning.probes.inference import Explained
+from kernel_lineage.learning.probes.predicates import Atom, FactValues
+from kernel_lineage.learning.probes.setting import Setting, facts_of
+
+_CLOSE = 1.01
+"""How far apart the two may stay, as a ratio, where numbers are not whole."""
+Sides = tuple[Sequence[FactValues], Sequence[FactValues]]
+
+
+def closer(
+    axis: Axis, ground: Ground, explained: Explained, sides: Sides, chance: random.Random
+) -> Setting | None:
+    """A case inside of the widest gap at a bound of the hypothesis; None when all are narrow, or none can be made."""
+    if axis.between is None:
+        return None
+    for atom in explained.parts:
+        others = [a for a in explained.parts if a is not atom]
+        gap = _gap(atom, others, sides)
+        if gap is None or atom.bound is None:
+            continue
+        for setting in axis.between(ground, atom.bound.name, *gap, chance):
+            if ground.worth(setting) and gap[0] < atom.bound.of(facts_of(setting)) < gap[1]:
+                return setting
+    return None
+
+
+def _gap(atom: Atom, others: Sequence[Atom], sides: Sides) -> tuple[float, float] | None:
+    """The numbers between which the bound lies, the lower one first; None when they are as close as can be."""
+    bound = atom.bound
+    if bound is None:
+        return None
+    right = [bound.of(p) for p in sides[0] if atom.test(p)]
+    wrong = [bound.of(p) for p in sides[1] if not atom.test(p) and all(o.test(p) for o in others)]
+    if not right or not wrong:
+        return None
+    low, high = (max(right), min(wrong)) if bound.upper else (max(wrong), min(right))
+    whole = bound.end is None
+    narrow = high - low <= 1 if whole else high - low <= (_CLOSE - 1) * max(abs(low), abs(high))
+    return None if narrow else (low, high)
+
+
+def middle(low: float, high: float) -> float:
+    """Half-way: by ratio between numbers far apart, else by difference."""
+    return (low * high) ** 0.5 if low > 0 and high > 4 * low else (low + high) / 2
