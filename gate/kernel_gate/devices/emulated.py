@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from kernel_gate.emulated.addresses import AddressSpace, Reached, Segment, Watch
 from kernel_gate.emulated.launch import Checks, Launch, Limits
 from kernel_gate.emulated.layout import Layout
 from kernel_gate.emulated.program import DecodedKernel, decode
-from kernel_gate.emulated.ptx.model import PtxError
+from kernel_gate.emulated.ptx.model import Module, PtxError
 from kernel_gate.emulated.ptx.parser import parse
 from kernel_gate.emulated.slicing.trace import Trace
 from kernel_gate.emulated.variables import place_variables
@@ -118,6 +119,21 @@ class EmulatedBuffer:
         self._space.free(self.segment)
 
 
+_KEPT_KERNELS = 64
+
+
+@lru_cache(maxsize=_KEPT_KERNELS)
+def _parsed(ptx: str, entry: str) -> Module:
+    """A module is not changed by running it, and reading it takes longer than running a small case."""
+    return parse(ptx, entry)
+
+
+@lru_cache(maxsize=_KEPT_KERNELS)
+def _decoded(ptx: str, entry: str) -> DecodedKernel:
+    """A kernel whose module has no variables in memory: nothing in it knows where it runs."""
+    return decode(_parsed(ptx, entry), entry)
+
+
 class EmulatedKernel:
     """A decoded image and its module's global variables, which live as long as it does."""
 
@@ -129,11 +145,15 @@ class EmulatedKernel:
         beside: EmulatedKernel | None = None,
     ) -> None:
         try:
-            module = parse(image.ptx, image.entry)
+            module = _parsed(image.ptx, image.entry)
             self.variables: dict[str, Segment] = (
                 beside.variables if beside else place_variables(module, space)
             )
-            self.kernel: DecodedKernel = decode(module, image.entry, self.variables)
+            self.kernel = (
+                decode(module, image.entry, self.variables)
+                if self.variables
+                else _decoded(image.ptx, image.entry)
+            )
         except PtxError as error:
             message = f"the emulated device cannot read this image: {error}"
             raise DeviceError(message, code=Reason.UNSUPPORTED_INSTRUCTION) from error

@@ -27,8 +27,13 @@ def require_nothing_remembered(
     _overwritten_variables(run, case, execution, inputs, first)
 
 
+def with_other_data(case: Case) -> Case:
+    """The case whose inputs every case is launched with as well, at the addresses of its own."""
+    return replace(case, seed=case.seed + 5000)
+
+
 def _new_data_at_the_same_addresses(run: CheckState, case: Case, execution: Execution) -> None:
-    other = replace(case, seed=case.seed + 5000)
+    other = with_other_data(case)
     changed = make_inputs(run.workload, other)
     done = launch(run, execution, changed, 0)
     if fault := hard_fault(done):

@@ -10,7 +10,7 @@ from kernel_lineage.learning.probes.inference import Explained
 from kernel_lineage.learning.probes.predicates import Atom, FactValues
 from kernel_lineage.learning.probes.setting import Setting, facts_of
 
-_CLOSE = 1.01
+_CLOSE = 1.02
 """How far apart the two may stay, as a ratio, where numbers are not whole."""
 Sides = tuple[Sequence[FactValues], Sequence[FactValues]]
 
@@ -27,19 +27,24 @@ def closer(
         if gap is None or atom.bound is None:
             continue
         for setting in axis.between(ground, atom.bound.name, *gap, chance):
-            if ground.worth(setting) and gap[0] < atom.bound.of(facts_of(setting)) < gap[1]:
+            facts = facts_of(setting)
+            if atom.bound.name in facts and gap[0] < atom.bound.of(facts) < gap[1] and ground.worth(setting):
                 return setting
     return None
 
 
 def _gap(atom: Atom, others: Sequence[Atom], sides: Sides) -> tuple[float, float] | None:
-    """The numbers between which the bound lies, the lower one first; None when they are as close as can be."""
+    """The numbers between which the bound lies, the lower one first; None when they are as close as can be.
+
+    Where something beyond the bound is right no number parts the two sides: a closer look would find more of it.
+    """
     bound = atom.bound
     if bound is None:
         return None
     right = [bound.of(p) for p in sides[0] if atom.test(p)]
     wrong = [bound.of(p) for p in sides[1] if not atom.test(p) and all(o.test(p) for o in others)]
-    if not right or not wrong:
+    fuzzy = any(bound.name in p and not atom.test(p) for p in sides[0])
+    if not right or not wrong or fuzzy:
         return None
     low, high = (max(right), min(wrong)) if bound.upper else (max(wrong), min(right))
     whole = bound.end is None

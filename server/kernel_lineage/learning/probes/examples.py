@@ -5,6 +5,10 @@ from __future__ import annotations
 _HEAD = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
 
 
+UNALIKE_TO_16 = 'promises = ["C % 16 != 0", "C > 1"]\n'
+"""Of one kind to Triton, which compiles multiples of 16, and 1, anew."""
+
+
 def rows_workload(
     kernel: str,
     *,
@@ -231,7 +235,11 @@ STRIDED = (
 STRIDED_FLAT = STRIDED.replace("row * x_stride", "row * C")
 
 STRIDED_WORKLOAD = rows_workload(
-    "double", language="triton", dims="N = [3]\nC = [16]\n", constexpr='{ BLOCK = "16" }'
+    "double",
+    language="triton",
+    dims="N = [3]\nC = [10]\n",
+    constexpr='{ BLOCK = "16" }',
+    promises=UNALIKE_TO_16,
 ).replace(
     '[[args]]\nname = "C"',
     '[[args]]\nname = "x_stride"\nkind = "scalar"\ndtype = "int32"\nvalue = "C"\n[[args]]\nname = "C"',

@@ -169,10 +169,11 @@ def _over_interval(name: str, points: Sequence[FactValues]) -> Iterator[Atom]:
 
 
 def _short_between(low: float, high: float, *, below: bool) -> float:
-    """A number of few digits that parts two: at the low one for an upper bound, else at the high one."""
+    """A number of few digits that parts two: close to the low one for an upper bound, else to the high one."""
+    near = (high - low) / 4
     for digits in range(1, 12):
         shown = float(f"{low if below else high:.{digits}g}")
-        if (low <= shown < high) if below else (low < shown <= high):
+        if (low <= shown <= low + near) if below else (high - near <= shown <= high):
             return shown
     return low if below else high
 

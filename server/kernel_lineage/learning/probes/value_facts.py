@@ -10,6 +10,7 @@ import numpy as np
 from kernel_gate.cases import Case
 from kernel_gate.dtypes import DTYPES, Array
 from kernel_gate.inputs import make_inputs
+from kernel_gate.stages.remembered import with_other_data
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.learning.probes.setting import Setting
 from kernel_lineage.skills.conditions.facts import Scalar
@@ -18,29 +19,42 @@ Told = tuple[tuple[str, Scalar], ...]
 
 
 def told_of_values(setting: Setting) -> Setting:
-    """A setting with what its values are."""
-    inputs = _inputs(setting)
-    return setting if inputs is None else replace(setting, told=facts_of_values(inputs, setting.workload))
+    """A setting with what its values are: those of its case, and those that the gate launches it with besides."""
+    told = [dict(facts_of_values(inputs, setting.workload)) for inputs in _inputs(setting)]
+    return replace(setting, told=_of_both(*told)) if told else setting
+
+
+def _of_both(own: dict[str, Scalar], other: dict[str, Scalar]) -> Told:
+    """What is true of the values of two cases together: a fact that one of them lacks is told of neither."""
+    return tuple((name, _joined(value, other[name])) for name, value in own.items() if name in other)
+
+
+def _joined(one: Scalar, other: Scalar) -> Scalar:
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return min(one[0], other[0]), max(one[1], other[1])
+    return one and other
 
 
 def bounds_of_values(setting: Setting) -> Told:
     """`range(x)` of each float input, infinities counted as the largest values and NaN left out."""
-    found: list[tuple[str, Scalar]] = []
-    for name, array in (_inputs(setting) or {}).items():
+    found: dict[str, Scalar] = {}
+    for name, array in ((n, a) for inputs in _inputs(setting) for n, a in inputs.items()):
         argument = setting.workload.argument(name)
         if argument is not None and DTYPES[argument.dtype].is_float:
             wide = np.asarray(DTYPES[argument.dtype].wide(array), np.float64)
             if (numbers := wide[~np.isnan(wide)]).size:
-                found.append((f"range({name})", (float(numbers.min()), float(numbers.max()))))
-    return tuple(found)
+                bounds = float(numbers.min()), float(numbers.max())
+                found[f"range({name})"] = _joined(found.get(f"range({name})", bounds), bounds)
+    return tuple(found.items())
 
 
-def _inputs(setting: Setting) -> dict[str, Array] | None:
-    """The values of a case; None where the workload cannot give them, of which the gate says why."""
+def _inputs(setting: Setting) -> tuple[dict[str, Array], ...]:
+    """The values of a case and of its companion; nothing where the workload cannot give them: the gate says why."""
+    case = Case(dict(setting.dims), setting.seed, setting.inputs)
     try:
-        return make_inputs(setting.workload, Case(dict(setting.dims), setting.seed, setting.inputs))
+        return tuple(make_inputs(setting.workload, c) for c in (case, with_other_data(case)))
     except (WorkloadError, MemoryError, ValueError):
-        return None
+        return ()
 
 
 def facts_of_values(inputs: Mapping[str, Array], workload: Workload) -> Told:

@@ -52,7 +52,7 @@ AXIS = Axis(
         Example(
             ROW_SUMS_TWICE,
             SHIFTED_IN_REGISTERS,
-            rows_workload("centre_rows", dims="N = [3]\nC = [40]\n"),
+            rows_workload("centre_rows", dims="N = [3]\nC = [7]\n"),
             ("noalias(out, x)",),
         ),
     ),

@@ -12,6 +12,7 @@ from kernel_lineage.learning.probes.axis import Axis, Example, Ground
 from kernel_lineage.learning.probes.examples import (
     TRITON_COUNTED,
     TRITON_COUNTED_AS_IT_IS,
+    UNALIKE_TO_16,
     rows_workload,
 )
 from kernel_lineage.learning.probes.setting import Setting
@@ -104,6 +105,7 @@ AXIS = Axis(
                 "count_rows",
                 language="triton",
                 dims="N = [4]\nC = [50]\n",
+                promises=UNALIKE_TO_16,
                 out='["N"]',
                 out_dtype="int32",
                 constexpr='{ BLOCK = "64" }',

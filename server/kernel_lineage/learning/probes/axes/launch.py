@@ -18,6 +18,7 @@ from kernel_lineage.learning.probes.examples import (
     BLOCK_SUM_HALVING,
     TRITON_LOOP,
     TRITON_ONE_TILE,
+    UNALIKE_TO_16,
     rows_workload,
 )
 from kernel_lineage.learning.probes.setting import Setting, launch_of
@@ -25,6 +26,7 @@ from kernel_lineage.learning.probes.setting import Setting, launch_of
 _BLOCKS = (32, 64, 96, 128, 160, 192, 256, 320, 512, 1024)
 _WARPS, _STAGES = (1, 2, 4, 8), (1, 2, 3, 4)
 _WARP = 32
+_LOOP = re.compile(r"^\s+(?:for|while)\b", re.MULTILINE)
 _POOLED = 60
 
 
@@ -79,7 +81,8 @@ def _moves(setting: Setting) -> Iterator[tuple[str, str, str]]:
     for name, text in launch.constexpr.items():
         yield from ((name, text, str(value)) for value in _tiles(setting, text))
     yield from (("num_warps", "", str(w)) for w in _WARPS if w != launch.num_warps)
-    yield from (("num_stages", "", str(s)) for s in _STAGES if s != launch.num_stages)
+    if _LOOP.search(setting.after.source):  # stages are of a loop's loads
+        yield from (("num_stages", "", str(s)) for s in _STAGES if s != launch.num_stages)
 
 
 def _tiles(setting: Setting, text: str) -> list[int]:
@@ -135,6 +138,7 @@ AXIS = Axis(
                 "sum_rows",
                 language="triton",
                 dims="N = [2]\nC = [50]\n",
+                promises=UNALIKE_TO_16,
                 out='["N"]',
                 constexpr='{ BLOCK = "64" }',
             ),

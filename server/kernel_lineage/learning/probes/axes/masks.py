@@ -79,7 +79,7 @@ AXIS = Axis(
         Example(
             SOFTMAX,
             SOFTMAX_ONLINE,
-            rows_workload("softmax_rows", dims="N = [6]\nC = [20]\n"),
+            rows_workload("softmax_rows", dims="N = [6]\nC = [5]\n"),
             ("row_has_finite(x)",),
         ),
     ),

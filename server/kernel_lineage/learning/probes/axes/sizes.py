@@ -97,7 +97,7 @@ AXIS = Axis(
                 "centre",
                 language="triton",
                 dims="N = [2]\nC = [16]\n",
-                promises='promises = ["C <= 40"]',
+                promises='promises = ["C >= 3", "C <= 20"]',
                 constexpr='{ BLOCK = "next_power_of_2(C)" }',
             ),
             ("is_power_of_2(C)",),
