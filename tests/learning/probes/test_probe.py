@@ -1,5 +1,7 @@
 """Probing a step as a whole, with a judge that decides by the case alone."""
 
+from dataclasses import replace
+
 import pytest
 
 from kernel_gate.program import Program
@@ -142,3 +144,21 @@ def test_a_second_condition_is_found_among_the_boundaries_that_were_left():
     report = probed(lambda case, _: case["C"] % 4 == 0 and case["N"] <= 100)
     assert {c.condition.expr for c in report.conditions} >= {"C % 4 == 0"}
     assert any(c.condition.expr.startswith("N <= ") for c in report.conditions)
+
+
+@pytest.mark.parametrize("most", [71, 203, 777])
+def test_a_bound_that_nothing_hints_at_is_closed_in_on(most):
+    report = probed(lambda case, _: case["C"] <= most)
+    assert [c.condition.expr for c in report.conditions] == [f"C <= {most}"]
+
+
+def test_a_bound_of_the_workloads_own_launch_gives_way_to_what_other_launches_show():
+    def by_launch(request):
+        block = int(request.candidate.program().launch.block[0]) if request.candidate.launch else 64
+        return verdict(request, lambda case, _: case["C"] <= block)
+
+    step = replace(STEP, workload=parse_workload(WORKLOAD.replace("block = [32]", "block = [64]")))
+    report = probe(step, by_launch, AMPLE, only=["sizes", "launch"])
+    assert [c.condition.expr for c in report.conditions] == ["C <= launch.block.x"]
+    (narrow,) = report.dropped
+    assert narrow.expr == "C <= 64" and "too narrow" in narrow.why and "C <= launch.block.x" in narrow.why

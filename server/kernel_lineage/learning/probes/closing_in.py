@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.inference import Explained
@@ -12,6 +12,7 @@ from kernel_lineage.learning.probes.setting import Setting, facts_of
 
 _CLOSE = 1.02
 """How far apart the two may stay, as a ratio, where numbers are not whole."""
+_AROUND = 0.8
 Sides = tuple[Sequence[FactValues], Sequence[FactValues]]
 
 
@@ -31,6 +32,14 @@ def closer(
             if atom.bound.name in facts and gap[0] < atom.bound.of(facts) < gap[1] and ground.worth(setting):
                 return setting
     return None
+
+
+def around(axis: Axis, ground: Ground, explained: Explained, chance: random.Random) -> Iterator[Setting]:
+    """Cases on both sides of each bound of the hypothesis, near it."""
+    for bound in (atom.bound for atom in explained.parts):
+        if bound is not None and axis.between is not None:
+            low, high = sorted((bound.value * _AROUND, bound.value / _AROUND))
+            yield from axis.between(ground, bound.name, low, high, chance)
 
 
 def _gap(atom: Atom, others: Sequence[Atom], sides: Sides) -> tuple[float, float] | None:

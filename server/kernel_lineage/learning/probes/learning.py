@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from kernel_lineage.learning.probes.asking import Answer, Asking, OutOfBudget, Saw
 from kernel_lineage.learning.probes.axis import Axis, Ground
-from kernel_lineage.learning.probes.closing_in import closer
+from kernel_lineage.learning.probes.closing_in import around, closer
 from kernel_lineage.learning.probes.inference import Explained, explain
 from kernel_lineage.learning.probes.predicates import Atom, FactValues
 from kernel_lineage.learning.probes.report import Confirmation
@@ -145,26 +146,31 @@ def _conclude(
             found.findings.clear()
             found.unexplained = _smallest(a for a in found.answers if a.saw is Saw.FAILS)
             return
-        drawn = (s for _ in range(_POOLS) for s in axis.pool(ground, chance) if ground.worth(s))
-        held = [replace(s, seed=s.seed + 1 + attempt) for s in drawn]
+        pools = (axis.pool(ground, chance) for _ in range(_POOLS))
+        drawn = itertools.chain(*pools, around(axis, ground, explained, chance))
+        held = [_with_other_data(s, 1 + attempt) for s in drawn if ground.worth(s)]
         found.findings = [
             _confirmed(part, explained, asking, held, found, ground.base, last=attempt == _RELEARN)
             for part in explained.parts
         ]
         if all(f.stands for f in found.findings):
             return
-    found.findings = [_alone(f, found) for f in found.findings]
+    found.findings = [_alone(f, ground, found) for f in found.findings]
 
 
-def _alone(finding: Finding, found: AxisFindings) -> Finding:
+def _alone(finding: Finding, ground: Ground, found: AxisFindings) -> Finding:
     """A finding beside others that were dropped: it stays when it is right without them too."""
-    kept = [
-        a.saw is Saw.AGREES for a in found.answers if a.saw is not Saw.SILENT and finding.atom.test(a.facts)
-    ]
+    agreed, failed = _sides(found.answers, ground)
+    kept = [*(True for p in agreed if finding.atom.test(p)), *(False for p in failed if finding.atom.test(p))]
     if finding.why_dropped or sum(kept) >= ENOUGH * len(kept):
         return finding
     beside = ", ".join(f"`{f.atom.expr}`" for f in found.findings if f.why_dropped)
     return replace(finding, why_dropped=f"right only beside {beside}, dropped as well")
+
+
+def _with_other_data(setting: Setting, more: int) -> Setting:
+    """A case with data of its own; one that was drawn for its data has them, and its facts are of these."""
+    return setting if setting.told else replace(setting, seed=setting.seed + more)
 
 
 def _settled(

@@ -25,6 +25,8 @@ _DERIVED = 1.3
 """Times the cost, of relations to the grid and the like, which follow from sizes: those say the same more plainly."""
 _FACTORS = (1, 2, 4, 8)
 """Vector widths by which a block's size is multiplied in a relation."""
+_SHORT = 0.003
+"""The share by which a bound on values may be tighter than what was seen, to be said with fewer digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Bound:
 
     name: str
     """The fact."""
+    value: float
     upper: bool
     end: int | None = None
     """Of an interval, which end; None for a number."""
@@ -94,8 +97,8 @@ def _over_number(name: str, points: Sequence[FactValues], hints: Hints) -> Itera
             yield Atom(f"{name} % {k} == 0", likely * weight, _multiple(name, k))
     for k in _thresholds(values, hints.numbers):
         likely = 2.0 if k in hints.numbers else 3.0
-        yield Atom(f"{name} >= {k}", likely * weight, _at_least(name, k), bound=Bound(name, upper=False))
-        yield Atom(f"{name} <= {k}", likely * weight, _at_most(name, k), bound=Bound(name, upper=True))
+        yield Atom(f"{name} >= {k}", likely * weight, _at_least(name, k), bound=Bound(name, k, upper=False))
+        yield Atom(f"{name} <= {k}", likely * weight, _at_most(name, k), bound=Bound(name, k, upper=True))
     for k in values:
         yield Atom(f"{name} == {k}", (_COST_OF_ONE if k == 1 else 5.0) * weight, _equal(name, k))
     yield Atom(f"is_power_of_2({name})", 2.5 * weight, _power_of_2(name))
@@ -163,7 +166,7 @@ def _over_interval(name: str, points: Sequence[FactValues]) -> Iterator[Atom]:
         for low, high in itertools.pairwise(seen):
             bound = _short_between(low, high, below=op == "<=")
             test = _at_most_all(name, bound) if op == "<=" else _at_least_all(name, bound)
-            said = Bound(name, op == "<=", end)
+            said = Bound(name, bound, op == "<=", end)
             yield Atom(f"{name} {op} {bound:g}", weight, test, exact=False, bound=said)
     yield Atom(f"{name} > 0", 2.0, lambda p: p[name][0] > 0)  # type: ignore[index,operator]
 
@@ -171,9 +174,10 @@ def _over_interval(name: str, points: Sequence[FactValues]) -> Iterator[Atom]:
 def _short_between(low: float, high: float, *, below: bool) -> float:
     """A number of few digits that parts two: close to the low one for an upper bound, else to the high one."""
     near = (high - low) / 4
+    short = _SHORT * abs(low if below else high)
     for digits in range(1, 12):
         shown = float(f"{low if below else high:.{digits}g}")
-        if (low <= shown <= low + near) if below else (high - near <= shown <= high):
+        if (low - short <= shown <= low + near) if below else (high - near <= shown <= high + short):
             return shown
     return low if below else high
 

@@ -23,6 +23,7 @@ _ROUND = (24, 31, 32, 33, 48, 64, 65, 100, 128, 129, 256, 257, 512)
 _LARGE = (1000, 1024, 1025, 2048, 4096, 4100)
 _POOLED = 160
 _HINTED = 6
+_TRIES = 12
 
 
 def _around(width: int) -> Iterator[int]:
@@ -73,9 +74,10 @@ def _drawn(ground: Ground, name: str, chance: random.Random) -> int:
             return chance.randint(1, 40)
 
 
-def _between(ground: Ground, name: str, low: float, high: float, _chance: random.Random) -> Iterator[Setting]:
+def _between(ground: Ground, name: str, low: float, high: float, chance: random.Random) -> Iterator[Setting]:
     if name in ground.base.dims:
-        yield ground.base.at(**{name: int(middle(low, high))})
+        for extent in (middle(low, high), *(chance.uniform(low, high) for _ in range(_TRIES))):
+            yield ground.base.at(**{name: int(extent)})
 
 
 AXIS = Axis(
