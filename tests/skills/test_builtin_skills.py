@@ -4,6 +4,8 @@ import pytest
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.skills.applicable import applicable
+from kernel_lineage.skills.card import Origin, Skill
+from kernel_lineage.skills.case import read_case
 from kernel_lineage.skills.check import check
 from kernel_lineage.skills.conditions.stated import stated_facts
 from kernel_lineage.skills.conditions.truth import Truth
@@ -27,6 +29,37 @@ def test_a_built_in_skill_passes_the_validator(skill) -> None:
 def test_a_built_in_skill_claims_no_number_without_evidence(skill) -> None:
     assert skill.evidence or "×" not in skill.effect
     assert all(e.command.startswith("klineage") for e in skill.evidence)
+
+
+LEARNED = [s for s in SKILLS if s.lineage is not None]
+
+
+@pytest.mark.parametrize(
+    ("skill", "expr"),
+    [(s, c.expr) for s in LEARNED for c in s.conditions if c.origin is not Origin.AUTHOR],
+    ids=lambda value: value.id if isinstance(value, Skill) else value,
+)
+def test_a_condition_that_a_history_taught_refuses_a_case_of_our_own(skill, expr) -> None:
+    assert skill.folder is not None
+    assert expr in {read_case(skill.folder / path).because for path in skill.refuses}
+    (condition,) = [c for c in skill.conditions if c.expr == expr]
+    assert condition.evidence
+
+
+@pytest.mark.parametrize("skill", LEARNED, ids=lambda s: s.id)
+def test_a_learned_skill_names_its_source_and_what_a_gpu_said(skill) -> None:
+    assert skill.lineage.repository.startswith("https://")
+    assert skill.lineage.licence != "NOASSERTION"
+    assert all(len(commit) == 40 for commit in skill.lineage.commits)
+    measured = [e for e in skill.evidence if e.command == "klineage replay"]
+    assert measured
+    for evidence in measured:
+        assert evidence.device and evidence.date and evidence.toolchain
+        assert evidence.outcome != "inconclusive" or evidence.sizes
+
+
+def test_histories_taught_some_skills() -> None:
+    assert LEARNED
 
 
 BASE = "C = 1024, align(x) = 16, dtype(x) = float32, launch.block.x = 256"

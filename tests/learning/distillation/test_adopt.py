@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from kernel_lineage.learning.distillation.adopt import adopt_all
-from kernel_lineage.learning.distillation.distil import distil
+from kernel_lineage.learning.distillation.distil import cases_of, distil
 from kernel_lineage.learning.distillation.lesson import RefusingCase
 from kernel_lineage.learning.distillation.publish import publish
-from kernel_lineage.skills.card import Origin
+from kernel_lineage.skills.card import Origin, Skill
 from kernel_lineage.skills.check import check
-from kernel_lineage.skills.library import builtin_folder, load
-from kernel_lineage.skills.skill_file import read_skill
+from kernel_lineage.skills.library import load
+from kernel_lineage.skills.skill_file import read_skill, write_skill
 from learning.distillation.lessons import KNOWN, condition, evidence, lesson
 
 SKILL = "vectorised-row-access"
 
 
+def by_hand() -> Skill:
+    """A card as its author wrote it, before any history taught it something."""
+    known = next(s for s in KNOWN if s.id == SKILL)
+    conditions = tuple(
+        c.model_copy(update={"origin": Origin.AUTHOR, "evidence": None}) for c in known.conditions
+    )
+    return known.model_copy(update={"conditions": conditions, "evidence": (), "lineage": None})
+
+
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
-    """A library with one card, by hand."""
-    shutil.copytree(builtin_folder() / SKILL, tmp_path / "own" / SKILL)
+    """A library with that card, and no case of its alignment."""
+    cases = {path: text for path, text in cases_of(by_hand()).items() if "because: align(x)" not in text}
+    write_skill(tmp_path / "own", by_hand(), cases)
     return tmp_path / "own"
 
 
 def learned(tmp_path: Path, **given: object):
     """What a repository has in its .klineage/skills after one lesson."""
-    (proposal,) = distil([lesson(**given)], KNOWN).proposals
+    (proposal,) = distil([lesson(**given)], [by_hand()]).proposals
     folder, _ = publish(proposal, tmp_path / "theirs")
     skill, problems = read_skill(folder, builtin=False)
     assert skill is not None and not problems
@@ -67,6 +76,20 @@ def test_a_condition_of_the_card_that_was_taught_again_gets_its_origin(tmp_path,
     assert (one.confirmed, one.added) == (("C % 4 == 0",), ())
     (confirmed,) = [c for c in after.conditions if c.expr == "C % 4 == 0"]
     assert confirmed.origin is Origin.PROBE
+
+
+def test_a_case_tells_its_facts_at_every_place_where_the_skill_applies(tmp_path, library):
+    """The example reads one buffer and writes another."""
+    taught = {"align(dst)": "4", "align(src)": "4"}
+    skill = learned(
+        tmp_path,
+        conditions=(condition("align(dst) >= 16"),),
+        refusing=(RefusingCase("align(dst) >= 16", taught),),
+    )
+    _, after = adopted(skill, library)
+    texts = [(library / SKILL / p).read_text() for p in after.refuses]
+    (case,) = [t for t in texts if "because: align(x) >= 16" in t]
+    assert case.startswith("// facts: align(out) = 4, align(x) = 4\n")
 
 
 def test_a_verdict_that_was_not_decided_is_no_evidence_elsewhere(tmp_path, library):

@@ -89,7 +89,7 @@ def test_a_published_skill_holds_the_lessons_cases_and_passes_its_own_check(tmp_
     refusing = [(folder / path).read_text() for path in skill.refuses]
     assert sum("// facts: OC = 770" in text and "// because: C % 4 == 0" in text for text in refusing) == 1
     # With 768 the condition holds, so the case refuses nothing and is not kept.
-    assert left_out == ("cases/refuses/04",)
+    assert left_out == ("cases/refuses/05",)
 
 
 def test_without_code_a_skill_holds_facts_only():

@@ -18,12 +18,13 @@ from kernel_lineage.learning.distillation.distil import Proposal, cases_of, once
 from kernel_lineage.learning.distillation.publish import UnfitError, publish
 from kernel_lineage.learning.distillation.skill_names import kernel_to_skill
 from kernel_lineage.skills.applicable import bindings_at, is_at
-from kernel_lineage.skills.card import Evidence, Origin, Skill, SkillLineage
+from kernel_lineage.skills.card import Condition, Evidence, Origin, Risk, Skill, SkillLineage
 from kernel_lineage.skills.case import Case, CaseError, read_case
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.names import is_plain, rename_fact
 from kernel_lineage.skills.conditions.tree import plain_names
 
+_ALSO_NEEDED = re.compile(r"In \w+ it also needed |One way to carry it over needed ")
 _HEADER = re.compile(r"^(?://|#) (facts|because): (.*)$")
 
 
@@ -58,7 +59,7 @@ def adopt(learned: Skill, own: Skill, library: Path) -> Adopted:
 
     Raises `UnfitError` when the result is no valid skill.
     """
-    taught = [c for c in learned.conditions if c.origin is not Origin.AUTHOR]
+    taught = [_briefly(c) for c in learned.conditions if c.origin is not Origin.AUTHOR]
     together = merged(own.conditions, taught)
     known = {c.expr for c in own.conditions}
     added = tuple(c.expr for c in together.conditions if c.expr not in known)
@@ -69,7 +70,7 @@ def adopt(learned: Skill, own: Skill, library: Path) -> Adopted:
         update={
             "conditions": together.conditions,
             "nothing_to_say": silent(own.nothing_to_say, together.conditions),
-            "risk": once((*own.risk, *together.risks, *learned.risk)),
+            "risk": once((*own.risk, *together.risks, *_needs_elsewhere(learned))),
             "evidence": (*own.evidence, *new_evidence),
             "lineage": _joined(own.lineage, learned.lineage),
         }
@@ -100,6 +101,29 @@ def adopt_all(learned: Iterable[Skill], own: Mapping[str, Skill], library: Path)
             yield adopt(skill, card, library)
         except UnfitError as error:
             yield f"{skill.id}: {error}"
+
+
+def _briefly(condition: Condition) -> Condition:
+    """A condition with the case that shows it, and no more of what was found out about that case."""
+    return condition.model_copy(update={"evidence": _brief(condition.evidence)})
+
+
+_STATE = re.compile(r"\b[\w./-]+ of [0-9a-f]{12}\b")
+
+
+def _brief(evidence: str | None) -> str | None:
+    """The first clause, and the state in which it was seen."""
+    if evidence is None:
+        return None
+    first, state = evidence.partition("; ")[0], _STATE.search(evidence)
+    return f"{first}; {state[0]}" if state is not None and state[0] not in first else first
+
+
+def _needs_elsewhere(learned: Skill) -> Iterator[Risk]:
+    """What the skill needed in one kernel or other besides its conditions; where it failed is in their evidence."""
+    for risk in learned.risk:
+        if _ALSO_NEEDED.match(risk.what):
+            yield risk.model_copy(update={"evidence": _brief(risk.evidence)})
 
 
 def _tells(evidence: Evidence) -> bool:
@@ -164,26 +188,27 @@ def _counterexample(learned: Skill, expr: str) -> dict[str, str] | None:
             continue
         for anchor in (a for a in anchors_of(case.kernel) if is_at(learned, a)):
             told = _renamed(_told(case.facts), kernel_to_skill(bindings_at(learned, anchor)))
-            if told is not None:
+            if told:
                 return told
     return None
 
 
 def _in_names_of(facts: Mapping[str, str], own: Skill, case: Case) -> str | None:
-    """Facts in the skill's names as the example's kernel has them."""
+    """Facts in the skill's names as the example's kernel has them, at all places where the skill applies to it."""
+    told: dict[str, str] = {}
     for anchor in (a for a in anchors_of(case.kernel) if is_at(own, a)):
         bound = {n: b.partition("[")[0].strip() for n, b in bindings_at(own, anchor).items()}
-        told = _renamed(facts, {name: plain for name, plain in bound.items() if is_plain(plain)})
-        if told is not None:
-            return ", ".join(f"{name} = {value}" for name, value in sorted(told.items()))
-    return None
+        told |= _renamed(facts, {name: plain for name, plain in bound.items() if is_plain(plain)})
+    return ", ".join(f"{name} = {value}" for name, value in sorted(told.items())) or None
 
 
-def _renamed(facts: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str] | None:
-    """Facts by other names; None when one speaks of something that has none."""
-    if not all(set(plain_names(name)) <= set(names) for name in facts):
-        return None
-    return {rename_fact(name, names): value for name, value in facts.items()}
+def _renamed(facts: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+    """Facts by other names, without those that speak of something that has none."""
+    return {
+        rename_fact(fact, names): value
+        for fact, value in facts.items()
+        if set(plain_names(fact)) <= set(names)
+    }
 
 
 def _told(facts: Facts) -> dict[str, str]:

@@ -20,7 +20,7 @@ from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.learning.distillation.conditions import merged, silent
 from kernel_lineage.learning.distillation.lesson import Lesson
-from kernel_lineage.learning.distillation.skill_names import in_skill_names, unbound
+from kernel_lineage.learning.distillation.skill_names import in_skill_names, reason_in_skill_names, unbound
 from kernel_lineage.skills.applicable import bindings_at, is_at, judge_at, known_here
 from kernel_lineage.skills.card import Condition, ConditionKind, Risk, Skill, SkillLineage
 from kernel_lineage.skills.conditions.truth import Truth
@@ -147,7 +147,8 @@ def _proposal(places: Sequence[_Placed], with_code: bool) -> Proposal:
             if expr is None:
                 risks.append(_carriers_own(condition, place))
             else:
-                taught.append(condition.model_copy(update={"expr": expr}))
+                reason = reason_in_skill_names(condition.reason, place.bindings)
+                taught.append(condition.model_copy(update={"expr": expr, "reason": reason}))
         risks += place.lesson.risks
     together = merged(base.conditions, taught)
     skill = base.model_copy(

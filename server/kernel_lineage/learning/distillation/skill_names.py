@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from kernel_lineage.skills.conditions.binding import bind
@@ -9,6 +10,8 @@ from kernel_lineage.skills.conditions.names import is_plain
 from kernel_lineage.skills.conditions.parse import parse
 from kernel_lineage.skills.conditions.tree import facts_in, names_in
 from kernel_lineage.skills.conditions.unparse import written
+
+_WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?![.\w])")
 
 
 def in_skill_names(expr: str, bindings: Mapping[str, str]) -> str | None:
@@ -19,6 +22,13 @@ def in_skill_names(expr: str, bindings: Mapping[str, str]) -> str | None:
     names = kernel_to_skill(bindings)
     tree = bind(parse(expr), names)
     return written(tree) if all(ref.bound for ref in facts_in(tree)) else None
+
+
+def reason_in_skill_names(reason: str, bindings: Mapping[str, str]) -> str:
+    """A condition's reason, with the facts that it ends in (`…, as with OC = 770.`) in the skill's names too."""
+    said, as_with, facts = reason.partition(", as with ")
+    names = kernel_to_skill(bindings)
+    return said + as_with + _WORD.sub(lambda word: names.get(word[0], word[0]), facts)
 
 
 def unbound(expr: str, bindings: Mapping[str, str]) -> tuple[str, ...]:
