@@ -42,9 +42,13 @@ def with_checked_sizes(draft: Draft) -> Draft:
 
 def _halve(workload: Workload, sizes: dict[str, int], smallest: int, most: int) -> None:
     """Halve the largest size, rounding up, while all buffers have more than `most` elements; none below `smallest`."""
+    fixed: set[str] = set()
     while elements(workload, sizes) > most:
-        name = max(sizes, key=lambda n: sizes[n], default="")
+        name = max((n for n in sizes if n not in fixed), key=lambda n: sizes[n], default="")
         half = math.ceil(sizes.get(name, 0) / 2)
         if half < smallest:
             return
-        sizes[name] = half
+        if workload.keeps_promises({**sizes, name: half}):
+            sizes[name] = half
+        else:
+            fixed.add(name)

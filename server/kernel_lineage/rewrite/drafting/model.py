@@ -54,6 +54,8 @@ class Draft:
     """Of a kernel whose file does not tell them."""
     chosen: tuple[str, ...] = ()
     """Dims of which nothing tells a size."""
+    promises: tuple[str, ...] = ()
+    """Conditions over dims that every caller keeps."""
     assumed: tuple[str, ...] = ()
     """What was concluded, for people: `C is 768 in main; checked with 96`."""
     missing: tuple[str, ...] = ()

@@ -22,6 +22,8 @@ def _lines(draft: Draft) -> Iterator[str]:
     yield f"kernel = {_text(draft.kernel)}"
     yield f"language = {_text(draft.language.value)}"
     yield f"source = {_text(draft.source)}"
+    if draft.promises:
+        yield f"promises = {json.dumps(list(draft.promises))}"
     yield ""
     yield "[dims]"
     yield from (f"{name} = [{size}]" for name, size in draft.checked.items())

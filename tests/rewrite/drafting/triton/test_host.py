@@ -206,3 +206,12 @@ def test_a_drafted_launch_with_words_and_nothing_runs_and_sees_a_wrong_kernel(tm
     assert dict(draft.constexpr) == {"w_ptr": "None", "MODE": "'twice'", "KIND": "tl.float32", "BLOCK": "64"}
     assert proof is not None
     assert [t.fate for t in proof.tried] == ["killed"]
+
+
+def test_an_extent_of_a_block_that_is_a_dim_is_promised_to_be_a_power_of_two(tmp_path: Path) -> None:
+    test = TEST.replace("(6, 40)", "(700, 128)")
+    draft = drafted(tmp_path, wrapper("n = x.numel()").replace("BLOCK=64", "BLOCK=x.shape[1]"), test)
+    assert draft.promises == ("next_power_of_2(C) == C",)
+    assert draft.checked["C"] in (32, 64, 128)
+    rounded = wrapper("n = x.numel()").replace("BLOCK=64", "BLOCK=triton.next_power_of_2(x.shape[1])")
+    assert drafted(tmp_path, rounded, test).promises == (), "the wrapper sees to it"

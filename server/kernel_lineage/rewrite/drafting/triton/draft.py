@@ -16,6 +16,7 @@ from kernel_lineage.rewrite.drafting.triton.given import given_at
 from kernel_lineage.rewrite.drafting.triton.grid import grid_of, whole_option
 from kernel_lineage.rewrite.drafting.triton.modules import HostModule, Modules, module_of
 from kernel_lineage.rewrite.drafting.triton.named_dims import with_named_dims
+from kernel_lineage.rewrite.drafting.triton.promises import promises_of
 from kernel_lineage.rewrite.drafting.triton.roles import Touch, roles_of, touches_of
 from kernel_lineage.rewrite.drafting.triton.shapes import shapes_by_addresses
 from kernel_lineage.rewrite.drafting.triton.sites import sites_of, standing_in
@@ -130,6 +131,7 @@ def _draft(
         constexpr=constexpr,
         num_warps=warps,
         num_stages=stages,
+        promises=promises_of(kernel, constexpr, reading.reader.sizes),
         assumed=tuple(dict.fromkeys(said)),
         missing=tuple(dict.fromkeys(reading.missing)),
     )

@@ -47,5 +47,6 @@ def with_named_dims(draft: Draft, reader: Reader, constants: Collection[str]) ->
         arguments=arguments,
         grid=tuple(map(said, draft.grid)),
         constexpr={n: t if t[0] in "'\"" else said(t) for n, t in draft.constexpr.items()},
+        promises=tuple(map(said, draft.promises)),
         assumed=tuple(map(said, draft.assumed)),
     )
