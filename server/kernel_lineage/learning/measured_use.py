@@ -54,7 +54,7 @@ def evidence_of_verdict(
         reason=verdict.reason,
         device=str(environment["device"]["name"]),
         date=on.isoformat(),
-        toolchain={name: str(environment[name]) for name in _TOOLCHAIN if name in environment},
+        toolchain={name: str(environment[name]) for name in _TOOLCHAIN if environment.get(name) is not None},
         held_out=held_out,
         sizes=tuple(
             SizeEffect(dims=shape.dims, speedup=shape.median, low=shape.low, high=shape.high)

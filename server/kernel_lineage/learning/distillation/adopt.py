@@ -59,7 +59,9 @@ def adopt(learned: Skill, own: Skill, library: Path) -> Adopted:
 
     Raises `UnfitError` when the result is no valid skill.
     """
-    taught = [_briefly(c) for c in learned.conditions if c.origin is not Origin.AUTHOR]
+    # A learned card begins as a copy of its own: what both say alike was not taught there.
+    new = (c for c in learned.conditions if c not in own.conditions)
+    taught = [_briefly(c) for c in new if c.origin is not Origin.AUTHOR]
     together = merged(own.conditions, taught)
     known = {c.expr for c in own.conditions}
     added = tuple(c.expr for c in together.conditions if c.expr not in known)
