@@ -22,7 +22,7 @@ from kernel_lineage.learning.later_guards import learned_conditions
 from kernel_lineage.learning.replay.bench import Bench
 from kernel_lineage.learning.replay.claims import DEFAULT_INTENTS, claimed
 from kernel_lineage.learning.replay.document import ReplayDocument, replay_document
-from kernel_lineage.learning.replay.learners import Replayed, from_guards
+from kernel_lineage.learning.replay.learners import Learner, Replayed, from_guards
 from kernel_lineage.learning.replay.record import Record
 from kernel_lineage.learning.replay.run import plan, replay
 from kernel_lineage.learning.replay.store import ReplayStore, replay_store
@@ -174,8 +174,8 @@ def _bench(
         workloads=workloads_in(repository.top),
         judge=judge,
         probe=probe,
-        at_once=pool.size,
-        studies_at_once=pool.emulated_size,
+        at_once=_replays_at_once(pool),
+        studies_at_once=_studies_at_once(pool),
         device=device,
         device_name=name,
         identity=identity,
@@ -183,9 +183,24 @@ def _bench(
         store=store,
         learners=(
             from_guards(learned_conditions(mined, sources)),
-            *((studying(device, probes=replace(PROBES, runs=asked.probe_runs)),) if asked.learn else ()),
+            *((_studying(device, asked, pool),) if asked.learn else ()),
         ),
     )
+
+
+def _replays_at_once(pool: Pool) -> int:
+    """Beside a GPU's verdict another step is made ready and looked at on the emulated device."""
+    return 2 * pool.size if pool.emulated_size > pool.size else pool.size
+
+
+def _studies_at_once(pool: Pool) -> int:
+    """Where the emulated device has workers of its own, the steps that are judged keep one for each GPU."""
+    return max(1, pool.emulated_size - pool.size) if pool.emulated_size > pool.size else pool.size
+
+
+def _studying(device: Device, asked: Asked, pool: Pool) -> Learner:
+    probes = replace(PROBES, runs=asked.probe_runs)
+    return studying(device, probes=probes, apart=_studies_at_once(pool) > 1)
 
 
 def _store(stack: ExitStack, path: Path, asked: Asked, messages: list[str]) -> ReplayStore:

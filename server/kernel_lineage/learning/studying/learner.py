@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from kernel_gate.verdict import SpeedState
 from kernel_lineage.history.model import Intent
 from kernel_lineage.learning.probes.asking import Budget
 from kernel_lineage.learning.replay.learners import NO_WORK, Learned, Learner, Replayed, StepRisk
 from kernel_lineage.learning.steps import Judge
+from kernel_lineage.learning.studying.apart import study_apart
 from kernel_lineage.learning.studying.study import PROBES, study
 from kernel_lineage.rewrite.drafting.proof import Device
 
 
-def studying(
-    device: Device, *, probes: Budget = PROBES, on_progress: Callable[[str], None] = lambda _said: None
-) -> Learner:
-    """The learner.
+def studying(device: Device, *, probes: Budget = PROBES, apart: bool = False) -> Learner:
+    """The learner; with `apart` each study has a process of its own.
 
     A step that is right at some sizes and fails at others is the most telling of all: it lacks the condition that
     would have kept it to the former.
@@ -26,14 +23,8 @@ def studying(
         step = replayed.step
         if step is None or not _is_studied(replayed):
             return Learned()
-        studied = study(
-            step,
-            judge,
-            device=device,
-            probes=probes,
-            effect=replayed.record.effect,
-            on_progress=on_progress,
-        )
+        how = study_apart if apart else study
+        studied = how(step, judge, device=device, probes=probes, effect=replayed.record.effect)
         return Learned(
             conditions=tuple(c for part in studied.parts for c in part.conditions),
             risk=tuple(
