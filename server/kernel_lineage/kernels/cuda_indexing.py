@@ -16,6 +16,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_access import Access, Place
 from kernel_lineage.kernels.cuda_expressions import all_indices, indices_of, integer_of, is_nested, pointee
+from kernel_lineage.kernels.cuda_handed import handed_spaces
 from kernel_lineage.kernels.cuda_syntax import Loop, Unit, bare, operator_of, text_of
 from kernel_lineage.kernels.linear_forms import (
     UNIFORM,
@@ -108,7 +109,7 @@ class Indexing:
         if self.unit.entry:
             spaces = {p.name: "global" for p in self.unit.kernel.parameters if p.pointer}
         else:
-            spaces = dict.fromkeys(self.unit.pointer_parameters, "unknown")
+            spaces = dict(handed_spaces(self.unit, _space_in))
         for variable in self.unit.variables:
             if variable.shared:
                 spaces[variable.name] = "shared"
@@ -368,6 +369,11 @@ class Indexing:
                     place = Place(place.root, place.offset, "packed" if packed else place.cast)
                     found.append(self._access(call.node, place, (), loads, stores, call.name))
         return found
+
+
+def _space_in(unit: Unit, argument: Node) -> str:
+    reach = indexing(unit)
+    return reach.space_of(reach.place(argument).root)
 
 
 def indexing(unit: Unit) -> Indexing:

@@ -281,6 +281,15 @@ class Unit:
         return tuple(found)
 
     @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the function's parameters in their order; "" for one without a name."""
+        nodes = sorted(self.of("parameter_declaration"), key=lambda node: node.start_byte)
+        # Those of a template stand in a list of their own, those of a lambda come later.
+        lists = [n.parent for n in nodes if n.parent is not None and n.parent.type == "parameter_list"]
+        own = [node for node in nodes if node.parent == lists[0]] if lists else []
+        return tuple(next((name for name, *_ in _declarators(node)), "") for node in own)
+
+    @property
     def pointer_parameters(self) -> tuple[str, ...]:
         """The names of the function's parameters that are pointers or arrays."""
         return tuple(

@@ -24,11 +24,14 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
             continue
         root = indexing(unit).place(left).root
         gathers = operator_of(node) == "+=" or text_of(left) in text_of(right)
-        if root not in arrays or root in found or not gathers or not _is_product(right):
+        local = root in arrays or (not unit.entry and indexing(unit).space_of(root) == "local")
+        if not local or root in found or not gathers or not _is_product(right):
             continue
-        if len(unit.loops_around(node)) >= 2 or len(arrays[root].sizes) >= 2:
+        # What is handed over is an array of one dimension.
+        axes = len(arrays[root].sizes) if root in arrays else 1
+        if len(unit.loops_around(node)) >= 2 or axes >= 2:
             found.add(root)
-            yield seen(ID, node, f"{root} gathers {len(arrays[root].sizes)}-D results in registers")
+            yield seen(ID, node, f"{root} gathers {axes}-D results in registers")
 
 
 def _is_product(value: Node) -> bool:
@@ -64,7 +67,8 @@ MECHANISM = Mechanism(
     title="Register tile",
     direction=Direction.DATA_REUSE,
     summary="Lets each thread compute several results, so that each operand it loads is used several times.",
-    looks_for="Local arrays that gather sums of products within nested loops.",
+    looks_for="Local arrays that gather sums of products within nested loops, in a device function that is handed one "
+    "too.",
     detect=_detect,
     languages=CUDA_ONLY,
     conditions=(

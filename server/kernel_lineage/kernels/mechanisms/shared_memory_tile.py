@@ -8,7 +8,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_access import Access
 from kernel_lineage.kernels.cuda_indexing import Indexing, indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, cuda_syntax, text_of
+from kernel_lineage.kernels.cuda_syntax import Call, Unit, bare, contains, cuda_syntax, text_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
 from kernel_lineage.kernels.source import Kernel
@@ -39,13 +39,25 @@ def staged(unit: Unit) -> Iterator[tuple[Access, Access]]:
 
 
 def _origin(reach: Indexing, value: Node | None) -> Node | None:
-    """The expression that a stored value comes from: itself, or what its variable was given."""
+    """The expression that a stored value comes from: itself, or what its variable was given, for a member too."""
     value = bare(value)
+    while value is not None and value.type == "field_expression":
+        value = bare(value.child_by_field_name("argument"))
     if value is not None and value.type == "identifier":
         name = text_of(value)
         given = [v.value for v in reach.unit.variables if v.name == name and v.value is not None]
         return given[-1] if given else value
     return value
+
+
+def _copied(unit: Unit) -> Iterator[tuple[Call, str, str]]:
+    """Asynchronous copies from global into shared memory: the call, the shared array and the global one."""
+    reach = indexing(unit)
+    for name in _COPIES:
+        for call in unit.calls_by_name.get(name, ()):
+            roots = {reach.space_of(root): root for a in call.arguments if (root := reach.place(a).root)}
+            if "shared" in roots and "global" in roots:
+                yield call, roots["shared"], roots["global"]
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
@@ -58,6 +70,10 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
             if store.root not in found | gathered:
                 found.add(store.root)
                 yield seen(ID, store.node, f"{store.root} holds a tile of {load.root}")
+        for copy, tile, root in _copied(unit):
+            if tile not in found:
+                found.add(tile)
+                yield seen(ID, copy.node, f"{tile} holds a tile of {root}")
         planes = {v.name: v for v in unit.variables if v.shared and len(v.sizes) >= 2 and v.name not in found}
         if planes:
             spoken = [a for call in unit.calls for a in call.arguments]
@@ -74,7 +90,8 @@ MECHANISM = Mechanism(
     title="Shared-memory tile",
     direction=Direction.DATA_REUSE,
     summary="Loads a tile once per block into shared memory, from where its threads reuse it.",
-    looks_for="Stores of loaded global elements into `__shared__` arrays, and shared arrays of two dimensions.",
+    looks_for="Stores and asynchronous copies of global elements into `__shared__` arrays, in a device function that "
+    "is handed them too, and shared arrays of two dimensions.",
     detect=_detect,
     languages=CUDA_ONLY,
     conditions=(
@@ -112,8 +129,40 @@ MECHANISM = Mechanism(
                 if (threadIdx.x > 0) { out[i] = 0.5f * (row[threadIdx.x] + row[threadIdx.x - 1]); }
             }
             """),
+        cuda("""
+            __device__ void fetch(const float* from, float* to, int at) {
+                const float4 v = reinterpret_cast<const float4*>(&from[4 * at])[0];
+                to[at] = v.x;
+                to[at + 64] = v.y;
+                to[at + 128] = v.z;
+                to[at + 192] = v.w;
+            }
+            __global__ void turn(float* out, const float* inp) {
+                __shared__ float tile[256];
+                fetch(inp + blockIdx.x * 256, tile, threadIdx.x);
+                __syncthreads();
+                out[blockIdx.x * 256 + threadIdx.x] = tile[255 - threadIdx.x];
+            }
+            """),
+        cuda("""
+            __global__ void ahead(float* out, const float* inp, int n) {
+                __shared__ float row[64];
+                auto block = cooperative_groups::this_thread_block();
+                cooperative_groups::memcpy_async(block, row, inp + blockIdx.x * 64, sizeof(row));
+                cooperative_groups::wait(block);
+                out[blockIdx.x * 64 + threadIdx.x] = row[63 - threadIdx.x];
+            }
+            """),
     ),
     absent=(
+        cuda("""
+            __device__ void keep(const float* from, float* to) { to[0] = from[threadIdx.x]; }
+            __global__ void copy(float* out, const float* inp) {
+                float own[4];
+                keep(inp, own);
+                out[threadIdx.x] = own[0];
+            }
+            """),
         cuda("""
             __global__ void total(float* out, const float* inp, int n) {
                 __shared__ float part[256];
