@@ -162,3 +162,8 @@ def test_a_bound_of_the_workloads_own_launch_gives_way_to_what_other_launches_sh
     assert [c.condition.expr for c in report.conditions] == ["C <= launch.block.x"]
     (narrow,) = report.dropped
     assert narrow.expr == "C <= 64" and "too narrow" in narrow.why and "C <= launch.block.x" in narrow.why
+
+
+def test_what_is_right_by_luck_beyond_a_bound_does_not_move_it():
+    report = probed(lambda case, seed: case["C"] <= 130 or (case["C"] <= 134 and seed % 3 > 0))
+    assert [c.condition.expr for c in report.conditions] == ["C <= 130"]

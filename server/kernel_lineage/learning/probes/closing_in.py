@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from kernel_lineage.learning.probes.asking import Answer, Saw
 from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.inference import Explained
 from kernel_lineage.learning.probes.predicates import Atom, FactValues
@@ -13,6 +15,7 @@ from kernel_lineage.learning.probes.setting import Setting, facts_of
 _CLOSE = 1.02
 """How far apart the two may stay, as a ratio, where numbers are not whole."""
 _AROUND = 0.8
+_DOUBTS, _OTHER_DATA = 6, 7919
 Sides = tuple[Sequence[FactValues], Sequence[FactValues]]
 
 
@@ -31,6 +34,20 @@ def closer(
             facts = facts_of(setting)
             if atom.bound.name in facts and gap[0] < atom.bound.of(facts) < gap[1] and ground.worth(setting):
                 return setting
+    return None
+
+
+def again(explained: Explained, answers: Sequence[Answer]) -> Setting | None:
+    """The outermost case that is right, with other data: a little beyond a bound on sizes it may be right by luck."""
+    for atom in explained.parts:
+        bound = atom.bound
+        right = [a for a in answers if a.saw is Saw.AGREES and atom.test(a.facts)]
+        if bound is None or bound.end is not None or not right:
+            continue
+        outermost = max(right, key=lambda a: bound.of(a.facts) if bound.upper else -bound.of(a.facts))
+        asked = sum(a.facts == outermost.facts for a in answers)
+        if asked <= _DOUBTS and not outermost.setting.told:
+            return replace(outermost.setting, seed=outermost.setting.seed + _OTHER_DATA * asked)
     return None
 
 

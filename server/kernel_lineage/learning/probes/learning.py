@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from kernel_lineage.learning.probes.asking import Answer, Asking, OutOfBudget, Saw
 from kernel_lineage.learning.probes.axis import Axis, Ground
-from kernel_lineage.learning.probes.closing_in import around, closer
+from kernel_lineage.learning.probes.closing_in import again, around, closer
 from kernel_lineage.learning.probes.inference import Explained, explain
 from kernel_lineage.learning.probes.predicates import Atom, FactValues
 from kernel_lineage.learning.probes.report import Confirmation
@@ -190,6 +190,7 @@ def _settled(
         telling = _most_telling(explained, [f for f in facts if not asking.known(f[0])])
         if telling is None:
             telling = closer(axis, ground, explained, _sides(found.answers, ground), chance)
+            telling = telling or again(explained, found.answers)
         if telling is None or asking.known(telling):
             return explained
         found.answers.append(asking.ask(telling))
@@ -197,9 +198,12 @@ def _settled(
 
 
 def _sides(answers: Sequence[Answer], ground: Ground) -> tuple[list[FactValues], list[FactValues]]:
-    """The facts of cases in which the later state is right, and of those in which it fails for no known reason."""
-    agreed: list[FactValues] = [a.facts for a in answers if a.saw is Saw.AGREES]
+    """The facts of cases in which the later state is right, and of those in which it fails for no known reason.
+
+    With facts with which it fails once it is right by luck: some data do not show what is wrong.
+    """
     failed: list[FactValues] = [a.facts for a in answers if a.saw is Saw.FAILS]
+    agreed: list[FactValues] = [a.facts for a in answers if a.saw is Saw.AGREES and a.facts not in failed]
     return agreed, [facts for facts in failed if not ground.explains(facts)]
 
 

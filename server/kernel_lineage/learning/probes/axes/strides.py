@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Iterator
@@ -51,8 +52,9 @@ def _padded(setting: Setting, buffer: Argument, scalar: Argument, pad: int) -> S
     workload = setting.workload.model_copy(
         update={"args": tuple(map(of, setting.workload.args)), "oracle": None}
     )
-    stride = workload.extents(of(buffer), setting.dims)[-1]
-    told = {**dict(_plain(setting).told), f"contiguous({buffer.name})": False}
+    *rows, stride = workload.extents(of(buffer), setting.dims)
+    # A single row has no gap behind it.
+    told = {**dict(_plain(setting).told), f"contiguous({buffer.name})": math.prod(rows) < 2}
     told[f"stride({buffer.name}, 0)"] = stride
     return replace(setting, workload=workload, told=tuple(told.items()))
 
