@@ -124,7 +124,10 @@ def judge(
             keeper.spares.prepare(tools)
         with parts.part("open device"):
             opened, why_emulated = keeper.devices.open(
-                device, seconds_per_launch=options.check_seconds, launch_seconds=options.launch_seconds
+                device,
+                seconds_per_launch=options.check_seconds,
+                launch_seconds=options.launch_seconds,
+                emulated_arch=options.emulated_arch,
             )
         stack.callback(keeper.devices.done, opened)
         if opened.kind == "cuda":

@@ -29,6 +29,8 @@ class GateOptions(BaseModel):
     """Of that case: a `cases.Variation`."""
     memory: str = ""
     """Of that case: a `cases.Memory`; "" for buffers as an allocator places them."""
+    emulated_arch: str = Field(default="sm_90", pattern=r"^sm_\d{2,3}$")
+    """What the emulated device is: programs are compiled for it, by the compiler that is installed."""
     check_seconds: float = Field(default=120.0, gt=0)
     launch_seconds: float = Field(default=10.0, gt=0)
     """What a launch on a GPU may take before it counts as hanging; more when others have taken long and ended."""

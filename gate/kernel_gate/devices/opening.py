@@ -39,14 +39,22 @@ class OpenDevices:
         return self._gpu is not None and self._gpu.lost
 
     def open(
-        self, kind: DeviceKind, *, seconds_per_launch: float = 60.0, launch_seconds: float = 10.0
+        self,
+        kind: DeviceKind,
+        *,
+        seconds_per_launch: float = 60.0,
+        launch_seconds: float = 10.0,
+        emulated_arch: str = EMULATED_ARCH,
     ) -> tuple[Device, str]:
         """As `open_device`; a GPU that is open already keeps its context and takes the new limit."""
         if self._gpu is not None and kind != "emulated":
             self._gpu.launch_seconds = launch_seconds
             return self._gpu, ""
         device, why_emulated = open_device(
-            kind, seconds_per_launch=seconds_per_launch, launch_seconds=launch_seconds
+            kind,
+            seconds_per_launch=seconds_per_launch,
+            launch_seconds=launch_seconds,
+            emulated_arch=emulated_arch,
         )
         if device.kind == "cuda":
             self._gpu = device
@@ -69,7 +77,11 @@ class OpenDevices:
 
 
 def open_device(
-    kind: DeviceKind, *, seconds_per_launch: float = 60.0, launch_seconds: float = 10.0
+    kind: DeviceKind,
+    *,
+    seconds_per_launch: float = 60.0,
+    launch_seconds: float = 10.0,
+    emulated_arch: str = EMULATED_ARCH,
 ) -> tuple[Device, str]:
     """The device, and why it is the emulated one, if it is. Raises `DeviceError` for a missing `cuda`.
 
@@ -85,7 +97,7 @@ def open_device(
             if kind == "cuda":
                 raise
             reason = str(error)
-    return open_emulated(seconds_per_launch), reason or "the emulated device was asked for"
+    return open_emulated(seconds_per_launch, emulated_arch), reason or "the emulated device was asked for"
 
 
 def open_counting(seconds_per_launch: float) -> Device:
@@ -115,12 +127,12 @@ def open_recording(seconds_per_launch: float) -> EmulatedDevice:
     return EmulatedDevice(EMULATED_ARCH, checks, Limits(seconds=seconds_per_launch))
 
 
-def open_emulated(seconds_per_launch: float) -> Device:
+def open_emulated(seconds_per_launch: float, arch: str = EMULATED_ARCH) -> Device:
     """The emulated device with all its detectors."""
     from kernel_gate.devices.emulated import EmulatedDevice
     from kernel_gate.emulated.launch import Checks, Limits
 
-    return EmulatedDevice(EMULATED_ARCH, Checks(), Limits(seconds=seconds_per_launch))
+    return EmulatedDevice(arch, Checks(), Limits(seconds=seconds_per_launch))
 
 
 def open_asserting(seconds_per_launch: float) -> EmulatedDevice:

@@ -256,3 +256,19 @@ TRITON_COUNTED = (
 )
 
 TRITON_COUNTED_AS_IT_IS = TRITON_COUNTED.replace(".to(tl.float32)", "")
+
+WARP_SUM = """__global__ void count_rows(int* out, const float* x, int C) {
+    int count = 0;
+    for (int c = threadIdx.x; c < C; c += 32) { count += x[blockIdx.x * C + c] > 0.0f; }
+    for (int lane = 16; lane > 0; lane /= 2) { count += __shfl_down_sync(0xffffffff, count, lane); }
+    if (threadIdx.x == 0) { out[blockIdx.x] = count; }
+}
+"""
+
+WARP_SUM_AT_ONCE = """__global__ void count_rows(int* out, const float* x, int C) {
+    int count = 0;
+    for (int c = threadIdx.x; c < C; c += 32) { count += x[blockIdx.x * C + c] > 0.0f; }
+    count = __reduce_add_sync(0xffffffff, count);
+    if (threadIdx.x == 0) { out[blockIdx.x] = count; }
+}
+"""

@@ -155,8 +155,15 @@ def _over_other(name: str, points: Sequence[FactValues]) -> Iterator[Atom]:
         for count in range(1, len(texts)):
             for chosen in itertools.combinations(texts, count):
                 yield Atom(_among(name, chosen), 1.0 + count / 10, _in(name, chosen))
+    elif split_fact(name)[0] == "device.compute_capability":
+        for version in sorted(values, key=str):
+            yield Atom(f"{name} >= {version}", 1.0, _from_version(name, version))
     elif all(isinstance(v, tuple) and len(v) == 2 for v in values):
         yield from _over_interval(name, points)
+
+
+def _from_version(name: str, version: Scalar) -> Callable[[FactValues], bool]:
+    return lambda p: p[name] >= version  # type: ignore[operator]
 
 
 def _over_interval(name: str, points: Sequence[FactValues]) -> Iterator[Atom]:

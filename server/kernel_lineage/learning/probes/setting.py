@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kernel_gate.cases import ALLOCATED, Memory, Variation, elements
+from kernel_gate.devices.opening import EMULATED_ARCH
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
 from kernel_gate.memory_cases import ALLOCATOR_ALIGNMENT
@@ -34,6 +35,8 @@ class Setting:
     seed: int = 91
     inputs: Variation = Variation.DECLARED
     memory: Memory = ALLOCATED
+    arch: str = EMULATED_ARCH
+    """What both states are compiled for."""
     told: tuple[tuple[str, Scalar], ...] = ()
     """Facts that nothing here shows, told by the axis that moved them."""
 
@@ -48,6 +51,7 @@ class Setting:
             seed=self.seed,
             inputs=self.inputs,
             memory=str(self.memory),
+            emulated_arch=self.arch,
             check_seconds=_CHECK_SECONDS,
         )
         return GateRequest.of(self.before, self.after, self.workload, device="emulated", options=options)
