@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import queue
+import re
 import subprocess
 import sys
 import threading
@@ -31,6 +32,7 @@ from kernel_gate.verdict import ExitCode, Stage, StageStatus, Verdict
 Progress = Callable[[str, str, float], None]
 """Stage, what it is at, share done of the stage (0 … 1)."""
 _POLL_SECONDS = 0.1
+_EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Interrupt)\b")
 _KEPT_MESSAGES = 20
 _FINISHED, _LEAVING = '{"finished":', '{"leaving":'
 """How a `FinishedLine` and a `LeavingLine` begin, and no verdict."""
@@ -168,8 +170,7 @@ class Worker:
         if status == ExitCode.ENVIRONMENT:
             message = watch.said[-1] if watch.said else "the device is missing"
             raise DeviceError(message, code=Reason.DEVICE_MISSING)
-        last = f": {watch.said[-1]}" if watch.said else ""
-        reason = f"the gate's process died (status {status}){last}"
+        reason = f"the gate's process died (status {status}){watch.last_words()}"
         return without_answer(request, watch.at, Reason.WORKER_DIED, reason)
 
 
@@ -200,6 +201,12 @@ class _Watch:
         self.said: list[str] = []
         self.answered = False
         self._on_progress = on_progress
+
+    def last_words(self) -> str:
+        """What it died of: its last exception, which a driver's complaints may follow, or its last line."""
+        if not self.said:
+            return ""
+        return ": " + next((line for line in reversed(self.said) if _EXCEPTION.match(line)), self.said[-1])
 
     def message(self, line: str) -> None:
         """Hand on a line of progress; keep another one for a death notice."""

@@ -13,7 +13,7 @@ from kernel_gate.program import LaunchSpec
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, StageStatus
-from kernel_gate.worker import Worker, run_in_child
+from kernel_gate.worker import Worker, _Watch, run_in_child
 
 
 @pytest.fixture
@@ -106,3 +106,14 @@ def test_a_process_that_leaves_after_its_verdict_gets_no_other_request():
             verdict = worker.judge(request().model_copy(update={"last": True}))
             assert verdict.code is Reason.NOT_PROFILED
             assert worker.process_id is None
+
+
+def test_a_death_notice_names_the_exception_and_not_what_the_driver_said_after_it():
+    watch = _Watch(None)
+    for line in (
+        "Traceback (most recent call last):",
+        "pycuda._driver.LogicError: misaligned address",
+        "PyCUDA WARNING",
+    ):
+        watch.message(line)
+    assert watch.last_words() == ": pycuda._driver.LogicError: misaligned address"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kernel_gate.built import Built
 from kernel_gate.cases import Case
 from kernel_gate.compare import compare, measure, truncated, unwritten
 from kernel_gate.devices.base import DeviceError
@@ -23,11 +25,13 @@ from kernel_gate.stages.check_state import (
     execution_of,
     hard_fault,
     launch,
+    rehearsal_of,
     say,
     stop_for_the_environment,
 )
 from kernel_gate.tolerance import Allowed, Errors
 
+_VECTOR = re.compile(r"\b(?:ld|st)\.\S*\.v[248]\b")
 _BASELINE_GROSS = 2e-2
 """Relative error from which a baseline does not compute what its oracle says."""
 
@@ -58,6 +62,8 @@ def run_baseline(run: CheckState, case: Case, inputs: Mapping[str, Array]) -> Re
             return Stop("baseline", Reason.BASELINE_FAILS_CHECK, reason, {"cause": code, **(about or {})})
         return Dropped(code, f"the baseline does not pass it: {why}")
 
+    if case.origin == "hidden" and run.device.kind != "emulated" and _reads_vectors(run.baseline):
+        _require_rehearsed(run, case, inputs)
     try:
         execution = execution_of(run, "baseline", case)
     except (LaunchError, DeviceError) as error:
@@ -76,6 +82,10 @@ def run_baseline(run: CheckState, case: Case, inputs: Mapping[str, Array]) -> Re
             Reason.UNSUPPORTED_INSTRUCTION,
             f"the {run.device.kind} device cannot run the baseline: {say(fault, run.baseline.label, case)}",
         )
+    if fault is not None and done.result.device_lost and not case.required:
+        said = say(fault, run.baseline.label, case)
+        reason = f"the baseline breaks the device on a shape that the workload does not name: {said}"
+        raise Stop("baseline", Reason.BASELINE_FAILS_CHECK, reason, {"cause": FAULT_REASONS[fault.kind]})
     if fault is not None:
         about = {"fault": fault.kind, **fault.where()}
         raise unusable(FAULT_REASONS[fault.kind], say(fault, run.baseline.label, case), about)
@@ -105,6 +115,24 @@ def run_baseline(run: CheckState, case: Case, inputs: Mapping[str, Array]) -> Re
             truncates.add(name)
     unwritten_reads = (f.buffer for f in done.faults if f.kind == "uninitialised" and f.buffer is not None)
     return Reference(inputs, expected, errors, frozenset(truncates), frozenset(unwritten_reads))
+
+
+def _reads_vectors(built: Built) -> bool:
+    return any(_VECTOR.search(image.ptx) for image in built.images.values())
+
+
+def _require_rehearsed(run: CheckState, case: Case, inputs: Mapping[str, Array]) -> None:
+    """Raise `Dropped` for a shape on which the baseline's vectors lie amiss: on the GPU that would cost its context."""
+    try:
+        with rehearsal_of(run, "baseline", case) as execution:
+            fault = hard_fault(launch(run, execution, inputs, 0))
+    except (LaunchError, DeviceError) as error:
+        raise Dropped(error.code, str(error)) from error
+    if fault is not None and fault.kind in {"misaligned", "out_of_bounds"}:
+        raise Dropped(
+            FAULT_REASONS[fault.kind],
+            f"the baseline does not take it: {say(fault, run.baseline.label, case)}",
+        )
 
 
 def _as_the_type_overflows(exact: Array, got: Array, dtype: DType) -> Array:

@@ -1,0 +1,65 @@
+"""A GPU is lost to the first illegal address: a shape that only the baseline does not take must not cost it."""
+
+from typing import Any
+
+from gate.programs import affine, workload
+from gate.timed_device import CountingKernel, TimedEmulated, timed_verdict
+from kernel_gate.devices.base import LaunchResult
+from kernel_gate.reasons import Reason
+from kernel_gate.verdict import Outcome, StageStatus
+from kernel_gate.workload import Workload
+
+SCALAR = "if (i < n) y[i] = 2.0f * x[i] + 1.0f;"
+VECTORS = """if (4 * i >= n) return;
+    int row = 4 * i / C, column = 4 * i % C;
+    float4 v = *reinterpret_cast<const float4 *>(x + row * C + column);
+    *reinterpret_cast<float4 *>(y + row * C + column) =
+        make_float4(2.0f * v.x + 1.0f, 2.0f * v.y + 1.0f, 2.0f * v.z + 1.0f, 2.0f * v.w + 1.0f);"""
+FAR = "if (i < n) y[C % 2 ? i + (1ll << 40) : i] = 2.0f * x[i] + 1.0f;"
+
+
+class BreakingKernel(CountingKernel):
+    def launch(self, *call: Any) -> LaunchResult:
+        done = super().launch(*call)
+        broken = any(fault.kind in {"misaligned", "out_of_bounds"} for fault in done.faults)
+        self._device.lost |= broken
+        return LaunchResult(done.faults, device_lost=broken, counts=done.counts, counted=done.counted)
+
+
+class BreakingDevice(TimedEmulated):
+    """Lost as a GPU is; whatever is asked of it then fails with an error of the driver's."""
+
+    def load(self, image, beside=None) -> BreakingKernel:
+        return BreakingKernel(self._space, image, self, beside)
+
+    def allocate(self, *asked: Any):
+        if self.lost:
+            raise RuntimeError("cuMemAlloc failed: misaligned address")
+        return super().allocate(*asked)
+
+
+def rows_of_four() -> Workload:
+    """C is an argument; the named ones are multiples of 4, the hidden ones are not."""
+    extent = '[[args]]\nname = "C"\nkind = "scalar"\ndtype = "int32"\nvalue = "C"\n[launch]'
+    return workload(**{"C = [32, 70]": "C = [32, 64]", "[launch]": extent})
+
+
+def program(body: str):
+    text = affine(SCALAR, body)
+    return text.__class__("cuda", text.source.replace("int n)", "int n, int C)"), "affine", name="affine.cu")
+
+
+def test_a_shape_on_which_the_baselines_vectors_are_misaligned_is_left_out():
+    device = BreakingDevice()
+    v = timed_verdict(program(VECTORS), program(VECTORS.replace("2.0f *", "2.f *")), rows_of_four(), device)
+    check = v.stage("check")
+    assert check.status is StageStatus.PASS, v.reason
+    assert not device.lost
+    assert {"misaligned", "out-of-bounds"} & {said.split(": ")[1] for said in check.details["dropped"]}
+
+
+def test_a_baseline_that_breaks_the_device_on_a_hidden_shape_is_said_with_what_to_do():
+    v = timed_verdict(program(FAR), program(SCALAR), rows_of_four(), BreakingDevice())
+    assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.BASELINE_FAILS_CHECK), v.reason
+    assert "breaks the device on a shape that the workload does not name" in v.reason
+    assert "say so with promises" in v.reason
