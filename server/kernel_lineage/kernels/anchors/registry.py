@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
+from kernel_lineage.collected import declared_in
 from kernel_lineage.kernels import anchors as package
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.source import Kernel
@@ -16,12 +15,9 @@ from kernel_lineage.kernels.source import Kernel
 @cache
 def anchors() -> Mapping[str, AnchorPattern]:
     """Every pattern by its id, in the order of ids."""
-    found: dict[str, AnchorPattern] = {}
-    for module in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
-        pattern = getattr(importlib.import_module(f"{package.__name__}.{module}"), "PATTERN", None)
-        if isinstance(pattern, AnchorPattern):
-            found[pattern.id] = pattern
-    return MappingProxyType(found)
+    return MappingProxyType(
+        {pattern.id: pattern for pattern in declared_in(package, "PATTERN", AnchorPattern)}
+    )
 
 
 def anchors_of(kernel: Kernel) -> tuple[Anchor, ...]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
+from kernel_lineage.collected import declared_in
 from kernel_lineage.kernels import mechanisms as package
 from kernel_lineage.kernels.mechanisms.model import Mechanism, Site
 from kernel_lineage.kernels.source import Kernel
@@ -16,12 +15,9 @@ from kernel_lineage.kernels.source import Kernel
 @cache
 def mechanisms() -> Mapping[str, Mechanism]:
     """Every mechanism by its id, in the order of ids."""
-    found: dict[str, Mechanism] = {}
-    for module in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
-        mechanism = getattr(importlib.import_module(f"{package.__name__}.{module}"), "MECHANISM", None)
-        if isinstance(mechanism, Mechanism):
-            found[mechanism.id] = mechanism
-    return MappingProxyType(found)
+    return MappingProxyType(
+        {mechanism.id: mechanism for mechanism in declared_in(package, "MECHANISM", Mechanism)}
+    )
 
 
 def mechanisms_of(kernel: Kernel) -> tuple[Site, ...]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from functools import cache
 
+from kernel_lineage.collected import declared_in
 from kernel_lineage.rewrite import assists
 from kernel_lineage.rewrite.assists.model import Assist
 
@@ -13,11 +12,7 @@ from kernel_lineage.rewrite.assists.model import Assist
 @cache
 def all_assists() -> tuple[Assist, ...]:
     """Every assist, in the order of their ids."""
-    modules = [
-        importlib.import_module(f"{assists.__name__}.{m.name}")
-        for m in pkgutil.iter_modules(assists.__path__)
-    ]
-    return tuple(m.ASSIST for m in modules if hasattr(m, "ASSIST"))
+    return declared_in(assists, "ASSIST", Assist)
 
 
 def assist_of(identity: str) -> Assist | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from functools import cache
 
+from kernel_lineage.collected import declared_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite import mutants
 from kernel_lineage.rewrite.candidate import Candidate, Edit
@@ -16,11 +15,7 @@ from kernel_lineage.rewrite.mutants.model import Mutant, Mutation
 @cache
 def all_mutations() -> tuple[Mutation, ...]:
     """Every mutation, in the order of their ids."""
-    modules = [
-        importlib.import_module(f"{mutants.__name__}.{m.name}")
-        for m in pkgutil.iter_modules(mutants.__path__)
-    ]
-    return tuple(m.MUTATION for m in modules if hasattr(m, "MUTATION"))
+    return declared_in(mutants, "MUTATION", Mutation)
 
 
 def mutants_of(kernel: Kernel) -> tuple[Mutant, ...]:

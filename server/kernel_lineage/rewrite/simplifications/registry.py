@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from functools import cache
 
+from kernel_lineage.collected import declared_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite import simplifications as package
 from kernel_lineage.rewrite.candidate import Candidate
@@ -15,11 +14,7 @@ from kernel_lineage.rewrite.simplifications.model import Simplification
 @cache
 def all_simplifications() -> tuple[Simplification, ...]:
     """Every simplification, in the order of their ids."""
-    modules = [
-        importlib.import_module(f"{package.__name__}.{m.name}")
-        for m in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name)
-    ]
-    return tuple(m.SIMPLIFICATION for m in modules if hasattr(m, "SIMPLIFICATION"))
+    return declared_in(package, "SIMPLIFICATION", Simplification)
 
 
 def simplified(simplification: Simplification, kernel: Kernel) -> bytes | None:
