@@ -1,11 +1,13 @@
 """For how many kernels of some repositories a workload is drafted, and what the rest lack.
 
-python -m tests.benchmarks drafts NAME=REPOSITORY:FOLDER[,FOLDER] … [--check] [--seconds 20] [--rows FILE] [--write]
+python -m tests.benchmarks drafts NAME=REPOSITORY:FOLDER[,FOLDER] … [--check] [--seconds 20] [--no-runs]
+    [--rows FILE] [--write]
 python -m tests.benchmarks drafts --from FILE … [--write]
 
 Every kernel of the folders is drafted from its repository as it stands on disk. With `--check`, each complete draft is
-given to the gate with the kernel as its own candidate, on the emulated device. One process at a time. `--from` makes
-the table of rows that earlier runs have written.
+given to the gate with the kernel as its own candidate, on the emulated device. With `--no-runs`, no kernel is run to
+see its shapes: what is complete then is told by source alone. One process at a time. `--from` makes the table of rows
+that earlier runs have written.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ class Row:
     """What the gate says of the kernel against itself: "" that it passes; None where it was not asked."""
 
 
-def rows(name: str, given: str, check: bool, seconds: float, only: str) -> Iterator[Row]:
+def rows(
+    name: str, given: str, check: bool, seconds: float, only: str, measure: bool = True
+) -> Iterator[Row]:
     """The kernels of one repository, in the order of their files."""
     root, _, folders = given.partition(":")
     state = State(Path(root))
@@ -57,7 +61,7 @@ def rows(name: str, given: str, check: bool, seconds: float, only: str) -> Itera
         for kernel in kernels:
             if only in kernel.name:
                 started = time.monotonic()
-                draft = draft_for(state, path, kernel.name)
+                draft = draft_for(state, path, kernel.name, measure=measure)
                 took = time.monotonic() - started
                 missing = draft.reasons if isinstance(draft, NoDraft) else ()
                 row = Row(name, path, kernel.name, round(took, 3), missing)
@@ -148,6 +152,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("repositories", nargs="*", metavar="NAME=REPOSITORY:FOLDER[,FOLDER]")
     parser.add_argument("--check", action="store_true", help="run complete drafts on the emulated device")
+    parser.add_argument("--no-runs", action="store_true", help="run no kernel to see its shapes")
     parser.add_argument("--seconds", type=float, default=20.0, help="of checking, for each kernel")
     parser.add_argument("--kernel", default="", help="only kernels with this in their name")
     parser.add_argument("--write", action="store_true", help="keep the table in results/")
@@ -160,7 +165,7 @@ def main(arguments: list[str]) -> None:
     found = _read(options.earlier)
     for item in options.repositories:
         name, given = item.split("=", 1)
-        for row in rows(name, given, options.check, options.seconds, options.kernel):
+        for row in rows(name, given, options.check, options.seconds, options.kernel, not options.no_runs):
             found.append(row)
             if options.rows:
                 with options.rows.open("a", encoding="utf-8") as out:

@@ -246,8 +246,9 @@ def test_gathered():
 """
 
 
-def test_tuned_values_are_those_of_the_first_configuration(tmp_path: Path) -> None:
-    draft = drafted(tmp_path, TUNED, TUNED_TEST, "gather")
+@pytest.mark.parametrize("tuner", ["triton.autotune", "kept_autotune"])
+def test_tuned_values_are_those_of_the_first_configuration(tuner: str, tmp_path: Path) -> None:
+    draft = drafted(tmp_path, TUNED.replace("triton.autotune", tuner), TUNED_TEST, "gather")
     workload = draft.workload()
     assert workload.launch.constexpr["BLOCK"] == "128"
     assert workload.launch.grid == ("ceil_div(d300, BLOCK)",)

@@ -51,13 +51,15 @@ def _decided(
     """What `@triton.autotune` and `@triton.heuristics` give."""
     last = ast.unparse(decorator.func).rpartition(".")[2]
     parts = [*decorator.args, *(k.value for k in decorator.keywords if k.arg in ("configs", "values"))]
-    if last not in ("autotune", "heuristics") or not parts:
+    # A repository may have an autotuner of its own, which takes what Triton's takes.
+    tuned = last.endswith("autotune")
+    if not (tuned or last == "heuristics") or not parts:
         return {}
     try:
         value = reading.reader.evaluate(parts[0], own, {})
     except Stopped:
         return {}
-    if last == "autotune":
+    if tuned:
         return _first_configuration(value, reading)
     found: dict[str, object] = {}
     for name, rule in value.items() if isinstance(value, dict) else ():
