@@ -78,6 +78,7 @@ NUMBERS = {
     "a partial function": ("n = functools.partial(lambda a, b: a + b, 2)(x.shape[0])", "2 + N"),
     "a rounded quotient": ("n = math.ceil(x.shape[1] / 16)", "ceil_div(C, 16)"),
     "an environment variable that is not set": ("n = int(os.environ.get('ROWS', '') or x.shape[0])", "N"),
+    "the maker of the device": ("n = 1 if IS_AMD else x.shape[0]", "N"),
     "the device's capability": (
         "n = x.shape[0] if torch.cuda.get_device_capability()[0] >= 8 else 1",
         "N",

@@ -17,6 +17,7 @@ PROCESSORS = 132
 NEAR_BYTES = 232_448
 """Shared memory for one block on such a device."""
 _NEAR = re.compile(r"(?:capacity|shared_mem(?:ory)?|smem(?:_size)?)(_bits|_bytes|_per_block)?$")
+_MAKER = re.compile(r"_?is_(nvidia|amd|hip|rocm|intel|xpu|npu|musa|ascend)", re.IGNORECASE)
 _AVAILABLE = re.compile(r"is_(?:torch_)?(\w+?)_(?:available|supported)$")
 _THERE = frozenset({"cuda", "triton", "torch", "bf16", "bfloat16", "nvidia", "fp16", "nccl"})
 _FALSE = frozenset(
@@ -70,6 +71,15 @@ def surrounding(reader: Reads, dotted: str) -> tuple[object] | None:
     if dotted.rpartition(".")[2] in ("multi_processor_count", "multiprocessor_count"):
         return (reader.dim("multi_processor_count", PROCESSORS, "it depends on the device"),)
     return None
+
+
+def is_of_maker(reader: Reads, name: str) -> bool | None:
+    """Whether the device is of the maker that a name like `IS_AMD` asks for; None for other names."""
+    match = _MAKER.fullmatch(name)
+    if match is None:
+        return None
+    _say(reader, f"{name} is taken to be {match[1].lower() == 'nvidia'}: the device is one of NVIDIA's")
+    return match[1].lower() == "nvidia"
 
 
 def near_memory(reader: Reads, name: str) -> int | None:

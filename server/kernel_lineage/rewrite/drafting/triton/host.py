@@ -20,7 +20,7 @@ from kernel_lineage.rewrite.drafting.triton.classes import (
     instance_attribute,
     method_of,
 )
-from kernel_lineage.rewrite.drafting.triton.device_facts import near_memory, surrounding
+from kernel_lineage.rewrite.drafting.triton.device_facts import is_of_maker, near_memory, surrounding
 from kernel_lineage.rewrite.drafting.triton.dtypes import dtype_named
 from kernel_lineage.rewrite.drafting.triton.expressions import read_expression
 from kernel_lineage.rewrite.drafting.triton.modules import HostModule, Modules
@@ -176,7 +176,8 @@ class Reader:
         if key not in self.globals:
             self.globals[key] = Unknown(name)
             found = self._global(name, module)
-            self.globals[key] = named(found, name)
+            maker = is_of_maker(self, name) if isinstance(found, (Unknown, External)) else None
+            self.globals[key] = named(found, name) if maker is None else maker
         return self.globals[key]
 
     def _global(self, name: str, module: HostModule) -> object:
