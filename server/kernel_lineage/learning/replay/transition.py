@@ -67,7 +67,7 @@ def replay_transition(item: Claimed, bench: Bench, drafts: LineageDrafts) -> tup
                     break
         proof = None
         if prepared.drafted and outcome.label is not Label.INFERRED and outcome.counterexample is None:
-            outcome, proof = _seen(outcome, prepared, before, bench)
+            outcome, proof = _seen(outcome, prepared, (before, after), bench)
     record = record_of(item, bench.device_name, outcome, started, prepared, judged, proof)
     return record, not is_of_the_moment(judged.verdict)
 
@@ -115,11 +115,15 @@ def _less(
 
 
 def _seen(
-    outcome: Outcome, prepared: Prepared, before: StateOf, bench: Bench
+    outcome: Outcome, prepared: Prepared, states: tuple[StateOf, StateOf], bench: Bench
 ) -> tuple[Outcome, Proof | None]:
     """Agreement under a workload that misses wrong kernels says nothing."""
     try:
-        proof = sight_of(prepared.step, before, bench.probe, bench.device)
+        step, (before, after) = prepared.step, states
+        proof = sight_of(step, before, bench.probe, bench.device)
+        if not proof.tried:  # both agree, so wrong forms of the later one tell as much
+            turned = replace(step, before=step.after, after=step.before)
+            proof = sight_of(turned, after, bench.probe, bench.device)
     except ProgramError as error:
         return Outcome(
             "undecided", Code.WORKLOAD_BLIND, f"nothing shows that the workload can see: {error}"

@@ -77,7 +77,8 @@ def _lesson(
     seen = [
         Risk(what=r.message, evidence=_short(mined, r.transition) or name)
         for r in risks
-        if r.kind == "counterexample"
+        # Where only timed inputs show a difference, nothing tells which of the states is wrong.
+        if r.kind == "counterexample" and "before timing" not in r.message
     ]
     return Lesson(
         transition=name,
@@ -120,7 +121,12 @@ def _evidence(one: Replayed, part: StudiedPart, command: str) -> Evidence:
             for shape in (speedup.by_shape if speedup is not None else ())
         ),
         command=command,
-        details={"label": one.record.label.value, "counts": list(part.counts)},
+        details={
+            "label": one.record.label.value,
+            "counts": list(part.counts),
+            "commits": list(_commits(one.item.transition, one.item.before.commit, one.item.after.commit)),
+            "path": one.item.after.path,
+        },
     )
 
 
