@@ -93,7 +93,8 @@ def top(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def whole(top: Path) -> ReplayedRepository:
     with LocalPool(emulated_places(1)) as pool:
-        asked = Asked(device="emulated", probe_runs=150)
+        # A loaded machine must not decide what is found: runs are the limit, not seconds.
+        asked = Asked(device="emulated", probe_seconds=600.0, study_seconds=1800.0)
         return replay_repository(top, asked, pool, lambda _done, _total, _one: None)
 
 

@@ -29,6 +29,7 @@ from kernel_lineage.learning.replay.store import ReplayStore, replay_store
 from kernel_lineage.learning.studying.learner import studying
 from kernel_lineage.learning.studying.of_repository import skills_of
 from kernel_lineage.learning.studying.study import PROBES
+from kernel_lineage.learning.studying.study import SECONDS as STUDY_SECONDS
 from kernel_lineage.learning.version_sources import VersionSources
 from kernel_lineage.rewrite.drafting.proof import Device
 from kernel_lineage.rewrite.verdict_cache import judge_cached
@@ -57,6 +58,9 @@ class Asked:
     """Split and probe what is reproduced, and write the skills that come of it."""
     probe_runs: int = PROBES.runs
     """Cases that probing one part may take."""
+    probe_seconds: float = PROBES.seconds
+    study_seconds: float = STUDY_SECONDS
+    """What studying one step may take in all."""
     admission_seconds: float = 90.0
     """For trying skills on held-out kernels, where `seconds` says that time is short."""
 
@@ -199,8 +203,9 @@ def _studies_at_once(pool: Pool) -> int:
 
 
 def _studying(device: Device, asked: Asked, pool: Pool) -> Learner:
-    probes = replace(PROBES, runs=asked.probe_runs)
-    return studying(device, probes=probes, apart=_studies_at_once(pool) > 1)
+    probes = replace(PROBES, runs=asked.probe_runs, seconds=asked.probe_seconds)
+    apart = _studies_at_once(pool) > 1
+    return studying(device, probes=probes, seconds=asked.study_seconds, apart=apart)
 
 
 def _store(stack: ExitStack, path: Path, asked: Asked, messages: list[str]) -> ReplayStore:

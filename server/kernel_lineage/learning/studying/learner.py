@@ -8,11 +8,13 @@ from kernel_lineage.learning.probes.asking import Budget
 from kernel_lineage.learning.replay.learners import NO_WORK, Learned, Learner, Replayed, StepRisk
 from kernel_lineage.learning.steps import Judge
 from kernel_lineage.learning.studying.apart import study_apart
-from kernel_lineage.learning.studying.study import PROBES, study
+from kernel_lineage.learning.studying.study import PROBES, SECONDS, study
 from kernel_lineage.rewrite.drafting.proof import Device
 
 
-def studying(device: Device, *, probes: Budget = PROBES, apart: bool = False) -> Learner:
+def studying(
+    device: Device, *, probes: Budget = PROBES, seconds: float = SECONDS, apart: bool = False
+) -> Learner:
     """The learner; with `apart` each study has a process of its own.
 
     A step that is right at some sizes and fails at others is the most telling of all: it lacks the condition that
@@ -24,7 +26,8 @@ def studying(device: Device, *, probes: Budget = PROBES, apart: bool = False) ->
         if step is None or not _is_studied(replayed):
             return Learned()
         how = study_apart if apart else study
-        studied = how(step, judge, device=device, probes=probes, effect=replayed.record.effect)
+        effect = replayed.record.effect
+        studied = how(step, judge, device=device, probes=probes, seconds=seconds, effect=effect)
         return Learned(
             conditions=tuple(c for part in studied.parts for c in part.conditions),
             risk=tuple(
