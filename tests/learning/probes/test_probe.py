@@ -8,8 +8,10 @@ from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
 from kernel_gate.workload import parse_workload
-from kernel_lineage.learning.probes.asking import Budget
+from kernel_lineage.learning.probes.asking import Budget, Saw, answered
 from kernel_lineage.learning.probes.probe import probe
+from kernel_lineage.learning.probes.setting import base_of
+from kernel_lineage.learning.probes.value_facts import told_of_values
 from kernel_lineage.learning.steps import Step
 from kernel_lineage.skills.card import Origin
 from kernel_lineage.skills.case import read_case
@@ -167,3 +169,29 @@ def test_a_bound_of_the_workloads_own_launch_gives_way_to_what_other_launches_sh
 def test_what_is_right_by_luck_beyond_a_bound_does_not_move_it():
     report = probed(lambda case, seed: case["C"] <= 130 or (case["C"] <= 134 and seed % 3 > 0))
     assert [c.condition.expr for c in report.conditions] == ["C <= 130"]
+
+
+def test_an_axis_with_many_boundaries_leaves_its_share_to_the_next():
+    report = probe(
+        STEP, lambda request: verdict(request, lambda *_: True), Budget(runs=40), only=["sizes", "launch"]
+    )
+    sizes, launch, _ = report.axes
+    assert sizes.note == "27 runs are spent, of 40 runs and 300 s for all axes"
+    assert sizes.agrees >= 20 and launch.agrees >= 5
+
+
+def test_what_fails_with_other_data_than_the_facts_tell_of_says_nothing():
+    base = base_of(STEP, {"N": 2, "C": 64}, 91)
+    failed = Stage(name="check", status=StageStatus.FAIL, code=Reason.KEEPS_STATE, reason="with new data")
+    said = Verdict(
+        outcome=Outcome.REJECTED, code=failed.code, reason=failed.reason, stages=[failed], inputs_hash=""
+    )
+    assert answered(base, said).saw is Saw.FAILS
+    assert answered(told_of_values(base), said).saw is Saw.SILENT
+
+
+def test_a_counterexample_keeps_the_steps_other_conditions():
+    report = probed(lambda case, _: case["C"] % 4 == 0 and case["N"] % 2 == 0)
+    examples = {c.condition.expr: c.counterexample.dims for c in report.conditions}
+    assert examples["C % 4 == 0"]["N"] % 2 == 0 and examples["C % 4 == 0"]["C"] % 4
+    assert examples["N % 2 == 0"]["C"] % 4 == 0 and examples["N % 2 == 0"]["N"] % 2

@@ -9,6 +9,7 @@ from kernel_lineage.learning.probes.axis import Ground
 from kernel_lineage.learning.probes.probe import probe
 from kernel_lineage.learning.probes.proofs import proved
 from kernel_lineage.learning.probes.setting import base_of
+from kernel_lineage.learning.probes.sufficiency import proofs_of
 from kernel_lineage.learning.steps import Step
 from kernel_lineage.skills.card import Category, Origin
 
@@ -115,3 +116,21 @@ def test_a_proved_condition_stands_in_the_report_with_its_origin_and_proof(worke
     assert found.counterexample.code == "address-overflow"
     assert found.counterexample.facts == found.counterexample.dims
     assert "because: N * C <= 2147483647" in found.refuses.text()
+
+
+NO_TAIL = """__global__ void twice(float* out, const float* x, int C) {
+    int i = blockIdx.x * 32 + threadIdx.x;
+    out[i] = 2.0f * x[i];
+}
+"""
+
+
+def test_a_condition_that_probes_found_is_proved_to_be_what_it_takes_at_every_size():
+    asked = step(LONG_ROWS, NO_TAIL, LaunchSpec(("ceil_div(N * C, 32)",), ("32",)))
+    ground = Ground(base_of(asked, {"N": 2, "C": 32}, 91))
+    found = proofs_of(ground, ["N * C % 32 == 0", "N >= 1", "is_power_of_2(N)"])
+    assert list(found) == ["N * C % 32 == 0"]
+    assert found["N * C % 32 == 0"].startswith(
+        "with it, and not without it, it is proved for all sizes that "
+    )
+    assert "the access of line 3 to x lies within it" in found["N * C % 32 == 0"]

@@ -119,12 +119,20 @@ def answered(setting: Setting, verdict: Verdict) -> Answer:
     failed = next(
         (s for s in (build, check, sanitize) if s is not None and s.status is StageStatus.FAIL), None
     )
+    if failed is not None and failed.code is Reason.KEEPS_STATE and _tells_values(setting):
+        return Answer(
+            setting, Saw.SILENT, str(failed.code), failed.reason
+        )  # of other data than the facts tell of
     if failed is not None:
         return Answer(setting, Saw.FAILS, str(failed.code), failed.reason, dict(failed.details))
     if check is None or check.code is not Reason.ONE_CASE_ONLY:
         return Answer(setting, Saw.SILENT, str(verdict.code), verdict.reason)
     # What detectors find in both states is no reason to doubt the later one: the values agree.
     return _needing(setting, check) or Answer(setting, Saw.AGREES, str(check.code), check.reason)
+
+
+def _tells_values(setting: Setting) -> bool:
+    return any(name.startswith(("range(", "finite(", "row_")) for name, _ in setting.told)
 
 
 def _needing(setting: Setting, check: Stage) -> Answer | None:

@@ -27,6 +27,7 @@ from kernel_lineage.learning.probes.report import (
     RefusingCase,
 )
 from kernel_lineage.learning.probes.setting import Setting, base_of
+from kernel_lineage.learning.probes.sufficiency import proofs_of
 from kernel_lineage.learning.steps import Judge, Step
 from kernel_lineage.skills.card import Condition, ConditionKind, Origin, Risk
 from kernel_lineage.skills.conditions.parse import parse
@@ -89,6 +90,9 @@ def probe(
         for finding in findings.findings
         if not finding.why_dropped
     ]
+    if not only or PROOFS in only:
+        spoken = proofs_of(ground, [c.condition.expr for c in conditions])
+        conditions = [c.model_copy(update={"proof": spoken.get(c.condition.expr, "")}) for c in conditions]
     conditions += [condition_of(step, base, c) for c in said.conditions]
     dropped = [d for axis, findings in found.items() for d in _dropped(axis, findings)]
     cut = [f"{axis}: {f.cut}" for axis, f in found.items() if f.cut]

@@ -7,8 +7,10 @@ proves that nothing overflows under it, and exact arithmetic at drawn sizes agre
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -30,6 +32,8 @@ from kernel_lineage.solving.terms import Num, Term, at_most, variables
 ID = "proofs"
 OVERFLOW = "address-overflow"
 """In the place of the gate's reason code, which knows nothing that has not run."""
+_SECONDS = 40.0
+"""After so many no other question is begun, and that is said."""
 _HELD_OUT = 10
 _BOUNDS = (2**31 - 1, 2**31 - 2**10, 2**31 - 2**16)
 """The largest 32-bit integer; less of it where the last block reaches behind the end."""
@@ -71,7 +75,7 @@ class Proved:
     undecided: int = 0
     """Accesses whose arithmetic no answer was found for."""
     why_not: str = ""
-    """Why nothing could be asked; "" when it could."""
+    """Why nothing could be asked, or not everything; "" when it could."""
 
 
 def proved(ground: Ground, seed: int) -> Proved:
@@ -79,16 +83,32 @@ def proved(ground: Ground, seed: int) -> Proved:
     base = ground.base
     if any(launch_of(program, base.workload) is None for program in (base.before, base.after)):
         return Proved(why_not="proofs are about one launch of one kernel")
+    until = time.monotonic() + _SECONDS
+    found: list[ProvedCondition | Unproved] = []
+    refuted: list[tuple[Fitting, Mapping[str, int]]] = []
+    why_not, undecided = "", 0
     try:
         before, after = (state_of(program, base.workload) for program in (base.before, base.after))
-        found = [*_of_grids(ground, before, after, seed), *_of_addresses(ground, before, after, seed)]
+        for fitting in after.fittings:
+            status, values, _ = after.overflowing(fitting)
+            undecided += status is Status.UNDECIDED
+            if status is Status.REFUTED:
+                refuted.append((fitting, values))
+            if time.monotonic() > until:
+                break
+        grids = _of_grids(ground, before, after, seed)
+        for one in itertools.chain(grids, _of_addresses(ground, before, after, refuted, seed)):
+            found.append(one)
+            if time.monotonic() > until:
+                break
+        why_not = f"{_SECONDS:g} s are spent" if time.monotonic() > until else ""
     except (ProgramError, UnreadableError, SolverMissingError) as error:
-        return Proved(why_not=str(error))
-    undecided = sum(after.overflowing(f)[0] is Status.UNDECIDED for f in after.fittings)
+        why_not = str(error)
     return Proved(
         tuple(f for f in found if isinstance(f, ProvedCondition)),
         tuple(f for f in found if isinstance(f, Unproved)),
         undecided,
+        why_not,
     )
 
 
@@ -116,12 +136,9 @@ def _of_grids(ground: Ground, before: State, after: State, seed: int) -> Iterato
 
 
 def _of_addresses(
-    ground: Ground, before: State, after: State, seed: int
+    ground: Ground, before: State, after: State, open_: list[tuple[Fitting, Mapping[str, int]]], seed: int
 ) -> Iterator[ProvedCondition | Unproved]:
     """Bounds on the sizes of buffers under which no address's arithmetic leaves its type."""
-    open_ = [
-        (f, values) for f in after.fittings for s, values, _ in [after.overflowing(f)] if s is Status.REFUTED
-    ]
     while open_:
         fitting, values = open_.pop(0)
         dims = {name: values.get(name, 1) for name in ground.base.dims}
