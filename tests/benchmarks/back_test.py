@@ -49,7 +49,7 @@ def back_test(clones: Mapping[str, Path], judge: Judge, only: str = "") -> Itera
 def _row(pair: dict[str, Any], clone: Path, judge: Judge) -> dict[str, Any]:
     about = {key: pair[key] for key in ("repository", "fix", "path", "about", "expects")}
     about |= {side: pair.get(side, {}).get("commit", "written plainly") for side in SIDES}
-    about |= {"conditions": [], "note": pair.get("note", "")}
+    about["conditions"] = []
     if "out_of_reach" in pair:
         return {**about, "result": "out of reach", "why": pair["out_of_reach"]}
     try:
@@ -81,7 +81,7 @@ def _judged(
         "origin": str(condition.condition.origin),
         "evidence": condition.condition.evidence,
         "share": condition.confirmation.share,
-        "mechanism": pair.get("also", {}).get(expr, ""),
+        "proof": condition.proof,
     }
     if _expected(expr, pair["expects"]):
         return {**row, "judged": EXPECTED}
@@ -105,8 +105,8 @@ def _expected(expr: str, expects: list[str]) -> bool:
     return any(expr == e or (e.endswith("= ") and expr.startswith(e)) for e in expects)
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """The committed page."""
+def table(rows: list[dict[str, Any]], pairs: Mapping[str, Mapping[str, Any]]) -> str:
+    """The committed page, with what the pairs' files say of why."""
     counts = {r: sum(row["result"] == r for row in rows) for r in _RESULTS}
     learned = [c for row in rows for c in row["conditions"]]
     judged = {j: sum(c["judged"] == j for c in learned) for j in _JUDGEMENTS}
@@ -129,7 +129,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         "| pair | fix | before | expected | result | learned | why |",
         "|---|---|---|---|---|---|---|",
     ]
-    lines += [_line(row) for row in rows]
+    lines += [_line(row, pairs[row["pair"]].get("note", "")) for row in rows]
     others = [(row["pair"], c) for row in rows for c in row["conditions"] if c["judged"] != EXPECTED]
     lines += [
         "",
@@ -138,16 +138,20 @@ def table(rows: list[dict[str, Any]]) -> str:
     ]
     for pair, c in others:
         fresh = ", ".join(f"{agreed} of {cases}" for cases, agreed in c.get("fresh", ())) or "proved"
-        lines.append(f"| {pair} | `{c['expr']}` | {c['judged']} | {fresh} | {c['mechanism']} |")
+        because = pairs[pair].get("also", {}).get(c["expr"], "")
+        lines.append(f"| {pair} | `{c['expr']}` | {c['judged']} | {fresh} | {because} |")
     return "\n".join(lines) + "\n"
 
 
-def _line(row: dict[str, Any]) -> str:
-    learned = ", ".join(f"`{c['expr']}` ({c['origin']})" for c in row["conditions"])
+def _line(row: dict[str, Any], note: str) -> str:
+    learned = ", ".join(
+        f"`{c['expr']}` ({c['origin']}{', proved for all sizes' if c.get('proof') and c['origin'] != 'proof' else ''})"
+        for c in row["conditions"]
+    )
     expects = ", ".join(f"`{e.strip()}`" for e in row["expects"][:3]) + (
         " …" if len(row["expects"]) > 3 else ""
     )
-    said = "; ".join(part for part in (row["note"], row["why"]) if part)
+    said = "; ".join(part for part in (note, row["why"]) if part)
     why = said.replace("|", "/").replace("\n", " ")[:400]
     return f"| {row['pair']} | {row['fix']} | {row['before']} | {expects} | {row['result']} | {learned} | {why} |"
 
@@ -156,11 +160,11 @@ def _kept(rows: list[dict[str, Any]]) -> None:
     """Into the results, in the place of earlier rows of the same pairs."""
     path = RESULTS / "back_test.json"
     known = {row["pair"]: row for row in json.loads(path.read_text("utf-8"))} if path.is_file() else {}
-    there = {file.stem for file in PAIRS.glob("*.toml")}
+    there = {file.stem: tomllib.loads(file.read_text("utf-8")) for file in PAIRS.glob("*.toml")}
     merged = {**known, **{row["pair"]: row for row in rows}}
     all_rows = [row for name, row in sorted(merged.items()) if name in there]
     path.write_text(json.dumps(all_rows, indent=1, sort_keys=True) + "\n", "utf-8")
-    RESULTS.joinpath("back_test.md").write_text(table(all_rows), "utf-8")
+    RESULTS.joinpath("back_test.md").write_text(table(all_rows, there), "utf-8")
 
 
 def _say(line: str) -> None:
