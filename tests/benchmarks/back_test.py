@@ -29,7 +29,8 @@ from kernel_lineage.skills.card import Origin
 SUMMARY = "whether probing a step finds the condition that its history's later fix is about"
 PAIRS = Path(__file__).parent / "back_test"
 RESULTS = Path(__file__).parent / "results"
-_BUDGET = Budget(runs=400, seconds=170)
+_BUDGET = Budget()
+"""As `probe` has it by default; on a loaded machine it is the time that ends."""
 _FRESH, _LEAST, _SEED = 5, 2, 7
 """Cases on each side of a condition that no fix is about, the fewest that judge it, and what they are drawn by."""
 EXPECTED, TRUE, SPURIOUS, NOT_JUDGED = "what the fix is about", "another truth", "spurious", "not judged"
