@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -83,6 +84,15 @@ class Asking:
             self.runs + ceil((self._budget.runs - self.runs) * part),
             gone + (self._budget.seconds - gone) * part,
         )
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """Within it all that is left may be spent: on what parts failures, once there are any."""
+        share, self._until = self._until, self._budget
+        try:
+            yield
+        finally:
+            self._until = share
 
     def ask(self, setting: Setting) -> Answer:
         """What the gate says. Raises `OutOfBudget`."""

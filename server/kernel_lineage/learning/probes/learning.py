@@ -65,7 +65,8 @@ def learn(axis: Axis, ground: Ground, asking: Asking, seed: int) -> AxisFindings
     waiting = [s for s in axis.boundaries(ground) if s.runs]
     try:
         while _probed(waiting, asking, ground, found):
-            _conclude(axis, _unrefuted(ground, found), asking, seed, found, waiting)
+            with asking.whole():
+                _conclude(axis, _unrefuted(ground, found), asking, seed, found, waiting)
     except OutOfBudget as limit:
         found.cut = str(limit)
         _left_open(ground, found)
@@ -149,13 +150,24 @@ def _conclude(
         pools = (axis.pool(ground, chance) for _ in range(_POOLS))
         drawn = itertools.chain(*pools, around(axis, ground, explained, chance))
         held = [_with_other_data(s, 1 + attempt) for s in drawn if ground.worth(s)]
+        known = _still_standing(explained, found)
         found.findings = [
-            _confirmed(part, explained, asking, held, found, ground.base, last=attempt == _RELEARN)
+            known.get(part.expr)
+            or _confirmed(part, explained, asking, held, found, ground.base, last=attempt == _RELEARN)
             for part in explained.parts
         ]
         if all(f.stands for f in found.findings):
             return
     found.findings = [_alone(f, ground, found) for f in found.findings]
+
+
+def _still_standing(explained: Explained, found: AxisFindings) -> dict[str, Finding]:
+    """What was confirmed before and needs no more cases: its counterexample keeps all other parts."""
+    return {
+        f.atom.expr: f
+        for f in found.findings
+        if f.stands and all(p.test(f.example.facts) for p in explained.parts if p.expr != f.atom.expr)
+    }
 
 
 def _alone(finding: Finding, ground: Ground, found: AxisFindings) -> Finding:
