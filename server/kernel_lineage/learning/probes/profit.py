@@ -129,9 +129,13 @@ def _said(sweep: Sweep) -> str:
     span = f"{sweep.dim} {sweep.sizes[0].extent} … {sweep.sizes[-1].extent}"
     if sweep.crossings:
         return "; ".join(f"the crossing lies in {sweep.dim} {c.low} … {c.high}" for c in sweep.crossings)
-    paying = [_pays(size) for size in sweep.sizes if size.state is not SpeedState.AMBIGUOUS]
+    clear = [size for size in sweep.sizes if size.state is not SpeedState.AMBIGUOUS]
+    paying = [_pays(size) for size in clear]
     if not paying:
         return f"ambiguous at every size of {span}"
+    if all(paying) and len(clear) < len(sweep.sizes):
+        sizes = ", ".join(str(size.extent) for size in clear)
+        return f"it pays at {sweep.dim} {sizes}; at the other sizes of {span} that is not clear"
     if all(paying):
         return f"it pays at every size of {span}"
     return f"it pays to and fro in {span}" if any(paying) else f"it pays at no size of {span}"
