@@ -34,6 +34,8 @@ _OF_HEAD = {
 }  # fmt: skip
 _FIRST_SEED, _LAST_SEED = 10_000, 10_000_000
 """Far from what probing draws with, so that no case has the data of one that was learned from."""
+_OF_DATA = ("values", "masks")
+"""Kinds whose facts are those of the drawn data."""
 _DRAWN = 600
 _SHAPES = 16
 
@@ -113,7 +115,8 @@ def _fresh(expr: str, ground: Ground, chance: random.Random) -> Iterator[Setting
             return
         for setting in drawn:
             for near in (setting, *_beside(expr, setting, kind, chance)):
-                yield replace(near, seed=chance.randrange(_FIRST_SEED, _LAST_SEED))
+                fresh = replace(near, seed=chance.randrange(_FIRST_SEED, _LAST_SEED))
+                yield told_of_values(fresh) if kind in _OF_DATA else fresh
 
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")

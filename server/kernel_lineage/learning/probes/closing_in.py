@@ -41,7 +41,7 @@ def again(explained: Explained, answers: Sequence[Answer]) -> Setting | None:
     """The outermost case that is right, with other data: a little beyond a bound on sizes it may be right by luck."""
     for atom in explained.parts:
         bound = atom.bound
-        right = [a for a in answers if a.saw is Saw.AGREES and atom.test(a.facts)]
+        right = [a for a in answers if a.saw is Saw.AGREES and not atom.broken_by(a.facts)]
         if bound is None or bound.end is not None or not right:
             continue
         outermost = max(right, key=lambda a: bound.of(a.facts) if bound.upper else -bound.of(a.facts))
@@ -67,13 +67,14 @@ def _gap(atom: Atom, others: Sequence[Atom], sides: Sides) -> tuple[float, float
     bound = atom.bound
     if bound is None:
         return None
-    right = [bound.of(p) for p in sides[0] if atom.test(p)]
-    wrong = [bound.of(p) for p in sides[1] if not atom.test(p) and all(o.test(p) for o in others)]
-    fuzzy = any(bound.name in p and not atom.test(p) for p in sides[0])
-    if not right or not wrong or fuzzy:
+    right = [bound.of(p) for p in sides[0] if bound.name in p]
+    wrong = [bound.of(p) for p in sides[1] if atom.broken_by(p) and not any(o.broken_by(p) for o in others)]
+    if not right or not wrong:
         return None
     low, high = (max(right), min(wrong)) if bound.upper else (max(wrong), min(right))
     whole = bound.end is None
+    if low >= high:
+        return None
     narrow = high - low <= 1 if whole else high - low <= (_CLOSE - 1) * max(abs(low), abs(high))
     return None if narrow else (low, high)
 
