@@ -137,13 +137,6 @@ class Modules:
         """The file in whose place this one is read."""
         return next((there for there, here in self.instead.items() if here == path), path)
 
-    def imported(self, module: HostModule) -> Iterator[Path]:
-        """The files of the repository from which a module imports names."""
-        for base, inner in set(module.imports.values()):
-            file = self._file(module.path, base)
-            below = self._file(module.path, f"{base}.{inner}") if inner else None
-            yield from (f for f in (file, below) if f is not None)
-
     def _file(self, importer: Path, dotted: str) -> Path | None:
         key = (importer.parent, dotted)
         if key not in self.found:
