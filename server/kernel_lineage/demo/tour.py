@@ -43,7 +43,7 @@ _JOBS_EMULATED = 2
 _MARKS = {"reproduced": "[green]✓[/]", "failed": "[red]✗[/]"}
 _UNKNOWN = "[yellow]?[/]"
 _TRIALS = 40
-_PROBES = Budget(runs=300, seconds=60.0)
+_PROBES = Budget(runs=300, seconds=150.0)
 PROBED_KERNEL = "rmsnorm_forward"
 PROBED_MECHANISM = "vectorised_access"
 APPLIED_SKILL = "vectorised-row-access"
