@@ -209,7 +209,18 @@ def _stages(
         # ncu waits for sanitizers that have a context on the device, idle as they may be.
         timed=keeper.spares.close if options.counters else keeper.after_timing,
     )
-    run.add(profiled)
+    run.add(_unless_the_baselines(profiled, run.stages))
+
+
+def _unless_the_baselines(profiled: Stage, before: Sequence[Stage]) -> Stage:
+    """The profile's stage; a difference from a baseline in which the detectors found a fault too decides nothing."""
+    found = next((s for s in before if s.name == "sanitize" and s.status is StageStatus.UNAVAILABLE), None)
+    if profiled.code is not Reason.WRONG_AFTER_TIMING or found is None or not found.details.get("findings"):
+        return profiled
+    reason = f"the outputs differ, which a fault of the baseline explains as well: {profiled.reason}; {found.reason}"
+    return profiled.model_copy(
+        update={"status": StageStatus.UNAVAILABLE, "code": found.code, "reason": reason}
+    )
 
 
 def _right(

@@ -157,6 +157,20 @@ def test_a_candidate_that_is_wrong_at_the_timed_shape_only_is_not_timed():
     assert "measure" not in v.stage("profile").details["seconds_of"]
 
 
+def test_a_difference_from_a_baseline_that_has_a_race_is_not_the_candidates():
+    line = "if (i < n) y[i] = 2.0f * x[i] + 1.0f;"
+    staged = """__shared__ float s[64];
+    s[threadIdx.x] = i < n ? x[i] : 0.0f;
+    if (i < n) y[i] = 2.0f * x[i] + SAID + (s[63 - threadIdx.x] == 3e33f);"""
+    right, wrong = (
+        affine(line, staged.replace("SAID", said)) for said in ("1.0f", "(n < 500 ? 1.0f : 1.5f)")
+    )
+    v = judged(wrong, baseline=right)
+    assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.RACE), v.reason
+    assert "the baseline has it as well" in v.stage("profile").reason
+    assert judged(wrong).outcome is Outcome.REJECTED
+
+
 def test_a_candidate_that_rounds_otherwise_is_held_to_the_tolerance_and_timed():
     v = judged(affine("2.0f * x[i] + 1.0f", "(x[i] + 0.5f) * 2.0f"))
     assert v.outcome is Outcome.ACCEPTED, v.reason
