@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from kernel_lineage.kernels.triton_syntax import (
     TritonCall,
     TritonSyntax,
     TritonUnit,
+    dotted,
     pointer_of,
     triton_syntax,
 )
@@ -29,7 +31,7 @@ class Touch:
     form: Linear
     """The address as a linear form of the function that it stands in, the pointer left out."""
     own: bool
-    """Whether it stands in the kernel itself."""
+    """Whether it stands in the kernel itself, and `form` is all of its address: not so through a block pointer."""
 
 
 def touches_of(kernel: Kernel) -> tuple[Touch, ...]:
@@ -54,14 +56,16 @@ def _touches(syntax: TritonSyntax, unit: TritonUnit, depth: int) -> Iterator[Tou
             continue
         if call.of_language and (call.name in ("load", "store") or call.name.startswith("atomic_")):
             atomic = call.name.startswith("atomic_")
-            form = unit.form(call.node.args[0])
+            address = call.node.args[0]
+            base = _base_of_window(unit, address, _DEPTH)
+            form = unit.form(base if base is not None else address)
             rest = {a: c for a, c in form.items() if not a.startswith("pointer:")}
             yield Touch(
                 pointer_of(form),
                 call.name == "load" or atomic,
                 call.name != "load",
                 rest,
-                unit is syntax.entry,
+                unit is syntax.entry and base is None,
             )
             continue
         callee = next((u for u in syntax.units[1:] if u.name == call.name), None)
@@ -78,5 +82,24 @@ def _handed(
     given.update({k.arg: k.value for k in call.node.keywords if k.arg})
     for touch in _touches(syntax, callee, depth - 1):
         if touch.pointer in given:
-            pointer = pointer_of(unit.form(given[touch.pointer]))
+            base = _base_of_window(unit, given[touch.pointer], _DEPTH)
+            pointer = pointer_of(unit.form(base if base is not None else given[touch.pointer]))
             yield Touch(pointer, touch.reads, touch.writes, touch.form, own=False)
+
+
+def _base_of_window(unit: TritonUnit, address: ast.expr, depth: int) -> ast.expr | None:
+    """Where the tensor of a block pointer begins: `q + i * T` of `tl.make_block_ptr(q + i * T, …)`, moved or not."""
+    match address:
+        case ast.Name() if depth:
+            value = unit.value_of(address.id, address.lineno)
+            return _base_of_window(unit, value[1], depth - 1) if value is not None else None
+        case ast.IfExp(body=body) if depth:
+            return _base_of_window(unit, body, depth - 1)
+        case ast.Call():
+            name = dotted(address.func).rpartition(".")[2]
+            first = next((k.value for k in address.keywords if k.arg == "base"), None)
+            first = address.args[0] if address.args else first
+            if first is None or name == "make_block_ptr":
+                return first
+            return _base_of_window(unit, first, depth - 1) if name == "advance" and depth else None
+    return None
