@@ -206,7 +206,7 @@ def _stages(
         run.report("profile"),
         inputs=drawn or DrawnInputs(workload, options.seed),
         counted=next((s.details.get("counted_work") for s in run.stages if s.name == "sanitize"), None),
-        # ncu waits for sanitizers that have a context on the device, idle as they may be.
+        # While ncu counts, no sanitizer has a context on the device.
         timed=keeper.spares.close if options.counters else keeper.after_timing,
     )
     run.add(_unless_the_baselines(profiled, run.stages))

@@ -80,12 +80,13 @@ def test_launches_of_both_programs_are_told_apart(monkeypatch, tmp_path):
     assert (found["status"], len(found["baseline"]), len(found["candidate"])) == ("pass", 1, 1)
 
 
-def test_the_replay_is_told_where_the_recording_is_and_whose_it_is(monkeypatch, tmp_path):
+def test_the_replay_is_told_where_its_only_recording_is_and_whose_it_is(monkeypatch, tmp_path):
     tool = tmp_path / "ncu"
     tool.write_text(
         "#!/bin/sh\n"
-        "for last; do folder=$before; before=$last; done\n"
-        'kill -0 "$last" && test "$(cat "$folder/asked.txt")" = "$folder" && test -s "$folder/plan.json" || exit 7\n'
+        "for last; do folder=$whose; whose=$before; before=$last; done\n"
+        'test "$last" = once && kill -0 "$whose" || exit 6\n'
+        'test "$(cat "$folder/asked.txt")" = "$folder" && test -s "$folder/plan.json" || exit 7\n'
         f"cat {tmp_path}/page.csv\n"
     )
     (tmp_path / "page.csv").write_text(page("affine(float *)", "affine(float *)"))

@@ -1,4 +1,4 @@
-"""The process that compute-sanitizer watches: `python -m kernel_gate.sanitizer.replay OUT_FOLDER GATE_PROCESS`.
+"""The process that compute-sanitizer watches: `python -m kernel_gate.sanitizer.replay OUT_FOLDER GATE_PROCESS [once]`.
 
 It makes a context, waits until OUT_FOLDER names a recording, makes its allocations and launches through PyCUDA, frees
 all of it, writes where the buffers were, and waits for the next one. Nothing is read back: what the launches computed
@@ -37,11 +37,13 @@ def _argument(given: dict[str, Any], addresses: list[int]) -> np.generic:
     return value
 
 
-def main(out: Path, gate: int) -> None:
-    """Replay one recording after the other, until the gate says so or its process ends."""
+def main(out: Path, gate: int, *, once: bool = False) -> None:
+    """Replay one recording after the other, or one, until the gate says so or its process ends."""
     device = CudaContext(launch_seconds=_LAUNCH_SECONDS)
     while (recording := _asked(out, gate)) is not None:
         write_whole(out / DONE, json.dumps(replay(device, recording)))
+        if once:
+            break
     device.leave()
 
 
@@ -110,4 +112,4 @@ def replay(device: CudaContext, recording: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), once=sys.argv[3:] == ["once"])

@@ -59,7 +59,7 @@ def measure_recorded(ncu: Path, folder: Path, metrics: Iterable[str], seconds: f
     command = [
         str(ncu), "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none",
         "--cache-control", "all", "--metrics", ",".join(metrics),
-        sys.executable, "-m", "kernel_gate.sanitizer.replay", str(folder), str(os.getpid()),
+        sys.executable, "-m", "kernel_gate.sanitizer.replay", str(folder), str(os.getpid()), "once",
     ]  # fmt: skip
     (folder / ASKED).write_text(str(folder), "utf-8")
     paths = os.pathsep.join(dict.fromkeys([package, *(p for p in sys.path if p)]))

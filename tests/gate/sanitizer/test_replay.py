@@ -63,6 +63,14 @@ def test_one_process_replays_one_recording_after_the_other_until_it_is_told_to_l
     assert [(path.name, done["launches"], done["failed"]) for path, done in answers] == [(DONE, 2, "")] * 2
 
 
+def test_a_process_for_one_recording_ends_with_it(monkeypatch, tmp_path, recording):
+    install(monkeypatch, FakeDriver())
+    recording.save(tmp_path)
+    write_whole(tmp_path / ASKED, str(tmp_path))
+    replay.main(tmp_path, os.getpid(), once=True)
+    assert json.loads((tmp_path / DONE).read_text())["launches"] == 2
+
+
 def test_what_is_asked_is_taken_once(tmp_path):
     write_whole(tmp_path / ASKED, "recorded")
     assert replay._asked(tmp_path, os.getpid()) == Path("recorded")
