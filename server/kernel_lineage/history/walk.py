@@ -1,7 +1,7 @@
 """The walk over the history: commits in order → versions and the edges between them.
 
 The state of a walk can be kept and continued, so that a new commit costs what it changed. It is plain data; the
-decisions are in `matching` and `variants`.
+decisions are in `matching` and what it asks.
 """
 
 from __future__ import annotations

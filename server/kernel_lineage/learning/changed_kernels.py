@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernel_lineage.history.matching import RENAMED_AT_LEAST
+from kernel_lineage.history.likeness import RENAMED_AT_LEAST
 from kernel_lineage.history.similarity import Similarity, code_lines
 from kernel_lineage.history.trees import Tree
 from kernel_lineage.kernels.reading import language_of, read
