@@ -74,6 +74,18 @@ WORKLOADS = {
                  "x: input float32 [R, C]", "c: int32 = C")
         for block in (256, 64, 16)
     ),
+    "scale_matrix": tuple(
+        workload("scale_matrix", "R = [1, 33]\nC = [16, 70]", f'grid = ["ceil_div(R, {x})", "ceil_div(C, {y})"]\n'
+                 f"block = [{x}, {y}]", "out: output float32 [R, C]", "x: input float32 [R, C]",
+                 "factor: float32 = 1.5", "rows: int32 = R", "columns: int32 = C")
+        for x, y in ((16, 16), (8, 8))
+    ),
+    "product": tuple(
+        workload("product", "R = [1, 33]\nC = [20]\nK = [7]", f'grid = ["ceil_div(R, {x})", "ceil_div(C, {y})"]\n'
+                 f"block = [{x}, {y}]", "a: input float32 [R, K]", "b: input float32 [K, C]",
+                 "out: output float32 [R, C]", "rows: int32 = R", "columns: int32 = C", "inner: int32 = K")
+        for x, y in ((32, 4), (4, 16), (8, 8), (64, 1))
+    ),
     "transpose": (
         workload("transpose", "R = [32, 40]\nC = [32, 70]",
                  'grid = ["ceil_div(C, 32)", "ceil_div(R, 32)"]\nblock = [32, 32]', "out: output float32 [C, R]",

@@ -18,6 +18,7 @@ from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
 from kernel_lineage.kernels.anchors.launch_configuration import ID as LAUNCH_CONFIGURATION
 from kernel_lineage.kernels.anchors.registry import anchors_of
+from kernel_lineage.kernels.anchors.strided_access import ID as STRIDED_ACCESS
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.distillation.distil import Distilled, Proposal, distil
@@ -66,6 +67,9 @@ class Admission:
             return "there is no kernel that it was not learned from"
         return "; ".join(dict.fromkeys(use.reason for use in self.uses))
 
+
+_LOOKING_AT_LAUNCHES = frozenset({LAUNCH_CONFIGURATION, STRIDED_ACCESS})
+"""Patterns whose assists ask a launch for its block and change nothing there."""
 
 Carry = Callable[[Skill, Step], Use]
 """Carries a skill over to a step's earlier state and asks the gate."""
@@ -170,7 +174,7 @@ def carrier(
         kernel = kernel_of(step.before)
         if kernel is None:
             return Use(step.transition, None, f"{step.before.name} launches several kernels")
-        if skill.anchor.pattern == LAUNCH_CONFIGURATION:
+        if skill.anchor.pattern in _LOOKING_AT_LAUNCHES:
             kernel = with_own_launch(kernel, step.before)
         facts = workload_facts(as_launched(step), "the workload").merged(device_facts, toolchain_facts())
         verdicts: list[Verdict] = []

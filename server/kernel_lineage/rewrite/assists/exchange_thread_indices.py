@@ -1,0 +1,211 @@
+"""Let neighbouring threads of a block take neighbouring elements, by exchanging what threadIdx.x and threadIdx.y count.
+
+Before:
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int column = blockIdx.y * blockDim.y + threadIdx.y;
+    out[row * columns + column] = factor * x[row * columns + column];
+After: a square block exchanges the two, and in a block of any other shape each thread takes the place that its number
+has when the block is counted along y first. Each place of the block is taken once as before, so the launch stays.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_access import Access
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax, text_of
+from kernel_lineage.kernels.linear_forms import Coefficient
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.exchange_examples import APPLIES, REFUSES
+from kernel_lineage.rewrite.assists.layout import (
+    descendants,
+    fresh_name,
+    identifiers_in,
+    indent_at,
+    insert_before,
+    newline_of,
+    replace_node,
+    statements_of,
+    syntax_of,
+)
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.candidate import Candidate, Edit
+from kernel_lineage.rewrite.constants import constants_of
+from kernel_lineage.skills.kernel_facts import constant
+
+_BY_LANE = re.compile(
+    r"__shfl|__ballot|__any_|__all_|__match|__reduce|__syncwarp|__activemask|\basm\b|cooperative_groups|\bcg::"
+)
+"""What depends on which threads make up a warp."""
+_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\\r?\n)*)", re.MULTILINE)
+_BROADCAST, _NEIGHBOURS, _APART = 1, 4, 32
+"""Sectors of 32 bytes that a warp's access of 4-byte elements touches."""
+
+
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+    syntax = syntax_of(kernel)
+    if syntax is None or kernel.source is None:
+        return Refusal(f"{kernel.name} does not parse completely")
+    used = _thread_indices(kernel, syntax)
+    if isinstance(used, Refusal):
+        return used
+    gain = _gain(syntax)
+    if isinstance(gain, Refusal):
+        return gain
+    block = _block(kernel)
+    if isinstance(block, Refusal):
+        return block
+    edits = _exchanged(used) if block == "square" else _counted_along_y(kernel, syntax, used)
+    if isinstance(edits, Refusal):
+        return edits
+    return Candidate(
+        skill=ASSIST.skill,
+        kernel=kernel.name,
+        edits=tuple(sorted(edits, key=lambda e: e.span.start)),
+        by="assist",
+        explanation=f"Neighbouring threads take neighbouring elements of {gain}; grid and block stay as they are.",
+    )
+
+
+def _thread_indices(kernel: Kernel, syntax: CudaSyntax) -> list[Node] | Refusal:
+    """Every `threadIdx.x` and `threadIdx.y` of the kernel, when nothing else tells its threads apart."""
+    if _BY_LANE.search(kernel.text):
+        return Refusal(
+            f"{kernel.name} lets the lanes of a warp work together; which lanes those are would change"
+        )
+    if syntax.entry.shared_variables:
+        shared = syntax.entry.shared_variables[0].name
+        return Refusal(
+            f"`{shared}` in shared memory is handed from thread to thread; it would be transposed as well"
+        )
+    for unit in syntax.units[1:]:
+        if "threadIdx" in text_of(unit.node) or _BY_LANE.search(text_of(unit.node)):
+            return Refusal(f"{unit.name}, which {kernel.name} calls, reads threadIdx or its lane itself")
+    assert kernel.source is not None
+    names = identifiers_in(syntax.entry.node)
+    for macro in re.finditer(
+        rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\\r?\n)*)", kernel.source.data, re.MULTILINE
+    ):
+        if b"threadIdx" in macro[2] and macro[1].decode() in names:
+            return Refusal(f"the macro {macro[1].decode()} reads threadIdx itself")
+    found: list[Node] = []
+    for node in descendants(syntax.entry.node):
+        if node.type != "identifier" or text_of(node) != "threadIdx":
+            continue
+        member = node.parent
+        if member is None or member.type != "field_expression":
+            return Refusal("threadIdx is used as a whole")
+        if text_of(member).replace(" ", "") in ("threadIdx.x", "threadIdx.y"):
+            found.append(member)
+    axes = {text_of(node)[-1] for node in found}
+    if axes != {"x", "y"}:
+        return Refusal(
+            f"{kernel.name} does not use both threadIdx.x and threadIdx.y: there is nothing to exchange"
+        )
+    return found
+
+
+def _gain(syntax: CudaSyntax) -> str | Refusal:
+    """The pointers whose accesses come nearer, when a warp touches fewer sectors by it, the innermost loop first."""
+    unit = syntax.entry
+    depths: dict[int, list[int]] = {}
+    nearer: dict[str, None] = {}
+    for access in indexing(unit).accesses:
+        if access.space != "global":
+            continue
+        before, after = _sectors(access, access.index.get("x", 0)), _sectors(access, access.index.get("y", 0))
+        if before is None or after is None or {"lane", "warp", "slow"} & set(access.index):
+            return Refusal(
+                f"it cannot be told which elements neighbouring threads touch in `{text_of(access.node)}`"
+            )
+        costs = depths.setdefault(len(unit.loops_around(access.node)), [0, 0])
+        costs[0] += before
+        costs[1] += after
+        if before == _APART and after < before:
+            nearer[access.root] = None
+    if not nearer:
+        return Refusal(
+            "no access moves by whole rows along threadIdx.x and by single elements along threadIdx.y"
+        )
+    for depth in sorted(depths, reverse=True):
+        now, then = depths[depth]
+        if then != now:
+            return ", ".join(nearer) if then < now else _moved(nearer)
+    return _moved(nearer)
+
+
+def _moved(nearer: dict[str, None]) -> Refusal:
+    return Refusal(
+        f"what {', '.join(nearer)} would gain, other accesses would lose; "
+        "a tile in shared memory serves both orders"
+    )
+
+
+def _sectors(access: Access, stride: Coefficient) -> int | None:
+    """Sectors of a warp's access when neighbouring threads are a stride apart; None when that is not known."""
+    if stride == "?" or (isinstance(stride, str) and stride.startswith("/")):
+        return None
+    if stride == 0:
+        return _BROADCAST
+    return _NEIGHBOURS if stride == 1 or (access.cast and stride in (2, 4, 8)) else _APART
+
+
+def _block(kernel: Kernel) -> str | Refusal:
+    """`square` when each launch's block is known to be; `any` when nothing is known."""
+    constants = constants_of(kernel)
+    square = bool(kernel.launches)
+    for launch in kernel.launches:
+        x, y = ([*launch.block, "1"])[:2] if launch.block else ("", "")
+        known = [constant(extent, {**constants, **launch.definitions}) for extent in (x, y)]
+        if y and known[1] == 1:
+            return Refusal(
+                f"the block `{', '.join(launch.block)}` has one dimension: there is nothing to exchange"
+            )
+        if None in known or known[0] != known[1]:
+            square = square and bool(x) and x.strip() == y.strip()
+    return "square" if square else "any"
+
+
+def _exchanged(used: list[Node]) -> list[Edit]:
+    other = {"x": "y", "y": "x"}
+    return [replace_node(node, f"threadIdx.{other[text_of(node)[-1]]}") for node in used]
+
+
+def _counted_along_y(kernel: Kernel, syntax: CudaSyntax, used: list[Node]) -> list[Edit] | Refusal:
+    body = syntax.entry.node.child_by_field_name("body")
+    statements = statements_of(body) if body is not None else []
+    assert kernel.source is not None
+    data = kernel.source.data
+    start = statements[0].start_byte if statements else 0
+    if not statements or data[data.rfind(b"\n", 0, start) + 1 : start].strip():
+        return Refusal(f"the first statement of {kernel.name} is not on a line of its own")
+    taken = identifiers_in(syntax.entry.node)
+    rank, slow, fast = (fresh_name(n, taken) for n in ("thread_rank", "thread_x", "thread_y"))
+    lines = [
+        "// Neighbouring threads take neighbours along y; each place of the block is taken once, as before.",
+        f"const unsigned int {rank} = threadIdx.y * blockDim.x + threadIdx.x;",
+        f"const unsigned int {slow} = {rank} / blockDim.y;",
+        f"const unsigned int {fast} = {rank} % blockDim.y;",
+        "",
+    ]
+    gap = newline_of(data) + indent_at(data, start)
+    names = {"x": slow, "y": fast}
+    return [
+        insert_before(kernel, start, gap.join(lines)),
+        *(replace_node(node, names[text_of(node)[-1]]) for node in used),
+    ]
+
+
+ASSIST = Assist(
+    id="exchange_thread_indices",
+    title="Let threadIdx.x run along the contiguous axis",
+    skill="coalesced-index-order",
+    pattern="strided_access",
+    rewrite=_rewrite,
+    applies=APPLIES,
+    refuses=REFUSES,
+)
