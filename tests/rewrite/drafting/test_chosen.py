@@ -99,6 +99,14 @@ def test_a_launch_in_another_file_is_found_with_its_template_arguments(state: St
     assert [a.shape for a in draft.arguments if a.shape] == [("rows", "cols")] * 2
 
 
+def test_template_arguments_that_are_computed_are_written_as_numbers(state: State) -> None:
+    runner = state.root / "run/runner.cu"
+    runner.write_text(runner.read_text().replace("edge = 16", "edge = 64 * 64 / (32 * 8)"))
+    draft = draft_for(state, "tiles.cuh", "transpose")
+    assert isinstance(draft, Draft), draft.reason
+    assert draft.template_arguments == ("16", "float")
+
+
 def test_drafts_of_both_kinds_see_wrong_kernels(state: State) -> None:
     for path, name in (("rows.cu", "row_means"), ("tiles.cuh", "transpose")):
         kernel = state.kernel(path, name)

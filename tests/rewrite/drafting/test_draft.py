@@ -121,6 +121,18 @@ def test_checked_sizes_are_the_files_own_halved() -> None:
 
 
 @pytest.mark.parametrize(
+    ("size", "kept"),
+    [(50272, 32), (1600, 32), (768, 12), (640, 5)],
+    ids=["vectors and warps", "a large odd factor", "twelve heads", "five heads"],
+)
+def test_a_checked_size_is_a_multiple_of_what_the_files_own_is(size: int, kept: int) -> None:
+    text = FILE.replace("int V = 50257;", f"int V = {size};")
+    checked = drafted(text, "embed").checked["V"]
+    assert checked < size
+    assert checked % kept == 0
+
+
+@pytest.mark.parametrize(
     ("gone", "there", "missing"),
     [
         ("    int C = 768;\n", "    int C = atoi(argv[1]);\n", "nothing tells atoi(argv[1])"),

@@ -13,7 +13,11 @@ from kernel_lineage.rewrite.drafting.model import Draft
 _CHECKED_ELEMENTS = 1 << 14
 """Elements of all buffers of a checked shape: what the emulated device runs in about a second."""
 _WARP = 32
+_VECTOR = 16
+"""Elements of one byte that one access takes, and the edge of a tensor core's tile."""
 _SMALLEST = 4
+_SMALL_FACTOR = 15
+"""An odd factor up to here is kept: 12 heads divide 48 as they divide 768."""
 
 
 def with_checked_sizes(draft: Draft) -> Draft:
@@ -26,9 +30,11 @@ def with_checked_sizes(draft: Draft) -> Draft:
         return draft
     sizes = dict(draft.dims)
     try:
-        # A warp's width is kept as long as it can be: kernels that count on it fail below.
-        for smallest, most in ((_WARP, _CHECKED_ELEMENTS), (_SMALLEST, 4 * _CHECKED_ELEMENTS)):
-            _halve(workload, sizes, smallest, most)
+        # What a size is a multiple of is kept as long as it can be, a warp's width before a vector's: kernels that
+        # count on it, as their callers let them, fail at other sizes.
+        _halve(workload, sizes, _WARP, _CHECKED_ELEMENTS)
+        for smallest in (_VECTOR, _SMALLEST):
+            _halve(workload, sizes, smallest, 4 * _CHECKED_ELEMENTS)
     except ExpressionError:
         return draft
     said = tuple(
@@ -41,14 +47,26 @@ def with_checked_sizes(draft: Draft) -> Draft:
 
 
 def _halve(workload: Workload, sizes: dict[str, int], smallest: int, most: int) -> None:
-    """Halve the largest size, rounding up, while all buffers have more than `most` elements; none below `smallest`."""
+    """Halve the largest size, rounding up, while all buffers have more than `most` elements; none below `smallest`.
+
+    A size that is a multiple of a power of two up to `smallest`, and of a small odd number, stays one.
+    """
+    steps = {name: _step(size, smallest) for name, size in sizes.items()}
     fixed: set[str] = set()
     while elements(workload, sizes) > most:
         name = max((n for n in sizes if n not in fixed), key=lambda n: sizes[n], default="")
-        half = math.ceil(sizes.get(name, 0) / 2)
+        size = sizes.get(name, 0)
+        half = -(-math.ceil(size / 2) // steps.get(name, 1)) * steps.get(name, 1)
         if half < smallest:
             return
-        if workload.keeps_promises({**sizes, name: half}):
+        if half < size and workload.keeps_promises({**sizes, name: half}):
             sizes[name] = half
         else:
             fixed.add(name)
+
+
+def _step(size: int, largest: int) -> int:
+    """What a size stays a multiple of: its power of two up to `largest`, times its odd factor where that is small."""
+    power = size & -size
+    odd = size // power if power else 1
+    return min(power, largest) * (odd if odd <= _SMALL_FACTOR else 1) or 1

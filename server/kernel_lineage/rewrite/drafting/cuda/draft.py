@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from kernel_gate.expressions import ExpressionError, evaluate_int
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.constants import constants_of
@@ -71,6 +72,14 @@ def _with_what_it_calls(kernel: Kernel, path: Path, names: tuple[str, ...], root
     return read(device_text(kernel, path, names, root).encode(), Language.CUDA).kernel(kernel.name) or kernel
 
 
+def _as_cpp(text: str) -> str:
+    """An expression of the workload's language as a template's argument: a number where it is one."""
+    try:
+        return str(evaluate_int(text, {}))
+    except ExpressionError:
+        return text.replace("//", "/")
+
+
 def _in_order(known: Known, scope: Scope | None) -> tuple[str, ...]:
     """The dims that are chosen, in the order in which the launcher has them as parameters."""
     order = scope.function.parameters if scope is not None else ()
@@ -102,7 +111,7 @@ def _template(
             found.append(types[parameter.name])
         elif position < len(written):
             try:
-                found.append(expressed(written[position], scope, known))
+                found.append(_as_cpp(expressed(written[position], scope, known)))
             except NotExpressible:
                 found.append(written[position])
         elif parameter.default is None:
