@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernel_gate.reasons import Reason
-from kernel_gate.verdict import Outcome, SpeedState, Speedup, Stage, StageStatus, Verdict
+from kernel_gate.verdict import Outcome, ShapeSpeed, SpeedState, Speedup, Stage, StageStatus, Verdict
 from kernel_lineage.learning.replay.claims import Claim
 from kernel_lineage.learning.replay.outcome import asks_for_less, narrowed, outcome_of
 
@@ -55,6 +55,7 @@ def timed(median: float, state: SpeedState) -> Verdict:
         (Claim.FASTER, UNTIMED, "reproduced", "agrees", "reproduced"),
         (Claim.FASTER, timed(1.5, SpeedState.FAST), "reproduced", "faster", "measured here"),
         (Claim.FASTER, timed(0.8, SpeedState.SLOW), "failed", "faster", "measured here"),
+        (Claim.FASTER, timed(1.0, SpeedState.SAME), "undecided", "no-effect", "measured here"),
         (Claim.FASTER, timed(1.0, SpeedState.AMBIGUOUS), "undecided", "faster", "reproduced"),
         (Claim.SAME, timed(0.8, SpeedState.SLOW), "reproduced", "faster", "measured here"),
         (Claim.FASTER, WRONG, "failed", "wrong-value", "inferred"),
@@ -134,3 +135,45 @@ def test_a_fault_that_both_states_have_outside_of_what_is_named_decides_nothing(
     told = narrowed(found, outcome_of(Claim.FASTER, UNTIMED))
     assert (told.status, told.code) == ("reproduced", "agrees") and "both states fail" in told.reason
     assert not asks_for_less(outcome_of(Claim.FIXED, WRONG), WRONG)
+
+
+@pytest.mark.parametrize(
+    ("before_us", "after_us", "status", "code"),
+    [
+        (3.0, 4.5, "undecided", "too-short"),
+        (3.0, 12.0, "failed", "slower"),
+        (40.0, 60.0, "failed", "slower"),
+    ],
+)
+def test_a_loss_of_launches_that_do_next_to_nothing_says_nothing_of_a_step(before_us, after_us, status, code):
+    ratio = before_us / after_us
+    slow = {"median": ratio, "low": ratio - 0.01, "high": ratio + 0.01, "state": SpeedState.SLOW}
+    shape = ShapeSpeed(dims={"n": 64}, baseline_us=before_us, candidate_us=after_us, noise=0.002, **slow)
+    said = verdict(*RIGHT, stage("profile", FAIL, Reason.SLOWER)).model_copy(
+        update={"speedup": Speedup(**slow, by_shape=[shape])}
+    )
+    outcome = outcome_of(Claim.FASTER, said)
+    assert (outcome.status, outcome.code, outcome.label) == (status, code, "measured here")
+    assert outcome.effect.by_shape[0].candidate_us == after_us
+
+
+@pytest.mark.parametrize(
+    ("there", "status", "code"),
+    [
+        (timed(1.5, SpeedState.FAST), "reproduced", "narrower"),
+        (timed(0.8, SpeedState.SLOW), "failed", "faster"),
+        (timed(1.0, SpeedState.SAME), "undecided", "no-effect"),
+    ],
+    ids=["pays", "is slower", "changes nothing"],
+)
+def test_what_a_step_is_at_the_sizes_of_its_callers_is_told_with_the_condition(there, status, code):
+    everywhere = outcome_of(Claim.FASTER, WRONG)
+    told = narrowed(everywhere, outcome_of(Claim.FASTER, there))
+    assert (told.status, told.code, told.fault_in) == (status, code, None)
+    assert told.effect is not None and told.counterexample == everywhere.counterexample
+
+
+def test_a_fault_at_the_sizes_of_the_callers_is_told_before_one_elsewhere():
+    everywhere, there = outcome_of(Claim.FASTER, WRONG), outcome_of(Claim.FASTER, RACE)
+    assert narrowed(everywhere, there) is there
+    assert narrowed(everywhere, outcome_of(Claim.FASTER, NO_COMPILER)) is everywhere

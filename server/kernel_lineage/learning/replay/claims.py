@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -48,9 +49,26 @@ class Claimed:
         return one if one == other else f"{one} → {other}"
 
 
-def claim_of(transition: Transition) -> Claim:
-    """What a transition claims; an optimisation of which history says that it was slower claims no gain."""
-    if transition.intent is Intent.OPTIMISATION and any(r.kind == "slower" for r in transition.risk):
+_OTHER_DEVICES = re.compile(
+    r"(?:^|[/_.-])(ascend|npu|rocm|hip|amd|gfx\d+|xpu|musa|mlu|hpu|gaudi|metal|mps)(?=[/_.-]|$)",
+    re.IGNORECASE,
+)
+
+
+def made_for(path: str) -> str:
+    """The maker or kind of device that a file is for, where its path names one that is not NVIDIA's; else ""."""
+    found = _OTHER_DEVICES.search(path)
+    return found[1].lower() if found is not None else ""
+
+
+def claim_of(transition: Transition, path: str = "") -> Claim:
+    """What a transition to a version of that path claims of the device that it is replayed on.
+
+    An optimisation of which history says that it was slower, or that is for another maker's devices, claims no gain.
+    """
+    if transition.intent is Intent.OPTIMISATION and (
+        any(r.kind == "slower" for r in transition.risk) or made_for(path)
+    ):
         return Claim.SAME
     return _OF_INTENT.get(transition.intent, Claim.SAME)
 
@@ -68,4 +86,10 @@ def claimed(
             continue
         for step in lineage.transitions:
             if step.intent in intents:
-                yield Claimed(step, lineage, versions[step.before], versions[step.after], claim_of(step))
+                yield Claimed(
+                    step,
+                    lineage,
+                    versions[step.before],
+                    versions[step.after],
+                    claim_of(step, versions[step.after].path),
+                )

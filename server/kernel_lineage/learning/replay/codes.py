@@ -32,6 +32,16 @@ class Code(StrEnum):
         "Both states give the same on the workload's own shapes and inputs; elsewhere only the earlier one is right.",
         "Nothing; the counterexample is what a validity condition of the step has to exclude.",
     )
+    NO_EFFECT = (
+        "no-effect",
+        "Both states give the same and take the same time here: the step is right, and no gain or loss is to be seen.",
+        "Name larger sizes, or another device, in a workload, where the step is to be seen.",
+    )
+    TOO_SHORT = (
+        "too-short",
+        "Both states give the same; both take so little time that launching them is what was timed.",
+        "Name larger sizes in a workload.",
+    )
     FAILURE_SEEN = (
         "failure-seen",
         "The earlier state fails where the later one is right: the failure that history speaks of, or one like it.",

@@ -31,6 +31,8 @@ _NO_DOUBT: Mapping[str, str] = MappingProxyType({})
 _OF_THE_MOMENT = {Reason.CANCELLED, Reason.HANG, Reason.WORKER_DIED, Reason.DEVICE_LOST, Reason.OUT_OF_MEMORY}
 _MIRROR = {SpeedState.FAST: SpeedState.SLOW, SpeedState.SLOW: SpeedState.FAST}
 _BASELINE_SAYS = re.compile(r"^the baseline (?:does not pass its own check|does not build): ")
+_LAUNCH_US = 5.0
+"""A launch that takes less is mostly the device's work on launching it."""
 _SEED = re.compile(r"\bseed (\d+)")
 _DIM = re.compile(r"\b([A-Za-z_]\w*) (\d+)(?=[,;]|$)")
 
@@ -99,19 +101,25 @@ def asks_for_less(outcome: Outcome, verdict: Verdict) -> bool:
 def narrowed(everywhere: Outcome, named: Outcome) -> Outcome:
     """A step of which a fault was found somewhere, as it is when only what the workload names is run.
 
-    Where that is right, the step is what history says of it; a fault of the later state alone is a condition of it.
+    Where both states are right there, the times there say what the step is; a fault of the later state alone is a
+    condition of it. A fault that is found there too is the one to tell: callers come with such sizes.
     """
-    if named.status != "reproduced":
-        return everywhere
+    if not agrees(named):
+        return named if named.status == "failed" and everywhere.status == "failed" else everywhere
     if everywhere.counterexample is None:
         return replace(named, reason=f"{named.reason}; elsewhere both states fail: {everywhere.reason}")
     return replace(
         named,
-        code=Code.NARROWER,
+        code=Code.NARROWER if named.status == "reproduced" else named.code,
         reason=f"on what the workload names, {named.reason}; elsewhere only the earlier state is right: "
         f"{everywhere.counterexample.what}",
         counterexample=everywhere.counterexample,
     )
+
+
+def agrees(outcome: Outcome) -> bool:
+    """Whether both states were seen to give the same, whatever the times say."""
+    return outcome.label is not Label.INFERRED and outcome.fault_in is None
 
 
 def _not_built(stage: Stage, swapped: bool) -> Outcome:
@@ -169,6 +177,12 @@ def _right(claim: Claim, verdict: Verdict, swapped: bool) -> Outcome:
     if effect.state is SpeedState.AMBIGUOUS:
         return Outcome("undecided", code, f"{said}; {verdict.reason}", Label.REPRODUCED, effect)
     slower = effect.state is not SpeedState.FAST
+    if claim is Claim.FASTER and slower and _too_short(effect):
+        why = f"both launches take less than {_LAUNCH_US:g} µs, which says little of the kernel: {figures}"
+        return Outcome("undecided", Code.TOO_SHORT, f"{said}; {why}", Label.MEASURED, effect)
+    if claim is Claim.FASTER and effect.state is SpeedState.SAME:
+        why = f"no effect is to be seen here: {figures}"
+        return Outcome("undecided", Code.NO_EFFECT, f"{said}; {why}", Label.MEASURED, effect)
     if claim is Claim.FASTER and slower:
         return Outcome("failed", code, f"{said}, but not faster here: {figures}", Label.MEASURED, effect)
     if claim is Claim.UNDONE and slower:
@@ -180,6 +194,12 @@ def _right(claim: Claim, verdict: Verdict, swapped: bool) -> Outcome:
             effect,
         )
     return Outcome("reproduced", code, f"{said}; {figures}", Label.MEASURED, effect)
+
+
+def _too_short(effect: Effect) -> bool:
+    """Whether all that was timed took little more than launching takes."""
+    took = [max(shape.baseline_us, shape.candidate_us) for shape in effect.by_shape]
+    return bool(took) and max(took) < _LAUNCH_US
 
 
 def _undecided(code: str | None, reason: str) -> Outcome:

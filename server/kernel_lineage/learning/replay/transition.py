@@ -8,12 +8,13 @@ from dataclasses import replace
 
 from kernel_gate.options import GateOptions
 from kernel_lineage.learning.replay.bench import Bench
-from kernel_lineage.learning.replay.claims import Claimed
+from kernel_lineage.learning.replay.claims import Claimed, made_for
 from kernel_lineage.learning.replay.codes import Code
 from kernel_lineage.learning.replay.judging import JudgedStep, judge_step
 from kernel_lineage.learning.replay.lineage_drafts import LineageDrafts
 from kernel_lineage.learning.replay.outcome import (
     Outcome,
+    agrees,
     asks_for_less,
     is_of_the_moment,
     narrowed,
@@ -54,6 +55,9 @@ def replay_transition(item: Claimed, bench: Bench, drafts: LineageDrafts) -> tup
                 what = f"both states are one kernel, and {prepared.said[0]}"
             outcome = Outcome("undecided", Code.SAME_PROGRAM, what)
             return record_of(item, bench.device_name, outcome, started, prepared), True
+        if device := made_for(item.after.path):
+            said = f"the file is for {device}, so no gain is claimed of another device"
+            prepared = replace(prepared, said=(said, *prepared.said))
         prepared, judged, outcome = _decided(item, prepared, bench, bench.options)
         if prepared.instead_of is not None and outcome.status == "unbuildable":
             other = f"{prepared.instead_of.reason}; with {prepared.said[0]}, {outcome.reason}"
@@ -62,8 +66,9 @@ def replay_transition(item: Claimed, bench: Bench, drafts: LineageDrafts) -> tup
         if asks_for_less(outcome, judged.verdict):
             for less in _less(item, (before, after), prepared, bench, others, started + _MOST_SECONDS):
                 named = narrowed(outcome, less[2])
-                if named.status != outcome.status:
+                if named is not outcome:
                     prepared, judged, outcome = less[0], less[1], named
+                if agrees(outcome):
                     break
         proof = None
         if prepared.drafted and outcome.label is not Label.INFERRED and outcome.counterexample is None:
