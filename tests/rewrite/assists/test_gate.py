@@ -56,6 +56,14 @@ WORKLOADS = {
         workload("row_sum", "N = [1, 5]\nC = [3, 128, 770]", 'grid = ["N"]\nblock = [32]',
                  "out: output float32 [N]", "x: input float32 [N, C]", "C: int32 = C", oracle="row_sums"),
     ),
+    "row_sums": (
+        workload("row_sums", "N = [1, 70]\nC = [1, 33]", 'grid = ["ceil_div(N, 64)"]\nblock = [64]',
+                 "out: output float32 [N]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
+    ),
+    "blur": (
+        workload("blur", "R = [1, 3]\nC = [1, 70]", 'grid = ["R"]\nblock = [32]', "out: output float32 [R, C]",
+                 "x: input float32 [R, C]", "rows: int32 = R", "columns: int32 = C"),
+    ),
     "normalise": (
         workload("normalise", "N = [1, 5]\nC = [3, 128, 770]", 'grid = ["N"]\nblock = [64]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "weight: input float32 [C]",

@@ -1,0 +1,65 @@
+"""What a piece of a kernel may change: names that are declared, assigned, counted or handed out there."""
+
+from __future__ import annotations
+
+import re
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax, bare, contains, operator_of, text_of
+from kernel_lineage.rewrite.assists.layout import descendants
+
+_BY_VALUE = re.compile(
+    r"__\w+|\w+f|min|max|f?abs|sqrt|exp2?|log2?|pow|ceil_div|sizeof|printf|assert|atomic\w+|"
+    r"(?:static|reinterpret|const)_cast(?:<.*>)?|float|int|double|make_\w+"
+)
+"""Functions of CUDA and C++ that take numbers by value."""
+
+
+def changed_in(syntax: CudaSyntax, part: Node) -> set[str]:
+    """Names that have no one value throughout a part of the kernel: a loop, say, with its head.
+
+    A name whose address is taken anywhere, and one that is handed to a function which may take it by reference, counts
+    as changed.
+    """
+    changed = {v.name for v in syntax.entry.variables if contains(part, v.node)}
+    for node in descendants(syntax.entry.node):
+        inside = contains(part, node)
+        if node.type == "assignment_expression" and inside:
+            changed |= _written(node.child_by_field_name("left"))
+        elif node.type == "update_expression":
+            changed |= _written(node.child_by_field_name("argument")) if inside else set()
+        elif node.type == "pointer_expression" and operator_of(node) == "&":
+            changed |= _written(node.child_by_field_name("argument"))
+        elif node.type == "reference_declarator":
+            declared = node.parent
+            value = declared.child_by_field_name("value") if declared is not None else None
+            changed |= _written(value)
+        elif node.type == "call_expression" and inside:
+            changed |= _handed(syntax, node)
+        elif node.type == "lambda_expression":
+            changed |= {text_of(n) for n in descendants(node) if n.type == "identifier"}
+    return changed
+
+
+def _written(target: Node | None) -> set[str]:
+    """The plain variable that is written; an element of an array or what a pointer points to is none."""
+    target = bare(target)
+    while target is not None and target.type == "field_expression":
+        target = bare(target.child_by_field_name("argument"))
+    return {text_of(target)} if target is not None and target.type == "identifier" else set()
+
+
+def _handed(syntax: CudaSyntax, call: Node) -> set[str]:
+    name = text_of(call.child_by_field_name("function"))
+    listed = call.child_by_field_name("arguments")
+    if listed is None or _BY_VALUE.fullmatch(name):
+        return set()
+    for unit in syntax.units[1:]:
+        if unit.name == name:
+            declared = next((n for n in descendants(unit.node) if n.type == "parameter_list"), None)
+            if declared is not None and not any(
+                n.type == "reference_declarator" for n in descendants(declared)
+            ):
+                return set()
+    return {text_of(a) for a in listed.named_children if a.type == "identifier"}
