@@ -20,6 +20,8 @@ from kernel_lineage.kernels.source import Kernel, Language, Span
 
 _MARKS = (ast.expr_context, ast.operator, ast.cmpop, ast.unaryop, ast.boolop)
 _LOADS = frozenset({"load"})
+_WINDOW = ("base", "shape", "strides", "offsets", "block_shape", "order")
+"""The arguments of `tl.make_block_ptr`."""
 
 
 def dotted(node: ast.expr | None) -> str:
@@ -128,13 +130,12 @@ class TritonUnit:
 
     @cached_property
     def assignments(self) -> dict[str, list[tuple[int, ast.expr]]]:
-        """Name → line and value of every plain assignment to it."""
+        """Name → line and value of every plain assignment to it; `a, b = c, d` is one to each."""
         values: dict[str, list[tuple[int, ast.expr]]] = {}
         for node in self.nodes.get(ast.Assign, ()):
-            if isinstance(node, ast.Assign):
-                for target in node.targets:
-                    if isinstance(target, ast.Name):
-                        values.setdefault(target.id, []).append((node.lineno, node.value))
+            for target in node.targets if isinstance(node, ast.Assign) else ():
+                for name, value in _each(target, node.value):
+                    values.setdefault(name, []).append((node.lineno, value))
         return values
 
     @cached_property
@@ -223,10 +224,7 @@ class TritonUnit:
         if first and second:
             return dict.fromkeys({*first, *second}, "?")
         moving, still = (first, right) if first else (second, left)
-        factor: Coefficient = (
-            still.value if isinstance(still, ast.Constant) and type(still.value) is int else ""
-        )
-        factor = factor if factor != "" else (dotted(still) or "?")
+        factor = _coefficient(still)
         return {axis: factor if c == 1 else f"{c}*{factor}" for axis, c in moving.items()}
 
     def _call_form(self, node: ast.Call, depth: int) -> Linear:
@@ -235,6 +233,10 @@ class TritonUnit:
             return {"program": 1}
         if name == "arange":
             return {"arange": 1}
+        if name == "make_block_ptr":
+            return self._window_form(node, depth)
+        if name == "advance" and node.args:
+            return self.form(node.args[0], depth + 1)
         if name in _LOADS:
             return dict.fromkeys(_moving(self.form(node.args[0], depth + 1)), "?") if node.args else UNIFORM
         if isinstance(node.func, ast.Attribute) and name in ("to", "cast"):
@@ -244,6 +246,18 @@ class TritonUnit:
             return next((f for f in forms if _moving(f)), UNIFORM)
         return UNIFORM
 
+    def _window_form(self, node: ast.Call, depth: int) -> Linear:
+        """A block pointer as the address that it stands for: `base + rows[:, None] * s0 + columns[None, :] * s1`."""
+        given = dict(zip(_WINDOW, node.args, strict=False)) | {k.arg: k.value for k in node.keywords if k.arg}
+        strides, offsets = (_elements(given.get(name)) for name in ("strides", "offsets"))
+        form = self.form(given["base"], depth + 1) if "base" in given else UNIFORM
+        axes = ["arange"] if len(strides) == 1 else ["arange0", "arange1"]
+        for axis, stride in zip(axes, strides[-len(axes) :], strict=False):
+            form = add(form, {axis: _coefficient(stride)})
+        for offset, stride in zip(offsets, strides, strict=False):
+            form = add(form, self._product(offset, stride, depth + 1))
+        return form
+
     def loads(self) -> Iterator[TritonCall]:
         """Every `tl.load`."""
         return (c for c in self.called("load") if c.of_language and c.node.args)
@@ -251,6 +265,26 @@ class TritonUnit:
     def stores(self) -> Iterator[TritonCall]:
         """Every `tl.store`."""
         return (c for c in self.called("store") if c.of_language and c.node.args)
+
+
+def _each(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """The names of an assignment's target, each with what it is given."""
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        for one, given in zip(target.elts, value.elts, strict=False):
+            yield from _each(one, given)
+
+
+def _elements(listed: ast.expr | None) -> list[ast.expr]:
+    return list(listed.elts) if isinstance(listed, ast.Tuple | ast.List) else []
+
+
+def _coefficient(factor: ast.expr) -> Coefficient:
+    """What an axis is multiplied by: a number, a name, or `?`."""
+    if isinstance(factor, ast.Constant) and type(factor.value) is int:
+        return factor.value
+    return dotted(factor) or "?"
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:

@@ -109,6 +109,14 @@ MECHANISM = Mechanism(
                 x = tl.load(X + tl.program_id(0) * stride + offs, mask=offs < n)
                 tl.store(Y + tl.program_id(0) * stride + offs, 2 * x, mask=offs < n)
             """),
+        triton("""
+            @triton.jit
+            def copy_tile(X, Y, rows, cols, BLOCK: tl.constexpr):
+                i, j = tl.program_id(0), tl.program_id(1)
+                x = tl.make_block_ptr(X, (rows, cols), (cols, 1), (i * BLOCK, j * BLOCK), (BLOCK, BLOCK), (1, 0))
+                y = tl.make_block_ptr(Y, (rows, cols), (cols, 1), (i * BLOCK, j * BLOCK), (BLOCK, BLOCK), (1, 0))
+                tl.store(y, tl.load(x, boundary_check=(0, 1)), boundary_check=(0, 1))
+            """),
     ),
     absent=(
         cuda("""

@@ -11,7 +11,7 @@ from kernel_lineage.kernels.cuda_access import Access
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, cuda_syntax, operator_of, text_of
-from kernel_lineage.kernels.linear_forms import lane_stride
+from kernel_lineage.kernels.linear_forms import Linear, lane_stride
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, seen_on, triton
 from kernel_lineage.kernels.source import Kernel
@@ -75,18 +75,23 @@ def _reaches(unit: Unit, name: str, value: Node) -> bool:
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
     products = [c for c in unit.called("dot") if c.of_language]
+    # `safe_exp` of the file is as much of an activation as `exp` is.
     after = [
         c
         for c in unit.calls
-        if c.name in _ACTIVATIONS and products and c.node.lineno > products[0].node.lineno
+        if products
+        and c.node.lineno > products[0].node.lineno
+        and not _ACTIVATIONS.isdisjoint((c.name, *c.name.split("_")))
     ]
     if products and after:
         yield seen_in(ID, unit, after[0].node, f"{after[0].qualified} follows the product in the same kernel")
     stored: dict[str, tuple[ast.Call, str]] = {}
-    for call in unit.stores():
-        form = unit.form(call.node.args[0])
+    forms = [(call, unit.form(call.node.args[0])) for call in unit.stores()]
+    widest = max((_axes(form) for _, form in forms), default=0)
+    for call, form in forms:
         value = call.node.args[1] if len(call.node.args) > 1 else None
-        if any(axis.startswith("arange") for axis in form) and isinstance(value, ast.Name):
+        # A column of row statistics beside whole tiles is no tensor of its own.
+        if 0 < _axes(form) == widest and isinstance(value, ast.Name):
             stored.setdefault(pointer_of(form), (call.node, value.id))
     for name, (node, stored_name) in stored.items():
         later = any(other.lineno > node.lineno for key, (other, _) in stored.items() if key != name)
@@ -100,6 +105,11 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
         if name and used and later:
             yield seen_in(ID, unit, node, f"{name} is stored on the way")
             return
+
+
+def _axes(form: Linear) -> int:
+    """Along how many axes an address spreads."""
+    return sum(axis.startswith("arange") for axis in form)
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
@@ -178,6 +188,17 @@ MECHANISM = Mechanism(
                 int i = blockIdx.x * blockDim.x + threadIdx.x;
                 if (i < n) { q[i] = inp[2 * n + i]; k[i] = inp[i]; }
             }
+            """),
+        triton("""
+            @triton.jit
+            def centre_rows(X, Y, M, n, BLOCK: tl.constexpr, ROWS: tl.constexpr):
+                rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+                at = rows[:, None] * n + tl.arange(0, BLOCK)[None, :]
+                x = tl.load(X + at)
+                mean = tl.sum(x, axis=1) / n
+                tl.store(M + rows, mean)
+                y = x - mean[:, None]
+                tl.store(Y + at, y)
             """),
         triton("""
             @triton.jit
