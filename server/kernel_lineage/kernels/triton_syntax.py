@@ -133,9 +133,10 @@ class TritonUnit:
         """Name → line and value of every plain assignment to it; `a, b = c, d` is one to each."""
         values: dict[str, list[tuple[int, ast.expr]]] = {}
         for node in self.nodes.get(ast.Assign, ()):
-            for target in node.targets if isinstance(node, ast.Assign) else ():
-                for name, value in _each(target, node.value):
-                    values.setdefault(name, []).append((node.lineno, value))
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    for name, value in _each(target, node.value):
+                        values.setdefault(name, []).append((node.lineno, value))
         return values
 
     @cached_property

@@ -60,10 +60,10 @@ def launch_edits(kernel: Kernel, launch: Launch, fields: Mapping[str, str]) -> t
     """Edits that set launch fields at one site. Raises `LaunchError`.
 
     CUDA: `grid`, `block`, `shared_bytes`, expressions in the launcher's scope. Triton: `grid`, and keyword arguments of
-    the call such as `num_warps`.
+    the call such as `num_warps`; none where the launch is told beside the text (`with_own_launch`).
     """
     if kernel.language is Language.TRITON:
-        return _triton_edits(kernel, launch, fields)
+        return () if launch.span == kernel.name_span else _triton_edits(kernel, launch, fields)
     unknown = set(fields) - set(CUDA_FIELDS)
     if unknown:
         raise LaunchError(f"A CUDA launch has no {min(unknown)}.")

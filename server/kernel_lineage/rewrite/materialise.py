@@ -127,7 +127,7 @@ def _at(
     rewrite: Callable[[Kernel, Anchor], Candidate | Refusal], kernel: Kernel, anchor: Anchor
 ) -> Candidate | Refusal:
     made = rewrite(kernel, anchor)
-    if isinstance(made, Candidate) and not made.edits:
+    if isinstance(made, Candidate) and not (made.edits or made.launch):
         return Refusal(f"there is nothing to change in {kernel.name}")
     return made
 

@@ -11,6 +11,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language, Launch
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.programs import with_launch
+from kernel_lineage.skills.kernel_facts import TRITON_DEFAULTS
 
 
 def kernel_of(program: Program) -> Kernel | None:
@@ -24,16 +25,16 @@ def with_own_launch(kernel: Kernel, program: Program) -> Kernel:
     For what looks at launches; there is no text of this one to change.
     """
     told = program.launch
-    if kernel.launches or told is None or kernel.language is not Language.CUDA:
+    if kernel.launches or told is None:
         return kernel
-    launch = Launch(
-        kernel=kernel.name,
-        span=kernel.name_span,
-        grid=told.grid,
-        block=told.block,
-        arguments=tuple(parameter.name for parameter in kernel.parameters),
-        shared_bytes=told.shared_bytes,
-    )
+    arguments = tuple(told.constexpr.get(p.name, p.name) for p in kernel.parameters)
+    launch = Launch(kernel.name, kernel.name_span, told.grid, (), arguments)
+    if kernel.language is Language.CUDA:
+        launch = replace(launch, block=told.block, shared_bytes=told.shared_bytes)
+    else:
+        given = {"num_warps": told.num_warps, "num_stages": told.num_stages}
+        options = {name: str(n) for name, n in given.items() if n != TRITON_DEFAULTS[name]}
+        launch = replace(launch, options={**options, **told.constexpr})
     return replace(kernel, launches=(launch,))
 
 

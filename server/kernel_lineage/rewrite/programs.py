@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -152,10 +153,14 @@ def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:
 
 
 def with_launch(spec: LaunchSpec | None, workload: Workload, launch: Mapping[str, str]) -> LaunchSpec | None:
-    """A launch with some fields replaced, as a candidate's `launch` names them; None when it is the workload's own."""
+    """A launch with some fields replaced, as a candidate's `launch` names them; None when it is the workload's own.
+
+    `grid.x` in an expression is the grid's size along x before the change.
+    """
     if not launch:
         return spec
     base = spec or workload.launch.spec()
+    launch = {k: _GRID_X.sub(f"({base.grid[0]})", v) for k, v in launch.items()}
     constexpr = {k: v for k, v in launch.items() if k not in LaunchSpec.__slots__}
     return replace(
         base,
@@ -166,6 +171,9 @@ def with_launch(spec: LaunchSpec | None, workload: Workload, launch: Mapping[str
         num_warps=int(launch.get("num_warps", base.num_warps)),
         num_stages=int(launch.get("num_stages", base.num_stages)),
     )
+
+
+_GRID_X = re.compile(r"\bgrid\.x\b")
 
 
 def _extents(text: str) -> tuple[str, ...]:

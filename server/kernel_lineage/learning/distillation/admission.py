@@ -174,7 +174,7 @@ def carrier(
         kernel = kernel_of(step.before)
         if kernel is None:
             return Use(step.transition, None, f"{step.before.name} launches several kernels")
-        if skill.anchor.pattern in _LOOKING_AT_LAUNCHES:
+        if skill.anchor.pattern in _LOOKING_AT_LAUNCHES or kernel.language is Language.TRITON:
             kernel = with_own_launch(kernel, step.before)
         facts = workload_facts(as_launched(step), "the workload").merged(device_facts, toolchain_facts())
         verdicts: list[Verdict] = []
