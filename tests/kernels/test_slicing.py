@@ -213,3 +213,27 @@ def test_invariants_stated_directly_above_a_kernel_come_with_it():
         "__global__ void k(float* x) { x[0] = 1; }",
     ]
     assert part.line_map[1] == ("dir/a.cu", 2)
+
+
+TILE = b"const int TILE = 16;\n__device__ float scaled(float x) { return 2 * x; }\n__global__ void k(int* x) {}\n"
+ROWS = (
+    "__global__ void rows(float* out) { __shared__ float held[TILE]; out[0] = held[threadIdx.x % TILE]; }\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("own", "declared"),
+    [
+        ("", ("TILE", "rows")),
+        ("#define TILE 8\n", ("rows",)),
+        ("constexpr int TILE = 8;\n", ("TILE", "rows")),
+    ],
+    ids=["lacks it", "has a macro", "has its own"],
+)
+def test_a_header_takes_what_it_lacks_from_those_that_stand_before_it(
+    own: str, declared: tuple[str, ...]
+) -> None:
+    part = cut(own + ROWS, "rows", {"tile.cuh": TILE}, "rows.cuh", before=("tile.cuh",))
+    assert part.declarations == declared
+    assert ("tile.cuh" in part.text) is not bool(own)
+    assert compiles(part, "rows")

@@ -5,6 +5,7 @@ import pytest
 from kernel_gate.build.nvrtc import compile_nvrtc
 from kernel_gate.program import LaunchSpec
 from kernel_gate.workload import Workload, parse_workload
+from kernel_lineage.rewrite.preprocessed import standing_before
 from kernel_lineage.rewrite.programs import ProgramError, program_from_file
 from kernel_lineage.rewrite.triton_module import kernel_module
 
@@ -141,6 +142,22 @@ def test_a_candidate_may_override_fields_of_the_launch(tmp_path):
 def test_device_code_is_cut_out_and_its_headers_with_it(tmp_path):
     program = cuda_program(tmp_path, "    scale_rows<<<N, 128>>>(out, x, N, C);")
     assert "twice" in program.source and "cstdio" not in program.source and "void run" not in program.source
+    assert compile_nvrtc(program).entry == "_Z10scale_rowsPfPKfii"
+
+
+def test_a_header_has_what_stands_before_it_where_it_is_included(tmp_path):
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    (tmp_path / "all.cuh").write_text(
+        '#include "kernels/common.cuh"\n#include "kernels/scale.cuh"\n#include "kernels/more.cuh"\n'
+    )
+    (folder / "common.cuh").write_text(COMMON)
+    path = folder / "scale.cuh"
+    path.write_text(CUDA.replace('#include "common.cuh"\n', ""))
+    assert standing_before(path, tmp_path) == ("common.cuh",)
+    assert standing_before(folder / "common.cuh", tmp_path) == ()
+    assert standing_before(path, folder) == (), "nothing above the root is read"
+    program = program_from_file(path, "scale_rows", workload(), root=tmp_path)
     assert compile_nvrtc(program).entry == "_Z10scale_rowsPfPKfii"
 
 

@@ -70,11 +70,13 @@ def device_slice(
     resolve: Resolve,
     path: str = "kernel.cu",
     names: Iterable[str] = (),
+    before: Sequence[str] = (),
 ) -> DeviceSlice:
     """The slice of a CUDA file for the kernels of these names. `resolve` gives a header by its path, or None.
 
     Headers are asked for relative to the file that includes them and then as written; `path` names the file itself in
-    `#line`; `names` are also needed, such as those in template arguments. A header that nobody has,
+    `#line`; `names` are also needed, such as those in template arguments. `before` are headers that stand before this
+    file wherever it is included: what only they declare is taken from them. A header that nobody has,
     and a kernel that is not there, are problems.
     """
     problems: list[Problem] = []
@@ -82,7 +84,8 @@ def device_slice(
         return DeviceSlice(
             "", (), (Problem("only CUDA C++ is sliced; a Triton kernel is compiled by its own module"),)
         )
-    pieces = list(_pieces(source.data, path, resolve, {path}, problems))
+    seen = {path}
+    pieces = list(_pieces(source.data, path, resolve, seen, problems))
     functions = [p for p in pieces if p.declaration and p.declaration.what is What.FUNCTION]
     wanted = []
     for name in (kernel,) if isinstance(kernel, str) else kernel:
@@ -91,9 +94,11 @@ def device_slice(
             problems.append(Problem(f"{path} holds no kernel named `{name}`"))
             return DeviceSlice("", (), tuple(problems))
         wanted += found
-    chosen, needed = _closure(
-        pieces, wanted, [word for name in names for word in _WORD.findall(name.encode())]
-    )
+    also = [word for name in names for word in _WORD.findall(name.encode())]
+    chosen, needed = _closure(pieces, wanted, also)
+    if earlier := list(_of_earlier(before, needed - _given(pieces), resolve, seen)):
+        pieces = [*earlier, *pieces]
+        chosen, needed = _closure(pieces, wanted, also)
     lines, line_map = _written(pieces, chosen, needed)
     names = tuple(dict.fromkeys(p.declaration.name for p in pieces if id(p) in chosen and p.declaration))
     return DeviceSlice("\n".join(lines) + "\n", tuple(line_map), tuple(problems), names)
@@ -148,6 +153,32 @@ def _included(
         problems.append(
             Problem(f"{path} includes `{name}`, which was not found; what it declares is missing", where)
         )
+
+
+def _of_earlier(
+    headers: Sequence[str], lacking: frozenset[bytes], resolve: Resolve, seen: set[str]
+) -> Iterator[_Piece]:
+    """The pieces of those headers that give something of what is lacking."""
+    for header in headers:
+        data = resolve(header) if header not in seen else None
+        if data is None:
+            continue
+        seen.add(header)
+        pieces = list(_pieces(data, header, resolve, seen, []))
+        if not _given(pieces).isdisjoint(lacking):
+            yield from pieces
+
+
+def _given(pieces: Sequence[_Piece]) -> set[bytes]:
+    """The names that pieces declare for device code or define as macros."""
+    macros = {_defined_name(p) for p in pieces if p.directive and p.directive.word == "define"}
+    of_the_device = _ON_THE_DEVICE | {
+        _defined_name(p)
+        for p in pieces
+        if p.directive and p.directive.word == "define" and b"__device__" in p.words
+    }
+    declared = (_declared_names(p) for p in pieces if p.declaration and _eligible(p, of_the_device))
+    return macros.union(*declared)
 
 
 def _is_kernel(piece: _Piece, kernel: str) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 _DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define|undef)\b\s*(.*)")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
+_HEADERS = frozenset({".cuh", ".h", ".hpp", ".inl"})
+_INCLUDING = _HEADERS | {".cu", ".cc", ".cpp"}
 _DEFINED = re.compile(r"defined\s*\(?\s*(\w+)\s*\)?")
 
 
@@ -74,3 +77,30 @@ def _included(path: Path, root: Path, data: bytes | None, seen: set[Path]) -> st
         return _included(there, root, None, seen) if inside else ""
 
     return _INCLUDE.sub(header, text)
+
+
+def standing_before(path: Path, root: Path) -> tuple[str, ...]:
+    """The headers that stand before this one in the first file that includes it, relative to its folder.
+
+    A header may count on them: all are one text to the compiler. The file that includes it is looked for in the
+    header's own folder and in those above it, up to `root`. Nothing for a file that is no header.
+    """
+    if path.suffix not in _HEADERS or not path.is_relative_to(root):
+        return ()
+    for folder in (path.parent, *path.parent.parents):
+        for beside in sorted(folder.iterdir()):
+            if beside.suffix in _INCLUDING and beside != path and (found := _before(beside, path)):
+                return found
+        if folder == root:
+            break
+    return ()
+
+
+def _before(including: Path, path: Path) -> tuple[str, ...]:
+    try:
+        text = including.read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ()
+    named = [(including.parent / header).resolve() for header in _INCLUDE.findall(text)]
+    earlier = named[: named.index(path)] if path in named else []
+    return tuple(os.path.relpath(header, path.parent) for header in earlier)

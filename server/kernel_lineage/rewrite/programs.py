@@ -17,6 +17,7 @@ from kernel_lineage.rewrite.host_functions import host_functions, launched_kerne
 from kernel_lineage.rewrite.host_launchers import read_host_function
 from kernel_lineage.rewrite.host_names import Unreadable
 from kernel_lineage.rewrite.launch_expressions import read_launch
+from kernel_lineage.rewrite.preprocessed import standing_before
 from kernel_lineage.rewrite.python_package import package_of
 from kernel_lineage.rewrite.switches import switches_for
 from kernel_lineage.rewrite.triton_module import kernel_module
@@ -230,7 +231,7 @@ def _cuda_text(
             return None
         return target.read_bytes()
 
-    cut = device_slice(source, kernels, resolve, path.name, names)
+    cut = device_slice(source, kernels, resolve, path.name, names, standing_before(path.resolve(), inside))
     if not cut.text.strip():
         said = "; ".join(p.message for p in cut.problems) or "nothing of it is device code"
         raise ProgramError(f"{path}: {said}")
