@@ -107,6 +107,46 @@ def test_template_arguments_that_are_computed_are_written_as_numbers(state: Stat
     assert draft.template_arguments == ("16", "float")
 
 
+MAIN = """\
+#include <vector>
+#include <runner.h>
+
+int main() {
+    std::vector<int> sizes = {64, 1024, 8192};
+    int r, c;
+    float *out, *x;
+    for (int size : sizes) {
+        r = c = size;
+        run(out, x, r, c);
+    }
+}
+"""
+
+
+def test_sizes_that_a_caller_in_another_file_goes_through_are_taken(state: State) -> None:
+    (state.root / "run/runner.h").write_text("void run(float* out, float* x, int rows, int cols);\n")
+    (state.root / "main.cu").write_text(MAIN)
+    draft = draft_for(state, "tiles.cuh", "transpose")
+    assert isinstance(draft, Draft), draft.reason
+    assert draft.checked == {"rows": 64, "cols": 128}, "the smallest, and twice as much to tell them apart"
+    assert draft.dims == {"rows": 1024, "cols": 1024}, "the largest that is timed in little time"
+    assert "rows is one of 64, 1024, 8192 in main" in draft.assumed
+
+
+@pytest.mark.parametrize(
+    ("declared", "own"), [(False, ""), (True, "void run(float* out, float* x, int rows, int cols) {}\n")]
+)
+def test_a_caller_of_another_function_of_that_name_tells_nothing(
+    state: State, declared: bool, own: str
+) -> None:
+    if declared:
+        (state.root / "run/runner.h").write_text("void run(float* out, float* x, int rows, int cols);\n")
+    (state.root / "main.cu").write_text(MAIN.replace("int main", own + "int main"))
+    draft = draft_for(state, "tiles.cuh", "transpose")
+    assert isinstance(draft, Draft), draft.reason
+    assert "rows is chosen: nothing tells it" in draft.assumed
+
+
 def test_drafts_of_both_kinds_see_wrong_kernels(state: State) -> None:
     for path, name in (("rows.cu", "row_means"), ("tiles.cuh", "transpose")):
         kernel = state.kernel(path, name)

@@ -35,12 +35,12 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
         return draft
     ranged = _with_ranges(draft)
     rest = tuple(m for m in ranged.missing if not m.startswith(UNSHAPED))
-    first, *_ = plans(ranged.dims, ranged.chosen)
+    first, *_ = plans(ranged.dims, ranged.chosen, ranged.told)
     if rest:
         dims, checked = ({n: sizes[n] for n in draft.dims} for sizes in (first.timed, first.tried))
         return replace(draft, dims=dims, checked=checked)
     why: list[str] = []
-    tries = list(plans(ranged.dims, ranged.chosen))
+    tries = list(plans(ranged.dims, ranged.chosen, ranged.told))
     # A kernel that only takes whole tiles reaches into other rows at smaller sizes: threads race there.
     for plan, races in [(p, True) for p in tries] + [(p, False) for p in tries]:
         roomy = replace(
@@ -92,7 +92,8 @@ def _with_ranges(draft: Draft) -> Draft:
 
 def _completed(draft: Draft, plan: Plan, shapes: dict[str, tuple[str, ...]]) -> Draft:
     arguments = tuple(replace(a, shape=shapes[a.name]) if a.name in shapes else a for a in draft.arguments)
-    said = [f"{name} is chosen: nothing tells it" for name in draft.chosen]
+    said = [f"{name} is chosen: nothing tells it" for name in draft.chosen if name not in draft.told]
+    said += [f"{n} is checked with {plan.tried[n]} and timed with {plan.timed[n]}" for n in draft.told]
     said += [
         f"the shape of {name} is what the kernel reaches on the emulated device"
         if shapes[name] != ("1",)

@@ -54,6 +54,8 @@ class Draft:
     """Of a kernel whose file does not tell them."""
     chosen: tuple[str, ...] = ()
     """Dims of which nothing tells a size."""
+    told: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Those of them for which a caller goes through a list of sizes."""
     promises: tuple[str, ...] = ()
     """Conditions over dims that every caller keeps."""
     assumed: tuple[str, ...] = ()

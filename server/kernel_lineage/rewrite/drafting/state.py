@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernel_lineage.kernels.reading import language_of, read
-from kernel_lineage.kernels.source import Kernel, Launch, SourceFile
+from kernel_lineage.kernels.source import Kernel, Language, Launch, SourceFile
 from kernel_lineage.rewrite.drafting.files import Target, kernel_in, source_of, target_in
 from kernel_lineage.rewrite.drafting.triton.modules import Modules
 
 _MOST_FILES = 5000
+_INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 _CPP = (".cu", ".cuh", ".h", ".hpp", ".cc", ".cpp", ".inl")
 
 
@@ -33,6 +34,8 @@ class State:
     root: Path
     sources: dict[str, SourceFile] = field(default_factory=dict)
     modules: Modules = field(init=False)
+    _all: dict[Path, bytes] | None = None
+    """The C++ files."""
     _launching: dict[Path, bytes] | None = None
     """C++ files in which something is launched."""
     _parsed: dict[Path, SourceFile] = field(default_factory=dict)
@@ -60,18 +63,34 @@ class State:
         for path, data in self._launchers().items():
             if word.search(data) is None:
                 continue
-            if path not in self._parsed:
-                language = language_of(str(path), data)
-                if language is None:
-                    continue
-                self._parsed[path] = read(data, language)
-            source = self._parsed[path]
+            if language_of(str(path), data) is None:
+                continue
+            source = self._read(path, data)
             yield from (Site(launch, source, path) for launch in source.launches if launch.kernel == kernel)
+
+    def callers_of(self, function: str) -> Iterator[SourceFile]:
+        """The C++ files that call a host function which one of their headers declares, in the order of their paths."""
+        word = re.compile(rb"\b%s\s*\(" % function.encode())
+        found = {path: data for path, data in self._cpp().items() if word.search(data) is not None}
+        names = {path.name.encode() for path in found}
+        for path, data in found.items():
+            included = {name.rsplit(b"/", 1)[-1] for name in _INCLUDED.findall(data)}
+            if included & names:
+                yield self._read(path, data)
+
+    def _read(self, path: Path, data: bytes) -> SourceFile:
+        if path not in self._parsed:
+            self._parsed[path] = read(data, language_of(str(path), data) or Language.CUDA)
+        return self._parsed[path]
+
+    def _cpp(self) -> dict[Path, bytes]:
+        if self._all is None:
+            self._all = {path: _bytes(path) for path in sorted(_files(self.root.resolve()))}
+        return self._all
 
     def _launchers(self) -> dict[Path, bytes]:
         if self._launching is None:
-            found = ((path, _bytes(path)) for path in sorted(_files(self.root.resolve())))
-            self._launching = {path: data for path, data in found if b"<<<" in data}
+            self._launching = {path: data for path, data in self._cpp().items() if b"<<<" in data}
         return self._launching
 
 

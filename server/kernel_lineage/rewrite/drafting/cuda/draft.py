@@ -14,7 +14,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.constants import constants_of
 from kernel_lineage.rewrite.drafting.cuda.buffers import argument_of
-from kernel_lineage.rewrite.drafting.cuda.host import Scope, scope_of
+from kernel_lineage.rewrite.drafting.cuda.host import Callers, Scope, scope_of
 from kernel_lineage.rewrite.drafting.cuda.names import Known, expressed
 from kernel_lineage.rewrite.drafting.cuda.roles import roles_of
 from kernel_lineage.rewrite.drafting.model import Draft
@@ -24,12 +24,12 @@ from kernel_lineage.rewrite.preprocessed import active_text, with_headers
 from kernel_lineage.rewrite.programs import device_text
 
 
-def draft_from_site(kernel: Kernel, path: Path, site: Site, root: Path) -> Draft:
-    """The draft of a CUDA C++ kernel by one of its launches; headers are read below `root`."""
+def draft_from_site(kernel: Kernel, path: Path, site: Site, root: Path, elsewhere: Callers) -> Draft:
+    """The draft of a CUDA C++ kernel by one of its launches; headers are read below `root`, callers `elsewhere` too."""
     text = active_text(with_headers(site.path, root, site.source.data))
     known = Known(text, constants_of(replace(kernel, source=None, text=text)))
     launch = site.launch
-    scope = scope_of(site.source, launch)
+    scope = scope_of(site.source, launch, elsewhere)
     roles = roles_of(_with_what_it_calls(kernel, path, launch.template_arguments, root))
     known.reading_block = True
     block = _launched("block", launch.block, scope, known)
@@ -60,6 +60,7 @@ def draft_from_site(kernel: Kernel, path: Path, site: Site, root: Path) -> Draft
         shared[0] if shared else "0",
         template_arguments=template,
         chosen=_in_order(known, scope),
+        told=known.told,
         assumed=tuple(known.said),
         missing=tuple(dict.fromkeys(known.missing)),
     )

@@ -7,7 +7,7 @@ that nobody calls, where they are numbers. The way up is a chain of scopes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -73,13 +73,24 @@ class Scope:
         return name, scope
 
 
-def scope_of(source: SourceFile, launch: Launch) -> Scope | None:
-    """The chain of scopes of a launch, by the first caller of each function; None for a launch outside of functions."""
+Callers = Callable[[str], Iterable[SourceFile]]
+"""The other files in which a host function may be called, by its name."""
+
+
+def _nowhere(_name: str) -> tuple[SourceFile, ...]:
+    return ()
+
+
+def scope_of(source: SourceFile, launch: Launch, elsewhere: Callers = _nowhere) -> Scope | None:
+    """The chain of scopes of a launch, by the first caller of each function, in its own file or `elsewhere`.
+
+    None for a launch outside of functions.
+    """
     functions = functions_of(source)
     place = next(
         (f for f in functions if f.name == launch.launcher and _holds(f.node, launch.span.start)), None
     )
-    return _scope(place, functions, _DEPTH) if place is not None else None
+    return _scope(place, functions, _DEPTH, elsewhere) if place is not None else None
 
 
 def scope_of_function(source: SourceFile, name: str) -> Scope | None:
@@ -89,13 +100,30 @@ def scope_of_function(source: SourceFile, name: str) -> Scope | None:
     return _scope(place, functions, _DEPTH) if place is not None else None
 
 
-def _scope(function: HostFunction, functions: tuple[HostFunction, ...], depth: int) -> Scope:
-    for caller in functions if depth else ():
+def _scope(
+    function: HostFunction, functions: tuple[HostFunction, ...], depth: int, elsewhere: Callers = _nowhere
+) -> Scope:
+    found = _called(function, functions) if depth else None
+    for source in elsewhere(function.name) if depth and found is None and function.name != "main" else ():
+        there = functions_of(source)
+        if all(f.name != function.name for f in there) and (found := _called(function, there)) is not None:
+            functions = there
+            break
+    if found is None:
+        return Scope(function, {})
+    caller, bound = found
+    return Scope(function, bound, _scope(caller, functions, depth - 1, elsewhere))
+
+
+def _called(
+    function: HostFunction, functions: tuple[HostFunction, ...]
+) -> tuple[HostFunction, dict[str, str]] | None:
+    """The first caller of a function, and what it gives for each parameter."""
+    for caller in functions:
         for name, given, _ in caller.calls:
             if name == function.name and caller is not function and len(given) >= len(function.parameters):
-                bound = dict(zip(function.parameters, given, strict=False))
-                return Scope(function, bound, _scope(caller, functions, depth - 1))
-    return Scope(function, {})
+                return caller, dict(zip(function.parameters, given, strict=False))
+    return None
 
 
 def _holds(node: Node, offset: int) -> bool:
@@ -157,8 +185,8 @@ def _function(node: Node) -> HostFunction:
 def _set_again(body: Node | None, parameters: tuple[str, ...]) -> Iterator[tuple[str, Node]]:
     """Parameters that the body sets, in no branch or loop, to what does not depend on them: `block_size = 32;`."""
     for statement in body.named_children if body is not None else ():
-        inner = statement.named_children[0] if statement.type == "expression_statement" else None
-        if inner is None or inner.type != "assignment_expression":
+        inner = next(iter(statement.named_children), None)
+        if inner is None or statement.type != "expression_statement" or inner.type != "assignment_expression":
             continue
         name, value = (text_of(inner.child_by_field_name(side)) for side in ("left", "right"))
         right = inner.child_by_field_name("right")

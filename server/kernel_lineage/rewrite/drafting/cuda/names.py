@@ -16,6 +16,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_launches import dimensions
 from kernel_lineage.kernels.cuda_syntax import text_of
 from kernel_lineage.rewrite.drafting.cuda.host import Scope, literal
+from kernel_lineage.rewrite.drafting.cuda.listed_sizes import sizes_gone_through
 from kernel_lineage.rewrite.launch_expressions import BLOCK_SIZES, HostExpression, NotExpressible, from_cpp
 from kernel_lineage.rewrite.type_sizes import with_sizes
 
@@ -48,6 +49,8 @@ class Known:
     dims: dict[str, int] = field(default_factory=dict)
     chosen: dict[str, None] = field(default_factory=dict)
     """Dims of which nothing tells a size; they have the size 0 in `dims`."""
+    told: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Those of them that some caller goes through a list of sizes for."""
     said: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
@@ -132,6 +135,11 @@ class _Resolve(HostExpression):
             return ast.Constant(THREADS)
         if known.dims.setdefault(name, 0) == 0:
             known.chosen[name] = None
+            caller = scope.caller.function if scope.caller is not None else None
+            listed = sizes_gone_through(scope.given.get(name, ""), caller) if caller is not None else ()
+            if caller is not None and listed:
+                known.told[name] = listed
+                known.say(f"{name} is one of {', '.join(map(str, listed))} in {caller.name}")
         return ast.Name(name, ast.Load())
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: N802
