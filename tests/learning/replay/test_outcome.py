@@ -177,3 +177,8 @@ def test_a_fault_at_the_sizes_of_the_callers_is_told_before_one_elsewhere():
     everywhere, there = outcome_of(Claim.FASTER, WRONG), outcome_of(Claim.FASTER, RACE)
     assert narrowed(everywhere, there) is there
     assert narrowed(everywhere, outcome_of(Claim.FASTER, NO_COMPILER)) is everywhere
+
+
+def test_an_earlier_state_that_fails_at_the_sizes_of_the_callers_says_nothing_of_the_later_one():
+    there = outcome_of(Claim.FASTER, BASE)
+    assert narrowed(outcome_of(Claim.FASTER, WRONG), there) is there

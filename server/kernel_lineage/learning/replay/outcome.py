@@ -102,10 +102,12 @@ def narrowed(everywhere: Outcome, named: Outcome) -> Outcome:
     """A step of which a fault was found somewhere, as it is when only what the workload names is run.
 
     Where both states are right there, the times there say what the step is; a fault of the later state alone is a
-    condition of it. A fault that is found there too is the one to tell: callers come with such sizes.
+    condition of it. A fault that is found there too is the one to tell: callers come with such sizes. An earlier state
+    that fails by itself there says nothing of the later one.
     """
     if not agrees(named):
-        return named if named.status == "failed" and everywhere.status == "failed" else everywhere
+        decided = named.status == "failed" or named.code == Code.EARLIER_STATE_FAILS
+        return named if decided and everywhere.status == "failed" else everywhere
     if everywhere.counterexample is None:
         return replace(named, reason=f"{named.reason}; elsewhere both states fail: {everywhere.reason}")
     return replace(

@@ -66,9 +66,10 @@ def replay_transition(item: Claimed, bench: Bench, drafts: LineageDrafts) -> tup
         if asks_for_less(outcome, judged.verdict):
             for less in _less(item, (before, after), prepared, bench, others, started + _MOST_SECONDS):
                 named = narrowed(outcome, less[2])
-                if named is not outcome:
-                    prepared, judged, outcome = less[0], less[1], named
-                if agrees(outcome):
+                if named is outcome:
+                    continue
+                prepared, judged, outcome = less[0], less[1], named
+                if agrees(outcome) or outcome.status != "failed":
                     break
         proof = None
         if prepared.drafted and outcome.label is not Label.INFERRED and outcome.counterexample is None:
