@@ -18,6 +18,8 @@ from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
 from kernel_gate.workload import Workload
 from kernel_lineage.history.model import Intent
+from kernel_lineage.learning import apart
+from kernel_lineage.learning.replay import run
 from kernel_lineage.learning.replay.document import ReplayDocument
 from kernel_lineage.learning.replay.preparing import timed_within
 from kernel_lineage.learning.replay.repository import Asked, replay_repository
@@ -203,6 +205,36 @@ def test_a_limit_and_spent_time_leave_the_rest_for_the_next_run(history, pool, r
     assert one.remaining == 2 and [t.reused for t in one.transitions] == [False]
     two, _ = replay_here(top, pool, limit=1)
     assert two.remaining == 1 and sorted(t.reused for t in two.transitions) == [False, True]
+
+
+def test_steps_in_processes_of_their_own_give_the_same(history, pool, replayed, tmp_path, monkeypatch):
+    top = tmp_path / "apart"
+    shutil.copytree(history, top, ignore=shutil.ignore_patterns("cache.sqlite*"))
+    monkeypatch.setattr(run, "_FEW", 0)
+    there, counted = replay_here(top, pool)
+    assert len(counted.asked) > 0
+
+    def told(document: ReplayDocument) -> dict[str, object]:
+        without = {"made": True, "seconds": True, "stages": {"__all__": {"seconds"}}}
+        return {t.id: t.model_dump(exclude=without) for t in document.transitions}
+
+    assert told(there) == told(replayed)
+
+
+def test_a_step_whose_process_dies_is_lost_alone_and_replayed_again(
+    history, pool, replayed, tmp_path, monkeypatch
+):
+    top = tmp_path / "dies"
+    shutil.copytree(history, top, ignore=shutil.ignore_patterns("cache.sqlite*"))
+    monkeypatch.setattr(run, "_FEW", 0)
+    monkeypatch.setattr(apart, "_MODULE", "no_such_module")
+    lost, counted = replay_here(top, pool)
+    assert {(t.status, t.code) for t in lost.transitions} == {("undecided", "step-lost")}
+    assert "its process ended without a result" in lost.transitions[0].reason
+    assert counted.asked == []
+    monkeypatch.undo()
+    again, _ = replay_here(top, pool, limit=1)
+    assert [t.reused for t in again.transitions] == [False] and again.transitions[0].code != "step-lost"
 
 
 def test_other_intents_are_replayed_when_they_are_asked_for(history, pool):

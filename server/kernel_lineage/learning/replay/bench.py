@@ -7,6 +7,7 @@ from typing import Any
 
 from kernel_gate.options import GateOptions
 from kernel_lineage.history.git import Repository
+from kernel_lineage.learning.apart import Processes
 from kernel_lineage.learning.replay.learners import Learner
 from kernel_lineage.learning.replay.store import ReplayStore
 from kernel_lineage.learning.steps import Judge
@@ -14,9 +15,9 @@ from kernel_lineage.rewrite.drafting.proof import Device
 from kernel_lineage.rewrite.workloads import Workloads
 
 
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """What transitions are replayed on."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What one transition is replayed on."""
 
     repository: Repository
     workloads: Workloads
@@ -24,13 +25,22 @@ class Bench:
     """For the steps."""
     probe: Judge
     """For mutants and learners; several threads call both."""
-    at_once: int
-    studies_at_once: int
-    """Transitions that are learned from at once."""
     device: Device
     device_name: str
+    options: GateOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench(Ground):
+    """What many transitions are replayed on."""
+
+    at_once: int
+    """Transitions that are prepared and judged at once."""
+    studies_at_once: int
+    """Transitions that are learned from at once."""
+    processes: Processes
+    """For both; ended with the replay."""
     identity: Any
     """What a record must agree with to be used again."""
-    options: GateOptions
     store: ReplayStore
     learners: tuple[Learner, ...] = ()

@@ -92,4 +92,9 @@ class Code(StrEnum):
         "The states agree, but the drafted workload does not notice wrong kernels either.",
         "Write a workload whose inputs vary and whose tolerance is small.",
     )
+    STEP_LOST = (
+        "step-lost",
+        "The process that worked on the step ended, or failed, without a result.",
+        "Replay again; it is not kept. When it is lost again, report it with the reason.",
+    )
     # fmt: on

@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from kernel_lineage.learning.apart import LostWorkError
 from kernel_lineage.learning.replay.bench import Bench
 from kernel_lineage.learning.replay.learners import NO_WORK, Learned, Replayed
+from kernel_lineage.learning.studying.parts import Studied
 
 
 class Lessons:
@@ -49,7 +51,11 @@ class Lessons:
                 if learner.place(replayed) != NO_WORK and self._late():
                     unasked.append(learner.name)
                     continue
-                known = learner.learn(replayed, bench.probe)
+                try:
+                    known = learner.learn(replayed, bench.probe)
+                except LostWorkError as lost:  # not kept: the next run studies it again
+                    gives.append(Learned(studied=Studied(compound=f"its study gave no result: {lost}")))
+                    continue
                 if learner.kept:
                     bench.store.keep_learned(known, question, learner.name)
             gives.append(known)

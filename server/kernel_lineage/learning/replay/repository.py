@@ -14,10 +14,12 @@ from kernel_gate.devices.identity import EMULATED, device_identity
 from kernel_gate.fleet.pool import Pool
 from kernel_gate.options import GateOptions
 from kernel_gate.request import GateRequest
+from kernel_gate.threads import share_of_cores
 from kernel_gate.verdict import Verdict
 from kernel_lineage.history.git import open_repository
 from kernel_lineage.history.mine import Progress, mine
 from kernel_lineage.history.model import Intent, Mined
+from kernel_lineage.learning.apart import Processes
 from kernel_lineage.learning.later_guards import learned_conditions
 from kernel_lineage.learning.replay.bench import Bench
 from kernel_lineage.learning.replay.claims import DEFAULT_INTENTS, claimed
@@ -96,17 +98,12 @@ def replay_repository(
     items = list(claimed(mined, intents=asked.intents, kernel=asked.kernel))
     identity, name = _device(asked)
     messages = list(mined.messages)
-    started = time.monotonic()
-
-    def late() -> bool:
-        return (
-            asked.seconds is not None and time.monotonic() - started > asked.seconds + asked.admission_seconds
-        )
 
     replayed: list[Replayed] = []
     with ExitStack() as stack:
         store = _store(stack, path, asked, messages)
-        bench = _bench(path, asked, pool, mined, identity, name, store)
+        processes = stack.enter_context(Processes())
+        bench = _bench(path, asked, pool, mined, identity, name, store, processes)
         messages += bench.workloads.problems
         planned = plan(items, bench, limit=asked.limit)
         for one in replay(planned, bench, seconds=asked.seconds):
@@ -130,7 +127,7 @@ def replay_repository(
                 bench.judge,
                 device=bench.device,
                 on_gpu=identity != EMULATED,
-                at_once=bench.at_once + 1,
+                at_once=_admissions_at_once(pool),
                 late=late,
             )
             messages += [f"Written: {folder}; review it and commit it." for folder in learned.written]
@@ -155,6 +152,7 @@ def _bench(
     identity: Any,
     name: str,
     store: ReplayStore,
+    processes: Processes,
 ) -> Bench:
     repository = open_repository(path)
     sources = VersionSources(path, (v for lineage in mined.lineages for v in lineage.versions))
@@ -180,6 +178,7 @@ def _bench(
         probe=probe,
         at_once=_replays_at_once(pool),
         studies_at_once=_studies_at_once(pool),
+        processes=processes,
         device=device,
         device_name=name,
         identity=identity,
@@ -187,14 +186,19 @@ def _bench(
         store=store,
         learners=(
             from_guards(learned_conditions(mined, sources)),
-            *((_studying(device, asked, pool),) if asked.learn else ()),
+            *((_studying(device, asked, pool, processes),) if asked.learn else ()),
         ),
     )
 
 
+_PREPARING_CORES = 4
+"""A step is prepared for longer than a GPU judges it: beside those that are judged, one for so many cores is."""
+
+
 def _replays_at_once(pool: Pool) -> int:
-    """Beside a GPU's verdict another step is made ready and looked at on the emulated device."""
-    return 2 * pool.size if pool.emulated_size > pool.size else pool.size
+    """As many as keep every worker with a verdict to do; on a cluster no more than this machine can prepare."""
+    cores = share_of_cores(1)
+    return min(pool.size, cores) + max(1, cores // _PREPARING_CORES)
 
 
 def _studies_at_once(pool: Pool) -> int:
@@ -202,10 +206,19 @@ def _studies_at_once(pool: Pool) -> int:
     return max(1, pool.emulated_size - pool.size) if pool.emulated_size > pool.size else pool.size
 
 
-def _studying(device: Device, asked: Asked, pool: Pool) -> Learner:
+def _admissions_at_once(pool: Pool) -> int:
+    """Uses are judged on the device; as many again are made ready meanwhile."""
+    return 2 * pool.size
+
+
+def _studying(device: Device, asked: Asked, pool: Pool, processes: Processes) -> Learner:
     probes = replace(PROBES, runs=asked.probe_runs, seconds=asked.probe_seconds)
-    apart = _studies_at_once(pool) > 1
-    return studying(device, probes=probes, seconds=asked.study_seconds, apart=apart)
+    return studying(
+        device,
+        probes=probes,
+        seconds=asked.study_seconds,
+        processes=processes if _studies_at_once(pool) > 1 else None,
+    )
 
 
 def _store(stack: ExitStack, path: Path, asked: Asked, messages: list[str]) -> ReplayStore:

@@ -20,6 +20,10 @@ from kernel_lineage.learning.replay.lineage_drafts import LineageDrafts
 from kernel_lineage.learning.replay.preparing import workload_of
 from kernel_lineage.learning.replay.store import question_of
 from kernel_lineage.learning.replay.transition import replay_transition
+from kernel_lineage.learning.replay.transition_apart import replay_apart
+
+_FEW = 3
+"""So many transitions are done before processes for them would have started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +59,9 @@ def plan(items: Sequence[Claimed], bench: Bench, *, limit: int | None = None) ->
 def replay(planned: Plan, bench: Bench, *, seconds: float | None = None) -> Iterator[Replayed]:
     """Each transition of a plan when it is judged and learned from, with what learners give.
 
-    Those that are known come first. What learners take long for is done beside the judging of others, the most telling
-    transitions first. Nothing is begun after `seconds`; transitions that are left are not given. Raises `DeviceError`;
-    what was finished is kept, also when the caller stops asking.
+    Those that are known come first. Many are worked on in processes of their own. What learners take long for is done
+    beside the judging of others, the most telling transitions first. Nothing is begun after `seconds`; transitions that
+    are left are not given. Raises `DeviceError`; what was finished is kept, also when the caller stops asking.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
     drafts = LineageDrafts(bench.repository)
@@ -69,15 +73,18 @@ def replay(planned: Plan, bench: Bench, *, seconds: float | None = None) -> Iter
     def one(item: Claimed) -> Replayed | None:
         if late():
             return None
-        record, kept = replay_transition(item, bench, drafts)
+        if apart:
+            record, kept = replay_apart(item, bench, bench.processes)
+        else:
+            record, kept = replay_transition(item, bench, drafts)
         if kept:
             bench.store.keep(record, bench.device_name, planned.questions[item.transition.id])
         return Replayed(item, record, fresh=True)
 
+    apart = len(planned.todo) > _FEW
     lessons = Lessons(bench, planned.questions, late)
-    # One more than there are workers: the next step is made ready while the others are judged.
     with (
-        ThreadPoolExecutor(bench.at_once + 1) as judging,
+        ThreadPoolExecutor(bench.at_once) as judging,
         ThreadPoolExecutor(bench.studies_at_once) as studying,
     ):
         try:
@@ -98,6 +105,7 @@ def replay(planned: Plan, bench: Bench, *, seconds: float | None = None) -> Iter
                 to_judge, to_learn = to_judge - done, to_learn - done
         finally:
             ended.set()
+            bench.processes.close()
             judging.shutdown(cancel_futures=True)
             studying.shutdown(cancel_futures=True)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kernel_gate.options import GateOptions
-from kernel_lineage.learning.replay.bench import Bench
+from kernel_lineage.learning.replay.bench import Ground
 from kernel_lineage.learning.replay.claims import Claimed, made_for
 from kernel_lineage.learning.replay.codes import Code
 from kernel_lineage.learning.replay.judging import JudgedStep, judge_step
@@ -37,34 +37,34 @@ from kernel_lineage.rewrite.drafting.proof import Proof
 from kernel_lineage.rewrite.programs import ProgramError
 
 
-def replay_transition(item: Claimed, bench: Bench, drafts: LineageDrafts) -> tuple[Record, bool]:
+def replay_transition(item: Claimed, ground: Ground, drafts: LineageDrafts) -> tuple[Record, bool]:
     """The record of a transition, and whether it may be kept."""
     started = time.monotonic()
-    with states_of(bench.repository, item.before, item.after) as (before, after):
+    with states_of(ground.repository, item.before, item.after) as (before, after):
 
         def others() -> Iterator[tuple[str, Draft]]:
             return drafts.near(item)
 
-        prepared = prepare(item, before, after, bench.workloads, others)
+        prepared = prepare(item, before, after, ground.workloads, others)
         if isinstance(prepared, NotPrepared):
             outcome = Outcome("undecided", prepared.code, prepared.reason)
-            return record_of(item, bench.device_name, outcome, started), True
+            return record_of(item, ground.device_name, outcome, started), True
         if same_program(prepared.step):
             what = "both states are one program to the device; what changed is host code, comments or names"
             if not prepared.drafted and prepared.said:
                 what = f"both states are one kernel, and {prepared.said[0]}"
             outcome = Outcome("undecided", Code.SAME_PROGRAM, what)
-            return record_of(item, bench.device_name, outcome, started, prepared), True
+            return record_of(item, ground.device_name, outcome, started, prepared), True
         if device := made_for(item.after.path):
             said = f"the file is for {device}, so no gain is claimed of another device"
             prepared = replace(prepared, said=(said, *prepared.said))
-        prepared, judged, outcome = _decided(item, prepared, bench, bench.options)
+        prepared, judged, outcome = _decided(item, prepared, ground, ground.options)
         if prepared.instead_of is not None and outcome.status == "unbuildable":
             other = f"{prepared.instead_of.reason}; with {prepared.said[0]}, {outcome.reason}"
             outcome = Outcome("undecided", Code.CONTRACT_DIFFERS, other)
-            return record_of(item, bench.device_name, outcome, started), True
+            return record_of(item, ground.device_name, outcome, started), True
         if asks_for_less(outcome, judged.verdict):
-            for less in _less(item, (before, after), prepared, bench, others, started + _MOST_SECONDS):
+            for less in _less(item, (before, after), prepared, ground, others, started + _MOST_SECONDS):
                 named = narrowed(outcome, less[2])
                 if named is outcome:
                     continue
@@ -73,8 +73,8 @@ def replay_transition(item: Claimed, bench: Bench, drafts: LineageDrafts) -> tup
                     break
         proof = None
         if prepared.drafted and outcome.label is not Label.INFERRED and outcome.counterexample is None:
-            outcome, proof = _seen(outcome, prepared, (before, after), bench)
-    record = record_of(item, bench.device_name, outcome, started, prepared, judged, proof)
+            outcome, proof = _seen(outcome, prepared, (before, after), ground)
+    record = record_of(item, ground.device_name, outcome, started, prepared, judged, proof)
     return record, not is_of_the_moment(judged.verdict)
 
 
@@ -83,13 +83,13 @@ _MOST_SECONDS = 90.0
 _Decided = tuple[Prepared, JudgedStep, Outcome]
 
 
-def _decided(item: Claimed, prepared: Prepared, bench: Bench, options: GateOptions) -> _Decided:
+def _decided(item: Claimed, prepared: Prepared, ground: Ground, options: GateOptions) -> _Decided:
     """A step through the gate, and what that says."""
     judged = judge_step(
         prepared.step,
         item.claim,
-        bench.judge,
-        device=bench.device,
+        ground.judge,
+        device=ground.device,
         options=options,
         drafted=prepared.drafted,
     )
@@ -102,34 +102,34 @@ def _less(
     item: Claimed,
     states: tuple[StateOf, StateOf],
     prepared: Prepared,
-    bench: Bench,
+    ground: Ground,
     others: Drafts,
     until: float,
 ) -> Iterator[_Decided]:
     """The step on less: on what the workload names alone; where its sizes are made up, on others that are, too."""
-    as_named = bench.options.model_copy(update={"hidden": False})
-    yield _decided(item, prepared, bench, as_named)
+    as_named = ground.options.model_copy(update={"hidden": False})
+    yield _decided(item, prepared, ground, as_named)
     if not prepared.chosen or time.monotonic() > until:
         return
     if (tiled := on_whole_tiles(prepared)) is not None:
-        yield _decided(item, tiled, bench, as_named)
+        yield _decided(item, tiled, ground, as_named)
     if time.monotonic() > until:
         return
-    again = prepare(item, *states, bench.workloads, others, later_first=True)
+    again = prepare(item, *states, ground.workloads, others, later_first=True)
     if isinstance(again, Prepared) and again.step.workload != prepared.step.workload:
-        yield _decided(item, again, bench, as_named)
+        yield _decided(item, again, ground, as_named)
 
 
 def _seen(
-    outcome: Outcome, prepared: Prepared, states: tuple[StateOf, StateOf], bench: Bench
+    outcome: Outcome, prepared: Prepared, states: tuple[StateOf, StateOf], ground: Ground
 ) -> tuple[Outcome, Proof | None]:
     """Agreement under a workload that misses wrong kernels says nothing."""
     try:
         step, (before, after) = prepared.step, states
-        proof = sight_of(step, before, bench.probe, bench.device)
+        proof = sight_of(step, before, ground.probe, ground.device)
         if not proof.tried:  # both agree, so wrong forms of the later one tell as much
             turned = replace(step, before=step.after, after=step.before)
-            proof = sight_of(turned, after, bench.probe, bench.device)
+            proof = sight_of(turned, after, ground.probe, ground.device)
     except ProgramError as error:
         return Outcome(
             "undecided", Code.WORKLOAD_BLIND, f"nothing shows that the workload can see: {error}"

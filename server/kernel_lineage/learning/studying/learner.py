@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from kernel_gate.verdict import SpeedState
 from kernel_lineage.history.model import Intent
+from kernel_lineage.learning.apart import Processes
 from kernel_lineage.learning.probes.asking import Budget
 from kernel_lineage.learning.replay.learners import NO_WORK, Learned, Learner, Replayed, StepRisk
 from kernel_lineage.learning.steps import Judge
@@ -13,9 +16,13 @@ from kernel_lineage.rewrite.drafting.proof import Device
 
 
 def studying(
-    device: Device, *, probes: Budget = PROBES, seconds: float = SECONDS, apart: bool = False
+    device: Device,
+    *,
+    probes: Budget = PROBES,
+    seconds: float = SECONDS,
+    processes: Processes | None = None,
 ) -> Learner:
-    """The learner; with `apart` each study has a process of its own.
+    """The learner; with `processes` each study is done in one of them.
 
     A step that is right at some sizes and fails at others is the most telling of all: it lacks the condition that
     would have kept it to the former.
@@ -25,7 +32,7 @@ def studying(
         step = replayed.step
         if step is None or not _is_studied(replayed):
             return Learned()
-        how = study_apart if apart else study
+        how = study if processes is None else partial(study_apart, processes=processes)
         effect = replayed.record.effect
         studied = how(step, judge, device=device, probes=probes, seconds=seconds, effect=effect)
         return Learned(

@@ -1,0 +1,197 @@
+"""Work in processes of their own, which ask for verdicts here: many at once do not wait for one interpreter.
+
+Most of what replaying and studying compute is Python and proofs; in threads of one process only one goes on at a time.
+A process reads tasks and answers from its input and writes lines to its output: a question (`?`, which judge, a
+request), the end of a task (`=` and what came of it), or why there is none (`!`). An answer is a verdict, or `!` and
+why the device is missing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from kernel_gate.devices.base import DeviceError
+from kernel_gate.request import GateRequest
+from kernel_gate.sandbox.group import kill_group
+from kernel_gate.threads import ONE_THREAD
+from kernel_gate.verdict import Verdict
+from kernel_lineage.learning.steps import Judge
+
+_MODULE = "kernel_lineage.learning.apart"
+_TASKS = 32
+"""What one process does before another takes its place: no leak grows for long."""
+
+Ask = Callable[[str, GateRequest], Verdict]
+"""From a process: which judge is asked, and what. Raises `DeviceError`."""
+
+
+class LostWorkError(Exception):
+    """A task without a result: its process died, was ended, or raised something; the message says which."""
+
+
+class Processes:
+    """Processes for tasks, each started when no other is idle. A context manager, safe for several threads."""
+
+    def __init__(self) -> None:
+        self._idle: list[_Process] = []
+        self._all: set[_Process] = set()
+        self._change = threading.Lock()
+        self._closed = False
+        self._folder = tempfile.TemporaryDirectory(prefix="klineage-apart-", ignore_cleanup_errors=True)
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all processes, whatever they are at, with all that they started and left on the disk."""
+        with self._change:
+            self._closed = True
+            for process in self._all:
+                process.kill()
+            for process in self._idle:
+                process.close()
+            self._all.clear()
+            self._idle.clear()
+        self._folder.cleanup()
+
+    def do(self, work: str, task: str, judges: Mapping[str, Judge]) -> str:
+        """What a task gives: `work` is a module with a `work(task, ask)`; task and result are one line of text each.
+
+        Raises `LostWorkError`, and what a judge raises.
+        """
+        process = self._take()
+        whole = False
+        try:
+            result = process.do(work, task, judges)
+            whole = True
+            return result
+        finally:
+            self._give(process, whole)
+
+    def _take(self) -> _Process:
+        with self._change:
+            if self._closed:
+                raise LostWorkError("the run was ended")
+            if self._idle:
+                return self._idle.pop()
+            process = _Process(Path(self._folder.name))
+            self._all.add(process)
+            return process
+
+    def _give(self, process: _Process, whole: bool) -> None:
+        with self._change:
+            if whole and process.tasks < _TASKS and not self._closed:
+                self._idle.append(process)
+                return
+            self._all.discard(process)
+            process.kill()
+        process.close()
+
+
+class _Process:
+    """One process, which does one task at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.tasks = 0
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", _MODULE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # What it leaves on the disk when it is ended is removed with the folder.
+            env={**os.environ, **ONE_THREAD, "TMPDIR": str(folder), "PYTHONIOENCODING": "utf-8"},
+            encoding="utf-8",
+            # An interrupt from the terminal is for who asked; that one ends this process.
+            start_new_session=True,
+        )
+
+    def do(self, work: str, task: str, judges: Mapping[str, Judge]) -> str:
+        self.tasks += 1
+        missing: DeviceError | None = None
+        with suppress(BrokenPipeError):
+            self._write(f"{work} {task}")
+            for line in self._pipe(self._process.stdout):
+                kind, rest = line[0], line[1:].rstrip("\n")
+                if kind == "=":
+                    return rest
+                if kind == "!":
+                    raise missing or LostWorkError(rest)
+                name, _, question = rest.partition(" ")
+                try:
+                    answer = judges[name](GateRequest.model_validate_json(question)).model_dump_json()
+                except DeviceError as error:
+                    missing = error
+                    answer = f"!{_line(error)}"
+                self._write(answer)
+        raise LostWorkError(f"its process ended without a result (status {self._process.wait()})")
+
+    def _write(self, line: str) -> None:
+        pipe = self._pipe(self._process.stdin)
+        pipe.write(line + "\n")
+        pipe.flush()
+
+    @staticmethod
+    def _pipe(pipe: IO[str] | None) -> IO[str]:
+        assert pipe is not None
+        return pipe
+
+    def kill(self) -> None:
+        kill_group(self._process)
+
+    def close(self) -> None:
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(BrokenPipeError):  # what was written last is read by nobody
+                self._pipe(pipe).close()
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def main() -> None:
+    """The process: tasks from its input, until it ends."""
+    tell = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
+
+    def say(line: str) -> None:
+        tell.write(line + "\n")
+        tell.flush()
+
+    def ask(judge: str, request: GateRequest) -> Verdict:
+        say(f"?{judge} {request.model_dump_json()}")
+        answer = sys.stdin.readline()
+        if not answer:
+            sys.exit("who asked for this work is gone")
+        if answer.startswith("!"):
+            raise DeviceError(answer[1:].rstrip("\n"))
+        return Verdict.model_validate_json(answer)
+
+    for line in sys.stdin:
+        work, _, task = line.rstrip("\n").partition(" ")
+        try:
+            result = importlib.import_module(work).work(task, ask)
+        except Exception as error:  # noqa: BLE001 - one task is lost, with its reason
+            if not isinstance(error, DeviceError):
+                traceback.print_exc()
+            say(f"!{type(error).__name__}: {_line(error)}")
+        else:
+            say(f"={result}")
+
+
+if __name__ == "__main__":
+    main()
