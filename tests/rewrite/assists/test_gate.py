@@ -60,6 +60,19 @@ WORKLOADS = {
         workload("row_sums", "N = [1, 70]\nC = [1, 33]", 'grid = ["ceil_div(N, 64)"]\nblock = [64]',
                  "out: output float32 [N]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
     ),
+    "softmax_statistics": (
+        workload("softmax_statistics", "N = [1, 40]\nC = [1, 33]", 'grid = ["ceil_div(N, 32)"]\nblock = [32]',
+                 "maxima: output float32 [N]", "sums: output float32 [N]", "x: input float32 [N, C]",
+                 "N: int32 = N", "C: int32 = C"),
+    ),
+    "softmax_rows": (
+        workload("softmax_rows", "N = [1, 40]\nC = [1, 33]", 'grid = ["ceil_div(N, 32)"]\nblock = [32]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
+    ),
+    "block_softmax": (
+        workload("block_softmax", "N = [1, 3]\nC = [1, 40, 150]", 'grid = ["N"]\nblock = [64]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "C: int32 = C", oracle="softmax_of_x"),
+    ),
     "blur": (
         workload("blur", "R = [1, 3]\nC = [1, 70]", 'grid = ["R"]\nblock = [32]', "out: output float32 [R, C]",
                  "x: input float32 [R, C]", "rows: int32 = R", "columns: int32 = C"),
@@ -166,6 +179,24 @@ def test_a_vectorised_kernel_is_right_on_a_quarter_of_the_grid() -> None:
         stage = verdict.stage("check")
         assert stage is not None
         assert stage.status is StageStatus.PASS, stage.reason
+
+
+@pytest.mark.parametrize("kernel", ["softmax_statistics", "softmax_rows"])
+def test_one_pass_of_a_softmax_gives_what_two_gave_for_masked_rows(kernel: str) -> None:
+    assist = next(a for a in all_assists() if a.id == "fuse_softmax_passes")
+    example = next(e for e in assist.applies if e.kernel == kernel)
+    (load,) = WORKLOADS[kernel]
+    masked = tuple(a.model_copy(update={"values": "masked"}) if a.name == "x" else a for a in load.args)
+    verdict = judge(
+        program(example.language, example.before, kernel),
+        program(example.language, example.after, kernel),
+        load.model_copy(update={"args": masked}),
+        device="emulated",
+        options=PATIENT,
+    )
+    stage = verdict.stage("check")
+    assert stage is not None
+    assert stage.status is StageStatus.PASS, stage.reason
 
 
 def test_every_assist_is_gated() -> None:

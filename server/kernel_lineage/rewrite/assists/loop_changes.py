@@ -6,7 +6,7 @@ import re
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import CudaSyntax, bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax, bare, operator_of, text_of
 from kernel_lineage.rewrite.assists.layout import descendants
 
 _BY_VALUE = re.compile(
@@ -17,14 +17,21 @@ _BY_VALUE = re.compile(
 
 
 def changed_in(syntax: CudaSyntax, part: Node) -> set[str]:
-    """Names that have no one value throughout a part of the kernel: a loop, say, with its head.
+    """Names that have no one value throughout a part of the kernel: a loop, say, with its head."""
+    return changed_between(syntax, part.start_byte, part.end_byte)
+
+
+def changed_between(syntax: CudaSyntax, start: int, end: int) -> set[str]:
+    """Names that have no one value from one byte of the kernel to another.
 
     A name whose address is taken anywhere, and one that is handed to a function which may take it by reference, counts
     as changed.
     """
-    changed = {v.name for v in syntax.entry.variables if contains(part, v.node)}
+    changed = {
+        v.name for v in syntax.entry.variables if start <= v.node.start_byte and v.node.end_byte <= end
+    }
     for node in descendants(syntax.entry.node):
-        inside = contains(part, node)
+        inside = start <= node.start_byte and node.end_byte <= end
         if node.type == "assignment_expression" and inside:
             changed |= _written(node.child_by_field_name("left"))
         elif node.type == "update_expression":

@@ -1,0 +1,235 @@
+"""Gather a row's maximum and the sum of its exponentials in one pass over it.
+
+Before:
+    for (int i = 0; i < C; i++) { m = fmaxf(m, x[i]); }
+    for (int i = 0; i < C; i++) { sum += expf(x[i] - m); }
+After: the first loop carries the sum along and rescales it whenever a larger element comes; the second one is gone.
+
+One thread may own the row, or several a part of it each: what the kernel does between the two loops to find the row's
+maximum stays, and a thread's sum is brought from its own maximum to that one. Where the second loop also kept the
+exponentials for a third one, the third one works them out again. Infinities and NaN give what they gave before.
+"""
+
+from __future__ import annotations
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax, contains, text_of
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.layout import (
+    fresh_name,
+    identifiers_in,
+    indent_at,
+    indent_unit,
+    newline_of,
+    replace_node,
+    syntax_of,
+)
+from kernel_lineage.rewrite.assists.loop_changes import changed_between
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.softmax_examples import APPLIES, REFUSES
+from kernel_lineage.rewrite.assists.softmax_loops import (
+    Exponentials,
+    Maximum,
+    Scaled,
+    dense,
+    exponentials_of,
+    header_of,
+    maximum_of,
+    scaled_of,
+)
+from kernel_lineage.rewrite.candidate import Candidate, Edit
+
+_FLOATING = {"float32": "float", "float64": "double"}
+
+
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
+    syntax = syntax_of(kernel)
+    if syntax is None or kernel.source is None:
+        return Refusal(f"{kernel.name} does not parse completely")
+    refusal: Refusal | None = None
+    for loop in syntax.entry.loops:
+        if loop.node.start_byte >= anchor.span.end or anchor.span.start >= loop.node.end_byte:
+            continue
+        second = exponentials_of(loop)
+        if isinstance(second, Refusal):
+            if refusal is None or "exp" in text_of(loop.body):
+                refusal = second
+            continue
+        edits = _fused(kernel, syntax, second)
+        if isinstance(edits, Refusal):
+            refusal = edits
+            continue
+        return Candidate(
+            skill=ASSIST.skill,
+            kernel=kernel.name,
+            edits=tuple(sorted(edits, key=lambda e: e.span.start)),
+            by="assist",
+            explanation=f"The pass over {second.written} for the sum is gone; the sum is rounded in another order. "
+            "Infinities and NaN give what they gave before.",
+            guarded=True,
+        )
+    return refusal or Refusal(f"{kernel.name} has no loop here that sums exponentials")
+
+
+def _fused(kernel: Kernel, syntax: CudaSyntax, second: Exponentials) -> list[Edit] | Refusal:
+    first = _maximum_before(syntax, second)
+    if isinstance(first, Refusal):
+        return first
+    types = {
+        name: _type(kernel, syntax, name) for name in (first.name, second.sum, first.root, second.kept_root)
+    }
+    for name, kind in types.items():
+        if name and kind is None:
+            return Refusal(f"`{name}` is not known to hold float or double")
+    if second.kept_root and types[second.kept_root] != types[first.root]:
+        return Refusal(
+            f"the exponentials are kept in `{second.kept_root}` in another precision than {first.root} has"
+        )
+    third = _third(syntax, first, second) if second.kept_root else None
+    if isinstance(third, Refusal):
+        return third
+    end = third.loop.node if third is not None else second.loop.node
+    refusal = _kept_still(syntax, first, second, end)
+    if refusal is not None:
+        return refusal
+    return _edits(kernel, syntax, first, second, third, {n: t for n, t in types.items() if t})
+
+
+def _maximum_before(syntax: CudaSyntax, second: Exponentials) -> Maximum | Refusal:
+    """The loop that finds the maximum of the same elements, in the same block of statements."""
+    line = second.loop.node.start_point.row + 1
+    found: Maximum | Refusal = Refusal(f"no loop before line {line} finds the maximum of `{second.element}`")
+    for loop in syntax.entry.loops:
+        if loop.node.parent != second.loop.node.parent or loop.node.end_byte > second.loop.node.start_byte:
+            continue
+        first = maximum_of(loop)
+        if first is None or first.element != second.element:
+            continue
+        if header_of(loop) != header_of(second.loop):
+            found = Refusal(
+                f"the loops in lines {loop.node.start_point.row + 1} and {line} do not run over the same elements"
+            )
+            continue
+        found = first
+    return found
+
+
+def _type(kernel: Kernel, syntax: CudaSyntax, name: str) -> str | None:
+    for variable in syntax.entry.variables:
+        if variable.name == name:
+            return variable.type if variable.type in _FLOATING.values() else None
+    parameter = kernel.parameter(name)
+    if parameter is None or "volatile" in parameter.type:
+        return None
+    return _FLOATING.get(parameter.dtype or "")
+
+
+def _third(syntax: CudaSyntax, first: Maximum, second: Exponentials) -> Scaled | Refusal:
+    """The loop that reads the kept exponentials back, when nothing else does."""
+    found: Scaled | None = None
+    for loop in syntax.entry.loops:
+        after = (
+            loop.node.parent == second.loop.node.parent and loop.node.start_byte >= second.loop.node.end_byte
+        )
+        if after and found is None and header_of(loop) == header_of(second.loop):
+            found = scaled_of(loop, second.kept)
+    if found is None:
+        return Refusal(f"no loop over the same elements only scales what was kept in `{second.kept}`")
+    start, end = first.loop.node.start_byte, found.loop.node.end_byte
+    accesses = [a for a in indexing(syntax.entry).accesses if start <= a.node.start_byte < end]
+    outputs = {a.root for a in accesses if a.writes and dense(a.node) == second.kept}
+    rows = {a.root for a in accesses if dense(a.node) == second.element}
+    for access in accesses:
+        within = any(contains(loop.node, access.node) for loop in (first.loop, second.loop, found.loop))
+        own = within and dense(access.node) in (second.kept, second.element)
+        again = contains(found.loop.node, access.node) and dense(access.node) != second.kept
+        if (access.root in outputs and not own) or (access.root in rows and again):
+            return Refusal(f"`{text_of(access.node)}` is used besides the three passes")
+    return found
+
+
+def _kept_still(syntax: CudaSyntax, first: Maximum, second: Exponentials, end: Node) -> Refusal | None:
+    """Why the passes may not see the same row and the same maximum; None when they do."""
+    start, between = first.loop.node.start_byte, first.loop.node.end_byte
+    fixed = first.names | second.names
+    moved = fixed & changed_between(syntax, start, end.end_byte)
+    if moved:
+        return Refusal(f"`{min(moved)}` changes between the passes, which then walk over different rows")
+    if second.maximum in changed_between(syntax, second.loop.node.start_byte, end.end_byte):
+        return Refusal(f"`{second.maximum}` changes after the loop for the sum has begun")
+    passes = [second.loop.node, end]
+    for access in indexing(syntax.entry).accesses:
+        at = access.node.start_byte
+        own = any(p.start_byte <= at < p.end_byte for p in passes)
+        if access.writes and access.space in ("global", "unknown") and start <= at < end.end_byte and not own:
+            return Refusal(f"`{text_of(access.node)}` is written between the passes; it may lie in the row")
+    for call in syntax.entry.calls:
+        if between <= call.node.start_byte < end.start_byte and call.name.startswith("atomic"):
+            return Refusal(f"`{text_of(call.node)}` between the passes may change the row")
+    return None
+
+
+def _edits(
+    kernel: Kernel,
+    syntax: CudaSyntax,
+    first: Maximum,
+    second: Exponentials,
+    third: Scaled | None,
+    types: dict[str, str],
+) -> list[Edit]:
+    assert kernel.source is not None
+    data = kernel.source.data
+    taken = identifiers_in(syntax.entry.node)
+    so_far, value, own = (fresh_name(n, taken) for n in ("sum_so_far", "value", f"own_{first.name}"))
+    kind, exp, m = types[second.sum], second.function, first.name
+    zero, one = ("0.0f", "1.0f") if kind == "float" else ("0.0", "1.0")
+    unit = indent_unit(kernel)
+    same = second.maximum == m and m not in changed_between(
+        syntax, first.loop.node.end_byte, second.loop.node.end_byte
+    )
+    lines = [
+        f"{kind} {so_far} = {zero};",
+        f"{header_of(first.loop)} {{",
+        f"{unit}const {types[first.root]} {value} = {first.written};",
+        f"{unit}if ({value} > {m}) {{",
+        f"{unit * 2}{so_far} = {so_far} * {exp}({m} - {value}) + {one};",
+        f"{unit * 2}{m} = {value};",
+        f"{unit}}} else {{",
+        f"{unit * 2}// Equal elements are not subtracted: both may be -infinity at the start of a row.",
+        f"{unit * 2}{so_far} += {value} == {m} ? {one} : {exp}({value} - {m});",
+        f"{unit}}}",
+        "}",
+    ]
+    if same:
+        why, brought = (
+            f"{m} - {m} is NaN where the maximum is infinite, as the exponentials were.",
+            f"+ ({m} - {m})",
+        )
+    else:
+        lines.append(f"const {types[m]} {own} = {m};")
+        why, brought = "From this thread's maximum to the row's.", f"* {exp}({own} - {second.maximum})"
+    combined = [f"// {why}", f"if ({so_far} != {zero}) {{", f"{unit}{second.sum} += {so_far} {brought};", "}"]
+
+    def laid_out(node: Node, written: list[str]) -> Edit:
+        gap = newline_of(data) + indent_at(data, node.start_byte)
+        return replace_node(node, gap.join(written))
+
+    edits = [laid_out(first.loop.node, lines), laid_out(second.loop.node, combined)]
+    if third is not None:
+        again = f"{exp}({second.written} - {second.maximum})"
+        edits += [Edit(span, text.replace("#", again)) for span, text in third.edits]
+    return edits
+
+
+ASSIST = Assist(
+    id="fuse_softmax_passes",
+    title="Gather maximum and sum in one pass",
+    skill="online-softmax",
+    pattern="two_pass_reduction",
+    rewrite=_rewrite,
+    applies=APPLIES,
+    refuses=REFUSES,
+)
