@@ -11,10 +11,13 @@ from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchSpec, Program
 from kernel_gate.verdict import StageStatus
 from kernel_gate.workload import Workload, parse_workload
+from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.model import Assist, AssistExample
 from kernel_lineage.rewrite.assists.registry import all_assists
+from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.rewrite.programs import with_launch
 
 
 def workload(
@@ -39,6 +42,7 @@ def workload(
 PATIENT = GateOptions(check_seconds=3600.0)
 """A busy machine is no reason to leave a shape out."""
 ELEMENTS = 'grid = ["ceil_div(n, 256)"]\nblock = [256]'
+ROW_OF_BLOCK = 'grid = ["N"]\nconstexpr = { BLOCK = "next_power_of_2(C)" }'
 WORKLOADS = {
     "scale": (
         workload("scale", "N = [1, 770, 4096]", ELEMENTS, "out: output float32 [N]", "x: input float32 [N]",
@@ -129,6 +133,16 @@ WORKLOADS = {
                  "out_ptr: output float32 [R, C]", "x_ptr: input float32 [R, C]", "columns: int32 = C",
                  language="triton", oracle="softmax"),
     ),
+    "scale_rows": (
+        workload("scale_rows", "N = [1, 5, 1100]\nC = [3, 70]", ROW_OF_BLOCK,
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "weight: input float32 [C]",
+                 "n_cols: int32 = C", language="triton"),
+    ),
+    "centre_rows": (
+        workload("centre_rows", "N = [1, 5, 1100]\nC = [3, 70]", ROW_OF_BLOCK,
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "n_rows: int32 = N",
+                 "n_cols: int32 = C", language="triton", oracle="centred"),
+    ),
     "add": (
         workload("add", "N = [1, 3000]", 'grid = ["ceil_div(N, 1024)"]\nconstexpr = { BLOCK = "1024" }',
                  "x_ptr: input float32 [N]", "y_ptr: input float32 [N]", "out_ptr: output float32 [N]",
@@ -146,13 +160,22 @@ def program(language: Language, source: str, entry: str, launch: LaunchSpec | No
     return Program(language.value, head + kernel.text, entry, launch)
 
 
+def own_launch(assist: Assist, example: AssistExample, workload: Workload) -> LaunchSpec | None:
+    """The launch that a candidate of Triton brings, without which its new constants have no value."""
+    kernel = read(example.before.encode(), example.language).kernel(example.kernel)
+    if kernel is None or example.language is not Language.TRITON:
+        return None
+    made = [assist.rewrite(kernel, a) for a in anchors_of(kernel) if a.pattern == assist.pattern]
+    return next((with_launch(None, workload, m.launch) for m in made if isinstance(m, Candidate)), None)
+
+
 @pytest.mark.parametrize(
     ("assist", "example", "workload"), CASES, ids=[f"{a.id}-{e.kernel}" for a, e, _ in CASES]
 )
 def test_the_gate_finds_nothing_wrong(assist: Assist, example: AssistExample, workload: Workload) -> None:
     verdict = judge(
         program(example.language, example.before, example.kernel),
-        program(example.language, example.after, example.kernel),
+        program(example.language, example.after, example.kernel, own_launch(assist, example, workload)),
         workload,
         device="emulated",
         options=PATIENT,

@@ -8,8 +8,13 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.source import Kernel, Span
 
 
-def span_of(kernel: Kernel, node: ast.expr) -> Span:
-    """The span of an expression of the kernel; `ast` counts lines of the file and UTF-8 bytes within them."""
+def start_of_line(data: bytes, offset: int) -> int:
+    """Where the line of an offset begins."""
+    return data.rfind(b"\n", 0, offset) + 1
+
+
+def span_of(kernel: Kernel, node: ast.expr | ast.stmt | ast.arg) -> Span:
+    """The span of a part of the kernel; `ast` counts lines of the file and UTF-8 bytes within them."""
     assert kernel.source is not None
     assert node.end_lineno is not None
     assert node.end_col_offset is not None

@@ -1,0 +1,81 @@
+"""A Triton kernel that is launched with one program for each row or tile."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.anchors.matching import matched_in
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_syntax import triton_syntax
+
+ID = "triton_program_per_row"
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    syntax = triton_syntax(kernel)
+    if syntax is None or any(True for _ in syntax.calls("num_programs")):
+        return
+    programs = [(unit, call) for unit, call in syntax.calls("program_id") if call.of_language]
+    # A second axis, or one that a function asks for, is walked by no loop of the kernel's own.
+    if not programs or any(not unit.entry or not _is_first(call.node) for unit, call in programs):
+        return
+    entry = syntax.entry
+    if any("program" in entry.form(c.node.args[0]) for c in (*entry.loads(), *entry.stores())):
+        node = programs[0][1].node
+        named = [
+            name for name, given in entry.assignments.items() if any(value is node for _, value in given)
+        ]
+        row = named[0] if named else ""
+        yield matched_in(ID, entry, node, f"{kernel.name} runs one program for each row", {"row": row})
+
+
+def _is_first(call: ast.Call) -> bool:
+    axis = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "axis"), None)
+    return isinstance(axis, ast.Constant) and axis.value == 0
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="One program per row",
+    names={"row": "the variable that holds the program's number"},
+    find=_find,
+    languages=TRITON_ONLY,
+    present=(
+        triton("""
+            @triton.jit
+            def scale(X, Y, stride, n, BLOCK: tl.constexpr):
+                row = tl.program_id(0)
+                offs = tl.arange(0, BLOCK)
+                x = tl.load(X + row * stride + offs, mask=offs < n)
+                tl.store(Y + row * stride + offs, 2 * x, mask=offs < n)
+            """),
+        triton("""
+            @triton.jit
+            def fill(Y, n, BLOCK: tl.constexpr):
+                offs = tl.program_id(axis=0) * BLOCK + tl.arange(0, BLOCK)
+                tl.store(Y + offs, 1.0, mask=offs < n)
+            """),
+    ),
+    absent=(
+        triton("""
+            @triton.jit
+            def fill(Y, rows, BLOCK: tl.constexpr):
+                for row in range(tl.program_id(0), rows, tl.num_programs(0)):
+                    tl.store(Y + row * BLOCK + tl.arange(0, BLOCK), 1.0)
+            """),
+        triton("""
+            @triton.jit
+            def fill(Y, n, BLOCK: tl.constexpr):
+                offs = tl.program_id(0) * n + tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+                tl.store(Y + offs, 1.0)
+            """),
+        triton("""
+            @triton.jit
+            def fill(Y, BLOCK: tl.constexpr):
+                tl.store(Y + tl.arange(0, BLOCK), tl.program_id(0))
+            """),
+    ),
+)

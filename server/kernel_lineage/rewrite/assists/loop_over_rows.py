@@ -1,0 +1,241 @@
+"""Let a bounded number of Triton programs walk over the rows, instead of one program for each.
+
+Before: `row = tl.program_id(0)` and what it does, launched on `(rows,)`.
+After: `for row in range(tl.program_id(0), ROWS, tl.num_programs(0)):` around it, launched on `(min(rows, 1024),)`.
+
+What does not depend on the row stays before the loop. `ROWS` is a parameter that every launch gives what the grid is,
+or a new constant. A parameter that the kernel moves (`X += row * stride`) starts anew for each row. Refused where a
+program returns early, uses what an atomic operation gives back, or where the launch does not tell its grid.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.source import Kernel, Language, Launch, Span
+from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.rewrite.assists.triton_loop_body import in_loop
+from kernel_lineage.rewrite.assists.triton_places import called, calls_of, span_of, start_of_line
+from kernel_lineage.rewrite.candidate import Candidate, Edit
+from kernel_lineage.rewrite.launch_site import LaunchError, launch_edits
+
+MOST_PROGRAMS = 1024
+"""About eight for each multiprocessor of a large device."""
+_ADDED = "ROWS"
+
+
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+    function = kernel.function
+    if function is None or kernel.source is None:
+        return Refusal(f"the file of {kernel.name} does not parse")
+    if not kernel.launches:
+        return Refusal(f"{kernel.name} is not launched in this file")
+    if reason := _not_alone(kernel, function):
+        return Refusal(reason)
+    grids = [_grid(launch) for launch in kernel.launches]
+    if not all(grids):
+        return Refusal(f"a launch of {kernel.name} does not tell its grid as one number")
+    bound = next((p.name for p in kernel.parameters if _is_grid(kernel, p.name, grids)), "")
+    edits: list[Edit] = []
+    if not bound:
+        declared = _declared(kernel, function)
+        if isinstance(declared, Refusal):
+            return declared
+        edits.append(declared)
+    walked = in_loop(kernel, function, bound or _ADDED)
+    if isinstance(walked, Refusal):
+        return walked
+    edits.append(walked)
+    try:
+        for launch, grid in zip(kernel.launches, grids, strict=True):
+            fields = {"grid": f"(min({grid}, {MOST_PROGRAMS}),)"} | ({} if bound else {_ADDED: grid})
+            edits += launch_edits(kernel, launch, fields)
+    except LaunchError as error:
+        return Refusal(str(error))
+    return Candidate(
+        skill=ASSIST.skill,
+        kernel=kernel.name,
+        edits=tuple(sorted(edits, key=lambda e: e.span.start)),
+        by="assist",
+        explanation=f"At most {MOST_PROGRAMS} programs take row after row, so that their set-up is paid once.",
+        launch={"grid": f'["min(grid.x, {MOST_PROGRAMS})"]'} | ({} if bound else {_ADDED: "grid.x"}),
+    )
+
+
+def _not_alone(kernel: Kernel, function: ast.FunctionDef) -> str:
+    """Why a program is more than its row; "" when it is not."""
+    if any(True for _ in calls_of(function, "num_programs")):
+        return f"{kernel.name} knows how many programs there are"
+    axes = {
+        ast.unparse(a)
+        for c in calls_of(function, "program_id")
+        for a in (*c.args, *(k.value for k in c.keywords))
+    }
+    if axes != {"0"}:
+        return f"{kernel.name} does not have one program axis"
+    if any(isinstance(n, ast.Return) for n in ast.walk(function)):
+        return "a program may return early, and would leave the rows that follow"
+    alone = {id(n.value) for n in ast.walk(function) if isinstance(n, ast.Expr)}
+    for call in ast.walk(function):
+        if isinstance(call, ast.Call) and called(call).startswith("atomic_") and id(call) not in alone:
+            return f"{called(call)} tells a program what others did"
+    return ""
+
+
+def _grid(launch: Launch) -> str:
+    """The number of programs as written; "" for several axes, and for what is chosen with the configuration."""
+    (grid,) = launch.grid if len(launch.grid) == 1 else ("",)
+    try:
+        names = {n.id for n in ast.walk(ast.parse(grid or "meta", mode="eval")) if isinstance(n, ast.Name)}
+    except SyntaxError:
+        return ""
+    return "" if names & {"meta", "META", "args", "_"} else grid
+
+
+def _is_grid(kernel: Kernel, name: str, grids: list[str]) -> bool:
+    """Whether every launch gives a parameter just what its grid is."""
+    position = [p.name for p in kernel.parameters].index(name)
+    beside = any(launch.span == kernel.name_span for launch in kernel.launches)
+    given = [x.arguments[position] if position < len(x.arguments) else "" for x in kernel.launches]
+    parameter = kernel.parameter(name)
+    return given == grids and not beside and parameter is not None and not parameter.pointer
+
+
+def _declared(kernel: Kernel, function: ast.FunctionDef) -> Edit | Refusal:
+    """`ROWS: tl.constexpr` as the last parameter."""
+    arguments = function.args
+    if (
+        arguments.defaults
+        or arguments.kwonlyargs
+        or arguments.vararg
+        or arguments.kwarg
+        or not arguments.args
+    ):
+        return Refusal(f"{kernel.name} has parameters behind which none can be added")
+    if kernel.parameter(_ADDED) is not None:
+        return Refusal(f"{kernel.name} has a parameter {_ADDED} that is not its number of programs")
+    assert kernel.source is not None
+    data, span = kernel.source.data, span_of(kernel, arguments.args[-1])
+    line = data[start_of_line(data, span.start) : span.start]
+    separator = ", " if line.strip() else f",\n{line.decode()}"
+    return Edit(
+        Span(span.end, span.end, span.last_line, span.last_line), f"{separator}{_ADDED}: tl.constexpr"
+    )
+
+
+_HEAD = "import triton\nimport triton.language as tl\n\n\n"
+_SCALE = """\
+@triton.jit
+def scale_rows(out, x, weight, n_cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    v = tl.load(x + row * n_cols + cols, mask=cols < n_cols)
+    w = tl.load(weight + cols, mask=cols < n_cols)
+    tl.store(out + row * n_cols + cols, v * w, mask=cols < n_cols)
+
+
+def scale(out, x, weight):
+    rows, n_cols = x.shape
+    scale_rows[(rows,)](out, x, weight, n_cols, BLOCK=triton.next_power_of_2(n_cols))
+"""
+_SCALE_AFTER = """\
+@triton.jit
+def scale_rows(out, x, weight, n_cols, BLOCK: tl.constexpr, ROWS: tl.constexpr):
+    for row in range(tl.program_id(0), ROWS, tl.num_programs(0)):
+        cols = tl.arange(0, BLOCK)
+        v = tl.load(x + row * n_cols + cols, mask=cols < n_cols)
+        w = tl.load(weight + cols, mask=cols < n_cols)
+        tl.store(out + row * n_cols + cols, v * w, mask=cols < n_cols)
+
+
+def scale(out, x, weight):
+    rows, n_cols = x.shape
+    scale_rows[(min(rows, 1024),)](out, x, weight, n_cols, BLOCK=triton.next_power_of_2(n_cols), ROWS=rows)
+"""
+_CENTRE = '''\
+@triton.jit
+def centre_rows(
+    out,
+    x,
+    n_rows,
+    n_cols,
+    BLOCK: tl.constexpr,
+):
+    """Each row without its mean."""
+    cols = tl.arange(0, BLOCK)
+    mask = cols < n_cols
+    # The row's own place.
+    x += tl.program_id(0).to(tl.int64) * n_cols
+    v = tl.load(x + cols, mask=mask, other=0.0)
+    mean = tl.sum(v, axis=0) / n_cols
+    at = out + tl.program_id(0).to(tl.int64) * n_cols + cols
+
+    tl.store(at, v - mean, mask=mask)
+
+
+def centre(out, x):
+    n_rows, n_cols = x.shape
+    grid = (n_rows,)
+    centre_rows[grid](out, x, n_rows, n_cols, BLOCK=triton.next_power_of_2(n_cols))
+'''
+_CENTRE_AFTER = '''\
+@triton.jit
+def centre_rows(
+    out,
+    x,
+    n_rows,
+    n_cols,
+    BLOCK: tl.constexpr,
+):
+    """Each row without its mean."""
+    cols = tl.arange(0, BLOCK)
+    mask = cols < n_cols
+    for row in range(tl.program_id(0), n_rows, tl.num_programs(0)):
+        x_of_row = x
+        # The row's own place.
+        x_of_row += row.to(tl.int64) * n_cols
+        v = tl.load(x_of_row + cols, mask=mask, other=0.0)
+        mean = tl.sum(v, axis=0) / n_cols
+        at = out + row.to(tl.int64) * n_cols + cols
+
+        tl.store(at, v - mean, mask=mask)
+
+
+def centre(out, x):
+    n_rows, n_cols = x.shape
+    grid = (n_rows,)
+    centre_rows[(min(n_rows, 1024),)](out, x, n_rows, n_cols, BLOCK=triton.next_power_of_2(n_cols))
+'''
+
+ASSIST = Assist(
+    id="loop_over_rows",
+    title="Walk over the rows with fewer programs",
+    skill="triton-persistent-rows",
+    pattern="triton_program_per_row",
+    rewrite=_rewrite,
+    applies=(
+        AssistExample(Language.TRITON, "scale_rows", _HEAD + _SCALE, _HEAD + _SCALE_AFTER),
+        AssistExample(Language.TRITON, "centre_rows", _HEAD + _CENTRE, _HEAD + _CENTRE_AFTER),
+    ),
+    refuses=(
+        RefusalExample(
+            Language.TRITON,
+            "scale_rows",
+            _HEAD + _SCALE.replace("    cols =", "    if row == n_cols:\n        return\n    cols ="),
+            "return early",
+        ),
+        RefusalExample(
+            Language.TRITON,
+            "scale_rows",
+            _HEAD + _SCALE.replace("    cols =", "    turn = tl.atomic_add(out, 1.0)\n    cols ="),
+            "tells a program what others did",
+        ),
+        RefusalExample(
+            Language.TRITON,
+            "scale_rows",
+            _HEAD + _SCALE.replace("scale_rows[(rows,)]", "scale_rows[(rows, 2)]"),
+            "does not tell its grid as one number",
+        ),
+    ),
+)

@@ -1,0 +1,12 @@
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def soften(out, x, stride, n_cols, BLOCK: tl.constexpr, ROWS: tl.constexpr):
+    cols = tl.arange(0, BLOCK)
+    mask = cols < n_cols
+    for row in range(tl.program_id(0), ROWS, tl.num_programs(0)):
+        v = tl.load(x + row * stride + cols, mask=mask, other=-float("inf"))
+        e = tl.exp(v - tl.max(v, axis=0))
+        tl.store(out + row * stride + cols, e / tl.sum(e, axis=0), mask=mask)
