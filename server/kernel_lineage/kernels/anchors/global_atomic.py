@@ -1,4 +1,4 @@
-"""Many threads update one global address atomically."""
+"""Many threads update one global address atomically: all of a warp, or the same thread of every block."""
 
 from __future__ import annotations
 
@@ -25,10 +25,13 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
         for call, root, space in atomic_calls(unit):
             offset = indexing(unit).place(call.arguments[0]).offset
             shared_by_all = lane_stride(offset) in (0, "?")
-            if space == "global" and shared_by_all and not one_thread_only(unit, call.node):
+            by_every_block = bool(offset) and not {"block", "slow"} & set(offset)
+            shared = shared_by_all or by_every_block
+            if space == "global" and shared and not one_thread_only(unit, call.node):
                 value = text_of(call.arguments[1]) if len(call.arguments) > 1 else ""
                 names = {"x": root, "op": call.name, "value": value}
-                yield matched(ID, call.node, f"all threads update {root} by {call.name}", names)
+                who = "all threads" if shared_by_all else "all blocks"
+                yield matched(ID, call.node, f"{who} update {root} by {call.name}", names)
     python = triton_syntax(kernel)
     if python is not None:
         for triton_call in triton_atomics(python.entry):
@@ -57,6 +60,13 @@ PATTERN = AnchorPattern(
             __global__ void histogram(int* bins, const int* inp, int n) {
                 int i = blockIdx.x * blockDim.x + threadIdx.x;
                 if (i < n) { atomicAdd(&bins[inp[i]], 1); }
+            }
+            """),
+        cuda("""
+            __global__ void bias_gradient(float* dbias, const float* dout, int C) {
+                for (int i = threadIdx.x; i < C; i += blockDim.x) {
+                    atomicAdd(&dbias[i], dout[blockIdx.x * C + i]);
+                }
             }
             """),
         triton("""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tree_sitter import Node
+
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
@@ -20,11 +22,19 @@ def asks_to_unroll(directive: str) -> bool:
     return bool(words) and words[0] == "unroll" and words[1:2] not in (["1"], ["0"])
 
 
+def _stands_before_a_loop(pragma: Node) -> bool:
+    """A `#pragma` belongs to the statement that follows; before any other one it unrolls nothing."""
+    following = pragma.next_named_sibling
+    while following is not None and following.type in ("comment", "preproc_call"):
+        following = following.next_named_sibling
+    return following is not None and following.type in ("for_statement", "while_statement", "do_statement")
+
+
 def _detect(kernel: Kernel) -> Iterator[Site]:
     syntax = cuda_syntax(kernel)
     for unit in syntax.units if syntax is not None else ():
         for directive, node in unit.directives:
-            if asks_to_unroll(directive):
+            if asks_to_unroll(directive) and _stands_before_a_loop(node):
                 yield seen(ID, node, f"#pragma {directive}")
     python = triton_syntax(kernel)
     if python is not None:
@@ -67,6 +77,12 @@ MECHANISM = Mechanism(
             """),
     ),
     absent=(
+        cuda("""
+            __global__ void copy(float* out, const float* inp) {
+                #pragma unroll
+                out[threadIdx.x] = inp[threadIdx.x];
+            }
+            """),
         cuda("""
             __global__ void sum4(float* out, const float* inp) {
                 float s = 0.0f;  // #pragma unroll
