@@ -38,6 +38,7 @@ BASE = draft(OUT, X, number("B", "B"), number("T", "T"), number("C", "C"))
         ([X, OUT, number("N", "B * T"), number("C", "C")], ("x", "out", "N", "C"), "N"),
         ([OUT, X, WEIGHT, number("C", "C")], ("out", "x", "weight", "C"), "B * T"),
         ([OUT, replace(X, name="inp"), number("C", "C")], ("out", "x", "C"), "B * T"),
+        ([OUT, replace(X, name="X_ptr"), number("C", "C")], ("out", "x", "C"), "B * T"),
         ([OUT, X, number("T", "B * T")], ("out", "x", "T_of_second"), "B * T"),
         ([OUT, X, number("C", "C", "int64")], ("out", "x", "C_int64"), "B * T"),
     ],
@@ -46,6 +47,7 @@ BASE = draft(OUT, X, number("B", "B"), number("T", "T"), number("C", "C"))
         "number computed from sizes",
         "further input",
         "renamed buffer",
+        "buffer written otherwise",
         "other number",
         "other type",
     ],
@@ -109,3 +111,13 @@ def test_what_cannot_be_mapped_is_said(other, reason):
 )
 def test_what_may_be_another_task_is_doubted(other, doubts):
     assert contract(BASE, [BASE, draft(*other, kernel="second")]).doubts == doubts
+
+
+def test_types_that_one_draft_only_assumes_are_those_of_the_other():
+    half = draft(replace(OUT, dtype="float16"), replace(X, dtype="float16"))
+    guessed = replace(
+        draft(OUT, X, kernel="second"), assumed=("nothing tells the dtype of x; float32 is assumed",)
+    )
+    assert {a.dtype for a in contract(half, [half, guessed]).workload.args} == {"float16"}
+    with pytest.raises(NoContractError, match="float16 in first and float32"):
+        contract(guessed, [half, guessed])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kernel_lineage.learning.replay.float_build import as_float32
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.learning.replay.float_build import as_float32, in_float32
+from kernel_lineage.rewrite.drafting.model import Draft, DraftArgument
 
 BRANCHES = """\
 #define ENABLE_BF16
@@ -48,3 +50,16 @@ def test_an_option_within_another_condition_and_an_alias_are_seen():
     changed, names = as_float32(text)
     assert names == ("real",)
     assert changed.count("using real = float;") == 2
+
+
+def test_a_triton_launch_of_a_caller_with_float32_tensors():
+    arguments = (
+        DraftArgument("x", "input", "bfloat16", ("n",)),
+        DraftArgument("ids", "input", "int64", ("n",), "integers(0, n)"),
+        DraftArgument("eps", "scalar", "float32", value="1e-06"),
+    )
+    constexpr = {"TYPE": "tl.bfloat16", "INDEX": "tl.int32", "MODE": "'bfloat16'", "BLOCK": "n"}
+    half = Draft("k", Language.TRITON, "a.py", {"n": 4}, {"n": 4}, arguments, ("1",), constexpr=constexpr)
+    single = in_float32(half)
+    assert [a.dtype for a in single.arguments] == ["float32", "int64", "float32"]
+    assert single.constexpr == {**constexpr, "TYPE": "tl.float32"}

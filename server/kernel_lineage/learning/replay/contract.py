@@ -6,12 +6,20 @@ from the sizes, as that state's own launch site says. Renamed buffers are matche
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
+from kernel_gate.expressions import Number
 from kernel_gate.program import LaunchSpec
 from kernel_gate.workload import Workload
+from kernel_lineage.learning.replay.launches import (
+    is_callers_number,
+    launch_of,
+    shared_out,
+    with_choices_of,
+)
+from kernel_lineage.learning.replay.one_set_of_dims import DimsDifferError, over_dims_of, probes, value_at
 from kernel_lineage.rewrite.drafting.model import NULL, Draft, DraftArgument
 
 _WRITTEN = ("output", "inout")
@@ -56,13 +64,55 @@ def contract(base: Draft, states: Sequence[Draft]) -> Contract:
     """
     nulls = tuple(_null(a) if a.kind == NULL else a for a in base.arguments)
     joined = replace(base, arguments=nulls, template_arguments=())
-    fits, said = [], list(base.assumed)
+    said = list(base.assumed)
     doubts: dict[str, str] = {}
-    for number, state in enumerate(states):
-        joined, fit = _fitted(joined, state, said, doubts, is_later=number > 0)
-        fits.append(fit)
-    doubts = {**_one_sided(joined, fits), **doubts}
+    rewritten = []
+    for state in states:
+        joined, over_dims = _over_one_set_of_dims(joined, _named_alike(joined, state, said), doubts)
+        rewritten.append(over_dims)
+    rewritten, chosen, more = with_choices_of(base, rewritten)
+    said += chosen
+    one_caller = len({state.way for state in states}) == 1
+    orders = []
+    for number, state in enumerate(rewritten):
+        joined, order = _fitted(joined, state, said, doubts, is_later=number > 0, one_caller=one_caller)
+        orders.append(order)
+    fits = [
+        Fit(order, launch_of(state, probes(joined)[0]), state.template_arguments)
+        for order, state in zip(orders, rewritten, strict=True)
+    ]
+    doubts = {**shared_out(base, [fit.launch for fit in fits]), **more, **_one_sided(joined, fits), **doubts}
     return Contract(joined.workload(), tuple(fits), tuple(dict.fromkeys(said)), doubts)
+
+
+def _named_alike(base: Draft, state: Draft, said: list[str]) -> Draft:
+    """The state with its buffers by the base's names where these are written otherwise: `X` is `x_ptr`."""
+    here, there = ({a.name: a for a in draft.arguments if a.kind != "scalar"} for draft in (state, base))
+    left = [[n for n in names if n not in others] for names, others in ((here, there), (there, here))]
+    renamed: dict[str, str] = {}
+    for name in left[0]:
+        mine, theirs = ([n for n in names if _plain(n) == _plain(name)] for names in left)
+        if len(mine) == len(theirs) == 1 and here[name].kind == there[theirs[0]].kind:
+            renamed[name] = theirs[0]
+            said.append(f"{name} of {state.kernel} is taken to be {theirs[0]}")
+    arguments = (replace(a, name=renamed.get(a.name, a.name)) for a in state.arguments)
+    return replace(state, arguments=tuple(arguments))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"_?ptr$|^p_", "", name.lower()).strip("_")
+
+
+def _over_one_set_of_dims(base: Draft, state: Draft, doubts: dict[str, str]) -> tuple[Draft, Draft]:
+    """The base with the dims that only this state's caller chooses, and the state over its dims."""
+    try:
+        found = over_dims_of(base, state)
+    except DimsDifferError as error:
+        raise NoContractError(str(error)) from error
+    if found.doubt:
+        doubts[""] = found.doubt
+    dims = {**base.dims, **found.draft.dims}
+    return replace(base, dims=dims, checked={**base.checked, **found.draft.checked}), found.draft
 
 
 def _one_sided(joined: Draft, fits: Sequence[Fit]) -> dict[str, str]:
@@ -74,10 +124,10 @@ def _one_sided(joined: Draft, fits: Sequence[Fit]) -> dict[str, str]:
 
 
 def _fitted(
-    base: Draft, state: Draft, said: list[str], doubts: dict[str, str], *, is_later: bool
-) -> tuple[Draft, Fit]:
-    """The base with what the state takes besides, and how the state is run."""
-    numbers = _numbers(base)
+    base: Draft, state: Draft, said: list[str], doubts: dict[str, str], *, is_later: bool, one_caller: bool
+) -> tuple[Draft, tuple[str, ...]]:
+    """The base with what the state takes besides, and the arguments that the state is given."""
+    numbers = probes(base)
     arguments = {a.name: a for a in base.arguments}
     left = {n: a for n, a in arguments.items() if n not in {s.name for s in state.arguments}}
     order = []
@@ -103,7 +153,7 @@ def _fitted(
         elif taken.kind == NULL:
             pass
         elif taken.kind == "scalar":
-            there = _number(taken, there, state, numbers)
+            there = _number(taken, there, state, numbers, one_caller or state.way == base.way)
         else:
             if {taken.kind, there.kind} == set(_WRITTEN):
                 doubts[there.name] = f"one state updates {there.name}, the other overwrites it"
@@ -114,8 +164,7 @@ def _fitted(
         raise NoContractError(
             f"{state.kernel} does not write {', '.join(lost)}, which the other state writes"
         )
-    joined = replace(base, arguments=tuple(arguments.values()))
-    return joined, Fit(tuple(order), launch_of(state, _numbers(joined)), state.template_arguments)
+    return replace(base, arguments=tuple(arguments.values())), tuple(order)
 
 
 def _null(argument: DraftArgument) -> DraftArgument:
@@ -123,19 +172,9 @@ def _null(argument: DraftArgument) -> DraftArgument:
     return DraftArgument(f"{argument.name}_null", "scalar", "uint64", value="0")
 
 
-def _numbers(draft: Draft) -> dict[str, Number]:
-    """What expressions of a draft may name, at the sizes that are checked."""
-    numbers: dict[str, Number] = dict(draft.checked)
-    for argument in draft.arguments:
-        if argument.kind == "scalar" and argument.value is not None:
-            try:
-                numbers[argument.name] = evaluate(argument.value, draft.checked)
-            except (ExpressionError, ArithmeticError):
-                continue
-    return numbers
-
-
-def _added(taken: DraftArgument, state: Draft, numbers: dict[str, Number], is_later: bool) -> DraftArgument:
+def _added(
+    taken: DraftArgument, state: Draft, numbers: Sequence[Mapping[str, Number]], is_later: bool
+) -> DraftArgument:
     """An argument that only this state takes: a number or an input that the sizes tell.
 
     A later state that writes something besides is still compared on what both write.
@@ -146,22 +185,25 @@ def _added(taken: DraftArgument, state: Draft, numbers: dict[str, Number], is_la
     if taken.dtype is None:
         raise NoContractError(f"{only} has a type that nothing tells")
     if taken.kind == "scalar":
-        if taken.value is None or _value(taken.value, numbers) is None:
+        if _values(taken.value, numbers) is None:
             raise NoContractError(f"{only} is no number that the other state's sizes tell")
-    elif taken.shape is None or any(_value(extent, numbers) is None for extent in taken.shape):
+    elif taken.shape is None or any(_values(extent, numbers) is None for extent in taken.shape):
         raise NoContractError(f"{only} has a shape that the other state's sizes do not tell")
     return replace(taken, kind="scratch", values="") if taken.kind in _WRITTEN else taken
 
 
 def _number(
-    taken: DraftArgument, there: DraftArgument, state: Draft, numbers: dict[str, Number]
+    taken: DraftArgument,
+    there: DraftArgument,
+    state: Draft,
+    numbers: Sequence[Mapping[str, Number]],
+    one_caller: bool,
 ) -> DraftArgument:
     """A number of both: the same one, or one of its own where the two states mean different things by the name."""
     if there.kind != "scalar":
         raise NoContractError(f"{taken.name} is a number in {state.kernel} and a buffer in the other state")
-    mine = _value(taken.value, numbers) if taken.value is not None else None
-    other = _value(there.value, numbers) if there.value is not None else None
-    if mine is None or mine == other:
+    mine, other = _values(taken.value, numbers), _values(there.value, numbers)
+    if mine is None or mine == other or (not one_caller and is_callers_number(taken)):
         return there if taken.dtype in (None, there.dtype) else _as_typed(there, taken)
     return replace(taken, name=f"{taken.name}_of_{state.kernel}", dtype=taken.dtype or there.dtype)
 
@@ -174,7 +216,7 @@ def _as_typed(there: DraftArgument, taken: DraftArgument) -> DraftArgument:
 def _buffer(taken: DraftArgument, there: DraftArgument, state: Draft) -> DraftArgument:
     if there.kind == "scalar":
         raise NoContractError(f"{taken.name} is a buffer in {state.kernel} and a number in the other state")
-    if taken.dtype is not None and taken.dtype != there.dtype:
+    if taken.dtype not in (None, there.dtype) and not state.guesses_types:
         raise TypesDifferError(
             f"{taken.name} is {taken.dtype} in {state.kernel} and {there.dtype} in the other state"
         )
@@ -199,30 +241,7 @@ def _renamed(taken: DraftArgument, left: Sequence[DraftArgument]) -> DraftArgume
     return found[0] if len(found) == 1 else None
 
 
-def launch_of(state: Draft, numbers: dict[str, Number]) -> LaunchSpec | None:
-    """The launch that a state tells, if its expressions can be computed from these numbers."""
-    if not state.grid or (state.language == "cuda" and not state.block):
-        return None
-    known = dict(numbers)
-    try:
-        for name, text in state.constexpr.items():
-            known[name] = evaluate(text, known)
-        for text in (*state.grid, *state.block, state.shared_bytes):
-            evaluate_int(text, known)
-    except (ExpressionError, ArithmeticError):
-        return None
-    return LaunchSpec(
-        state.grid,
-        state.block or LaunchSpec(()).block,
-        state.shared_bytes,
-        dict(state.constexpr),
-        state.num_warps,
-        state.num_stages,
-    )
-
-
-def _value(text: str | float, numbers: dict[str, Number]) -> Number | None:
-    try:
-        return evaluate(text, numbers)
-    except (ExpressionError, ArithmeticError):
-        return None
+def _values(text: str | float | None, numbers: Sequence[Mapping[str, Number]]) -> list[Number] | None:
+    """An expression at all sizes; None where some do not tell it."""
+    found = [value_at(text, sizes) for sizes in numbers] if text is not None else [None]
+    return [value for value in found if value is not None] if None not in found else None

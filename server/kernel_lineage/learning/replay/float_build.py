@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kernel_lineage.learning.replay.states import StateOf
+from kernel_lineage.rewrite.drafting.model import Draft
 from kernel_lineage.rewrite.drafting.of_state import State
 
 _SUFFIXES = (".cu", ".cuh", ".h")
@@ -77,3 +78,19 @@ def with_float32(state: StateOf) -> tuple[StateOf, tuple[str, ...]]:
             file.write_bytes(text.encode("utf-8", "surrogateescape"))
             names |= dict.fromkeys(changed)
     return replace(state, state=State(state.root)), tuple(names)
+
+
+_FLOATS = ("float16", "bfloat16", "float32")
+
+
+def in_float32(draft: Draft) -> Draft:
+    """A Triton launch as callers with float32 tensors make it: launchers allocate as inputs are, or in float32."""
+    arguments = tuple(
+        replace(a, dtype="float32") if a.kind != "scalar" and a.dtype in _FLOATS else a
+        for a in draft.arguments
+    )
+    constexpr = {
+        name: "tl.float32" if text.startswith("tl.") and text[3:] in _FLOATS else text
+        for name, text in draft.constexpr.items()
+    }
+    return replace(draft, arguments=arguments, constexpr=constexpr)

@@ -12,7 +12,7 @@ from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.replay.claims import Claimed
 from kernel_lineage.learning.replay.codes import Code
 from kernel_lineage.learning.replay.contract import Contract, Fit, NoContractError, TypesDifferError, contract
-from kernel_lineage.learning.replay.float_build import with_float32
+from kernel_lineage.learning.replay.float_build import in_float32, with_float32
 from kernel_lineage.learning.replay.states import StateOf
 from kernel_lineage.learning.steps import Step
 from kernel_lineage.rewrite.drafting.chosen_sizes import stays_small
@@ -123,19 +123,26 @@ def _under_workload(
 
 
 def _under_draft(
-    item: Claimed, before: StateOf, after: StateOf, others: Drafts, later_first: bool
+    item: Claimed,
+    before: StateOf,
+    after: StateOf,
+    others: Drafts,
+    later_first: bool,
+    typed: Callable[[Draft], Draft] = lambda draft: draft,
 ) -> Prepared | NotPrepared:
+    """The step under the first draft that runs both states; `typed` gives a draft with other types."""
     states = (before, after)
     drafts = [state.draft() for state in states]
     first, second = (_known(draft) for draft in drafts)
     if first is None or second is None:
         reason = "; ".join(d.reason for d in drafts if isinstance(d, NoDraft) and d.draft is None)
         return NotPrepared(Code.NO_PROGRAM, reason)
+    first, second = typed(first), typed(second)
     refused: list[NoContractError | WorkloadError] = []
     missing: dict[str, str] = {}
     for name, base in _bases(states, drafts, others, missing, later_first):
         try:
-            agreed = contract(base, (first, second))
+            agreed = contract(typed(base), (first, second))
             programs = [
                 _program(state, agreed.workload, fit) for state, fit in zip(states, agreed.fits, strict=True)
             ]
@@ -152,9 +159,13 @@ def _under_draft(
 def _as_float32(
     item: Claimed, states: tuple[StateOf, StateOf], others: Drafts, why_not: NotPrepared
 ) -> Prepared | NotPrepared:
-    """Both states as their float32 build has them, where their element type is an option."""
-    if item.after.language != Language.CUDA:
-        return why_not
+    """Both states in float32: as that build has them where their element type is an option, or as a caller may."""
+    if item.after.language == Language.TRITON:
+        prepared = _under_draft(item, *states, others, later_first=False, typed=in_float32)
+        if isinstance(prepared, NotPrepared):
+            return why_not
+        said = f"both states are run in float32: {why_not.reason}"
+        return replace(prepared, said=(said, *prepared.said), instead_of=why_not)
     before, changed = with_float32(states[0])
     if states[1].root == states[0].root:
         after = replace(before, version=states[1].version)

@@ -16,6 +16,8 @@ UNSHAPED = "the shape of "
 """How what is missing of a shape begins."""
 UNRANGED = "the range of the values of "
 """How what is missing of an index begins; the name follows."""
+UNTYPED = "nothing tells the dtype of "
+"""How it is said that a type is assumed; the name follows."""
 Role = Literal["input", "output", "inout"]
 """What a kernel does with a buffer."""
 
@@ -62,6 +64,13 @@ class Draft:
     """What was concluded, for people: `C is 768 in main; checked with 96`."""
     missing: tuple[str, ...] = ()
     """What was not found, and so has to be filled in."""
+    way: str = ""
+    """The test or function that leads to the launch: the caller that chose what the draft has."""
+
+    @property
+    def guesses_types(self) -> bool:
+        """Whether some of its types are assumed, because no code tells them."""
+        return any(said.startswith(UNTYPED) for said in self.assumed)
 
     @property
     def text(self) -> str:

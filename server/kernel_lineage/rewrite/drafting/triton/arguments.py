@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kernel_lineage.kernels.source import Parameter
-from kernel_lineage.rewrite.drafting.model import UNRANGED, UNSHAPED, DraftArgument
+from kernel_lineage.rewrite.drafting.model import UNRANGED, UNSHAPED, UNTYPED, DraftArgument
 from kernel_lineage.rewrite.drafting.triton.values import (
     Dtype,
     External,
@@ -79,7 +79,7 @@ def buffer(
     dtype = tensor.dtype if tensor is not None else None
     if dtype is None:
         dtype = "int64" if indices else _DEFAULT_DTYPE
-        reading.said.append(f"nothing tells the dtype of {name}; {dtype} is assumed")
+        reading.said.append(f"{UNTYPED}{name}; {dtype} is assumed")
     if tensor is None:
         reading.missing.append(f"{UNSHAPED}{name}: {why_unknown(value)}")
         return DraftArgument(name, role, dtype)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from kernel_gate.expressions import Number
 from kernel_lineage.rewrite.drafting.chosen_sizes import stays_small
+from kernel_lineage.rewrite.drafting.model import UNTYPED
 from kernel_lineage.rewrite.drafting.triton.modules import HostModule
 from kernel_lineage.rewrite.drafting.triton.values import Open, Size, Tensor
 
@@ -54,7 +55,7 @@ class Chosen:
             self._shapes[name] = tuple(self.dim(a) for a in axes)
             self.said.append(f"{name} is taken to have the shape ({', '.join(axes)})")
         dtype = "int64" if _INDEX.search(name) else "float32"
-        text = f"nothing tells the dtype of {name}; {dtype} is assumed"
+        text = f"{UNTYPED}{name}; {dtype} is assumed"
         if text not in self.said:
             self.said.append(text)
         return Tensor(name, self._shapes.get(name), dtype)

@@ -134,6 +134,7 @@ def _draft(
         promises=promises_of(kernel, constexpr, reading.reader.sizes),
         assumed=tuple(dict.fromkeys(said)),
         missing=tuple(dict.fromkeys(reading.missing)),
+        way=reading.way,
     )
     return with_named_dims(draft, reading.reader, reading.constants)
 

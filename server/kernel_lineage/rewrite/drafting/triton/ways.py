@@ -37,6 +37,8 @@ class Reading:
     call: ast.Call
     names: Names
     module: HostModule
+    way: str
+    """The test or function that leads to the launch."""
     said: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     constants: set[str] = field(default_factory=set)
@@ -86,7 +88,7 @@ class Ways:
             reader.backward()
         except Reached as reached:
             said = [f"sizes are those of {usage.name}"]
-            return Reading(reader, reached.call, reached.names, reached.module, said)
+            return Reading(reader, reached.call, reached.names, reached.module, usage.name, said)
         except Stopped:
             pass
         finally:
@@ -105,7 +107,7 @@ class Ways:
                     for start in self._starts(site):
                         example = _Example(usage, tensors, main or ())
                         yield from self._from_start(
-                            site, start, example.tensor, dict(sizes), example.said, example.opened
+                            site, start, example.tensor, dict(sizes), example.said, example.opened, usage.name
                         )
 
     def from_functions(self, sites: Sequence[Site]) -> Iterator[Reading]:
@@ -126,6 +128,7 @@ class Ways:
         sizes: dict[str, Number],
         said: list[str],
         opened: Callable[[str, object, str], object],
+        way: str = "",
     ) -> Iterator[Reading]:
         """The launch as one function reaches it, of which the caller is not known."""
         for forced in (False, True):
@@ -135,7 +138,7 @@ class Ways:
             try:
                 self._run_start(reader, site.module, start, opened)
             except Reached as reached:
-                yield Reading(reader, reached.call, reached.names, reached.module, said)
+                yield Reading(reader, reached.call, reached.names, reached.module, way or start, said)
                 return
             except Stopped:
                 pass

@@ -1,0 +1,130 @@
+"""The launch of a state as its draft tells it, and the choices of a caller that two states have to share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kernel_gate.compile_time import constant, is_word
+from kernel_gate.expressions import ExpressionError, Number, evaluate_int
+from kernel_gate.program import LaunchSpec
+from kernel_lineage.rewrite.drafting.model import Draft, DraftArgument
+
+_MISSING = re.compile(r"the constexpr (\w+):")
+_TUNED = re.compile(r"(?i)block|tile|size|warp|stage|group|split|chunk|rows|cols|num_|^b[a-z]{1,2}$")
+"""Names of numbers by which a kernel is cut into blocks: each state has its own."""
+
+
+def launch_of(state: Draft, numbers: Mapping[str, Number]) -> LaunchSpec | None:
+    """The launch that a state tells, if its expressions can be computed from these numbers."""
+    if not state.grid or (state.language == "cuda" and not state.block) or untold(state):
+        return None
+    known = dict(numbers)
+    try:
+        for name, text in state.constexpr.items():
+            value = constant(text, known)
+            if isinstance(value, (int, float)):
+                known[name] = value
+        for text in (*state.grid, *state.block, state.shared_bytes):
+            evaluate_int(text, known)
+    except (ExpressionError, ArithmeticError):
+        return None
+    return LaunchSpec(
+        state.grid,
+        state.block or LaunchSpec(()).block,
+        state.shared_bytes,
+        dict(state.constexpr),
+        state.num_warps,
+        state.num_stages,
+    )
+
+
+def untold(state: Draft) -> list[str]:
+    """Parameters that are constant when the kernel is compiled, of which the state does not tell the value."""
+    return [m[1] for missing in state.missing if (m := _MISSING.match(missing)) is not None]
+
+
+def with_choices_of(base: Draft, states: Sequence[Draft]) -> tuple[list[Draft], list[str], dict[str, str]]:
+    """The states with what their callers chose otherwise as the base has it; what was concluded; and what is in doubt.
+
+    Two tests may run a kernel in two modes, of which neither is what the step changed. Where one test leads to both
+    states, what differs is the host code's doing, and stays. All are over one set of dims.
+    """
+    one_caller = len({state.way for state in states}) == 1
+    given: list[Draft] = []
+    said: list[str] = []
+    doubts: dict[str, str] = {}
+    for state in states:
+        chosen = dict(state.constexpr)
+        for name in untold(state):
+            if name in base.constexpr:
+                chosen[name] = base.constexpr[name]
+                doubts[""] = f"nothing tells {name} of {state.kernel}, and the other state's is taken"
+        missing = tuple(m for m in state.missing if (n := _MISSING.match(m)) is None or n[1] not in chosen)
+        if not one_caller and state.way != base.way and not _lacks_buffers(state, base):
+            for name, text in _modes(state, base):
+                chosen[name] = text
+                said.append(f"{name} of {state.kernel} is {text}, as in the other state")
+        given.append(replace(state, constexpr=chosen, missing=missing))
+    for other in given[1:] if not one_caller else ():
+        for name, text in _modes(given[0], other):
+            doubts.setdefault(
+                "", f"{name} is {given[0].constexpr[name]} in {given[0].kernel} and {text} in {other.kernel}"
+            )
+    return given, said, doubts
+
+
+def _modes(state: Draft, other: Draft) -> Iterator[tuple[str, str]]:
+    """What a caller chooses and the other one's chooses otherwise, as the other has it."""
+    for name, mine in state.constexpr.items():
+        theirs = other.constexpr.get(name)
+        if theirs is None or mine == theirs or _NULL in (mine, theirs):
+            continue
+        if (is_word(mine) and is_word(theirs)) or not (_TUNED.search(name) or _has_names(mine + theirs)):
+            yield name, theirs
+
+
+_NULL = "None"
+
+
+def _has_names(text: str) -> bool:
+    return re.search(r"[A-Za-z_]\w*", text.replace("True", "").replace("False", "")) is not None
+
+
+def _lacks_buffers(state: Draft, base: Draft) -> bool:
+    """Whether one of them gives its kernel a buffer that the other does not."""
+    return bool(_nulls(state) & _buffers(base)) or bool(_nulls(base) & _buffers(state))
+
+
+def _nulls(draft: Draft) -> set[str]:
+    return {name for name, text in draft.constexpr.items() if text == _NULL}
+
+
+def _buffers(draft: Draft) -> set[str]:
+    return {a.name for a in draft.arguments if a.kind != "scalar"}
+
+
+def shared_out(base: Draft, launches: Sequence[LaunchSpec | None]) -> dict[str, str]:
+    """Output → why another launch may write other values there: it has a row for each block.
+
+    How rows are shared out among the blocks is a launcher's choice, and so is what each block's sum is.
+    """
+    given = [a for a in base.arguments if a.kind == "input"]
+    extents = {extent for a in given for extent in a.shape or ()}
+    grids = {extent for launch in launches if launch is not None for extent in launch.grid}
+    of_blocks = {extent for extent in grids if _has_names(extent)} - extents
+    return {
+        a.name: f"{a.name} has a row for each block, and what a block works on is its launcher's choice"
+        for a in base.arguments
+        if a.kind in ("output", "inout") and a.shape and a.shape[0] in of_blocks
+    }
+
+
+def is_callers_number(argument: DraftArgument) -> bool:
+    """Whether a number is one that a caller chooses: a floating-point number that no size tells."""
+    return str(argument.dtype).startswith("float") and not _has_names(_exponent(str(argument.value)))
+
+
+def _exponent(text: str) -> str:
+    return re.sub(r"(?<=[\d.])e(?=[-+]?\d)", "", text)
