@@ -19,7 +19,7 @@ from tests.benchmarks.precision_cases import sides
 from kernel_gate.worker import Worker
 from kernel_lineage.history.git import RepositoryError
 from kernel_lineage.learning.probes.asking import Asking, Budget, Saw
-from kernel_lineage.learning.probes.learning import ENOUGH
+from kernel_lineage.learning.probes.holding_out import ENOUGH
 from kernel_lineage.learning.probes.probe import probe
 from kernel_lineage.learning.probes.report import ProbedCondition, ProbeReport
 from kernel_lineage.learning.steps import Judge, Step

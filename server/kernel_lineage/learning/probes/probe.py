@@ -12,8 +12,9 @@ from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.guard_conditions import category_of
 from kernel_lineage.learning.probes.asking import Answer, Asking, Budget, OutOfBudget, Saw
 from kernel_lineage.learning.probes.axis import Axis, Ground
+from kernel_lineage.learning.probes.findings import AxisFindings, Finding
 from kernel_lineage.learning.probes.hints import hints_of
-from kernel_lineage.learning.probes.learning import AxisFindings, Finding, learn
+from kernel_lineage.learning.probes.learning import learn
 from kernel_lineage.learning.probes.proofs import ID as PROOFS
 from kernel_lineage.learning.probes.proofs import Proved, proved
 from kernel_lineage.learning.probes.proved_conditions import condition_of, dropped_of, run_of

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernel_lineage.learning.probes.axis import Ground
+from kernel_lineage.learning.probes.holding_out import why_dropped
 from kernel_lineage.learning.probes.huge_sizes import State, drawn, state_of
-from kernel_lineage.learning.probes.learning import why_dropped
 from kernel_lineage.learning.probes.report import Confirmation
 from kernel_lineage.learning.probes.setting import launch_of
 from kernel_lineage.proofs.expressions import Reading

@@ -1,0 +1,103 @@
+"""Held-out cases: fresh ones on both sides of what was learned, and whether the gate agrees with it there."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kernel_lineage.learning.probes.asking import Asking, Saw
+from kernel_lineage.learning.probes.axis import Axis, Ground
+from kernel_lineage.learning.probes.closing_in import around
+from kernel_lineage.learning.probes.findings import AxisFindings, Finding, smallest
+from kernel_lineage.learning.probes.inference import Explained
+from kernel_lineage.learning.probes.predicates import Atom
+from kernel_lineage.learning.probes.report import Confirmation
+from kernel_lineage.learning.probes.setting import Setting, facts_of
+from kernel_lineage.learning.probes.shrinking import shrunk
+
+_HELD_OUT = 10
+"""Cases on each side of a condition."""
+_LEAST_HELD_OUT = 2
+_POOLS = 6
+"""Held-out cases are taken from so many pools: those that keep all conditions but one may be rare."""
+ENOUGH = 0.95
+"""The share of held-out cases that a condition must be right in."""
+
+
+def held_out(
+    axis: Axis, ground: Ground, explained: Explained, chance: random.Random, more: int
+) -> list[Setting]:
+    """Cases that nothing was learned from, `more` added to their seeds; those near a bound come last."""
+    pools = (axis.pool(ground, chance) for _ in range(_POOLS))
+    drawn = itertools.chain(*pools, around(axis, ground, explained, chance))
+    return [_with_other_data(s, more) for s in drawn if ground.worth(s)]
+
+
+def _with_other_data(setting: Setting, more: int) -> Setting:
+    """A case with data of its own; one that was drawn for its data has them, and its facts are of these."""
+    return setting if setting.told else replace(setting, seed=setting.seed + more)
+
+
+def confirmed(
+    atom: Atom,
+    explained: Explained,
+    asking: Asking,
+    held: Sequence[Setting],
+    found: AxisFindings,
+    base: Setting,
+    *,
+    last: bool,
+) -> Finding:
+    """An atom with its counterexample, after held-out cases on both sides of it, all other atoms kept.
+
+    What is exact ends with the first case that contradicts it, as long as it can be learned anew.
+    """
+    others = [a for a in explained.parts if a is not atom]
+    counts = {True: [0, 0], False: [0, 0]}
+    for setting in held:
+        facts = facts_of(setting)
+        try:
+            side = atom.test(facts)
+            if not all(a.test(facts) for a in others):
+                continue
+        except KeyError:
+            continue
+        if counts[side][0] >= _HELD_OUT or asking.known(setting):
+            continue
+        answer = asking.ask(setting)
+        found.answers.append(answer)
+        if answer.saw is Saw.SILENT:
+            continue
+        counts[side][0] += 1
+        agrees = (answer.saw is Saw.AGREES) is side
+        counts[side][1] += agrees
+        if not agrees and atom.exact and not last:
+            break
+    confirmation = Confirmation(
+        kept=counts[True][0],
+        kept_agree=counts[True][1],
+        broken=counts[False][0],
+        broken_agree=counts[False][1],
+    )
+    broken = [
+        a
+        for a in found.answers
+        if a.saw is Saw.FAILS and atom.broken_by(a.facts) and not any(o.broken_by(a.facts) for o in others)
+    ]
+    example = smallest(broken) or smallest(a for a in found.answers if a.saw is Saw.FAILS)
+    if example is None:
+        raise AssertionError("a hypothesis is made of failures")
+    return Finding(atom, shrunk(example, atom, others, asking, base), confirmation, why_dropped(confirmation))
+
+
+def why_dropped(confirmation: Confirmation) -> str:
+    """Why a condition is not kept; "" for one that is."""
+    few = min(confirmation.kept, confirmation.broken)
+    if few < _LEAST_HELD_OUT:
+        return f"only {few} held-out cases on one side of it could be run"
+    if confirmation.share < ENOUGH:
+        cases = confirmation.kept + confirmation.broken
+        return f"the gate agrees in {confirmation.share:.0%} of {cases} held-out cases"
+    return ""
