@@ -1,10 +1,12 @@
 """Precision of the when: on fresh cases that hold and that break each learned condition, does the gate agree with it?
 
-python -m tests.benchmarks precision [NAME …] [--sample] [--repository PATH …] [--rows FILE] [--write]
+python -m tests.benchmarks precision [NAME …] [--own] [--sample] [--back-test CLONE …] [--repository PATH …]
+    [--learned NAME.learned.jsonl.gz … [--anew]] [--seconds N] [--rows FILE] [--write]
 
-Steps come from the examples of the axes, the pairs of tests/learning/probes, the sample repository, and repositories
-that are named; NAME takes only those of our own whose name contains it. `--rows` keeps what each step gave, and goes
-on from there.
+Steps come from the examples of the axes and the pairs of tests/learning/probes (`--own`, and where nothing else is
+named), the sample repository, the pairs of the back-test, repositories that are replayed for it, and what `replay
+--learn --into` has kept; NAME takes only those whose name contains it. `--rows` keeps what each step gave, and goes on
+from there; `--write` puts the rows in the place of earlier ones of the same steps.
 """
 
 from __future__ import annotations
@@ -12,19 +14,27 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.precision_cases import Case, kind_of, sides
-from tests.benchmarks.precision_sources import Known, own_steps, repository_steps, sample_steps
+from tests.benchmarks.precision_sources import (
+    Known,
+    back_test_steps,
+    learned_steps,
+    own_steps,
+    repository_steps,
+    sample_steps,
+)
 from tests.benchmarks.precision_table import table
 
 from kernel_gate.fleet.places import places
 from kernel_gate.fleet.pool import LocalPool
-from kernel_lineage.learning.probes.asking import Saw, answered
+from kernel_lineage.learning.probes.asking import Asking, Budget, Saw
 from kernel_lineage.learning.probes.probe import probe
 from kernel_lineage.learning.steps import Judge
 from kernel_lineage.skills.card import Origin
@@ -34,6 +44,7 @@ RESULTS = Path(__file__).parent / "results"
 CASES = 20
 """Asked on each side of a condition."""
 _SEED = 4711
+_UNLIMITED = Budget(runs=10**6, seconds=10.0**6)
 _MOST_SILENT = 3
 """Cases tried for each that is wanted: where the earlier state fails as well, nothing is said."""
 
@@ -57,18 +68,18 @@ class Side:
         }
 
 
-def rows_of(known: Known, judge: Judge, cases: int = CASES) -> Iterator[dict[str, Any]]:
+def rows_of(known: Known, judge: Judge, budget: Budget) -> Iterator[dict[str, Any]]:
     """One row for each condition that was learned of a step, or one that says that there is none."""
     step, learned = known.step, list(known.conditions)
     why = ""
     if not known.studied:
-        report = probe(step, judge)
+        report = probe(step, judge, budget)
         # What a proof says of huge sizes no case can break here.
         learned = [c.condition.expr for c in report.conditions if c.condition.origin is Origin.PROBE]
         dropped = (f"{d.expr or 'a failure'}: {d.why}" for d in report.dropped)
         why = report.reason or "; ".join((*dropped, *report.not_reached))
     about = {"source": known.source, "step": known.name, "kernel": step.workload.kernel}
-    about["language"] = step.workload.language
+    about |= {"language": step.workload.language, "date": date.today().isoformat()}
     if not learned:
         yield {**about, "expr": "", "why": why or "no probe failed"}
     for expr in learned:
@@ -78,18 +89,19 @@ def rows_of(known: Known, judge: Judge, cases: int = CASES) -> Iterator[dict[str
             **about,
             "expr": expr,
             "kind": kind_of(expr, step.workload),
-            "kept": _asked(kept, Saw.AGREES, judge, cases).row(),
-            "broken": _asked(broken, Saw.FAILS, judge, cases).row(),
+            "kept": _asked(kept, Saw.AGREES, judge).row(),
+            "broken": _asked(broken, Saw.FAILS, judge).row(),
             "why": why,
         }
 
 
-def _asked(drawn: Iterable[Case], expected: Saw, judge: Judge, cases: int) -> Side:
+def _asked(drawn: Iterable[Case], expected: Saw, judge: Judge) -> Side:
     side = Side(against=[])
+    asking = Asking(judge, _UNLIMITED)
     for case in drawn:
-        if side.cases == cases or side.silent == _MOST_SILENT * cases:
+        if side.cases == CASES or side.silent == _MOST_SILENT * CASES:
             break
-        answer = answered(case.setting, judge(case.setting.request()))
+        answer = asking.ask(case.setting)
         if answer.saw is Saw.SILENT:
             side.silent += 1
             continue
@@ -101,11 +113,13 @@ def _asked(drawn: Iterable[Case], expected: Saw, judge: Judge, cases: int) -> Si
     return side
 
 
-def measured(steps: Iterable[Known], pool: LocalPool, keep: Any) -> list[dict[str, Any]]:
+def measured(
+    steps: Iterable[Known], pool: LocalPool, budget: Budget, keep: Callable[[dict[str, Any]], None]
+) -> list[dict[str, Any]]:
     """The rows of all steps, each handed to `keep` as soon as it is there."""
 
     def one(known: Known) -> list[dict[str, Any]]:
-        rows = list(rows_of(known, pool.judge))
+        rows = list(rows_of(known, pool.judge, budget))
         for row in rows:
             keep(row)
         return rows
@@ -114,15 +128,42 @@ def measured(steps: Iterable[Known], pool: LocalPool, keep: Any) -> list[dict[st
         return [row for rows in threads.map(one, steps) for row in rows]
 
 
+def _wanted(given: argparse.Namespace, pool: LocalPool) -> Iterator[Known]:
+    if given.own or not (given.sample or given.back_test or given.repository or given.learned):
+        yield from own_steps()
+    if given.sample:
+        yield from sample_steps(pool)
+    yield from back_test_steps(given.back_test)
+    yield from learned_steps(given.learned, pool, anew=given.anew)
+    yield from repository_steps(given.repository, pool, given.replay_seconds)
+
+
+def _kept(rows: Sequence[dict[str, Any]]) -> None:
+    """Into the results, in the place of earlier rows of the same steps."""
+    path = RESULTS / "precision.json"
+    steps = {(row["source"], row["step"]) for row in rows}
+    earlier = [r for r in json.loads(path.read_text("utf-8")) if (r["source"], r["step"]) not in steps]
+    ordered = sorted([*earlier, *rows], key=lambda r: (r["source"], r["step"], r["expr"]))
+    path.write_text(json.dumps(ordered, indent=1, sort_keys=True) + "\n", "utf-8")
+    RESULTS.joinpath("precision.md").write_text(table(ordered), "utf-8")
+
+
 def main(arguments: list[str]) -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="only own steps whose name contains one of these")
-    parser.add_argument("--sample", action="store_true", help="the sample repository's steps too")
-    parser.add_argument(
-        "--repository", type=Path, action="append", default=[], help="to be replayed and studied"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=240.0, help="for replaying each repository")
+    parser.add_argument("names", nargs="*", help="only steps whose name contains one of these")
+    parser.add_argument("--own", action="store_true", help="our examples and pairs, beside what is named")
+    parser.add_argument("--sample", action="store_true", help="the sample repository's steps")
+    parser.add_argument(
+        "--back-test", type=Path, nargs="+", default=[], help="clones of the pairs' repositories"
+    )
+    parser.add_argument("--repository", type=Path, nargs="+", default=[], help="to be replayed and studied")
+    parser.add_argument("--replay-seconds", type=float, default=240.0, help="for replaying each repository")
+    parser.add_argument("--learned", type=Path, nargs="+", default=[], help="what a replay has kept")
+    parser.add_argument("--anew", action="store_true", help="probe what a replay has kept once more")
+    parser.add_argument("--seconds", type=float, default=Budget().seconds, help="for probing a step")
     parser.add_argument(
         "--rows", type=Path, help="a file of rows, one a line: what is there is not asked again"
     )
@@ -145,12 +186,11 @@ def main(arguments: list[str]) -> None:
                 file.write(json.dumps(row) + "\n")
 
     with LocalPool(places("emulated")) as pool:
-        wanted = [s for s in own_steps() if not given.names or any(name in s.name for name in given.names)]
-        wanted += sample_steps(pool) if given.sample else ()
-        wanted += repository_steps(given.repository, pool, given.seconds)
-        rows += measured([s for s in wanted if (s.source, s.name) not in done], pool, keep)
+        named = (
+            s for s in _wanted(given, pool) if not given.names or any(name in s.name for name in given.names)
+        )
+        fresh = (s for s in named if (s.source, s.name) not in done)
+        rows += measured(fresh, pool, Budget(seconds=given.seconds), keep)
     sys.stdout.write(table(rows))
     if given.write:
-        ordered = sorted(rows, key=lambda r: (r["source"], r["step"], r["expr"]))
-        RESULTS.joinpath("precision.json").write_text(json.dumps(ordered, indent=1, sort_keys=True) + "\n")
-        RESULTS.joinpath("precision.md").write_text(table(ordered))
+        _kept(rows)

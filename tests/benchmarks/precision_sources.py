@@ -1,21 +1,30 @@
-"""The steps whose conditions are tried: our examples and pairs, the sample repository, and repositories by path."""
+"""The steps whose conditions are tried: our examples and pairs, those of histories, and what replays have kept."""
 
 from __future__ import annotations
 
+import gzip
+import json
 import tempfile
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tests.benchmarks.back_test import PAIRS, RESULTS
+from tests.benchmarks.back_test_pairs import step_of
 from tests.learning.probes.reading_pairs import pairs
 
 from kernel_gate.fleet.pool import LocalPool
 from kernel_lineage.demo.sample import build_sample_repository
 from kernel_lineage.learning.probes.registry import axes
+from kernel_lineage.learning.replay.record import Record
 from kernel_lineage.learning.replay.repository import Asked, replay_repository
 from kernel_lineage.learning.steps import Step
 from kernel_lineage.learning.studying.common_ground import common_ground
+from kernel_lineage.learning.studying.parts import Studied
 from kernel_lineage.skills.card import ConditionKind, Origin
+
+_KEPT = ".learned.jsonl.gz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +56,34 @@ def sample_steps(pool: LocalPool) -> Iterator[Known]:
         yield from _replayed(sample, "sample repository", pool, None)
 
 
+def back_test_steps(clones: Sequence[Path]) -> Iterator[Known]:
+    """The pairs of the back-test of which probing has learned a condition, as its results say."""
+    named = {path.name: path for path in clones}
+    for row in json.loads((RESULTS / "back_test.json").read_text()) if clones else ():
+        probed = tuple(c["expr"] for c in row["conditions"] if c["origin"] == Origin.PROBE)
+        clone = named.get(row["repository"].rsplit("/", 1)[-1])
+        if probed and clone is not None:
+            pair = tomllib.loads((PAIRS / f"{row['pair']}.toml").read_text("utf-8"))
+            yield Known("back-test", row["pair"], step_of(pair, clone), probed, studied=True)
+
+
+def learned_steps(files: Sequence[Path], pool: LocalPool, *, anew: bool) -> Iterator[Known]:
+    """Parts of steps that a replay kept all of: the lines of `NAME.learned.jsonl.gz`.
+
+    With the conditions that it learned, or, `anew`, to be probed again, those that it learned nothing of as well.
+    """
+    for file in files:
+        with gzip.open(file, "rt") as lines:
+            for kept in map(json.loads, lines):
+                record = Record.model_validate(kept["record"])
+                if record.step is None:
+                    continue
+                whole = record.step.step(record.transition)
+                for given in (g["studied"] for g in kept["learned"] if g["studied"] is not None):
+                    studied = Studied.model_validate(given)
+                    yield from _parts(file.name.removesuffix(_KEPT), whole, studied, pool, anew=anew)
+
+
 def repository_steps(paths: Sequence[Path], pool: LocalPool, seconds: float) -> Iterator[Known]:
     """Parts of the studied steps of repositories, with the conditions that replay found by probing."""
     for path in paths:
@@ -56,18 +93,27 @@ def repository_steps(paths: Sequence[Path], pool: LocalPool, seconds: float) -> 
 def _replayed(path: Path, source: str, pool: LocalPool, seconds: float | None) -> Iterator[Known]:
     asked = Asked(device="emulated", seconds=seconds)
     for one in replay_repository(path, asked, pool, lambda *_: None).replayed:
-        whole = one.step
         for studied in (given.studied for given in one.learned if given.studied is not None):
-            for number, part in enumerate(studied.parts, 1):
-                probed = [
-                    c
-                    for c in part.conditions
-                    if c.origin is Origin.PROBE and c.kind is ConditionKind.VALIDITY
-                ]
-                if whole is None or not probed:
-                    continue
-                name = f"{one.item.lineage.kernel} {one.item.transition.id[:12]} part {number}"
-                step = Step(name, part.before.program(), part.after.program(), whole.workload, part.added)
-                ground = common_ground(step, pool.judge)
-                if ground is not None:
-                    yield Known(source, name, ground, tuple(c.expr for c in probed), studied=True)
+            if one.step is not None:
+                yield from _parts(source, one.step, studied, pool)
+
+
+def _parts(
+    source: str, whole: Step, studied: Studied, pool: LocalPool, *, anew: bool = False
+) -> Iterator[Known]:
+    for number, part in enumerate(studied.parts, 1):
+        probed = tuple(
+            c.expr for c in part.conditions if c.origin is Origin.PROBE and c.kind is ConditionKind.VALIDITY
+        )
+        wanted = part.added and not part.compound if anew else probed
+        after = part.after.program()
+        step = Step(
+            f"{after.entry} {whole.transition} part {number}",
+            part.before.program(),
+            after,
+            whole.workload,
+            part.added,
+        )
+        ground = common_ground(step, pool.judge) if wanted else None
+        if ground is not None:
+            yield Known(source, step.transition, ground, () if anew else probed, studied=not anew)
