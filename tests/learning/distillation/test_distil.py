@@ -11,7 +11,7 @@ from kernel_lineage.learning.distillation.publish import UnfitError, publish
 from kernel_lineage.skills.card import Category, ConditionKind, Origin, Risk
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource
 from kernel_lineage.skills.skill_file import read_skill
-from learning.distillation.lessons import KNOWN, condition, evidence, lesson
+from learning.distillation.lessons import KNOWN, condition, evidence, kernel, lesson
 
 
 def only(found: Distilled):
@@ -41,6 +41,31 @@ def test_what_the_anchor_does_not_bind_is_a_risk_of_that_kernel():
         "In gain it also needed factor > 0; factor is that kernel's own"
     ]
     assert "factor" not in " ".join(c.expr for c in proposal.skill.conditions)
+
+
+TWO_COPIES = """\
+__global__ void both(float* dst, const float* one, float* aux, const float* two, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) { dst[i] = one[i]; aux[i] = two[i]; }
+}
+"""
+ONE_BY_FOUR = """\
+__global__ void both(float4* dst, const float4* one, float* aux, const float* two, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (4 * i < n) { dst[i] = one[i]; }
+    if (i < n) { aux[i] = two[i]; }
+}
+"""
+
+
+def test_what_a_further_anchor_of_the_step_binds_is_said_in_the_cards_names_too():
+    taught = (condition("align(dst) >= 16"), condition("align(one) >= 16"), condition("align(two) >= 4"))
+    step = lesson(before=kernel(TWO_COPIES), after=kernel(ONE_BY_FOUR), conditions=taught)
+    proposal = only(distil([step], KNOWN))
+    assert proposal.confirmed == ("align(x) >= 16",)
+    own = [r.what for r in proposal.skill.risk if "both" in r.what]
+    # What is read one element at a time after the step as well tells nothing of vectors.
+    assert own == ["In both it also needed align(two) >= 4; two is that kernel's own"]
 
 
 @pytest.mark.parametrize(

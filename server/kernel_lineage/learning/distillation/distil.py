@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -57,7 +58,7 @@ class Distilled:
     refused: tuple[Refused, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Placed:
     """A lesson at the anchor of the skill that it extends."""
 
@@ -69,6 +70,23 @@ class _Placed:
     def bindings(self) -> Mapping[str, str]:
         """The skill's names → the kernel's."""
         return bindings_at(self.skill, self.anchor)
+
+    @cached_property
+    def all_bindings(self) -> tuple[Mapping[str, str], ...]:
+        """Those, then those of the skill's other anchors that the step has done away with: it was carried over there
+        as well, so what it needs there it needs of the same name.
+        """
+        here = [a for a in anchors_of(self.lesson.before) if is_at(self.skill, a) and a != self.anchor]
+        left = [a.bindings for a in anchors_of(self.lesson.after) if is_at(self.skill, a)]
+        gone = [bindings_at(self.skill, a) for a in here if a.bindings not in left]
+        return (self.bindings, *gone)
+
+    def renamed(self, expr: str) -> tuple[str, Mapping[str, str]] | None:
+        """A condition in the skill's names, with what binds them; None when no anchor binds all of its names."""
+        for bindings in self.all_bindings:
+            if (said := in_skill_names(expr, bindings)) is not None:
+                return said, bindings
+        return None
 
 
 def distil(lessons: Iterable[Lesson], known: Sequence[Skill], *, with_code: bool = True) -> Distilled:
@@ -143,11 +161,12 @@ def _proposal(places: Sequence[_Placed], with_code: bool) -> Proposal:
     risks: list[Risk] = []
     for place in places:
         for condition in place.lesson.conditions:
-            expr = in_skill_names(condition.expr, place.bindings)
-            if expr is None:
+            renamed = place.renamed(condition.expr)
+            if renamed is None:
                 risks.append(_carriers_own(condition, place))
             else:
-                reason = reason_in_skill_names(condition.reason, place.bindings)
+                expr, bindings = renamed
+                reason = reason_in_skill_names(condition.reason, bindings)
                 taught.append(condition.model_copy(update={"expr": expr, "reason": reason}))
         risks += place.lesson.risks
     together = merged(base.conditions, taught)
@@ -211,11 +230,11 @@ def _own_cases(places: Sequence[_Placed], exprs: set[str], known: Mapping[str, s
         made[f"cases/applies/{applies:02}.before.{suffix}"] = _case(lesson.before, suffix, {})
         made[f"cases/applies/{applies:02}.after.{suffix}"] = _case(lesson.after, suffix, {})
         for case in lesson.refusing:
-            expr = in_skill_names(case.expr, place.bindings)
-            if expr in exprs:
+            renamed = place.renamed(case.expr)
+            if renamed is not None and renamed[0] in exprs:
                 refuses += 1
                 facts = ", ".join(f"{name} = {value}" for name, value in sorted(case.facts.items()))
-                said = {"because": expr, "facts": facts}
+                said = {"because": renamed[0], "facts": facts}
                 made[f"cases/refuses/{refuses:02}.{suffix}"] = _case(lesson.before, suffix, said)
     return made
 
