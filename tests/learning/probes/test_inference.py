@@ -94,6 +94,23 @@ def test_bounds_of_all_values():
     assert learned(lambda p: p["range(x)"][1] <= 40, points) == ["range(x) <= 40"]
 
 
+def test_a_bound_beyond_which_both_states_saturate_is_a_bound_all_the_same():
+    tops = (0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0, 20.0, 40.0, 90.0)
+    points = [{"row_lead(x)": (0.1, top), "range(x)": (-top, top)} for top in tops]
+    kept = [p for p in points if p["row_lead(x)"][1] <= 4 or p["row_lead(x)"][1] >= 20]
+    found = explain(kept, [p for p in points if p not in kept], NO_HINTS)
+    assert found is not None
+    (bound,) = found.parts
+    assert bound.expr in ("row_lead(x) <= 4", "range(x) <= 4") and bound.until == 16
+    assert [bound.is_past(dict.fromkeys(points[0], (0, top))) for top in (3, 10, 30)] == [False, False, True]
+
+
+def test_two_failures_among_what_agrees_are_no_span():
+    tops = (0.5, 1.0, 2.0, 4.0, 6.0, 20.0, 40.0, 90.0)
+    points = [{"range(x)": (-top, top)} for top in tops]
+    assert learned(lambda p: p["range(x)"][1] not in (4.0, 6.0), points) is None
+
+
 def test_nothing_is_said_where_nothing_parts_them():
     same = {"C": 4}
     assert explain([same], [same], Hints()) is None

@@ -166,6 +166,40 @@ def test_a_bound_of_the_workloads_own_launch_gives_way_to_what_other_launches_sh
     assert narrow.expr == "C <= 64" and "too narrow" in narrow.why and "C <= launch.block.x" in narrow.why
 
 
+SQUARE = replace(STEP, workload=parse_workload(WORKLOAD.replace("N = [2]", "N = [24]").replace("64", "24")))
+
+
+@pytest.mark.parametrize(
+    ("right", "exprs"),
+    [
+        (lambda n, c: n == c, {"C == N"}),
+        (lambda n, c: n == c or n == 1, {"C == N or N == 1", "N == 1 or C == N"}),
+        (lambda n, c: c % n == 0, {"C % N == 0"}),
+        (lambda n, c: c <= n, {"C <= N"}),
+    ],
+)
+def test_what_relates_two_dimensions_is_told_from_what_looks_like_it(right, exprs):
+    report = probe(
+        SQUARE,
+        lambda request: verdict(request, lambda case, _: right(case["N"], case["C"])),
+        AMPLE,
+        only=["sizes"],
+    )
+    (found,) = report.conditions
+    assert found.condition.expr in exprs
+
+
+def test_a_size_that_only_the_launch_asks_for_is_said_of_the_launch():
+    def by_launch(request):
+        block = int(request.candidate.program().launch.block[0]) if request.candidate.launch else 32
+        return verdict(request, lambda case, _: case["C"] % (2 * block) == 0)
+
+    report = probe(STEP, by_launch, AMPLE, only=["sizes", "launch"])
+    assert [c.condition.expr for c in report.conditions] == ["C % (launch.block.x * 2) == 0"]
+    assert [d.expr for d in report.dropped] == ["C % 64 == 0"]
+    assert "launch.block.x" in report.dropped[0].why
+
+
 def test_what_is_right_by_luck_beyond_a_bound_does_not_move_it():
     report = probed(lambda case, seed: case["C"] <= 130 or (case["C"] <= 134 and seed % 3 > 0))
     assert [c.condition.expr for c in report.conditions] == ["C <= 130"]

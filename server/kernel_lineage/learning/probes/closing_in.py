@@ -15,7 +15,9 @@ from kernel_lineage.learning.probes.setting import Setting, facts_of
 _CLOSE = 1.02
 """How far apart the two may stay, as a ratio, where numbers are not whole."""
 _AROUND = 0.8
-_DOUBTS, _OTHER_DATA = 6, 7919
+_DOUBTS = 6
+OTHER_DATA = 7919
+"""Added to a seed for a case like it."""
 Sides = tuple[Sequence[FactValues], Sequence[FactValues]]
 
 
@@ -47,7 +49,7 @@ def again(explained: Explained, answers: Sequence[Answer]) -> Setting | None:
         outermost = max(right, key=lambda a: bound.of(a.facts) if bound.upper else -bound.of(a.facts))
         asked = sum(a.facts == outermost.facts for a in answers)
         if asked <= _DOUBTS and not outermost.setting.told:
-            return replace(outermost.setting, seed=outermost.setting.seed + _OTHER_DATA * asked)
+            return replace(outermost.setting, seed=outermost.setting.seed + OTHER_DATA * asked)
     return None
 
 
@@ -67,7 +69,7 @@ def _gap(atom: Atom, others: Sequence[Atom], sides: Sides) -> tuple[float, float
     bound = atom.bound
     if bound is None:
         return None
-    right = [bound.of(p) for p in sides[0] if bound.name in p]
+    right = [bound.of(p) for p in sides[0] if bound.name in p and not atom.is_past(p)]
     wrong = [bound.of(p) for p in sides[1] if atom.broken_by(p) and not any(o.broken_by(p) for o in others)]
     if not right or not wrong:
         return None

@@ -7,9 +7,9 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kernel_lineage.learning.probes.asking import Asking, Saw
+from kernel_lineage.learning.probes.asking import Answer, Asking, Saw
 from kernel_lineage.learning.probes.axis import Axis, Ground
-from kernel_lineage.learning.probes.closing_in import around
+from kernel_lineage.learning.probes.closing_in import OTHER_DATA, around
 from kernel_lineage.learning.probes.findings import AxisFindings, Finding, smallest
 from kernel_lineage.learning.probes.inference import Explained
 from kernel_lineage.learning.probes.predicates import Atom
@@ -22,6 +22,8 @@ _HELD_OUT = 10
 _LEAST_HELD_OUT = 2
 _POOLS = 6
 """Held-out cases are taken from so many pools: those that keep all conditions but one may be rare."""
+_DOUBTS = 4
+"""Data that a case which breaks a condition, and is right, is asked with."""
 ENOUGH = 0.95
 """The share of held-out cases that a condition must be right in."""
 
@@ -60,13 +62,13 @@ def confirmed(
         facts = facts_of(setting)
         try:
             side = atom.test(facts)
-            if not all(a.test(facts) for a in others):
+            if atom.is_past(facts) or not all(a.test(facts) for a in others):
                 continue
         except KeyError:
             continue
         if counts[side][0] >= _HELD_OUT or asking.known(setting):
             continue
-        answer = asking.ask(setting)
+        answer = asking.ask(setting) if side else _doubted(setting, asking, found)
         found.answers.append(answer)
         if answer.saw is Saw.SILENT:
             continue
@@ -90,6 +92,20 @@ def confirmed(
     if example is None:
         raise AssertionError("a hypothesis is made of failures")
     return Finding(atom, shrunk(example, atom, others, asking, base), confirmation, why_dropped(confirmation))
+
+
+def _doubted(setting: Setting, asking: Asking, found: AxisFindings) -> Answer:
+    """The answer to a case that breaks what was learned: where it is right it may be so by luck, and other data tell.
+
+    A case that was drawn for its data has no others.
+    """
+    answer = asking.ask(setting)
+    for more in range(1, 1 if setting.told else _DOUBTS):
+        if answer.saw is not Saw.AGREES:
+            break
+        found.answers.append(answer)
+        answer = asking.ask(replace(setting, seed=setting.seed + more * OTHER_DATA))
+    return answer
 
 
 def why_dropped(confirmation: Confirmation) -> str:

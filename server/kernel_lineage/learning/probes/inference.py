@@ -19,8 +19,13 @@ _MOST_RIVALS = 200
 _MOST_FIRST, _MOST_SECOND = 30, 400
 """Of a disjunction: the likelier part, and the other."""
 _OR_COST = 2.0
+_FOR_ONE = 1.1
+"""What one predicate may cost, as a share of several that say the same."""
 _SLACK = 12
 """One in so many agreeing probes may break a bound on values, which is none too sharp."""
+
+_LEAST_OF_A_SPAN, _SPAN_COST = 3, 1.5
+"""Failures beyond a bound on values that end again further out: the fewest that show it, and what it costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,8 @@ def explain(agreed: Sequence[FactValues], failed: Sequence[FactValues], hints: H
         truths = _truths(atom.test, points)
         broken = ~(truths >> len(agreed)) & ((1 << len(failed)) - 1)
         missed = (~truths & all_agreed).bit_count()
+        if broken and missed and not atom.exact:
+            atom, missed = _saturating(atom, agreed, failed)
         if broken and missed <= (0 if atom.exact else len(agreed) // _SLACK):
             valid.append((replace(atom, cost=atom.cost * (1 + missed)), broken))
         elif broken:
@@ -60,6 +67,21 @@ def explain(agreed: Sequence[FactValues], failed: Sequence[FactValues], hints: H
     if cover is None:
         return None
     return Explained(tuple(atom for atom, _ in cover), tuple(_rivals(cover, valid, everything)))
+
+
+def _saturating(atom: Atom, agreed: Sequence[FactValues], failed: Sequence[FactValues]) -> tuple[Atom, int]:
+    """A bound on values with how far out what breaks it fails, and the agreeing cases on the way there that break it.
+
+    Where values are so large that both states end up with the same limit, they agree again.
+    """
+    missed = [p for p in agreed if atom.broken_by(p)]
+    bound = atom.bound
+    out = [bound.of(p) for p in failed if atom.broken_by(p)] if bound is not None else []
+    if bound is None or len(out) < _LEAST_OF_A_SPAN:
+        return atom, len(missed)
+    past = replace(atom, until=max(out) if bound.upper else min(out), cost=atom.cost * _SPAN_COST)
+    within = sum(not past.is_past(p) for p in missed)
+    return (past if within < len(missed) else atom), within
 
 
 def _truths(test: Callable[[FactValues], bool], points: Sequence[FactValues]) -> int:
@@ -85,7 +107,7 @@ def _cover(valid: Sequence[tuple[Atom, int]], everything: int) -> list[tuple[Ato
         if others and _union(others) == everything:
             chosen = others
     single = next((v for v in valid if v[1] == everything), None)
-    if single is not None and len(chosen) > 1 and single[0].cost <= sum(a.cost for a, _ in chosen):
+    if single is not None and len(chosen) > 1 and single[0].cost <= _FOR_ONE * sum(a.cost for a, _ in chosen):
         chosen = [single]
     return chosen
 
@@ -100,10 +122,18 @@ def _union(chosen: Sequence[tuple[Atom, int]]) -> int:
 def _either(
     halves: Sequence[tuple[Atom, int]], all_agreed: int, agreed: int, everything: int
 ) -> list[tuple[Atom, int]]:
-    """Disjunctions of two atoms of which neither is valid alone: a path that is right for other reasons."""
+    """Disjunctions of two atoms of which neither is valid alone: a path that is right for other reasons.
+
+    Of the cheapest, and of the cheapest of those that no failing probe keeps: they are what most often makes one.
+    """
+    never = [h for h in halves if not h[1] >> agreed]
+    others = [h for h in halves if h[1] >> agreed]
+    seconds = [*never[:_MOST_SECOND], *others[:_MOST_SECOND]]
     found = []
-    for position, (first, first_truths) in enumerate(halves[:_MOST_FIRST]):
-        for second, second_truths in halves[position + 1 : _MOST_SECOND]:
+    for first, first_truths in (*never[:_MOST_FIRST], *others[:_MOST_FIRST]):
+        for second, second_truths in seconds:
+            if second.cost < first.cost or second is first:
+                continue
             truths = first_truths | second_truths
             broken = ~(truths >> agreed) & everything
             if truths & all_agreed == all_agreed and broken:

@@ -57,6 +57,17 @@ class Atom:
     exact: bool = True
     """False for a bound on values: some that break it come out right, because others in the row are small."""
     bound: Bound | None = None
+    until: float | None = None
+    """Of a bound on values, where what breaks it was last seen to fail; beyond, cases were right again."""
+
+    def is_past(self, facts: FactValues) -> bool:
+        """Whether a case breaks a bound on values further out than any that fails: numerics saturate, so it says
+        nothing against the bound.
+        """
+        if self.until is None or self.bound is None or not self.broken_by(facts):
+            return False
+        beyond = self.bound.of(facts) - self.until
+        return beyond > 0 if self.bound.upper else beyond < 0
 
     def broken_by(self, facts: FactValues) -> bool:
         """Whether it fails, as far as these facts tell."""

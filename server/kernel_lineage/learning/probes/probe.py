@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from kernel_gate.cases import named_shapes
@@ -27,6 +27,7 @@ from kernel_lineage.learning.probes.report import (
     ProbeReport,
     RefusingCase,
 )
+from kernel_lineage.learning.probes.said_better import drop_what_is_said_better
 from kernel_lineage.learning.probes.setting import Setting, base_of
 from kernel_lineage.learning.probes.sufficiency import proofs_of
 from kernel_lineage.learning.steps import Judge, Step
@@ -77,7 +78,7 @@ def probe(
         on_progress(axis.id, asking.runs)
         asking.share(len(order) - position)
         found[axis.id] = learn(axis, ground, asking, seed)
-        _drop_too_narrow(found, found[axis.id])
+        drop_what_is_said_better(found, found[axis.id])
         learned = [f for findings in found.values() for f in findings.findings if not f.why_dropped]
         ground = replace(ground, known=tuple(f.atom for f in learned))
         if axis.id == _FIRST:
@@ -141,19 +142,6 @@ def _others(base: Setting, found: AxisFindings) -> Iterator[Setting]:
     yield from agreeing[::step][:_MOST_OTHERS]
 
 
-def _drop_too_narrow(found: Mapping[str, AxisFindings], axis: AxisFindings) -> None:
-    """What this axis has refuted and has something better for: a bound on a size that is the launch's, say."""
-    better = [f.atom.expr for f in axis.findings if not f.why_dropped]
-    if not axis.refuted or not better:
-        return
-    why = f"too narrow: cases that break it are right, and {' and '.join(better)} says which"
-    for findings in found.values():
-        findings.findings = [
-            replace(f, why_dropped=why) if f.atom in axis.refuted and not f.why_dropped else f
-            for f in findings.findings
-        ]
-
-
 _NEIGHBOURS = 12
 
 
@@ -187,7 +175,7 @@ def _condition(step: Step, axis: str, finding: Finding) -> ProbedCondition:
             kind=ConditionKind.VALIDITY,
             category=category_of(expr),
             expr=expr,
-            reason=_reason(example),
+            reason=_reason(example) + _past(finding),
             origin=Origin.PROBE,
             evidence=evidence,
         ),
@@ -224,6 +212,11 @@ _SAID_OF = {
     "launch-impossible": "the launch asks for what no device takes",
     "candidate-does-not-compile": "it does not compile",
 }
+
+
+def _past(finding: Finding) -> str:
+    until = finding.atom.until
+    return "" if until is None else f" Beyond {until:g} both states were seen to agree again."
 
 
 def _reason(example: Counterexample) -> str:

@@ -104,6 +104,20 @@ def _boundaries(ground: Ground) -> Iterator[Setting]:
         # A size that fails may do so for the workload's own launch only.
         for move in dict.fromkeys(_moves(setting)):
             yield _moved(setting, *move)
+    for setting in (ground.base, *ground.others) if ground.failing else ():
+        yield from _in_proportion(setting)
+
+
+def _in_proportion(setting: Setting) -> Iterator[Setting]:
+    """A launch half or twice as large with a dimension that goes along: what a size was taken to need by itself it
+    may need of the launch.
+    """
+    for field, old, new in dict.fromkeys(_moves(setting)):
+        if not (old.isdigit() and new.isdigit() and (int(old) == 2 * int(new) or int(new) == 2 * int(old))):
+            continue
+        for name, extent in setting.dims.items():
+            if extent * int(new) % int(old) == 0:
+                yield _moved(setting, field, old, new).at(**{name: extent * int(new) // int(old)})
 
 
 def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:

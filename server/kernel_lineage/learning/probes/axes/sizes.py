@@ -55,7 +55,16 @@ def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:
         dims = dict(base.dims)
         for name in chance.sample(sorted(dims), chance.randint(1, max(1, len(dims)))) if dims else ():
             dims[name] = _drawn(ground, name, chance)
+        if len(dims) > 1 and not chance.randrange(4):
+            one, other = chance.sample(sorted(dims), 2)
+            dims[one] = _beside(dims[other], chance)
         yield base.at(**dims)
+
+
+def _beside(extent: int, chance: random.Random) -> int:
+    """An extent that has to do with another one: what relates two dimensions is rare among those drawn alone."""
+    times = chance.choice((1, 1, 2, 3, 4))
+    return max(1, chance.choice((extent * times, extent * times, extent // 2, extent + 1, extent - 1)))
 
 
 def _drawn(ground: Ground, name: str, chance: random.Random) -> int:
