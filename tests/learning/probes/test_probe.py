@@ -205,6 +205,14 @@ def test_what_is_right_by_luck_beyond_a_bound_does_not_move_it():
     assert [c.condition.expr for c in report.conditions] == ["C <= 130"]
 
 
+def test_what_data_hardly_ever_show_is_doubted_where_something_plainer_would_do_without_it():
+    def right(case, seed):
+        return case["C"] <= 32 or (case["C"] <= 34 and (seed * 31 + case["N"]) % 7 > 0)
+
+    report = probe(SQUARE, lambda request: verdict(request, right), AMPLE, only=["sizes"])
+    assert [c.condition.expr for c in report.conditions] == ["C <= 32"]
+
+
 def test_an_axis_with_many_boundaries_leaves_its_share_to_the_next():
     report = probe(
         STEP, lambda request: verdict(request, lambda *_: True), Budget(runs=40), only=["sizes", "launch"]

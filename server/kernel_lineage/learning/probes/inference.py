@@ -24,6 +24,8 @@ _FOR_ONE = 1.1
 _SLACK = 12
 """One in so many agreeing probes may break a bound on values, which is none too sharp."""
 
+_FEW, _PLAINER = 2, 1.4
+"""Cases in doubt at most, and how much plainer it would be without them."""
 _LEAST_OF_A_SPAN, _SPAN_COST = 3, 1.5
 """Failures beyond a bound on values that end again further out: the fewest that show it, and what it costs."""
 
@@ -67,6 +69,29 @@ def explain(agreed: Sequence[FactValues], failed: Sequence[FactValues], hints: H
     if cover is None:
         return None
     return Explained(tuple(atom for atom, _ in cover), tuple(_rivals(cover, valid, everything)))
+
+
+def in_doubt(
+    agreed: Sequence[FactValues], failed: Sequence[FactValues], hints: Hints, explained: Explained
+) -> list[FactValues]:
+    """The few agreeing cases but for which something much plainer would say it all: they may be right by luck.
+
+    Plainer than several predicates is one, and than a bound another one on the same.
+    """
+    points = [*agreed, *failed]
+    cost = sum(part.cost for part in explained.parts)
+    first, *more = explained.parts
+    bounded = first.bound.name if first.bound is not None else ""
+    several = bool(more) or " or " in first.expr
+    for atom in atoms(points, hints) if several or bounded else ():
+        if atom.cost * _PLAINER > cost:
+            break
+        fits = several or (atom.bound is not None and atom.bound.name == bounded)
+        if fits and atom.exact and all(atom.broken_by(p) for p in failed):
+            against = list({repr(p): p for p in agreed if atom.broken_by(p)}.values())
+            if 0 < len(against) <= _FEW:
+                return against
+    return []
 
 
 def _saturating(atom: Atom, agreed: Sequence[FactValues], failed: Sequence[FactValues]) -> tuple[Atom, int]:

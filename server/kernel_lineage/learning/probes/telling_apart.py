@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kernel_lineage.learning.probes.asking import Asking
 from kernel_lineage.learning.probes.axis import Axis, Ground
-from kernel_lineage.learning.probes.closing_in import again, closer
+from kernel_lineage.learning.probes.closing_in import OTHER_DATA, Sides, again, closer
 from kernel_lineage.learning.probes.findings import AxisFindings, sides_of
-from kernel_lineage.learning.probes.inference import Explained, explain
+from kernel_lineage.learning.probes.inference import Explained, explain, in_doubt
 from kernel_lineage.learning.probes.predicates import FactValues
 from kernel_lineage.learning.probes.setting import Setting, facts_of
 
-_ROUNDS = 40
+_DOUBTS = 8
+"""Data that a case is asked with which alone stands against something plainer."""
+_ROUNDS = 60
 """Probes that may be spent on telling hypotheses apart."""
 
 
@@ -28,17 +31,34 @@ def settled(
     """The hypothesis that is left when probes between it and its rivals, and at its bounds, have been run."""
     facts = [(s, facts_of(s)) for s in pool]
     for _ in range(_ROUNDS):
-        explained = explain(*sides_of(found.answers, ground), ground.hints)
+        sides = sides_of(found.answers, ground)
+        explained = explain(*sides, ground.hints)
         if explained is None:
             return None
-        telling = _most_telling(explained, [f for f in facts if not asking.known(f[0])])
+        fresh = [f for f in facts if not asking.known(f[0])]
+        telling = (
+            _most_telling(explained, fresh)
+            or _fresh(closer(axis, ground, explained, sides, chance), asking)
+            or _fresh(again(explained, found.answers), asking)
+            or _fresh(_doubted(explained, sides, ground, found), asking)
+        )
         if telling is None:
-            telling = closer(axis, ground, explained, sides_of(found.answers, ground), chance)
-            telling = telling or again(explained, found.answers)
-        if telling is None or asking.known(telling):
             return explained
         found.answers.append(asking.ask(telling))
     return explain(*sides_of(found.answers, ground), ground.hints)
+
+
+def _fresh(setting: Setting | None, asking: Asking) -> Setting | None:
+    return None if setting is None or asking.known(setting) else setting
+
+
+def _doubted(explained: Explained, sides: Sides, ground: Ground, found: AxisFindings) -> Setting | None:
+    """A case that may be right by luck, with other data; where it has been asked often enough it is right."""
+    for facts in in_doubt(*sides, ground.hints, explained):
+        asked = [a.setting for a in found.answers if a.facts == facts]
+        if len(asked) <= _DOUBTS and not asked[0].told:
+            return replace(asked[0], seed=asked[0].seed + OTHER_DATA * len(asked))
+    return None
 
 
 def _most_telling(explained: Explained, fresh: Sequence[tuple[Setting, FactValues]]) -> Setting | None:
