@@ -32,6 +32,7 @@ from kernel_gate.stages.drawn_inputs import DrawnInputs
 from kernel_gate.stages.invariants import check_invariants
 from kernel_gate.stages.pinpoint import pinpoint
 from kernel_gate.stages.profile import profile
+from kernel_gate.stages.racing_baseline import unless_the_baseline_races
 from kernel_gate.stages.sanitize import sanitize
 from kernel_gate.stages.with_invariants import GOES_ON, with_invariants
 from kernel_gate.verdict import Speedup, Stage, StageStatus, Verdict
@@ -209,7 +210,7 @@ def _stages(
         # While ncu counts, no sanitizer has a context on the device.
         timed=keeper.spares.close if options.counters else keeper.after_timing,
     )
-    run.add(_unless_the_baselines(profiled, run.stages))
+    run.add(unless_the_baseline_races(_unless_the_baselines(profiled, run.stages), both[0], workload, cases))
 
 
 def _unless_the_baselines(profiled: Stage, before: Sequence[Stage]) -> Stage:
@@ -264,6 +265,8 @@ def _right(
         )
     ):
         stage = with_invariants(stage, stated, both[1].label)
+    if device.kind == "cuda":
+        stage = unless_the_baseline_races(stage, both[0], workload, cases)
     passed = run.add(stage)
     if not passed and stage.code not in GOES_ON:
         if stage.code is Reason.ONE_CASE_ONLY and checked.candidate_findings:

@@ -171,6 +171,21 @@ def test_a_difference_from_a_baseline_that_has_a_race_is_not_the_candidates():
     assert judged(wrong).outcome is Outcome.REJECTED
 
 
+def test_a_baseline_that_races_alone_is_no_reference_for_the_timed_size():
+    line = "if (i < n) y[i] = 2.0f * x[i] + 1.0f;"
+    racing = affine(
+        line,
+        """__shared__ float s[64];
+    s[threadIdx.x] = i < n ? x[i] : 0.0f;
+    if (i < n) y[i] = 2.0f * x[i] + 1.0f + (s[63 - threadIdx.x] == 3e33f);""",
+    )
+    other = affine("+ 1.0f", "+ (n < 500 ? 1.0f : 1.5f)")
+    v = judged(other, baseline=racing)
+    assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.BASELINE_FAILS_CHECK), v.reason
+    assert v.stage("profile").details["cause"] == Reason.RACE
+    assert "between" in v.reason and "y[0, 0] = " in v.reason
+
+
 def test_a_candidate_that_rounds_otherwise_is_held_to_the_tolerance_and_timed():
     v = judged(affine("2.0f * x[i] + 1.0f", "(x[i] + 0.5f) * 2.0f"))
     assert v.outcome is Outcome.ACCEPTED, v.reason

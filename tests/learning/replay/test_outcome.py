@@ -39,6 +39,9 @@ RACE = verdict(
     *RIGHT[:2], stage("sanitize", FAIL, Reason.RACE, findings=[{"case": "n 7, seed 91", "line": 3}])
 )
 BASE = verdict(stage("build"), stage("check", GONE, Reason.BASELINE_FAILS_CHECK, cause=Reason.OUT_OF_BOUNDS))
+RACES_AT_LARGE = verdict(
+    *RIGHT, stage("profile", GONE, Reason.BASELINE_FAILS_CHECK, cause=Reason.RACE, case="n 7, seed 91")
+)
 UNTIMED = verdict(*RIGHT, stage("profile", GONE, Reason.NOT_PROFILED))
 SLOW_TO_CHECK = verdict(stage("build"), stage("check", GONE, Reason.CASE_TIME_SPENT))
 ERROR = stage("build", FAIL, Reason.CANDIDATE_DOES_NOT_COMPILE, program="candidate")
@@ -61,6 +64,7 @@ def timed(median: float, state: SpeedState) -> Verdict:
         (Claim.FASTER, WRONG, "failed", "wrong-value", "inferred"),
         (Claim.FASTER, RACE, "failed", "race", "inferred"),
         (Claim.FASTER, BASE, "undecided", "earlier-state-fails", "inferred"),
+        (Claim.FASTER, RACES_AT_LARGE, "undecided", "earlier-state-fails", "inferred"),
         (Claim.FASTER, verdict(ERROR), "unbuildable", "candidate-does-not-compile", "inferred"),
         (Claim.FASTER, NO_COMPILER, "undecided", "compiler-missing", "inferred"),
         (Claim.FASTER, SLOW_TO_CHECK, "undecided", "case-time-spent", "inferred"),

@@ -166,6 +166,8 @@ def _right(claim: Claim, verdict: Verdict, swapped: bool) -> Outcome:
     profiled = verdict.stage("profile")
     if profiled is not None and profiled.code is Reason.WRONG_AFTER_TIMING:
         return _wrong(profiled, swapped)
+    if profiled is not None and profiled.code is Reason.BASELINE_FAILS_CHECK:
+        return _baseline_fails(profiled, swapped)
     if claim is Claim.FIXED:
         return _undecided(Code.FAILURE_NOT_SEEN, f"both states give the same: {said}")
     if verdict.speedup is None:
