@@ -112,6 +112,40 @@ def test_a_parameter_that_the_launcher_sets_itself_has_that_value(added: str, bl
     assert drafted(text, "embed").block == (block,)
 
 
+def test_a_local_is_what_it_was_set_to_last_before_the_launch() -> None:
+    text = FILE.replace(
+        "    const int grid_size = (N * C + block_size - 1) / block_size;\n",
+        "    int total = 3 * N * C;\n    int grid_size = total / block_size;\n    scale_all(out, grid_size);\n"
+        "    total = N * C;\n    if (C > 64) { total = 5; }\n    grid_size = total / block_size;\n",
+    )
+    text = text.replace("N, C);\n}\n\nvoid embed_any", "N, C);\n    grid_size = 7;\n}\n\nvoid embed_any")
+    assert drafted(text, "embed").grid == ("B * T * C // 128",)
+
+
+def test_sizes_are_followed_through_a_function_that_gets_the_launcher() -> None:
+    text = FILE.replace(
+        "void embed_any(",
+        "template <class Launch>\n"
+        "void around(real* o, const int* k, const real* t, float* s, int b, int l, int c, Launch launch, int n) {\n"
+        "    launch(o, k, t, s, b, l, c, n);\n}\n\nvoid embed_any(",
+    ).replace(
+        "embed1(out, tokens, table, seen, B, T, C, b); break;",
+        "around(out, tokens, table, seen, B, T, C, embed1, b); break;",
+    )
+    draft = drafted(text, "embed")
+    assert draft.missing == ()
+    assert dict(draft.dims) == {"B": 8, "T": 1024, "C": 768, "V": 50257}
+    assert draft.block == ("128",)
+
+
+@pytest.mark.parametrize(
+    ("listed", "block"),
+    [("32, 64, 128, 256", "128"), ("64, 512", "512"), ("4, 8, 16, 32", "16"), ("32", "32")],
+)
+def test_of_several_block_sizes_a_usual_one_is_taken(listed: str, block: str) -> None:
+    assert drafted(FILE.replace("32, 64, 128, 256", listed), "embed").block == (block,)
+
+
 def test_checked_sizes_are_the_files_own_halved() -> None:
     draft = drafted(FILE, "embed")
     assert draft.checked["B"] == 8

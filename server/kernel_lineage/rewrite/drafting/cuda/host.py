@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
@@ -18,6 +18,7 @@ from kernel_lineage.kernels.source import Launch, SourceFile
 _ALLOCATORS = frozenset({"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync"})
 _COPIES = frozenset({"cudaMemcpy", "cudaMemcpyAsync", "memcpy_convert"})
 _DEPTH = 8
+_TILE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,14 @@ def scope_of(source: SourceFile, launch: Launch, elsewhere: Callers = _nowhere) 
     place = next(
         (f for f in functions if f.name == launch.launcher and _holds(f.node, launch.span.start)), None
     )
-    return _scope(place, functions, _DEPTH, elsewhere) if place is not None else None
+    return _scope(_as_at(place, launch), functions, _DEPTH, elsewhere) if place is not None else None
+
+
+def _as_at(function: HostFunction, launch: Launch) -> HostFunction:
+    """The function with its locals as they are set, in no branch or loop, last before a launch."""
+    body = function.node.child_by_field_name("body")
+    again = dict(_set_again(body, before=launch.span.start))
+    return replace(function, locals={**function.locals, **again})
 
 
 def scope_of_function(source: SourceFile, name: str) -> Scope | None:
@@ -111,18 +119,43 @@ def _scope(
             break
     if found is None:
         return Scope(function, {})
-    caller, bound = found
-    return Scope(function, bound, _scope(caller, functions, depth - 1, elsewhere))
+    return Scope(function, found.given, _above(found, functions, depth - 1, elsewhere))
 
 
-def _called(
-    function: HostFunction, functions: tuple[HostFunction, ...]
-) -> tuple[HostFunction, dict[str, str]] | None:
-    """The first caller of a function, and what it gives for each parameter."""
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of a function, and what its caller was given where the function itself was given to it."""
+
+    caller: HostFunction
+    given: Mapping[str, str]
+    handed_by: _Call | None = None
+
+
+def _above(call: _Call, functions: tuple[HostFunction, ...], depth: int, elsewhere: Callers) -> Scope:
+    if call.handed_by is None:
+        return _scope(call.caller, functions, depth, elsewhere)
+    return Scope(call.caller, call.handed_by.given, _above(call.handed_by, functions, depth - 1, elsewhere))
+
+
+def _called(function: HostFunction, functions: tuple[HostFunction, ...]) -> _Call | None:
+    """The first call of a function: by its name, or by that of the parameter of a function that it is handed to."""
     for caller in functions:
         for name, given, _ in caller.calls:
             if name == function.name and caller is not function and len(given) >= len(function.parameters):
-                return caller, dict(zip(function.parameters, given, strict=False))
+                return _Call(caller, dict(zip(function.parameters, given, strict=False)))
+    by_name = {f.name: f for f in functions}
+    for caller in functions:
+        for name, given, _ in caller.calls:
+            to = by_name.get(name)
+            if to is None or function.name not in given or len(given) != len(to.parameters):
+                continue
+            handed = dict(zip(to.parameters, given, strict=True))
+            parameter = to.parameters[given.index(function.name)]
+            for called, inner, _ in to.calls:
+                if called == parameter and len(inner) == len(function.parameters):
+                    return _Call(
+                        to, dict(zip(function.parameters, inner, strict=True)), _Call(caller, handed)
+                    )
     return None
 
 
@@ -177,22 +210,30 @@ def _function(node: Node) -> HostFunction:
                 tuple(text_of(a) for a in given.named_children if a.type != "comment") if given else ()
             )
             calls.append((called, arguments, inner))
-    values.update(_set_again(body, parameters))
+    values.update((name, value) for name, value in _set_again(body) if name in parameters)
     scalars, pointers = (dict(_typed(listed, pointer)) for pointer in (False, True))
     return HostFunction(name, parameters, scalars, pointers, values, types, tuple(calls), node)
 
 
-def _set_again(body: Node | None, parameters: tuple[str, ...]) -> Iterator[tuple[str, Node]]:
-    """Parameters that the body sets, in no branch or loop, to what does not depend on them: `block_size = 32;`."""
+def _set_again(body: Node | None, before: int | None = None) -> Iterator[tuple[str, Node]]:
+    """Names that the body sets, in no branch or loop, to what does not depend on them: `block_size = 32;`.
+
+    With `before`, only where the text has them before that byte.
+    """
     for statement in body.named_children if body is not None else ():
         inner = next(iter(statement.named_children), None)
-        if inner is None or statement.type != "expression_statement" or inner.type != "assignment_expression":
+        if (
+            inner is None
+            or statement.type != "expression_statement"
+            or inner.type != "assignment_expression"
+            or (before is not None and statement.start_byte >= before)
+        ):
             continue
         name, value = (text_of(inner.child_by_field_name(side)) for side in ("left", "right"))
         right = inner.child_by_field_name("right")
         operator = text_of(inner.child_by_field_name("operator"))
         if (
-            name in parameters
+            name.isidentifier()
             and right is not None
             and operator == "="
             and name not in re.findall(r"\w+", value)
@@ -226,7 +267,10 @@ def _bare_pointer(written: str) -> str:
 
 
 def literal(node: Node | None) -> int | float | None:
-    """The number that a value is written as; of a list of whole numbers, the one nearest to 128 from above."""
+    """The number that a value is written as.
+
+    Of a list of whole numbers, the one nearest to 128 from above; where all are smaller, 16, as of a square's edge.
+    """
     node = bare(node)
     if node is None:
         return None
@@ -241,5 +285,7 @@ def literal(node: Node | None) -> int | float | None:
                 return None
     if node.type == "initializer_list":
         numbers = [n for c in node.named_children if isinstance(n := literal(c), int)]
+        if _TILE in numbers and max(numbers) < 128:  # edges of square blocks
+            return _TILE
         return min((n for n in numbers if n >= 128), default=max(numbers, default=None))
     return None
