@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kernel_gate.dtype_names import FLOAT_NAMES
 from kernel_gate.options import GateOptions
+from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
-from kernel_gate.verdict import Verdict
+from kernel_gate.verdict import StageStatus, Verdict
 from kernel_gate.workload import Argument, Workload
 from kernel_lineage.learning.replay.claims import Claim
 from kernel_lineage.learning.replay.outcome import earlier_is_candidate
@@ -39,19 +40,49 @@ def judge_step(
     is kept and compared.
     """
     left: list[str] = []
+    pair = _ordered(step, claim)
     if claim is Claim.FIXED:  # a failure is looked for, not a time
         options = options.model_copy(update={"profile_seconds": _NOT_TIMED_SECONDS})
     for _ in step.workload.args:
-        pair = (step.after, step.before) if earlier_is_candidate(claim) else (step.before, step.after)
         verdict = judge(GateRequest.of(*pair, step.workload, device=device, options=options))
         name = _left_alone(verdict) if drafted else None
         if name is None:
             break
         step = replace(step, workload=_as_inout(step.workload, name))
         left.append(name)
-    said = (f"{name} is not written everywhere, so what is left alone is compared too" for name in left)
+    said = [f"{name} is not written everywhere, so what is left alone is compared too" for name in left]
     doubts = {name: f"the earlier state leaves a part of {name} alone" for name in left}
+    if _differs_in(verdict, left):
+        cleared = replace(step, workload=_cleared(step.workload, left))
+        again = judge(GateRequest.of(*pair, cleared.workload, device=device, options=options))
+        if not _differs_in(again, left):
+            step, verdict, doubts = cleared, again, {}
+            said.append(f"{' and '.join(left)} is taken to be cleared before, as the later state has it")
     return JudgedStep(step, verdict, tuple(said), {} if earlier_is_candidate(claim) else doubts)
+
+
+def _ordered(step: Step, claim: Claim) -> tuple[Program, Program]:
+    """The baseline and the candidate."""
+    return (step.after, step.before) if earlier_is_candidate(claim) else (step.before, step.after)
+
+
+def _differs_in(verdict: Verdict, left: Sequence[str]) -> bool:
+    """Whether the states give other values in an output of which the baseline leaves a part alone."""
+    check = verdict.stage("check")
+    return (
+        check is not None
+        and check.status is StageStatus.FAIL
+        and check.code is Reason.WRONG_VALUE
+        and check.details.get("output") in left
+    )
+
+
+def _cleared(workload: Workload, names: Sequence[str]) -> Workload:
+    """The workload with zeros in those buffers before each launch."""
+    args = tuple(
+        a.model_copy(update={"values": "integers(0, 1)"}) if a.name in names else a for a in workload.args
+    )
+    return workload.model_copy(update={"args": args})
 
 
 def _left_alone(verdict: Verdict) -> str | None:

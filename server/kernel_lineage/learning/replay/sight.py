@@ -13,6 +13,7 @@ from kernel_gate.program import Program
 from kernel_gate.request import GateRequest
 from kernel_lineage.learning.replay.states import StateOf
 from kernel_lineage.learning.steps import Judge, Step
+from kernel_lineage.rewrite.drafting.of_state import State
 from kernel_lineage.rewrite.drafting.proof import Device, Proof, Tried, fate_of, spread
 from kernel_lineage.rewrite.mutants.model import Mutant
 from kernel_lineage.rewrite.mutants.registry import mutants_of
@@ -55,7 +56,9 @@ def sight_of(step: Step, state: StateOf, judge: Judge, device: Device) -> Proof:
 
 def _chosen(state: StateOf) -> Iterator[Mutant]:
     """One mutant of each kind, all zero outputs, in the order of the kinds; then more: one may compute the same."""
-    of_kinds = [m for m in mutants_of(state.kernel()) if m.kind in _KINDS]
+    # The files are read again: in another build of the state they are no longer what they were.
+    kernel = State(state.root).kernel(state.version.path, state.version.symbol)
+    of_kinds = [m for m in mutants_of(kernel) if m.kind in _KINDS]
     first = sorted(spread(of_kinds, 1), key=lambda m: _KINDS.index(m.kind))
     others = [m for m in spread(of_kinds, _OF_ONE_KIND) if m not in first]
     yield from [*first, *others][:_MOST]

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
+from kernel_gate.cases import Variation
 from kernel_gate.options import GateOptions
 from kernel_lineage.learning.replay.bench import Ground
 from kernel_lineage.learning.replay.claims import Claimed, made_for
@@ -20,6 +21,7 @@ from kernel_lineage.learning.replay.outcome import (
     narrowed,
     outcome_of,
 )
+from kernel_lineage.learning.replay.plain_values import on_plain_values
 from kernel_lineage.learning.replay.preparing import (
     Drafts,
     NotPrepared,
@@ -80,6 +82,7 @@ def replay_transition(item: Claimed, ground: Ground, drafts: LineageDrafts) -> t
 
 _MOST_SECONDS = 90.0
 """After so long a transition is asked for nothing less."""
+_AS_DECLARED = str(Variation.DECLARED)
 _Decided = tuple[Prepared, JudgedStep, Outcome]
 
 
@@ -106,9 +109,15 @@ def _less(
     others: Drafts,
     until: float,
 ) -> Iterator[_Decided]:
-    """The step on less: on what the workload names alone; where its sizes are made up, on others that are, too."""
+    """The step on less: on what the workload names alone, and on plain values; where its sizes are made up, on others
+    that are, too.
+    """
     as_named = ground.options.model_copy(update={"hidden": False})
-    yield _decided(item, prepared, ground, as_named)
+    named = _decided(item, prepared, ground, as_named)
+    yield named
+    seen = named[2].counterexample
+    if seen is not None and seen.inputs not in ("", _AS_DECLARED) and (plain := on_plain_values(named[0])):
+        yield _decided(item, plain, ground, as_named)
     if not prepared.chosen or time.monotonic() > until:
         return
     if (tiled := on_whole_tiles(prepared)) is not None:
