@@ -73,7 +73,10 @@ def program_from_file(
     label = name or path.name
     if language is Language.TRITON:
         text, module, siblings = _triton_text(data, (kernel_name,), path)
-        spec = with_launch(read_launch(kernel, workload, order), workload, launch or {})
+        site = read_launch(kernel, workload, order)
+        # A site that is read has the change already: its grid is no longer the one that `grid.x` speaks of.
+        told = {k: v for k, v in (launch or {}).items() if site is None or not _GRID_X.search(v)}
+        spec = with_launch(site, workload, told)
         return Program(
             "triton", text, kernel_name, spec, name=label, arguments=renamed, includes=siblings, module=module
         )

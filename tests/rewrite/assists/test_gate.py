@@ -138,6 +138,16 @@ WORKLOADS = {
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "weight: input float32 [C]",
                  "n_cols: int32 = C", language="triton"),
     ),
+    "unit_rows": (
+        workload("unit_rows", "N = [3]\nC = [3, 70]", ROW_OF_BLOCK, "out: output float32 [N, C]",
+                 "x: input float32 [N, C]", "n_cols: int32 = C", "eps: float32 = 0.001", language="triton",
+                 oracle="unit"),
+    ),
+    "soften_rows": (
+        workload("soften_rows", "N = [3]\nC = [3, 70]", ROW_OF_BLOCK, "out: output float32 [N, C]",
+                 "x: input float32 [N, C]", "n_cols: int32 = C", "scale: float32 = 1.0", language="triton",
+                 oracle="of_exponentials"),
+    ),
     "centre_rows": (
         workload("centre_rows", "N = [1, 5, 1100]\nC = [3, 70]", ROW_OF_BLOCK,
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "n_rows: int32 = N",

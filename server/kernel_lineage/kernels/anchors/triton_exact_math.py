@@ -1,0 +1,84 @@
+"""A Triton kernel that asks for an exponential or an inverse root where the hardware has a shorter way."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.anchors.matching import matched_in
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_syntax import TritonUnit, dotted, triton_syntax
+
+ID = "triton_exact_math"
+
+_LANGUAGE = ("tl.", "tl.math.", "triton.language.", "triton.language.math.")
+
+
+def is_called(node: ast.AST, name: str) -> bool:
+    """Whether a node is `tl.<name>(x)` or `tl.math.<name>(x)`."""
+    return (
+        isinstance(node, ast.Call)
+        and dotted(node.func) in {prefix + name for prefix in _LANGUAGE}
+        and len(node.args) == 1
+        and not node.keywords
+    )
+
+
+def inverse_root(node: ast.AST) -> ast.BinOp | None:
+    """The node when it is `a / tl.sqrt(x)`."""
+    found = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and is_called(node.right, "sqrt")
+    return node if found and isinstance(node, ast.BinOp) else None
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    syntax = triton_syntax(kernel)
+    if syntax is not None:
+        yield from _in(syntax.entry)
+
+
+def _in(unit: TritonUnit) -> Iterator[Anchor]:
+    for statement in unit.function.body:
+        for node in unit.inside(statement):
+            if inverse_root(node) is not None:
+                yield matched_in(ID, unit, node, "a division by a square root", {"function": "sqrt"})
+            elif is_called(node, "exp"):
+                yield matched_in(ID, unit, node, "an exponential to the base e", {"function": "exp"})
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="Exponential or inverse root",
+    names={"function": "`exp` or `sqrt`"},
+    find=_find,
+    languages=TRITON_ONLY,
+    present=(
+        triton("""
+            @triton.jit
+            def soft(X, Y, BLOCK: tl.constexpr):
+                offs = tl.arange(0, BLOCK)
+                tl.store(Y + offs, tl.exp(tl.load(X + offs)))
+            """),
+        triton("""
+            @triton.jit
+            def norm(X, Y, eps, BLOCK: tl.constexpr):
+                x = tl.load(X + tl.arange(0, BLOCK))
+                tl.store(Y + tl.arange(0, BLOCK), x * (1.0 / tl.sqrt(tl.sum(x * x) / BLOCK + eps)))
+            """),
+    ),
+    absent=(
+        triton("""
+            @triton.jit
+            def norm(X, Y, BLOCK: tl.constexpr):
+                offs = tl.arange(0, BLOCK)
+                tl.store(Y + offs, tl.math.rsqrt(tl.load(X + offs)))
+            """),
+        triton("""
+            @triton.jit
+            def half(X, Y, exp, BLOCK: tl.constexpr):
+                x = tl.load(X + tl.arange(0, BLOCK))
+                tl.store(Y + tl.arange(0, BLOCK), tl.exp2(x) / exp)
+            """),
+    ),
+)
