@@ -58,20 +58,17 @@ def test_a_step_that_mixes_three_things_is_split_into_them():
         ("restrict_read_only",),
         ("grid_stride_loop",),
         (),
-        (),
-        (),
     ]
     # One block alone leaves elements unwritten: it is right only once threads go round.
-    assert found.parts[3].launch
-    assert found.parts[3].alone is VersionState.WRONG
-    assert found.parts[4].removed == ("\n    int i = blockIdx.x * blockDim.x + threadIdx.x;",)
-    assert found.interactions == (
-        "part 4 is wrong without the parts before it",
-        "part 5 does not run without the parts before it",
+    assert found.parts[2].launch
+    assert found.parts[2].alone is VersionState.WRONG
+    assert found.interactions == ("part 3 is wrong without the parts before it",)
+    assert found.silent == 2, (
+        "a line that nothing uses any more, and one that moved: nothing is to be seen of them"
     )
     assert not found.compound
     assert found.parts[0].before.source == BEFORE
-    assert found.parts[-1].after.source == AFTER.replace("scale2", "scale1")
+    assert "blockDim.x + threadIdx.x;" in found.parts[-1].after.source
 
 
 def verdict(speed: float) -> Verdict:
@@ -141,3 +138,15 @@ def test_without_trials_a_step_stays_whole():
     assert found.compound
     assert len(found.parts) == 2
     assert found.reason == "not split further: 1 states were tried"
+
+
+def test_a_part_that_adds_a_mechanism_is_timed_however_late_it_is():
+    asked: list[str] = []
+
+    def judge(request: GateRequest) -> Verdict:
+        asked.append(request.device)
+        return verdict(1.5) if request.device == "cuda" else verdict(1.0).model_copy(update={"speedup": None})
+
+    found = attribute(STEP, judge, device="cuda", seconds=0.0)
+    assert [bool(part.effect.speedup) for part in found.parts if part.added_mechanisms] == [True]
+    assert "cuda" in asked

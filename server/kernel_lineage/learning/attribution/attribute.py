@@ -54,13 +54,16 @@ class Attribution:
 
     transition: str
     parts: tuple[Part, ...]
-    """In an order in which every state is right; empty when the step could not be split."""
+    """Those of which something is to be seen, in an order in which every state is right; empty when the step could not
+    be split."""
     reason: str = ""
     """Why it was not split, or not further."""
     trials: int = 0
     """States that were judged on the way."""
     interactions: tuple[str, ...] = ()
     """How parts depend on each other, a sentence each."""
+    silent: int = 0
+    """Changes between them that add or remove no mechanism, and that the running kernel shows nothing of."""
 
     @property
     def compound(self) -> bool:
@@ -111,12 +114,17 @@ class _Trials:
             self.verdicts[place] = self.judge(request)
         return self.verdicts[place]
 
-    def effect(self, before: frozenset[int], after: frozenset[int], mechanisms: bool) -> Effect:
-        """What an addition changes; only one that adds or takes away a mechanism is worth a GPU's time."""
+    def effect(
+        self, before: frozenset[int], after: frozenset[int], *, changes: bool, adds: bool = False
+    ) -> Effect:
+        """What an addition changes; only one that `changes` the mechanisms is worth a GPU's time.
+
+        One that `adds` a mechanism is timed however late it is: without its time it teaches nothing.
+        """
         if self.whole is not None and not before and after == self.edits.all:
             return Effect(self.whole, ())
-        late = time.monotonic() > self.until
-        device = self.device if mechanisms and not late else "emulated"
+        late = not adds and time.monotonic() > self.until
+        device = self.device if changes and not late else "emulated"
         return effect_of(self.judged(before, after, device))
 
 
@@ -152,13 +160,25 @@ def attribute(
     found = _with_launch_mechanisms(
         [_part(tried, frozenset().union(*chosen[:k]), addition) for k, addition in enumerate(chosen)], step
     )
+    telling = [k for k, part in enumerate(found) if _shows(part)] or [len(found) - 1]
+    if tried.exhausted and telling[-1] != len(found) - 1:
+        telling.append(len(found) - 1)  # the rest that was not split, whatever it shows
+    silent = len(found) - len(telling)
+    found, chosen = [found[k] for k in telling], [chosen[k] for k in telling]
     return Attribution(
         step.transition,
         tuple(found),
         f"not split further: {len(tried.known)} states were tried" if tried.exhausted else "",
         len(tried.known),
         tuple(_interactions(tried, found, chosen)),
+        silent,
     )
+
+
+def _shows(part: Part) -> bool:
+    """Whether something is to be seen of a part: a mechanism, another launch, counts or a time."""
+    mechanisms = part.added_mechanisms or part.removed_mechanisms
+    return bool(mechanisms or part.launch or part.effect.speedup is not None or part.effect.counts)
 
 
 def _with_their_users(chosen: Sequence[frozenset[int]], tried: _Trials) -> list[frozenset[int]]:
@@ -206,7 +226,7 @@ def _part(tried: _Trials, done: frozenset[int], addition: frozenset[int]) -> Par
         launch=any(edit.launch for edit in members),
         added_mechanisms=tuple(sorted(has - had)),
         removed_mechanisms=tuple(sorted(had - has)),
-        effect=tried.effect(done, done | addition, has != had),
+        effect=tried.effect(done, done | addition, changes=has != had, adds=bool(has - had)),
         alone=alone,
         alone_effect=alone_effect,
     )
@@ -222,15 +242,15 @@ def _alone(tried: _Trials, addition: frozenset[int], mechanisms: bool) -> tuple[
         return VersionState.UNKNOWN, None
     if state is not VersionState.RIGHT:
         return state, None
-    return state, tried.effect(frozenset(), addition, mechanisms)
+    return state, tried.effect(frozenset(), addition, changes=mechanisms)
 
 
 def _interactions(tried: _Trials, found: Sequence[Part], chosen: Sequence[frozenset[int]]) -> list[str]:
     said = []
     for k, (part, addition) in enumerate(zip(found, chosen, strict=True)):
         needed = tried.edits.with_needs(addition) - addition
-        if needed:
-            which = [str(j + 1) for j in range(k) if chosen[j] & needed]
+        which = [str(j + 1) for j in range(k) if chosen[j] & needed]
+        if which:
             said.append(f"part {k + 1} uses what part {' and '.join(which)} declares")
         elif k and part.alone is not VersionState.RIGHT:
             how = "is wrong" if part.alone is VersionState.WRONG else "does not run"
