@@ -186,3 +186,13 @@ def test_a_fault_at_the_sizes_of_the_callers_is_told_before_one_elsewhere():
 def test_an_earlier_state_that_fails_at_the_sizes_of_the_callers_says_nothing_of_the_later_one():
     there = outcome_of(Claim.FASTER, BASE)
     assert narrowed(outcome_of(Claim.FASTER, WRONG), there) is there
+
+
+def test_a_later_state_that_compiles_for_the_shapes_of_its_callers_is_right_under_a_condition():
+    broken = verdict(ERROR)
+    everywhere = outcome_of(Claim.FASTER, broken)
+    assert asks_for_less(everywhere, broken, built_per_shape=True) and not asks_for_less(everywhere, broken)
+    told = narrowed(everywhere, outcome_of(Claim.FASTER, UNTIMED))
+    assert (told.status, told.code) == ("reproduced", "narrower")
+    assert told.counterexample is not None and told.counterexample.code == "candidate-does-not-compile"
+    assert narrowed(everywhere, everywhere) is everywhere

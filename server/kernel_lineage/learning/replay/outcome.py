@@ -85,14 +85,19 @@ def outcome_of(claim: Claim, verdict: Verdict, doubts: Mapping[str, str] = _NO_D
     return _right(claim, verdict, swapped)
 
 
-def asks_for_less(outcome: Outcome, verdict: Verdict) -> bool:
-    """Whether what was found may lie outside of what the workload names: a fault of the later state, or of both."""
+def asks_for_less(outcome: Outcome, verdict: Verdict, *, built_per_shape: bool = False) -> bool:
+    """Whether what was found may lie outside of what the workload names: a fault of the later state, or of both.
+
+    A program that is built for each shape anew may lie there with its compiler's error too.
+    """
     sanitized = verdict.stage("sanitize")
     shared = (
         sanitized is not None
         and sanitized.status is StageStatus.UNAVAILABLE
         and bool(sanitized.details.get("findings"))
     )
+    if outcome.status == "unbuildable":
+        return built_per_shape and outcome.fault_in == "later"
     return (outcome.status == "failed" and outcome.fault_in == "later") or (
         outcome.status == "undecided" and shared
     )
@@ -108,14 +113,17 @@ def narrowed(everywhere: Outcome, named: Outcome) -> Outcome:
     if not agrees(named):
         decided = named.status == "failed" or named.code == Code.EARLIER_STATE_FAILS
         return named if decided and everywhere.status == "failed" else everywhere
-    if everywhere.counterexample is None:
+    seen = everywhere.counterexample
+    if everywhere.status == "unbuildable":
+        seen = Counterexample(what=everywhere.reason, code=everywhere.code)
+    if seen is None:
         return replace(named, reason=f"{named.reason}; elsewhere both states fail: {everywhere.reason}")
     return replace(
         named,
         code=Code.NARROWER if named.status == "reproduced" else named.code,
         reason=f"on what the workload names, {named.reason}; elsewhere only the earlier state is right: "
-        f"{everywhere.counterexample.what}",
-        counterexample=everywhere.counterexample,
+        f"{seen.what}",
+        counterexample=seen,
     )
 
 

@@ -65,7 +65,8 @@ def replay_transition(item: Claimed, ground: Ground, drafts: LineageDrafts) -> t
             other = f"{prepared.instead_of.reason}; with {prepared.said[0]}, {outcome.reason}"
             outcome = Outcome("undecided", Code.CONTRACT_DIFFERS, other)
             return record_of(item, ground.device_name, outcome, started), True
-        if asks_for_less(outcome, judged.verdict):
+        per_shape = prepared.step.after.language == "triton"
+        if asks_for_less(outcome, judged.verdict, built_per_shape=per_shape):
             for less in _less(item, (before, after), prepared, ground, others, started + _MOST_SECONDS):
                 named = narrowed(outcome, less[2])
                 if named is outcome:
