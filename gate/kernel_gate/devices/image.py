@@ -37,8 +37,9 @@ class Image:
 
     @property
     def sha256(self) -> str:
-        """Of the PTX without its `.file` lines, which name temporary folders and times."""
+        """Of the PTX without its `.file` lines and debug sections, which name temporary folders and times."""
         code = re.sub(r"^\s*\.file\b.*$", "", self.ptx, flags=re.MULTILINE)
+        code = re.sub(r"^\s*\.section\s+\.debug_\w+\s*\{[^}]*\}", "", code, flags=re.MULTILINE)
         return hashlib.sha256(code.encode()).hexdigest()
 
 

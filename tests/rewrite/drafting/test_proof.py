@@ -57,6 +57,8 @@ def test_a_drafted_workload_is_tried_and_mended(tmp_path: Path) -> None:
     [
         ([("zero_output", "killed"), ("dropped_term", "killed")], ""),
         ([("zero_output", "survived"), ("dropped_term", "killed")], "the output is zero"),
+        ([("zero_output", "same"), ("zero_output", "killed"), ("dropped_term", "same")], ""),
+        ([("zero_output", "same"), ("dropped_term", "same")], "no mutant was noticed"),
         ([("zero_output", "killed"), ("dropped_term", "survived")], "a term is dropped"),
         ([("zero_output", "killed"), ("dropped_term", "survived"), ("dropped_accumulation", "killed")], ""),
         ([("zero_output", "unbuildable")], "no mutant was noticed"),

@@ -1,8 +1,8 @@
 """Whether a workload can see a wrong kernel: its kernel is made wrong in many ways, and the gate must notice.
 
 A mutant is *killed* when the gate rejects it, *survives* when all cases agree, is *unbuildable* when it does not
-compile, and *undecided* when the run ended otherwise. A workload
-that lets a zero output or a dropped term pass proves nothing.
+compile, *same* when it compiles to the kernel's own code (what was changed is not reached with these constants), and
+*undecided* when the run ended otherwise. A workload that lets a zero output or a dropped term pass proves nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kernel_lineage.rewrite.mutants.model import Mutant
 from kernel_lineage.rewrite.mutants.registry import mutants_of
 from kernel_lineage.rewrite.programs import ProgramError, program_from_file
 
-Fate = Literal["killed", "survived", "unbuildable", "undecided"]
+Fate = Literal["killed", "survived", "unbuildable", "same", "undecided"]
 Device = Literal["auto", "cuda", "emulated"]
 _EVERY_ONE = "zero_output"
 """Of this kind, no mutant may survive."""
@@ -182,10 +182,19 @@ def _ended(verdict: Verdict) -> Stage | None:
     )
 
 
+def _same_code(verdict: Verdict) -> bool:
+    """Whether both programs were compiled to the same images."""
+    built = verdict.stage("build")
+    images = [built.details.get(who, {}).get("sha256") for who in ("baseline", "candidate")] if built else []
+    return bool(images) and images[0] is not None and images[0] == images[1]
+
+
 def fate_of(mutant: Mutant, verdict: Verdict) -> Tried:
     """What became of a mutant that the gate judged beside its kernel."""
     ended = _ended(verdict)
     if ended is None:
+        if _same_code(verdict):
+            return Tried(mutant, "same", "it compiles to the code of the kernel itself")
         return Tried(mutant, "survived", mutant.may_survive)
     if ended.name == "build":
         return Tried(mutant, "unbuildable", ended.reason)

@@ -113,6 +113,27 @@ def test_numbers_in_a_test_are_dims_by_the_names_that_the_wrapper_has_for_them(t
     assert buffers(workload)["w_ptr"][2] == ("dim",), "the same number is the same dim"
 
 
+def test_a_number_that_a_test_names_is_one_dim_in_shapes_and_in_numbers(tmp_path: Path) -> None:
+    """Else a size that is made smaller for checking would leave the number of columns as it was."""
+    test = """\
+import torch
+from rows import scale_kernel
+
+def test_kernel():
+    batch = 4
+    width = 640
+    x = torch.randn(batch, width, device="cuda")
+    w = torch.randn(width, device="cuda")
+    out = torch.empty_like(x)
+    scale_kernel[(batch,)](out, out.stride(0), x, x.stride(0), w, width, 0.5, BLOCK=1024)
+"""
+    workload = drafted(tmp_path, SCALE, test, "scale_kernel").workload()
+    assert buffers(workload)["x_ptr"][2] == ("batch", "width")
+    assert scalars(workload)["n_cols"] == "width"
+    assert workload.launch.grid == ("batch",)
+    assert workload.launch.constexpr == {"BLOCK": "1024"}
+
+
 def test_a_module_between_and_its_classes_are_followed(tmp_path: Path) -> None:
     (tmp_path / "layer.py").write_text(
         f"{HEAD}from rows import Scale\n\n\nclass Layer(torch.nn.Module):\n"

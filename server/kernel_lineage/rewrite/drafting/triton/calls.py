@@ -43,6 +43,8 @@ def read_call(reader: Reads, node: ast.Call, module: HostModule, names: Names) -
     launched = _launched(reader, node, module, names)
     if launched is not None:
         return launched[0]
+    if reader.extents_are_dims and reader.depth <= 1 and ast.unparse(node.func).startswith("torch."):
+        _name_examples(reader, node, names)
     given = [e for a in node.args for e in _spread(reader, a, module, names)]
     named: dict[str, object] = {}
     for keyword in node.keywords:
@@ -64,6 +66,20 @@ def read_call(reader: Reads, node: ast.Call, module: HostModule, names: Names) -
             else called(reader, reader.attribute_of(of, node.func.attr), given, named)
         )
     return called(reader, reader.evaluate(node.func, module, names), given, named)
+
+
+def _name_examples(reader: Reads, node: ast.Call, names: Names) -> None:
+    """A number that a test names and makes a tensor with is a dim wherever the test uses the name."""
+    parts = [e for a in node.args for e in (a.elts if isinstance(a, (ast.Tuple, ast.List)) else [a])]
+    for part in parts:
+        number = names.get(part.id) if isinstance(part, ast.Name) else None
+        if (
+            isinstance(part, ast.Name)
+            and type(number) is int
+            and isinstance(dim := reader.example(number), Size)
+        ):
+            names[part.id] = dim
+            reader.called_as.setdefault(dim.text, part.id)
 
 
 def _launched(reader: Reads, node: ast.Call, module: HostModule, names: Names) -> tuple[object] | None:
