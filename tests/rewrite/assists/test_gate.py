@@ -34,6 +34,7 @@ def workload(
             kind, dtype, shape = rest.split(" ", 2)
             extents = ", ".join(f'"{e}"' for e in shape.strip("[]").split(", "))
             text += f'[[args]]\nname = "{name}"\nkind = "{kind}"\ndtype = "{dtype}"\nshape = [{extents}]\n'
+            text += 'values = "integers"\n' if dtype.startswith("int") and kind != "output" else ""
     if oracle:
         text += f'[oracle]\npython = "oracles.py:{oracle}"\n'
     return parse_workload(text, folder=Path(__file__).parent)
@@ -76,6 +77,16 @@ WORKLOADS = {
     "block_softmax": (
         workload("block_softmax", "N = [1, 3]\nC = [1, 40, 150]", 'grid = ["N"]\nblock = [64]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "C: int32 = C", oracle="softmax_of_x"),
+    ),
+    "grand_total": tuple(
+        workload("grand_total", "N = [1, 300, 1000]", f'grid = ["ceil_div(N, {block})"]\nblock = [{block}]',
+                 "out: inout float32 [1]", "x: input float32 [N]", "n: int32 = N")
+        for block in (96, 1, 256)
+    ),
+    "row_totals": tuple(
+        workload("row_totals", "R = [1, 3]\nC = [1, 70]", f'grid = ["R"]\nblock = [{block}]',
+                 "out: inout int32 [R]", "x: input int32 [R, C]", "C: int32 = C")
+        for block in (33, "16, 2")
     ),
     "blur": (
         workload("blur", "R = [1, 3]\nC = [1, 70]", 'grid = ["R"]\nblock = [32]', "out: output float32 [R, C]",

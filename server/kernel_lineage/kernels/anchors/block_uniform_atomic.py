@@ -1,0 +1,99 @@
+"""Several threads of a block add to one global address, each with an atomic of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.anchors.matching import matched
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.cuda_expressions import integer_of
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_syntax import Unit, contains, cuda_syntax, text_of
+from kernel_lineage.kernels.mechanisms.global_atomics import atomic_calls
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
+from kernel_lineage.kernels.source import Kernel
+
+ID = "block_uniform_atomic"
+
+
+def _first_thread_only(unit: Unit, node: Node) -> bool:
+    """Whether a node is under `threadIdx.x == 0`: once for the whole block."""
+    for statement in unit.of("if_statement"):
+        if not contains(statement, node):
+            continue
+        condition = statement.child_by_field_name("condition")
+        for test in unit.operations.get("==", ()) if condition is not None else ():
+            zero = integer_of(test.child_by_field_name("right")) == 0
+            first = zero and indexing(unit).form(test.child_by_field_name("left")).get("x") == 1
+            if first and condition is not None and contains(condition, test):
+                return True
+    return False
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    syntax = cuda_syntax(kernel)
+    if syntax is None:
+        return
+    unit = syntax.entry
+    for call, root, space in atomic_calls(unit):
+        offset = indexing(unit).place(call.arguments[0]).offset
+        same = not {"x", "y", "lane", "warp", "slow"} & set(offset) and "?" not in offset.values()
+        fixed = same and not any(axis.startswith("loop@") for axis in offset)
+        added = call.name == "atomicAdd" and len(call.arguments) == 2
+        used = call.node.parent is None or call.node.parent.type != "expression_statement"
+        if space != "global" or not fixed or not added or used or unit.loops_around(call.node):
+            continue
+        if not _first_thread_only(unit, call.node):
+            names = {"x": root, "value": text_of(call.arguments[1])}
+            yield matched(ID, call.node, f"the threads of a block add to the same element of {root}", names)
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="Atomic addition by each thread of a block",
+    names={"x": "the pointer that is added to", "value": "what each thread adds"},
+    find=_find,
+    languages=CUDA_ONLY,
+    present=(
+        cuda("""
+            __global__ void total(float* out, const float* inp, int n) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) { atomicAdd(out, inp[i]); }
+            }
+            """),
+        cuda("""
+            __global__ void row_totals(float* out, const float* inp) {
+                float v = inp[blockIdx.x * blockDim.x + threadIdx.x];
+                for (int o = 16; o > 0; o /= 2) { v += __shfl_down_sync(~0u, v, o); }
+                if (threadIdx.x % 32 == 0) { atomicAdd(&out[blockIdx.x], v); }
+            }
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void total(float* out, const float* inp) {
+                __shared__ float part[256];
+                part[threadIdx.x] = inp[blockIdx.x * 256 + threadIdx.x];
+                for (int s = 128; s > 0; s /= 2) {
+                    __syncthreads();
+                    if (threadIdx.x < s) { part[threadIdx.x] += part[threadIdx.x + s]; }
+                }
+                if (threadIdx.x == 0) { atomicAdd(out, part[0]); }
+            }
+            """),
+        cuda("""
+            __global__ void columns(float* out, const float* inp) {
+                int c = blockIdx.x * blockDim.x + threadIdx.x;
+                atomicAdd(&out[c], inp[c]);
+            }
+            """),
+        cuda("""
+            __global__ void place(int* taken, int* out, const int* inp) {
+                int at = atomicAdd(taken, 1);
+                out[at] = inp[threadIdx.x];
+            }
+            """),
+    ),
+)

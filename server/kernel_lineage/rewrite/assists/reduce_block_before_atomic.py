@@ -1,0 +1,218 @@
+"""Add up a block's values in shared memory, and make one atomic addition of the block's sum.
+
+Before:
+    if (i < n) { atomicAdd(out, x[i]); }
+After: each thread puts its value aside, or 0; a tree in shared memory adds them up, and the first thread adds the sum.
+The tree takes a block of any size and shape. Every thread must come to its barriers, so a kernel that some threads
+leave early is left alone.
+"""
+
+from __future__ import annotations
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.anchors.block_uniform_atomic import PATTERN
+from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_syntax import Call, CudaSyntax, contains, text_of
+from kernel_lineage.kernels.source import Kernel, Launch, Span
+from kernel_lineage.rewrite.assists.block_sum_examples import APPLIES, REFUSES
+from kernel_lineage.rewrite.assists.layout import (
+    descendants,
+    fresh_name,
+    identifiers_in,
+    indent_at,
+    indent_unit,
+    insert_before,
+    newline_of,
+    replace_node,
+    statements_of,
+    syntax_of,
+)
+from kernel_lineage.rewrite.assists.loop_changes import changed_between
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.candidate import Candidate, Edit
+from kernel_lineage.rewrite.constants import constants_of
+from kernel_lineage.skills.kernel_facts import constant
+
+_TYPES = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned int"}
+_THE_SAME = frozenset({"blockIdx", "blockDim", "gridDim", "warpSize"})
+_MOST_THREADS = 1024
+"""Threads of a block (CUDA C++ Programming Guide, technical specifications)."""
+
+
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
+    syntax = syntax_of(kernel)
+    if syntax is None or kernel.source is None:
+        return Refusal(f"{kernel.name} does not parse completely")
+    places = [a.span.start for a in PATTERN.find(kernel)]
+    call = next(
+        (
+            c
+            for c in syntax.entry.calls
+            if c.node.start_byte in places
+            and c.node.start_byte < anchor.span.end
+            and anchor.span.start < c.node.end_byte
+        ),
+        None,
+    )
+    if call is None:
+        return Refusal(
+            f"{kernel.name} has no atomic addition here that several threads of a block make to one element"
+        )
+    place = indexing(syntax.entry).place(call.arguments[0])
+    parameter = kernel.parameter(place.root)
+    kind = _TYPES.get(parameter.dtype or "") if parameter is not None and parameter.pointer else None
+    if parameter is None or kind is None:
+        return Refusal(
+            f"`{text_of(call.arguments[0])}` is not known to point to float, double, int or unsigned int"
+        )
+    refusal = _unsafe(kernel, syntax, call, place.root)
+    if refusal is not None:
+        return refusal
+    outer = _outermost(syntax, call.node)
+    if isinstance(outer, Refusal):
+        return outer
+    return Candidate(
+        skill=ASSIST.skill,
+        kernel=kernel.name,
+        edits=_edits(kernel, syntax, call, outer, kind),
+        by="assist",
+        explanation="One atomic addition for each block; the sum is rounded in another order.",
+    )
+
+
+def _unsafe(kernel: Kernel, syntax: CudaSyntax, call: Call, root: str) -> Refusal | None:
+    """Why the addition may not wait for the other threads of the block, or not be the first thread's."""
+    body = syntax.entry.node
+    left = next((n for n in descendants(body) if n.type in ("return_statement", "goto_statement")), None)
+    if left is not None or "asm" in identifiers_in(body) or "__trap" in kernel.text:
+        line = left.start_point.row + 1 if left is not None else kernel.span.first_line
+        return Refusal(f"some threads may leave in line {line}, and would be missing at the barriers")
+    if root not in identifiers_in(call.arguments[0]):
+        return Refusal(f"`{text_of(call.arguments[0])}` comes to {root} through another pointer")
+    others = [n for n in descendants(body) if n.type == "identifier" and text_of(n) == root]
+    if sum(1 for n in others if n.parent is not None and n.parent.type != "pointer_declarator") > 1:
+        return Refusal(f"{root} is used at another place as well; the addition comes later than before")
+    doubtful = _differs(kernel, syntax, call.arguments[0], set())
+    if doubtful:
+        return Refusal(f"`{doubtful}` in `{text_of(call.arguments[0])}` may differ from thread to thread")
+    return None
+
+
+def _differs(kernel: Kernel, syntax: CudaSyntax, node: Node, seen: set[str]) -> str:
+    """A name of an address that is not known to have one value in all threads of a block; "" when there is none."""
+    changed = changed_between(syntax, syntax.entry.node.start_byte, syntax.entry.node.end_byte)
+    variables = {v.name: v for v in syntax.entry.variables}
+    parameters = {p.name for p in kernel.parameters} | {t.name for t in kernel.template_parameters}
+    written = {text_of(n.child_by_field_name("left")) for n in syntax.entry.of("assignment_expression")}
+    written |= {text_of(n.child_by_field_name("argument")) for n in syntax.entry.of("update_expression")}
+    for part in descendants(node):
+        if part.type == "call_expression":
+            return text_of(part)
+        if part.type == "subscript_expression" and part != node and part.parent != node:
+            return text_of(part)
+        if part.type != "identifier" or text_of(part) in seen:
+            continue
+        name = text_of(part)
+        seen.add(name)
+        if name in written:
+            return name
+        if name in variables:
+            value = variables[name].value
+            inside = any(
+                contains(s, variables[name].node) and contains(s, node)
+                for s in syntax.entry.of("if_statement")
+            )
+            if value is None or inside or [v.name for v in syntax.entry.variables].count(name) > 1:
+                return name
+            if found := _differs(kernel, syntax, value, seen):
+                return found
+        elif name in parameters:
+            if name in changed:
+                return name
+        elif name not in _THE_SAME and constant(name, constants_of(kernel)) is None:
+            return name
+    return ""
+
+
+def _in_a_branch(syntax: CudaSyntax, declaration: Node) -> bool:
+    """Whether a variable is declared where the first thread may not pass, or out of sight of what comes after."""
+    body = syntax.entry.node.child_by_field_name("body")
+    return body is None or declaration.parent != body
+
+
+def _outermost(syntax: CudaSyntax, node: Node) -> Node | Refusal:
+    """The statement of the kernel's body that holds the addition."""
+    body = syntax.entry.node.child_by_field_name("body")
+    for statement in statements_of(body) if body is not None else ():
+        if contains(statement, node):
+            kinds = {p.type for p in _parents(node, statement)}
+            if kinds - {"if_statement", "compound_statement", "expression_statement", "else_clause"}:
+                return Refusal(f"`{text_of(node)}` stands in more than plain conditions")
+            return statement
+    return Refusal(f"`{text_of(node)}` is not a statement of the kernel's body")
+
+
+def _parents(node: Node, last: Node) -> list[Node]:
+    found: list[Node] = []
+    current = node.parent
+    while current is not None and current != last.parent:
+        found.append(current)
+        current = current.parent
+    return found
+
+
+def _edits(kernel: Kernel, syntax: CudaSyntax, call: Call, outer: Node, kind: str) -> tuple[Edit, ...]:
+    assert kernel.source is not None
+    data = kernel.source.data
+    taken = identifiers_in(syntax.entry.node)
+    value, sums, stride, number = (
+        fresh_name(n, taken) for n in ("own_value", "block_sums", "stride", "thread")
+    )
+    unit, gap = indent_unit(kernel), newline_of(data) + indent_at(data, outer.start_byte)
+    flat = bool(kernel.launches) and all(_one_dimension(launch) for launch in kernel.launches)
+    thread, threads = "threadIdx.x", "blockDim.x"
+    numbered = []
+    if not flat:
+        every = "threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)"
+        thread, threads = number, "blockDim.x * blockDim.y * blockDim.z"
+        numbered = [f"const unsigned int {number} = {every};"]
+    tree = [
+        "",
+        *numbered,
+        f"__shared__ {kind} {sums}[{_MOST_THREADS}];",
+        f"{sums}[{thread}] = {value};",
+        f"for (unsigned int {stride} = {_MOST_THREADS // 2}; {stride} > 0; {stride} /= 2) {{",
+        f"{unit}__syncthreads();",
+        f"{unit}if ({thread} < {stride} && {thread} + {stride} < {threads}) {{",
+        f"{unit * 2}{sums}[{thread}] += {sums}[{thread} + {stride}];",
+        f"{unit}}}",
+        "}",
+        f"if ({thread} == 0) {{",
+        f"{unit}atomicAdd({text_of(call.arguments[0])}, {sums}[0]);",
+        "}",
+    ]
+    zero = {"float": "0.0f", "double": "0.0"}.get(kind, "0")
+    end = Span(outer.end_byte, outer.end_byte, outer.end_point.row + 1, outer.end_point.row + 1)
+    declared, kept = f"{kind} {value} = {zero};{gap}", f"{value} = {text_of(call.arguments[1])}"
+    after = Edit(end, gap.join(tree))
+    if call.node.start_byte == outer.start_byte:
+        return (replace_node(call.node, declared + kept), after)
+    return (insert_before(kernel, outer.start_byte, declared), replace_node(call.node, kept), after)
+
+
+def _one_dimension(launch: Launch) -> bool:
+    extents = [constant(extent, launch.definitions) for extent in launch.block[1:]]
+    return bool(launch.block) and "dim3" not in launch.block[0] and all(extent == 1 for extent in extents)
+
+
+ASSIST = Assist(
+    id="reduce_block_before_atomic",
+    title="Add up a block before the atomic",
+    skill="block-reduction",
+    pattern="block_uniform_atomic",
+    rewrite=_rewrite,
+    applies=APPLIES,
+    refuses=REFUSES,
+)
