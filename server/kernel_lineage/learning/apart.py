@@ -49,6 +49,8 @@ class Processes:
         self._change = threading.Lock()
         self._closed = False
         self._folder = tempfile.TemporaryDirectory(prefix="klineage-apart-", ignore_cleanup_errors=True)
+        self.folder = Path(self._folder.name)
+        """For what they leave to each other; removed with what they leave else."""
 
     def __enter__(self) -> Processes:
         return self
@@ -90,7 +92,7 @@ class Processes:
                 raise LostWorkError("the run was ended")
             if self._idle:
                 return self._idle.pop()
-            process = _Process(Path(self._folder.name))
+            process = _Process(self.folder)
             self._all.add(process)
             return process
 

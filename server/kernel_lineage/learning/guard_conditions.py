@@ -38,6 +38,12 @@ def condition_of(guard: str, names: Collection[str]) -> str | None:
     kernel's parameters: a guard on anything else, such as a thread's own index, speaks of a thread, a condition of a
     whole launch.
     """
+    text = spelled(guard)
+    return text if text is not None and names_in(parse(text)) <= set(names) else None
+
+
+def spelled(guard: str) -> str | None:
+    """The guard as a condition would be written, whatever its names stand for; None when it cannot be said at all."""
     text = _MASK_OF_LOW_BITS.sub(_low_bits_as_modulus, " ".join(guard.split()))
     for pattern, replacement in _REWRITES:
         text = re.sub(pattern, replacement, text)
@@ -46,9 +52,7 @@ def condition_of(guard: str, names: Collection[str]) -> str | None:
         tree = parse(text)
     except ConditionError:
         return None
-    if not any(facts_in(tree)) or not names_in(tree) <= set(names):
-        return None
-    return text
+    return text if any(facts_in(tree)) else None
 
 
 def category_of(condition: str) -> Category:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from kernel_lineage.history.model import Commit, GuardSeen, Intent, Lineage, Mined, Transition, Version
 from kernel_lineage.kernels.mechanisms.model import Direction
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
-from kernel_lineage.learning.guard_conditions import category_of, condition_of
+from kernel_lineage.learning.guard_conditions import category_of, condition_of, spelled
 from kernel_lineage.learning.version_sources import VersionSources
 from kernel_lineage.skills.card import Condition, ConditionKind, Origin
 
@@ -52,13 +52,14 @@ def conditions_from_guards(
     """
     versions = {v.id: v for v in lineage.versions}
     for position, teacher in enumerate(lineage.transitions):
-        if not teacher.guards_added:
+        guards = [g for g in teacher.guards_added if spelled(g.expr) is not None]
+        if not guards:  # most say nothing of a launch; parameters are asked for only then: it parses the file
             continue
         subject = _conditioned_by(teacher, lineage.transitions[:position])
         if subject is None:
             continue
         names = parameters_of(versions[teacher.after])
-        for guard in teacher.guards_added:
+        for guard in guards:
             expr = condition_of(guard.expr, names)
             if expr is None:
                 continue

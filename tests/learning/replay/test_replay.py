@@ -17,12 +17,16 @@ from kernel_gate.fleet.pool import LocalPool
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
 from kernel_gate.workload import Workload
+from kernel_lineage.history.git import open_repository
+from kernel_lineage.history.mine import mine
 from kernel_lineage.history.model import Intent
 from kernel_lineage.learning import apart
 from kernel_lineage.learning.replay import run
 from kernel_lineage.learning.replay.document import ReplayDocument
+from kernel_lineage.learning.replay.kept_drafts import KeptDrafts
 from kernel_lineage.learning.replay.preparing import timed_within
 from kernel_lineage.learning.replay.repository import Asked, replay_repository
+from kernel_lineage.learning.replay.states import state_of
 
 HOST = """
 int main() {
@@ -219,6 +223,23 @@ def test_steps_in_processes_of_their_own_give_the_same(history, pool, replayed, 
         return {t.id: t.model_dump(exclude=without) for t in document.transitions}
 
     assert told(there) == told(replayed)
+
+
+def test_a_known_draft_is_the_one_that_the_state_gives(history, tmp_path):
+    """Each version is drafted once for all its steps; what names the private folder is drafted anew."""
+    repository = open_repository(history)
+    versions = [v for lineage in mine(history).lineages for v in lineage.versions]
+    kept = KeptDrafts(tmp_path)
+    for version in versions:
+        for measure in (False, True):
+            with state_of(repository, version) as state:
+                fresh = state.draft(measure=measure)
+            with state_of(repository, version, kept) as state:
+                assert state.draft(measure=measure) == fresh
+            assert kept.of(version, measured=measure) is not None
+            with state_of(repository, version, kept) as state:
+                shutil.rmtree(state.root)
+                assert state.draft(measure=measure) == fresh
 
 
 def test_a_step_whose_process_dies_is_lost_alone_and_replayed_again(

@@ -5,6 +5,7 @@ A row is scaled by 16-byte loads; its sizes in the repository are multiples of f
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from kernel_gate.fleet.pool import LocalPool
 from kernel_lineage.learning.replay.document import ReplayDocument
 from kernel_lineage.learning.replay.learners import Learned
 from kernel_lineage.learning.replay.repository import Asked, ReplayedRepository, replay_repository
+from kernel_lineage.learning.studying import learner
 from kernel_lineage.learning.studying.lessons import Origin as RepositoryOrigin
 from kernel_lineage.learning.studying.lessons import lessons_of
 from kernel_lineage.skills.card import Category, Condition, ConditionKind, Origin
@@ -150,3 +152,24 @@ def test_what_one_part_was_found_to_need_is_not_told_of_another(whole):
     restrict, vectorised = (t.lesson for t in taught)
     assert restrict.conditions == (alone,)
     assert vectorised.conditions == studied.parts[1].conditions
+
+
+def test_a_second_run_distils_what_the_first_one_learned_and_studies_nothing(
+    top, document, tmp_path, monkeypatch
+):
+    again = tmp_path / "again"
+    shutil.copytree(top, again)
+    shutil.rmtree(again / ".klineage/skills")
+
+    def studied_again(*_given: object, **_options: object) -> None:
+        raise AssertionError("studied again")
+
+    monkeypatch.setattr(learner, "study", studied_again)
+    with LocalPool(emulated_places(1)) as pool:
+        # Also where no time is left for anything but distilling.
+        asked = Asked(device="emulated", seconds=0.0)
+        second = replay_repository(again, asked, pool, lambda _done, _total, _one: None).document
+    assert second.unstudied == 0 and [t.reused for t in second.transitions] == [True]
+    assert second.skills == document.skills
+    written = {f.relative_to(top) for f in (top / ".klineage/skills").rglob("*")}
+    assert {f.relative_to(again) for f in (again / ".klineage/skills").rglob("*")} == written

@@ -77,7 +77,7 @@ def with_float32(state: StateOf) -> tuple[StateOf, tuple[str, ...]]:
         if changed:
             file.write_bytes(text.encode("utf-8", "surrogateescape"))
             names |= dict.fromkeys(changed)
-    return replace(state, state=State(state.root)), tuple(names)
+    return replace(state, state=State(state.root), kept=None), tuple(names)
 
 
 _FLOATS = ("float16", "bfloat16", "float32")

@@ -6,6 +6,7 @@ and risks. What it gives is kept under its name, so that it is asked once for ea
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -78,13 +79,17 @@ class Learner:
     """When a transition is to be asked about, among others that wait: the smallest first."""
 
 
-def from_guards(conditions: Iterable[LearnedCondition]) -> Learner:
-    """What later guards say of the steps that they answer."""
+def from_guards(conditions: Callable[[], Iterable[LearnedCondition]]) -> Learner:
+    """What later guards say of the steps that they answer; worked out when the first step is asked about."""
     by_step: dict[str, list[Condition]] = {}
-    for found in conditions:
-        by_step.setdefault(found.transition, []).append(found.condition)
+    lock, known = threading.Lock(), threading.Event()
 
     def learn(replayed: Replayed, _judge: Judge) -> Learned:
+        with lock:
+            if not known.is_set():
+                for found in conditions():
+                    by_step.setdefault(found.transition, []).append(found.condition)
+                known.set()
         return Learned(conditions=tuple(by_step.get(replayed.item.transition.id, ())))
 
     return Learner("guards", learn, kept=False)

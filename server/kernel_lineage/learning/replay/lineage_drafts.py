@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from kernel_lineage.history.git import Repository
 from kernel_lineage.history.model import Version
 from kernel_lineage.learning.replay.claims import Claimed
-from kernel_lineage.learning.replay.states import state_of
+from kernel_lineage.learning.replay.kept_drafts import KeptDrafts
+from kernel_lineage.learning.replay.states import state_of, with_told_sizes
 from kernel_lineage.rewrite.drafting.model import Draft
 
 _MOST = 6
@@ -21,8 +22,8 @@ _MOST = 6
 class LineageDrafts:
     """Drafts by version, each made once. Safe for several threads."""
 
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
+    def __init__(self, repository: Repository, kept: KeptDrafts) -> None:
+        self._repository, self.kept = repository, kept
         self._known: dict[str, tuple[str, Draft] | None] = {}
         self._lock = threading.Lock()
 
@@ -37,9 +38,12 @@ class LineageDrafts:
                 yield known
 
     def _draft(self, version: Version) -> tuple[str, Draft] | None:
-        with state_of(self._repository, version) as state:
-            draft = state.draft()
-            return (state.name, draft) if isinstance(draft, Draft) else None
+        known = self.kept.of(version, measured=False)
+        if known is None:
+            with state_of(self._repository, version, self.kept) as state:
+                known = state.name, state.draft()
+        name, draft = known[0], with_told_sizes(known[1])
+        return (name, draft) if isinstance(draft, Draft) else None
 
 
 def _nearest(item: Claimed) -> list[Version]:

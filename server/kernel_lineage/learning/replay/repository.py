@@ -20,7 +20,7 @@ from kernel_lineage.history.git import open_repository
 from kernel_lineage.history.mine import Progress, mine
 from kernel_lineage.history.model import Intent, Mined
 from kernel_lineage.learning.apart import Processes
-from kernel_lineage.learning.later_guards import learned_conditions
+from kernel_lineage.learning.later_guards import LearnedCondition, learned_conditions
 from kernel_lineage.learning.replay.bench import Bench
 from kernel_lineage.learning.replay.claims import DEFAULT_INTENTS, claimed
 from kernel_lineage.learning.replay.document import ReplayDocument, replay_document
@@ -155,7 +155,10 @@ def _bench(
     processes: Processes,
 ) -> Bench:
     repository = open_repository(path)
-    sources = VersionSources(path, (v for lineage in mined.lineages for v in lineage.versions))
+
+    def guards() -> list[LearnedCondition]:
+        sources = VersionSources(path, (v for lineage in mined.lineages for v in lineage.versions))
+        return learned_conditions(mined, sources)
 
     def probe(request: GateRequest) -> Verdict:
         return pool.judge(request, timeout=asked.timeout)
@@ -185,7 +188,7 @@ def _bench(
         options=OPTIONS,
         store=store,
         learners=(
-            from_guards(learned_conditions(mined, sources)),
+            from_guards(guards),
             *((_studying(device, asked, pool, processes),) if asked.learn else ()),
         ),
     )

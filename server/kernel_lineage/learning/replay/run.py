@@ -14,11 +14,12 @@ from typing import Any
 from kernel_lineage.history.git import KERNEL_PATHSPECS, Repository, work_tree_files
 from kernel_lineage.learning.replay.bench import Bench
 from kernel_lineage.learning.replay.claims import Claim, Claimed
+from kernel_lineage.learning.replay.kept_drafts import KeptDrafts
 from kernel_lineage.learning.replay.learners import Replayed
 from kernel_lineage.learning.replay.lessons import Lessons
 from kernel_lineage.learning.replay.lineage_drafts import LineageDrafts
 from kernel_lineage.learning.replay.preparing import workload_of
-from kernel_lineage.learning.replay.store import question_of
+from kernel_lineage.learning.replay.store import question_of, surroundings
 from kernel_lineage.learning.replay.transition import replay_transition
 from kernel_lineage.learning.replay.transition_apart import replay_apart
 
@@ -44,7 +45,8 @@ def plan(items: Sequence[Claimed], bench: Bench, *, limit: int | None = None) ->
     short has seen them all.
     """
     work_tree = _work_tree_digest(bench.repository, items)
-    questions = {item.transition.id: _question(item, bench, work_tree) for item in items}
+    here = surroundings()
+    questions = {item.transition.id: _question(item, bench, work_tree, here) for item in items}
     known: list[Replayed] = []
     waiting: list[Claimed] = []
     for item in items:
@@ -64,7 +66,7 @@ def replay(planned: Plan, bench: Bench, *, seconds: float | None = None) -> Iter
     are left are not given. Raises `DeviceError`; what was finished is kept, also when the caller stops asking.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
-    drafts = LineageDrafts(bench.repository)
+    drafts = LineageDrafts(bench.repository, KeptDrafts(bench.processes.folder))
     ended = threading.Event()
 
     def late() -> bool:
@@ -110,7 +112,7 @@ def replay(planned: Plan, bench: Bench, *, seconds: float | None = None) -> Iter
             studying.shutdown(cancel_futures=True)
 
 
-def _question(item: Claimed, bench: Bench, work_tree: str) -> str:
+def _question(item: Claimed, bench: Bench, work_tree: str, here: Mapping[str, Any]) -> str:
     found = workload_of(item, bench.workloads)
     return question_of(
         item,
@@ -118,6 +120,7 @@ def _question(item: Claimed, bench: Bench, work_tree: str) -> str:
         options=bench.options,
         workload=found.workload if found is not None else None,
         work_tree=work_tree,
+        here=here,
     )
 
 

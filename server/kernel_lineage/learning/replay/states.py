@@ -5,13 +5,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernel_lineage.history.git import Repository
 from kernel_lineage.history.model import Version
 from kernel_lineage.history.trees import Tree, write_state
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.learning.replay.kept_drafts import KeptDrafts
 from kernel_lineage.rewrite.drafting.model import Draft
 from kernel_lineage.rewrite.drafting.of_state import NoDraft, State, draft_for
 
@@ -23,6 +24,8 @@ class StateOf:
     version: Version
     tree: Tree
     state: State
+    kept: KeptDrafts | None = None
+    """Where drafts of it may be known; None for a state that was changed."""
 
     @property
     def root(self) -> Path:
@@ -48,26 +51,40 @@ class StateOf:
 
         Without, a draft whose sizes would have to be chosen is none.
         """
-        draft = draft_for(self.state, self.version.path, self.version.symbol, measure=measure)
-        if isinstance(draft, Draft) and draft.chosen and not measure:
-            return NoDraft((f"sizes for {', '.join(draft.chosen)}",), draft)
-        return draft
+        known = self.kept.of(self.version, measured=measure) if self.kept is not None else None
+        if known is None:
+            draft = draft_for(self.state, self.version.path, self.version.symbol, measure=measure)
+            # One that names the private folder is of no use where there is another.
+            if self.kept is not None and f"{self.root}/" not in repr(draft):
+                self.kept.keep(self.version, self.name, draft, measured=measure)
+        else:
+            _, draft = known
+        return draft if measure else with_told_sizes(draft)
+
+
+def with_told_sizes(draft: Draft | NoDraft) -> Draft | NoDraft:
+    """A draft, unless sizes in it would have to be chosen."""
+    if isinstance(draft, Draft) and draft.chosen:
+        return NoDraft((f"sizes for {', '.join(draft.chosen)}",), draft)
+    return draft
 
 
 @contextmanager
-def state_of(repository: Repository, version: Version) -> Iterator[StateOf]:
+def state_of(repository: Repository, version: Version, kept: KeptDrafts | None = None) -> Iterator[StateOf]:
     """The state of one version; its folder is gone when the block ends."""
     with tempfile.TemporaryDirectory(prefix="klineage-state-") as folder:
         tree = write_state(repository, version.commit, Path(folder) / "tree")
-        yield StateOf(version, tree, State(tree.root))
+        yield StateOf(version, tree, State(tree.root), kept)
 
 
 @contextmanager
-def states_of(repository: Repository, before: Version, after: Version) -> Iterator[tuple[StateOf, StateOf]]:
+def states_of(
+    repository: Repository, before: Version, after: Version, kept: KeptDrafts | None = None
+) -> Iterator[tuple[StateOf, StateOf]]:
     """The states before and after: two folders, or one for variants that stand in one tree."""
-    with state_of(repository, before) as earlier:
+    with state_of(repository, before, kept) as earlier:
         if before.commit == after.commit:
-            yield earlier, StateOf(after, earlier.tree, earlier.state)
+            yield earlier, replace(earlier, version=after)
             return
-        with state_of(repository, after) as later:
+        with state_of(repository, after, kept) as later:
             yield earlier, later

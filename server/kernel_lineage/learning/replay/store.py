@@ -6,7 +6,7 @@ import hashlib
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -88,12 +88,23 @@ def replay_store(folder: Path | None, secret: Path | None = None) -> Iterator[Re
         yield ReplayStore(db, secret_in(secret or secret_file()))
 
 
+def surroundings() -> dict[str, Any]:
+    """What every record depends on: the compilers, and the code that prepares steps."""
+    return {"toolchain": toolchain(), "code": fingerprint_of(_CODE)}
+
+
 def question_of(
-    item: Claimed, *, device: Any, options: GateOptions, workload: Workload | None, work_tree: str
+    item: Claimed,
+    *,
+    device: Any,
+    options: GateOptions,
+    workload: Workload | None,
+    work_tree: str,
+    here: Mapping[str, Any],
 ) -> str:
     """What a record must answer to be used again: states, workload, options, device, compilers and code.
 
-    `work_tree` is the digest of what is not committed; it counts where a state is not.
+    `work_tree` is the digest of what is not committed; it counts where a state is not. `here` are the `surroundings`.
     """
     document = {
         "transition": item.transition.id,
@@ -103,8 +114,7 @@ def question_of(
         "companions": companion_files(workload) if workload is not None else {},
         "options": options.model_dump(mode="json"),
         "device": device,
-        "toolchain": toolchain(),
-        "code": fingerprint_of(_CODE),
+        **here,
     }
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 

@@ -42,7 +42,7 @@ from kernel_lineage.rewrite.programs import ProgramError
 def replay_transition(item: Claimed, ground: Ground, drafts: LineageDrafts) -> tuple[Record, bool]:
     """The record of a transition, and whether it may be kept."""
     started = time.monotonic()
-    with states_of(ground.repository, item.before, item.after) as (before, after):
+    with states_of(ground.repository, item.before, item.after, drafts.kept) as (before, after):
 
         def others() -> Iterator[tuple[str, Draft]]:
             return drafts.near(item)

@@ -16,6 +16,7 @@ from kernel_lineage.learning.apart import Ask, LostWorkError, Processes
 from kernel_lineage.learning.replay.bench import Ground
 from kernel_lineage.learning.replay.claims import Claimed
 from kernel_lineage.learning.replay.codes import Code
+from kernel_lineage.learning.replay.kept_drafts import KeptDrafts
 from kernel_lineage.learning.replay.lineage_drafts import LineageDrafts
 from kernel_lineage.learning.replay.outcome import Outcome
 from kernel_lineage.learning.replay.record import Record
@@ -33,6 +34,8 @@ class _Task(BaseModel):
     device: Device
     device_name: str
     options: GateOptions
+    drafts: Path
+    """The folder of those that are known."""
 
 
 class _Result(BaseModel):
@@ -51,6 +54,7 @@ def replay_apart(item: Claimed, ground: Ground, processes: Processes) -> tuple[R
         device=ground.device,
         device_name=ground.device_name,
         options=ground.options,
+        drafts=processes.folder,
     )
     judges = {"judge": ground.judge, "probe": ground.probe}
     try:
@@ -71,7 +75,7 @@ def work(given: str, ask: Ask) -> str:
     def probe(request: GateRequest) -> Verdict:
         return ask("probe", request)
 
-    repository, workloads, drafts = _known(task.path)
+    repository, workloads, drafts = _known(task.path, task.drafts)
     ground = Ground(
         repository=repository,
         workloads=workloads,
@@ -86,7 +90,7 @@ def work(given: str, ask: Ask) -> str:
 
 
 @cache
-def _known(path: Path) -> tuple[Repository, Workloads, LineageDrafts]:
+def _known(path: Path, drafts: Path) -> tuple[Repository, Workloads, LineageDrafts]:
     """What all tasks of one repository share."""
     repository = open_repository(path)
-    return repository, workloads_in(repository.top), LineageDrafts(repository)
+    return repository, workloads_in(repository.top), LineageDrafts(repository, KeptDrafts(drafts))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from kernel_gate.expressions import FUNCTIONS, ExpressionError, Number, evaluate
 
@@ -78,8 +79,13 @@ def text_of(value: object) -> str:
 
 
 def tree_of(value: object) -> ast.expr:
-    """A number as the tree of its expression."""
-    return ast.parse(text_of(value), mode="eval").body
+    """A number as the tree of its expression. It is shared: nobody changes it."""
+    return _parsed(text_of(value))
+
+
+@lru_cache(maxsize=1 << 14)
+def _parsed(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
 
 
 def size_of(tree: ast.expr) -> Size | int | float:
