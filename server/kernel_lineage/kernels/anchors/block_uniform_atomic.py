@@ -18,18 +18,17 @@ from kernel_lineage.kernels.source import Kernel
 ID = "block_uniform_atomic"
 
 
-def _first_thread_only(unit: Unit, node: Node) -> bool:
-    """Whether a node is under `threadIdx.x == 0`: once for the whole block."""
+def _once_a_block(unit: Unit, node: Node) -> bool:
+    """Whether a node is under `threadIdx.x == 0`, or under the first lane of the first warp."""
+    axes: set[str] = set()
     for statement in unit.of("if_statement"):
-        if not contains(statement, node):
-            continue
         condition = statement.child_by_field_name("condition")
-        for test in unit.operations.get("==", ()) if condition is not None else ():
-            zero = integer_of(test.child_by_field_name("right")) == 0
-            first = zero and indexing(unit).form(test.child_by_field_name("left")).get("x") == 1
-            if first and condition is not None and contains(condition, test):
-                return True
-    return False
+        if condition is None or not contains(statement, node):
+            continue
+        for test in unit.operations.get("==", ()):
+            if contains(condition, test) and integer_of(test.child_by_field_name("right")) == 0:
+                axes |= set(indexing(unit).form(test.child_by_field_name("left")))
+    return "x" in axes or {"lane", "warp"} <= axes
 
 
 def _find(kernel: Kernel) -> Iterator[Anchor]:
@@ -45,7 +44,7 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
         used = call.node.parent is None or call.node.parent.type != "expression_statement"
         if space != "global" or not fixed or not added or used or unit.loops_around(call.node):
             continue
-        if not _first_thread_only(unit, call.node):
+        if not _once_a_block(unit, call.node):
             names = {"x": root, "value": text_of(call.arguments[1])}
             yield matched(ID, call.node, f"the threads of a block add to the same element of {root}", names)
 
@@ -81,6 +80,18 @@ PATTERN = AnchorPattern(
                     if (threadIdx.x < s) { part[threadIdx.x] += part[threadIdx.x + s]; }
                 }
                 if (threadIdx.x == 0) { atomicAdd(out, part[0]); }
+            }
+            """),
+        cuda("""
+            __global__ void total(float* out, const float* inp) {
+                __shared__ float part[32];
+                int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+                part[warp] = inp[threadIdx.x];
+                __syncthreads();
+                if (warp == 0) {
+                    float v = part[lane];
+                    if (lane == 0) { atomicAdd(out, v); }
+                }
             }
             """),
         cuda("""

@@ -233,6 +233,23 @@ APPLIES = (
     AssistExample(Language.CUDA, "centre", _CENTRE, _CENTRE_AFTER),
 )
 
+_TWO_PASSES = """\
+__global__ void softmax(float* out, const float* inp, int C) {
+  const float* x = inp + blockIdx.x * C;
+  for (int i = threadIdx.x; i < C; i += blockDim.x) {
+    if (x[i] > 0.0f) {
+      out[blockIdx.x * C + i] = expf(x[i]);
+    }
+  }
+  x = out + blockIdx.x * C;
+  float sum = 0.0f;
+  for (int i = threadIdx.x; i < C; i += blockDim.x) {
+    sum += x[i];
+  }
+  atomicAdd(&out[gridDim.x * C], sum);
+}
+"""
+
 REFUSES = (
     _refused(
         "scale", _SCALE.replace("if (i < n) {", "if (i < n && x[i] > 0) {"), "behind one check of its bound"
@@ -255,6 +272,7 @@ REFUSES = (
         _ROW_SUM.replace("sum += row[i];", "const float* own = row + 1;\n        sum += own[i];"),
         "no 4-byte elements",
     ),
+    _refused("softmax", _TWO_PASSES, "without a barrier between"),
     _refused(
         "normalise",
         _NORMALISE.replace("weight[i];\n}", "weight[i];\n  out[row * C + threadIdx.x] += 1.0f;\n}"),

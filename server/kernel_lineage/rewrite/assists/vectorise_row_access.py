@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Loop, Variable, bare, operator_of, text_of
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.layout import (
@@ -131,10 +132,10 @@ def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Ed
         return body
     if identifiers_in(loop.bound) & (set(body.assigned_outside) | {loop.counter}):
         return Refusal(f"the bound `{text_of(loop.bound)}` changes in the loop")
-    shared_out = _relied_on(syntax, loop, body)
-    if by != "thread" and shared_out is not None:
+    relied_on = _relied_on(syntax, loop, body, by) if by != "thread" else None
+    if relied_on is not None:
         return Refusal(
-            f"`{shared_out}` is written here and touched elsewhere in the kernel by the same thread"
+            f"`{relied_on}` is touched elsewhere in the kernel by the same thread, without a barrier between"
         )
     place = _Place.at(kernel, loop.node)
     taken = identifiers_in(syntax.entry.node)
@@ -157,15 +158,43 @@ def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Ed
     return replace_node(loop.node, text)
 
 
-def _relied_on(syntax: CudaSyntax, loop: Loop, body: VectorBody) -> str | None:
-    """A pointer that the loop writes and that code outside of it touches, so that it matters which thread wrote it."""
+def _relied_on(syntax: CudaSyntax, loop: Loop, body: VectorBody, by: str) -> str | None:
+    """What the loop touches and other code too, one of them writing, so that it matters which thread takes an element.
+
+    Pointers are followed to the buffers that they come from. Reading here what a block wrote before, or writes after,
+    is in order where a barrier of the block lies between.
+    """
     stored = {a.pointer for a in body.accesses if a.stored}
     for node in descendants(syntax.entry.node):
         name = text_of(node) if node.type == "identifier" else ""
         used = node.parent.type if node.parent is not None and not _within(node, loop.node) else ""
         if name in stored and used in ("subscript_expression", "pointer_expression", "argument_list"):
             return name
+    accesses = [a for a in indexing(syntax.entry).accesses if a.space in ("global", "unknown")]
+    here = [a for a in accesses if _within(a.node, loop.node)]
+    written = {a.root for a in here if a.writes}
+    read = {a.root for a in here if a.reads}
+    for access in accesses:
+        if _within(access.node, loop.node):
+            continue
+        if access.root in written:
+            return access.root
+        ordered = by == "block" and _barrier_between(syntax, access.node, loop.node)
+        if access.root in read and access.writes and not ordered:
+            return access.root
     return None
+
+
+def _barrier_between(syntax: CudaSyntax, one: Node, other: Node) -> bool:
+    """Whether all threads of the block wait for each other between two places that no loop repeats."""
+    first, last = sorted((one, other), key=lambda n: n.start_byte)
+    outer = [x for x in syntax.entry.loops_around(first) if _within(last, x.node)]
+    body = syntax.entry.node.child_by_field_name("body")
+    return not outer and any(
+        first.end_byte <= call.node.start_byte and call.node.end_byte <= last.start_byte
+        for call in syntax.entry.calls_by_name.get("__syncthreads", ())
+        if call.node.parent is not None and call.node.parent.parent == body
+    )
 
 
 def _grouped(node: Node) -> str:
