@@ -138,6 +138,14 @@ def _wanted(given: argparse.Namespace, pool: LocalPool) -> Iterator[Known]:
     yield from repository_steps(given.repository, pool, given.replay_seconds)
 
 
+def _once(steps: Iterable[Known], names: Sequence[str], done: set[tuple[str, str]]) -> Iterator[Known]:
+    """Those of the wanted names that are not done: of a step that two replays have kept, the first."""
+    for known in steps:
+        if (known.source, known.name) not in done and (not names or any(n in known.name for n in names)):
+            done.add((known.source, known.name))
+            yield known
+
+
 def _kept(rows: Sequence[dict[str, Any]]) -> None:
     """Into the results, in the place of earlier rows of the same steps."""
     path = RESULTS / "precision.json"
@@ -186,10 +194,7 @@ def main(arguments: list[str]) -> None:
                 file.write(json.dumps(row) + "\n")
 
     with LocalPool(places("emulated")) as pool:
-        named = (
-            s for s in _wanted(given, pool) if not given.names or any(name in s.name for name in given.names)
-        )
-        fresh = (s for s in named if (s.source, s.name) not in done)
+        fresh = _once(_wanted(given, pool), given.names, done)
         rows += measured(fresh, pool, Budget(seconds=given.seconds), keep)
     sys.stdout.write(table(rows))
     if given.write:

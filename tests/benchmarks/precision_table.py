@@ -7,6 +7,11 @@ from typing import Any
 
 ENOUGH = 0.95
 _SIDES = ("kept", "broken")
+_OPTIONS = {
+    "example of an axis": "--own", "own pair": "--own", "sample repository": "--sample", "back-test": "--back-test",
+}  # fmt: skip
+_KEPT = "--learned"
+"""Of a repository's steps: what a replay on its history has kept."""
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
@@ -19,7 +24,16 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
         "",
         f"{len(tried)} learned conditions of {len({(r['source'], r['step']) for r in tried})} steps; {len(both)} were",
         f"tried on both sides, and on {len(good)} of them the gate agrees with at least {ENOUGH:.0%} of the cases of",
-        "each side. Emulated device; `python -m tests.benchmarks precision --sample --write`.",
+        f"each side. Emulated device; {_dates(rows)}; each row by",
+        "`python -m tests.benchmarks precision OPTION --write` with the option of its source.",
+        "",
+        "| source | option | conditions | agree on both sides | holds: cases | agree | broken: cases | agree |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for source in sorted({row["source"] for row in tried}):
+        of = _line(source, [row for row in tried if row["source"] == source], good)
+        lines.append(of.replace(f"| {source} |", f"| {source} | `{_OPTIONS.get(source, _KEPT)}` |", 1))
+    lines += [
         "",
         "| kind of fact | conditions | agree on both sides | holds: cases | agree | broken: cases | agree |",
         "|---|---:|---:|---:|---:|---:|---:|",
@@ -46,6 +60,11 @@ def _line(kind: str, rows: Sequence[dict[str, Any]], good: Sequence[dict[str, An
         agree = sum(row[side]["agree"] for row in rows)
         cells += [str(cases), f"{agree / cases:.1%}" if cases else "–"]
     return "| " + " | ".join(cells) + " |"
+
+
+def _dates(rows: Sequence[dict[str, Any]]) -> str:
+    found = sorted({row["date"] for row in rows})
+    return found[0] if len(found) == 1 else f"{found[0]} … {found[-1]}"
 
 
 def _share(side: dict[str, Any]) -> float:

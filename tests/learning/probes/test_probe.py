@@ -218,8 +218,19 @@ def test_an_axis_with_many_boundaries_leaves_its_share_to_the_next():
         STEP, lambda request: verdict(request, lambda *_: True), Budget(runs=40), only=["sizes", "launch"]
     )
     sizes, launch, _ = report.axes
-    assert sizes.note == "27 runs are spent, of 40 runs and 300 s for all axes"
+    assert sizes.note == "30 runs are spent, of 40 runs and 300 s for all axes"
     assert sizes.agrees >= 20 and launch.agrees >= 5
+
+
+def test_an_axis_along_which_something_fails_gets_most_and_may_spend_what_is_left_on_it():
+    def by_block(request):
+        block = int(request.candidate.program().launch.block[0]) if request.candidate.launch else 32
+        return verdict(request, lambda *_: block <= 64)
+
+    report = probe(STEP, by_block, Budget(runs=100), only=["sizes", "launch"])
+    assert [c.condition.expr for c in report.conditions] == ["launch.block.x <= 64"]
+    sizes, launch, _ = report.axes
+    assert sizes.note.startswith("38 runs are spent") and launch.fails >= 3
 
 
 def test_what_fails_with_other_data_than_the_facts_tell_of_says_nothing():

@@ -76,10 +76,9 @@ class Asking:
         """Whether it was asked already."""
         return setting.key in self._answers
 
-    def share(self, axes_left: int) -> None:
-        """From now on no more than the next axis's part of what is left; twice an even part, and all for the last."""
+    def share(self, part: float) -> None:
+        """From now on no more than this part of what is left may be spent."""
         gone = self._clock() - self._started
-        part = 2 / (axes_left + 1)
         self._until = Budget(
             self.runs + ceil((self._budget.runs - self.runs) * part),
             gone + (self._budget.seconds - gone) * part,

@@ -25,12 +25,24 @@ def learn(axis: Axis, ground: Ground, asking: Asking, seed: int) -> AxisFindings
     """What probing along one axis finds. Limits of the budget end it early, and what was found till then stays."""
     found = AxisFindings()
     waiting = [s for s in axis.boundaries(ground) if s.runs]
+
+    def conclude() -> None:
+        with asking.whole():
+            _conclude(axis, _unrefuted(ground, found), asking, seed, found, waiting)
+
     try:
-        while _probed(waiting, asking, ground, found):
-            with asking.whole():
-                _conclude(axis, _unrefuted(ground, found), asking, seed, found, waiting)
+        try:
+            while _probed(waiting, asking, ground, found):
+                conclude()
+        except OutOfBudget as limit:
+            found.cut = str(limit)
+            if _open(
+                ground, found
+            ):  # the axis's share is spent, and something failed that all that is left may go to
+                conclude()
     except OutOfBudget as limit:
         found.cut = str(limit)
+    if found.cut:
         _left_open(ground, found)
     return found
 
@@ -72,12 +84,18 @@ def _is_explained(answer: Answer, ground: Ground, found: AxisFindings) -> bool:
     return any(not f.why_dropped and f.atom.broken_by(answer.facts) for f in found.findings)
 
 
+def _open(ground: Ground, found: AxisFindings) -> list[Answer]:
+    """Failures that nothing explains yet."""
+    known = _unrefuted(ground, found)
+    return [a for a in found.answers if a.saw is Saw.FAILS and not _is_explained(a, known, found)]
+
+
 def _left_open(ground: Ground, found: AxisFindings) -> None:
     """Failures that the budget left no probes to confirm a condition for are said with what parts them so far."""
-    ground = _unrefuted(ground, found)
-    failed = [a for a in found.answers if a.saw is Saw.FAILS and not _is_explained(a, ground, found)]
+    failed = _open(ground, found)
     if not failed:
         return
+    ground = _unrefuted(ground, found)
     explained = explain(*sides_of(found.answers, ground), ground.hints)
     if explained is None:
         found.unexplained = smallest(failed)

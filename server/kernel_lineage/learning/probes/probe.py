@@ -29,6 +29,7 @@ from kernel_lineage.learning.probes.report import (
 )
 from kernel_lineage.learning.probes.said_better import drop_what_is_said_better
 from kernel_lineage.learning.probes.setting import Setting, base_of
+from kernel_lineage.learning.probes.shares import shares
 from kernel_lineage.learning.probes.sufficiency import proofs_of
 from kernel_lineage.learning.steps import Judge, Step
 from kernel_lineage.skills.card import Condition, ConditionKind, Origin, Risk
@@ -74,9 +75,9 @@ def probe(
         ground = replace(ground, others=tuple(_neighbours(ground, asking)))
     found: dict[str, AxisFindings] = {}
     order = tuple(_in_order(only))
-    for position, axis in enumerate(order):
+    for axis, part in zip(order, shares(order, ground, asking), strict=True):
         on_progress(axis.id, asking.runs)
-        asking.share(len(order) - position)
+        asking.share(part)
         found[axis.id] = learn(axis, ground, asking, seed)
         drop_what_is_said_better(found, found[axis.id])
         learned = [f for findings in found.values() for f in findings.findings if not f.why_dropped]
