@@ -11,6 +11,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.drafting.draft import draft_of
 from kernel_lineage.rewrite.drafting.model import Draft
+from kernel_lineage.rewrite.drafting.of_state import State, draft_for
 from kernel_lineage.rewrite.preprocessed import active_text
 
 FILE = """\
@@ -144,6 +145,16 @@ def test_sizes_are_followed_through_a_function_that_gets_the_launcher() -> None:
 )
 def test_of_several_block_sizes_a_usual_one_is_taken(listed: str, block: str) -> None:
     assert drafted(FILE.replace("32, 64, 128, 256", listed), "embed").block == (block,)
+
+
+def test_another_of_the_block_sizes_can_be_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "embed.cu").write_text(FILE)
+    for wanted, taken in ((None, 128), (256, 256), (100, 128)):
+        draft = draft_for(State(tmp_path, wanted), "embed.cu", "embed")
+        assert isinstance(draft, Draft)
+        assert draft.block == (str(taken),)
+        assert draft.blocks[0] == taken and sorted(draft.blocks) == [32, 64, 128, 256]
+        assert f"+ {taken} - 1) // {taken}" in draft.grid[0]
 
 
 def test_checked_sizes_are_the_files_own_halved() -> None:

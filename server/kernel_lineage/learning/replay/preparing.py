@@ -40,6 +40,8 @@ class Prepared:
     """As a `Contract` has them."""
     chosen: tuple[str, ...] = ()
     """Dims whose sizes were made up, because nothing tells them."""
+    blocks: tuple[int, ...] = ()
+    """Numbers of threads that the launch site goes through, the one that is taken first."""
     instead_of: NotPrepared | None = None
     """Why the states cannot be run as they are, when they are run in another build."""
 
@@ -149,7 +151,7 @@ def _under_draft(
         except (NoContractError, WorkloadError) as error:
             refused.append(error)
             continue
-        return _prepared(item, programs, agreed, name, base.chosen)
+        return _prepared(item, programs, agreed, name, base)
     if refused:
         types = any(isinstance(error, TypesDifferError) for error in refused)
         return NotPrepared(Code.CONTRACT_DIFFERS, str(refused[0]), types)
@@ -208,9 +210,7 @@ def _known(draft: Draft | NoDraft) -> Draft | None:
     return draft if isinstance(draft, Draft) else draft.draft
 
 
-def _prepared(
-    item: Claimed, programs: list[Program], agreed: Contract, name: str, chosen: tuple[str, ...]
-) -> Prepared:
+def _prepared(item: Claimed, programs: list[Program], agreed: Contract, name: str, base: Draft) -> Prepared:
     workload, shrunk = timed_within(agreed.workload)
     return Prepared(
         _step(item, programs, workload),
@@ -218,7 +218,8 @@ def _prepared(
         drafted=True,
         said=(*agreed.said, *shrunk),
         doubts=agreed.doubts,
-        chosen=chosen,
+        chosen=base.chosen,
+        blocks=base.blocks,
     )
 
 

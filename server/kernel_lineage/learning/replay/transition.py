@@ -9,7 +9,8 @@ from dataclasses import replace
 from kernel_gate.cases import Variation
 from kernel_gate.options import GateOptions
 from kernel_lineage.learning.replay.bench import Ground
-from kernel_lineage.learning.replay.claims import Claimed, made_for
+from kernel_lineage.learning.replay.best_blocks import at_its_best, other_blocks
+from kernel_lineage.learning.replay.claims import Claim, Claimed, made_for
 from kernel_lineage.learning.replay.codes import Code
 from kernel_lineage.learning.replay.judging import JudgedStep, judge_step
 from kernel_lineage.learning.replay.lineage_drafts import LineageDrafts
@@ -35,6 +36,7 @@ from kernel_lineage.learning.replay.recording import record_of
 from kernel_lineage.learning.replay.sight import sight_of
 from kernel_lineage.learning.replay.states import StateOf, states_of
 from kernel_lineage.rewrite.drafting.model import Draft
+from kernel_lineage.rewrite.drafting.of_state import State
 from kernel_lineage.rewrite.drafting.proof import Proof
 from kernel_lineage.rewrite.programs import ProgramError
 
@@ -74,6 +76,9 @@ def replay_transition(item: Claimed, ground: Ground, drafts: LineageDrafts) -> t
                 prepared, judged, outcome = less[0], less[1], named
                 if agrees(outcome) or outcome.status != "failed":
                     break
+        prepared, judged, outcome = _at_best_blocks(
+            item, (before, after), (prepared, judged, outcome), ground, others, started + _MOST_SECONDS
+        )
         proof = None
         if prepared.drafted and outcome.label is not Label.INFERRED and outcome.counterexample is None:
             outcome, proof = _seen(outcome, prepared, (before, after), ground)
@@ -128,6 +133,34 @@ def _less(
     again = prepare(item, *states, ground.workloads, others, later_first=True)
     if isinstance(again, Prepared) and again.step.workload != prepared.step.workload:
         yield _decided(item, again, ground, as_named)
+
+
+def _at_best_blocks(
+    item: Claimed,
+    states: tuple[StateOf, StateOf],
+    decided: _Decided,
+    ground: Ground,
+    others: Drafts,
+    until: float,
+) -> _Decided:
+    """The step with each state at the number of threads at which it is fastest, where its launch site has several."""
+    as_named = ground.options.model_copy(update={"hidden": False})
+    timed: dict[int, _Decided] = {}
+    for block in other_blocks(decided) if item.claim is Claim.FASTER else ():
+        if time.monotonic() > until:
+            break
+        wanted = tuple(replace(s, state=State(s.root, block), kept=None) for s in states)
+        again = prepare(item, wanted[0], wanted[1], ground.workloads, others)
+        if isinstance(again, Prepared) and again.blocks[:1] == (block,):
+            done = _decided(item, again, ground, as_named)
+            if done[2].effect is not None:
+                timed[block] = done
+    if not timed:
+        return decided
+    best = at_its_best(decided, timed, lambda prepared: _decided(item, prepared, ground, as_named))
+    if best is decided or decided[2].counterexample is None:
+        return best
+    return best[0], best[1], narrowed(decided[2], best[2])
 
 
 def _seen(

@@ -61,7 +61,7 @@ def _drafts(kernel: Target, path: Path, state: State) -> Iterator[Draft]:
         return
     sites = [Site(launch, kernel.source, path) for launch in kernel.launches if kernel.source is not None]
     for site in sites or state.launches_elsewhere(kernel.name):
-        yield draft_from_site(kernel, path, site, state.root, state.callers_of)
+        yield draft_from_site(kernel, path, site, state.root, state.callers_of, state.block)
 
 
 def _nothing(kernel: Kernel, path: Path) -> Draft:

@@ -58,6 +58,8 @@ class Draft:
     """Dims of which nothing tells a size."""
     told: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Those of them for which a caller goes through a list of sizes."""
+    blocks: tuple[int, ...] = ()
+    """Numbers of threads that a caller goes through, the one that is taken first; none where it has one only."""
     promises: tuple[str, ...] = ()
     """Conditions over dims that every caller keeps."""
     assumed: tuple[str, ...] = ()

@@ -32,6 +32,8 @@ class State:
     """A folder of files; nothing outside of it is read."""
 
     root: Path
+    block: int | None = None
+    """The number of threads to take where a caller goes through several; None for a usual one."""
     sources: dict[str, SourceFile] = field(default_factory=dict)
     modules: Modules = field(init=False)
     _all: dict[Path, bytes] | None = None

@@ -24,15 +24,20 @@ from kernel_lineage.rewrite.preprocessed import active_text, with_headers
 from kernel_lineage.rewrite.programs import device_text
 
 
-def draft_from_site(kernel: Kernel, path: Path, site: Site, root: Path, elsewhere: Callers) -> Draft:
-    """The draft of a CUDA C++ kernel by one of its launches; headers are read below `root`, callers `elsewhere` too."""
+def draft_from_site(
+    kernel: Kernel, path: Path, site: Site, root: Path, elsewhere: Callers, block: int | None = None
+) -> Draft:
+    """The draft of a CUDA C++ kernel by one of its launches; headers are read below `root`, callers `elsewhere` too.
+
+    `block` is the number of threads to take where a caller goes through several.
+    """
     text = active_text(with_headers(site.path, root, site.source.data))
-    known = Known(text, constants_of(replace(kernel, source=None, text=text)))
+    known = Known(text, constants_of(replace(kernel, source=None, text=text)), wanted_block=block)
     launch = site.launch
     scope = scope_of(site.source, launch, elsewhere)
     roles = roles_of(_with_what_it_calls(kernel, path, launch.template_arguments, root))
     known.reading_block = True
-    block = _launched("block", launch.block, scope, known)
+    extents = _launched("block", launch.block, scope, known)
     known.reading_block = False
     given_types = zip(kernel.template_parameters, launch.template_arguments, strict=False)
     types = {t.name: t.name for t in kernel.template_parameters if t.type is None}
@@ -56,11 +61,12 @@ def draft_from_site(kernel: Kernel, path: Path, site: Site, root: Path, elsewher
         known.dims,
         tuple(arguments),
         grid,
-        block,
+        extents,
         shared[0] if shared else "0",
         template_arguments=template,
         chosen=_in_order(known, scope),
         told=known.told,
+        blocks=known.blocks,
         assumed=tuple(known.said),
         missing=tuple(dict.fromkeys(known.missing)),
     )

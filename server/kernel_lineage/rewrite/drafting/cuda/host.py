@@ -266,6 +266,14 @@ def _bare_pointer(written: str) -> str:
     return re.sub(r"^\(\s*[\w\s]+\*+\s*\)", "", written.strip()).lstrip("&* ").strip()
 
 
+def numbers_of(node: Node | None) -> list[int]:
+    """The whole numbers of a list that is written out; none of anything else."""
+    node = bare(node)
+    if node is None or node.type != "initializer_list":
+        return []
+    return [n for c in node.named_children if isinstance(n := literal(c), int)]
+
+
 def literal(node: Node | None) -> int | float | None:
     """The number that a value is written as.
 
@@ -284,7 +292,7 @@ def literal(node: Node | None) -> int | float | None:
             except ValueError:
                 return None
     if node.type == "initializer_list":
-        numbers = [n for c in node.named_children if isinstance(n := literal(c), int)]
+        numbers = numbers_of(node)
         if _TILE in numbers and max(numbers) < 128:  # edges of square blocks
             return _TILE
         return min((n for n in numbers if n >= 128), default=max(numbers, default=None))

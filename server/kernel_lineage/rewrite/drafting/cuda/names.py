@@ -15,7 +15,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_launches import dimensions
 from kernel_lineage.kernels.cuda_syntax import text_of
-from kernel_lineage.rewrite.drafting.cuda.host import Scope, literal
+from kernel_lineage.rewrite.drafting.cuda.host import Scope, literal, numbers_of
 from kernel_lineage.rewrite.drafting.cuda.listed_sizes import sizes_gone_through
 from kernel_lineage.rewrite.launch_expressions import BLOCK_SIZES, HostExpression, NotExpressible, from_cpp
 from kernel_lineage.rewrite.type_sizes import with_sizes
@@ -43,6 +43,10 @@ class Known:
     text: str
     """The file with its headers, as far as nothing switches a part of it off."""
     constants: Mapping[str, str]
+    wanted_block: int | None = None
+    """What is taken of several numbers of threads, where it is one of them."""
+    blocks: tuple[int, ...] = ()
+    """Those that a caller goes through, the one that is taken first."""
     threads: set[str] = field(default_factory=set)
     """Names of numbers of threads: they are no sizes of the data."""
     reading_block: bool = False
@@ -151,7 +155,12 @@ class _Resolve(HostExpression):
         number = literal(local) if local is not None else None
         if number is None:
             raise NotExpressible(ast.unparse(node))
-        self._known_names.say(f"{ast.unparse(node.value)} holds several numbers; {number} is taken")
+        known, several = self._known_names, numbers_of(local)
+        if known.wanted_block in several:
+            number = known.wanted_block
+        if known.reading_block and len(several) > 1:
+            known.blocks = (int(number), *(n for n in several if n != number))
+        known.say(f"{ast.unparse(node.value)} holds several numbers; {number} is taken")
         return ast.Constant(number)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
