@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kernel_gate.program import LaunchSpec, Program
 from kernel_lineage.learning.distillation.conditions import merged
 from kernel_lineage.learning.distillation.distil import Distilled, distil
 from kernel_lineage.learning.distillation.lesson import Lesson, RefusingCase
 from kernel_lineage.learning.distillation.publish import UnfitError, publish
+from kernel_lineage.rewrite.program_edits import kernel_of, with_own_launch
 from kernel_lineage.skills.card import Category, ConditionKind, Origin, Risk
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource
 from kernel_lineage.skills.skill_file import read_skill
@@ -170,3 +172,36 @@ def test_a_step_that_is_right_where_the_card_says_that_it_is_not_is_another_one(
     assert "vectorised-row-access is something else: OC % 4 == 0" in seen(770).refused[0].reason
     # One of its sizes is as the card has it: the step treats the others besides.
     assert only(seen(768, 770)).skill.id == "vectorised-row-access"
+
+
+TRITON = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def unit_rows(out, x, n_rows, n_cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    v = tl.load(x + row * n_cols + cols, mask=cols < n_cols, other=0.0)
+    length = tl.exp(-tl.sum(v * v, axis=0)) / tl.sqrt(tl.sum(v * v, axis=0))
+    tl.store(out + row * n_cols + cols, v * length, mask=cols < n_cols)
+"""
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "skill"),
+    [
+        ("cache_hints", "triton-eviction-policy"),
+        ("fast_math", "triton-fast-math"),
+        ("persistent_loop", "triton-persistent-rows"),
+        ("warps_and_stages", "triton-launch-options"),
+    ],
+)
+def test_a_lesson_of_a_triton_step_finds_the_triton_card_of_its_mechanism(mechanism, skill):
+    """Its launch is told beside its text, as a replayed step has it."""
+    program = Program("triton", TRITON, "unit_rows", LaunchSpec(("N",), constexpr={"BLOCK": "64"}))
+    kernel = with_own_launch(kernel_of(program), program)
+    proposal = only(distil([lesson(mechanisms=(mechanism,), before=kernel, after=kernel)], KNOWN))
+    assert proposal.skill.id == skill
+    assert proposal.skill.lineage is not None

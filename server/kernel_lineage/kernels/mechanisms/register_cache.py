@@ -12,6 +12,7 @@ from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_loops import program_step
 from kernel_lineage.kernels.triton_syntax import TritonUnit, dotted, pointer_of, triton_syntax
 
 ID = "register_cache"
@@ -60,7 +61,7 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
     for name, pairs in unit.assignments.items():
         for line, value in pairs:
             call = next((c for c in unit.loads() if c.node in unit.inside(value)), None)
-            if call is None or unit.loops_around(call.node) or not _is_block(unit, call.node.args[0]):
+            if call is None or _within_a_row(unit, call.node) or not _is_block(unit, call.node.args[0]):
                 continue
             names = _same_block(unit, name, line)
             reduced = [
@@ -80,6 +81,14 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
                 root = pointer_of(unit.form(call.node.args[0]))
                 yield seen_in(ID, unit, call.node, f"the row of {root or 'a tensor'} stays in {name}")
                 return
+
+
+def _within_a_row(unit: TritonUnit, node: ast.AST) -> bool:
+    """Whether a loop is around it; one over rows, which a program takes one after the other, does not count."""
+    return any(
+        not isinstance(loop, ast.For) or program_step(unit, loop) != "programs"
+        for loop in unit.loops_around(node)
+    )
 
 
 def _same_block(unit: TritonUnit, name: str, line: int) -> set[str]:
@@ -151,6 +160,15 @@ MECHANISM = Mechanism(
                 x = tl.load(X + tl.program_id(0) * stride + offs, mask=offs < n, other=0.0)
                 mean = tl.sum(x, axis=0) / n
                 tl.store(Y + tl.program_id(0) * stride + offs, x - mean, mask=offs < n)
+            """),
+        triton("""
+            @triton.jit
+            def centre(X, Y, rows, n, BLOCK: tl.constexpr):
+                offs = tl.arange(0, BLOCK)
+                for row in range(tl.program_id(0), rows, tl.num_programs(0)):
+                    x = tl.load(X + row * n + offs, mask=offs < n, other=0.0)
+                    mean = tl.sum(x, axis=0) / n
+                    tl.store(Y + row * n + offs, x - mean, mask=offs < n)
             """),
     ),
     absent=(
