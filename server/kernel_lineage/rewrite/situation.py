@@ -112,6 +112,9 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 def _of_shape(workload: Workload, dims: Mapping[str, int]) -> Iterable[tuple[str, Scalar]]:
     names: dict[str, Number] = {**dims, **workload.scalars(dims)}
+    for name, text in workload.launch.constexpr.items():
+        if (value := _number(text, names)) is not None:
+            names[name] = value
     yield from names.items()
     for argument in workload.args:
         if argument.is_pointer:

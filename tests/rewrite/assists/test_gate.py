@@ -21,10 +21,18 @@ from kernel_lineage.rewrite.programs import with_launch
 
 
 def workload(
-    kernel: str, dims: str, launch: str, *arguments: str, language: str = "cuda", oracle: str = ""
+    kernel: str,
+    dims: str,
+    launch: str,
+    *arguments: str,
+    language: str = "cuda",
+    oracle: str = "",
+    promise: str = "",
 ) -> Workload:
     """`out: output float32 [N, C]`, `x: input float32 [N]`, `n: int32 = N * C`."""
-    text = f'kernel = "{kernel}"\nlanguage = "{language}"\n[dims]\n{dims}\n[launch]\n{launch}\n'
+    text = f'kernel = "{kernel}"\nlanguage = "{language}"\n'
+    text += f'promises = ["{promise}"]\n' if promise else ""
+    text += f"[dims]\n{dims}\n[launch]\n{launch}\n"
     for argument in arguments:
         name, rest = argument.split(": ")
         if "=" in rest:
@@ -148,6 +156,12 @@ WORKLOADS = {
         workload("scale_rows", "N = [1, 5, 1100]\nC = [3, 70]", ROW_OF_BLOCK,
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "weight: input float32 [C]",
                  "n_cols: int32 = C", language="triton"),
+    ),
+    "add_bias_to_all": (
+        workload("add_bias_to_all", "N = [16, 96]\nC = [16, 48]",
+                 'grid = ["ceil_div(N * C, 64)"]\nconstexpr = { BLOCK = "64" }', "out: output float32 [N, C]",
+                 "x: input float32 [N, C]", "bias: input float32 [C]", "n: int32 = N * C", "period: int32 = C",
+                 language="triton", promise="C % 16 == 0"),
     ),
     "unit_rows": (
         workload("unit_rows", "N = [3]\nC = [3, 70]", ROW_OF_BLOCK, "out: output float32 [N, C]",

@@ -1,0 +1,101 @@
+"""A block of offsets or addresses of a Triton kernel, without a word on how they lie to each other."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.anchors.matching import matched_in
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_syntax import TritonUnit, dotted, pointer_of, triton_syntax
+
+ID = "triton_unhinted_offsets"
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    syntax = triton_syntax(kernel)
+    if syntax is None or any(True for _ in syntax.calls("max_contiguous", "multiple_of")):
+        return
+    unit = syntax.entry
+    addressed = {
+        name for call in (*unit.loads(), *unit.stores()) for name in unit.names_in(call.node.args[0])
+    }
+    for name, given in unit.assignments.items():
+        for _, value in given:
+            size = _size(unit, value)
+            if name in addressed and size and len(given) == 1:
+                pointer = pointer_of(unit.form(value))
+                names = {"x": pointer, "C": step_of(unit, value), "size": size, "offsets": name}
+                yield matched_in(ID, unit, value, f"nothing is said of {name}", names)
+
+
+def _size(unit: TritonUnit, value: ast.expr) -> str:
+    """How many elements a block has: the end of the one `tl.arange(0, size)` that it is made of; else ""."""
+    form = unit.form(value)
+    if "arange" not in form or "arange0" in form or "arange1" in form:
+        return ""
+    ends = {
+        ast.unparse(n.args[1])
+        for part in (value, *(v for name in unit.names_in(value) for _, v in unit.assignments.get(name, ())))
+        for n in ast.walk(part)
+        if isinstance(n, ast.Call) and dotted(n.func).endswith("arange") and len(n.args) == 2
+    }
+    return ends.pop() if len(ends) == 1 else ""
+
+
+def step_of(unit: TritonUnit, value: ast.expr) -> str:
+    """What the block's first element is a multiple of: the period of `… % C`, or a program's `C` of `row * C + …`."""
+    form = unit.form(value)
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mod) and isinstance(value.right, ast.Name):
+        return value.right.id
+    moving = {c for axis, c in form.items() if axis != "arange" and not axis.startswith("pointer:")}
+    only = moving.pop() if len(moving) == 1 else ""
+    return only if isinstance(only, str) and only.isidentifier() else ""
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="Offsets without a hint",
+    names={
+        "x": "the pointer parameter, of a block of addresses",
+        "C": "what the block's first element is a multiple of",
+        "size": "how many elements the block has",
+        "offsets": "the block's name",
+    },
+    find=_find,
+    languages=TRITON_ONLY,
+    present=(
+        triton("""
+            @triton.jit
+            def add_bias(Y, X, B, n, period, BLOCK: tl.constexpr):
+                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+                within = offs % period
+                y = tl.load(X + offs, mask=offs < n) + tl.load(B + within, mask=offs < n)
+                tl.store(Y + offs, y, mask=offs < n)
+            """),
+        triton("""
+            @triton.jit
+            def scale(Y, X, pitch, n, BLOCK: tl.constexpr):
+                cols = tl.arange(0, BLOCK)
+                at = X + tl.program_id(0) * pitch + cols
+                tl.store(Y + tl.program_id(0) * pitch + cols, 2 * tl.load(at, mask=cols < n), mask=cols < n)
+            """),
+    ),
+    absent=(
+        triton("""
+            @triton.jit
+            def copy(X, Y, BLOCK: tl.constexpr):
+                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+                offs = tl.max_contiguous(tl.multiple_of(offs, BLOCK), BLOCK)
+                tl.store(Y + offs, tl.load(X + offs))
+            """),
+        triton("""
+            @triton.jit
+            def count(Y, n, BLOCK: tl.constexpr):
+                lanes = tl.arange(0, BLOCK)
+                tl.store(Y + tl.program_id(0), tl.sum(lanes * n))
+            """),
+    ),
+)

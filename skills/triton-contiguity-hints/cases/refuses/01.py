@@ -1,0 +1,13 @@
+# facts: channels = 770, BLOCK = 8
+# because: size % 16 == 0
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def gate_channels(out, x, gain, n, channels, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    channel = offsets % channels
+    y = tl.load(x + offsets, mask=inside) * tl.load(gain + channel, mask=inside)
+    tl.store(out + offsets, y, mask=inside)
