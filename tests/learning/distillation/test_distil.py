@@ -194,6 +194,7 @@ def unit_rows(out, x, n_rows, n_cols, BLOCK: tl.constexpr):
     [
         ("cache_hints", "triton-eviction-policy"),
         ("fast_math", "triton-fast-math"),
+        ("kernel_fusion", "triton-fused-steps"),
         ("persistent_loop", "triton-persistent-rows"),
         ("warps_and_stages", "triton-launch-options"),
     ],

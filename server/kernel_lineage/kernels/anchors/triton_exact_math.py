@@ -32,6 +32,12 @@ def inverse_root(node: ast.AST) -> ast.BinOp | None:
     return node if found and isinstance(node, ast.BinOp) else None
 
 
+def _is_imported(unit: TritonUnit, node: ast.AST, name: str) -> bool:
+    """Whether a node calls a function by its bare name, as after `from … import exp`."""
+    own = unit.parameters | unit.assignments.keys()
+    return isinstance(node, ast.Call) and dotted(node.func) == name and name not in own
+
+
 def _find(kernel: Kernel) -> Iterator[Anchor]:
     syntax = triton_syntax(kernel)
     if syntax is not None:
@@ -43,7 +49,7 @@ def _in(unit: TritonUnit) -> Iterator[Anchor]:
         for node in unit.inside(statement):
             if inverse_root(node) is not None:
                 yield matched_in(ID, unit, node, "a division by a square root", {"function": "sqrt"})
-            elif is_called(node, "exp"):
+            elif is_called(node, "exp") or _is_imported(unit, node, "exp"):
                 yield matched_in(ID, unit, node, "an exponential to the base e", {"function": "exp"})
 
 
@@ -65,6 +71,14 @@ PATTERN = AnchorPattern(
             def norm(X, Y, eps, BLOCK: tl.constexpr):
                 x = tl.load(X + tl.arange(0, BLOCK))
                 tl.store(Y + tl.arange(0, BLOCK), x * (1.0 / tl.sqrt(tl.sum(x * x) / BLOCK + eps)))
+            """),
+        triton("""
+            from triton.language import exp
+
+            @triton.jit
+            def soft(X, Y, BLOCK: tl.constexpr):
+                offs = tl.arange(0, BLOCK)
+                tl.store(Y + offs, exp(tl.load(X + offs)))
             """),
     ),
     absent=(

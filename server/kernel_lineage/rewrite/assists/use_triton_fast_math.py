@@ -36,7 +36,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         elif isinstance(node, ast.Call) and is_called(node, "exp"):
             edits += _based_on_two(kernel, node, scalars)
     if not edits:
-        return Refusal(f"{kernel.name} has neither an exponential nor a division by a square root")
+        return Refusal(f"{kernel.name} neither calls tl.exp nor divides by tl.sqrt")
     if not any(anchor.span.contains(e.span) or e.span.contains(anchor.span) for e in edits):
         return Refusal("the code has changed since; nothing is here")
     return Candidate(
@@ -155,7 +155,7 @@ ASSIST = Assist(
             Language.TRITON,
             "soften_rows",
             _HEAD + _SOFT.replace("VALUE", "tl.exp2(v - tl.max(v, axis=0))"),
-            "neither an exponential nor",
+            "neither calls tl.exp",
         ),
     ),
 )
