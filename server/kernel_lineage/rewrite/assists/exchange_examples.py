@@ -102,6 +102,12 @@ REFUSES = (
     RefusalExample(
         Language.CUDA,
         "scale_matrix",
+        _scale("16, 16").replace("factor * x[", "weight_of_thread() * x["),
+        "weight_of_thread is not in this file",
+    ),
+    RefusalExample(
+        Language.CUDA,
+        "scale_matrix",
         "#define WEIGHT (1.0f / (1 + threadIdx.x))\n\n"
         + _scale("16, 16").replace("factor * x[", "WEIGHT * x["),
         "the macro WEIGHT reads threadIdx",

@@ -32,6 +32,7 @@ from kernel_lineage.rewrite.assists.layout import (
     statements_of,
     syntax_of,
 )
+from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.constants import constants_of
@@ -85,6 +86,10 @@ def _thread_indices(kernel: Kernel, syntax: CudaSyntax) -> list[Node] | Refusal:
     for unit in syntax.units[1:]:
         if "threadIdx" in text_of(unit.node) or _BY_LANE.search(text_of(unit.node)):
             return Refusal(f"{unit.name}, which {kernel.name} calls, reads threadIdx or its lane itself")
+    here = {unit.name for unit in syntax.units}
+    for called in (c for unit in syntax.units for c in unit.calls):
+        if called.name not in here and not is_of_the_language(called.qualified):
+            return Refusal(f"{called.qualified} is not in this file, and may read threadIdx itself")
     assert kernel.source is not None
     names = identifiers_in(syntax.entry.node)
     for macro in re.finditer(

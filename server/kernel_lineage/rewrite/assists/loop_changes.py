@@ -16,6 +16,11 @@ _BY_VALUE = re.compile(
 """Functions of CUDA and C++ that take numbers by value."""
 
 
+def is_of_the_language(function: str) -> bool:
+    """Whether a function, as written, is one of CUDA's or C++'s that takes numbers by value and knows no thread."""
+    return _BY_VALUE.fullmatch(function) is not None
+
+
 def changed_in(syntax: CudaSyntax, part: Node) -> set[str]:
     """Names that have no one value throughout a part of the kernel: a loop, say, with its head."""
     return changed_between(syntax, part.start_byte, part.end_byte)
@@ -60,7 +65,7 @@ def _written(target: Node | None) -> set[str]:
 def _handed(syntax: CudaSyntax, call: Node) -> set[str]:
     name = text_of(call.child_by_field_name("function"))
     listed = call.child_by_field_name("arguments")
-    if listed is None or _BY_VALUE.fullmatch(name):
+    if listed is None or is_of_the_language(name):
         return set()
     for unit in syntax.units[1:]:
         if unit.name == name:
