@@ -43,6 +43,7 @@ RACES_AT_LARGE = verdict(
     *RIGHT, stage("profile", GONE, Reason.BASELINE_FAILS_CHECK, cause=Reason.RACE, case="n 7, seed 91")
 )
 UNTIMED = verdict(*RIGHT, stage("profile", GONE, Reason.NOT_PROFILED))
+WRONG_WHEN_TIMED = verdict(*RIGHT, stage("profile", FAIL, Reason.WRONG_AFTER_TIMING))
 SLOW_TO_CHECK = verdict(stage("build"), stage("check", GONE, Reason.CASE_TIME_SPENT))
 ERROR = stage("build", FAIL, Reason.CANDIDATE_DOES_NOT_COMPILE, program="candidate")
 NO_COMPILER = verdict(stage("build", GONE, Reason.COMPILER_MISSING))
@@ -113,12 +114,21 @@ def test_a_counterexample_has_its_case_also_from_a_sanitizer():
 @pytest.mark.parametrize(
     ("doubts", "said", "code"),
     [
+        ({"mean": "one state updates it"}, WRONG_WHEN_TIMED, "contract-differs"),
+        ({}, WRONG_WHEN_TIMED, "wrong-after-timing"),
         ({"": "only one state takes mean"}, WRONG, "contract-differs"),
         ({"out": "one state updates out, the other overwrites it"}, WRONG, "contract-differs"),
         ({"other": "one state updates other, the other overwrites it"}, WRONG, "wrong-value"),
         ({"": "only one state takes mean"}, RACE, "race"),
     ],
-    ids=["of all outputs", "of this output", "of another output", "no value"],
+    ids=[
+        "when timed",
+        "when timed, no doubt",
+        "of all outputs",
+        "of this output",
+        "of another output",
+        "no value",
+    ],
 )
 def test_values_that_may_be_another_task_are_no_failure(doubts, said, code):
     assert outcome_of(Claim.FASTER, said, doubts).code == code

@@ -278,7 +278,6 @@ def _equal(one: str, other: str, base: Draft) -> bool:
 def _compare(base: Draft, draft: Draft, state: Draft) -> None:
     """Raises where the rewritten state reaches further into a buffer than the base has it, or writes less of it."""
     arguments = {a.name: a for a in base.arguments}
-    before = {a.name: a for a in state.arguments}
     for mine in draft.arguments:
         other = arguments.get(mine.name)
         if other is None or not mine.shape or not other.shape or NULL in (mine.kind, other.kind):
@@ -289,10 +288,10 @@ def _compare(base: Draft, draft: Draft, state: Draft) -> None:
             if here is None or there is None:
                 continue
             if here > there or (here < there and "input" not in (mine.kind, other.kind)):
-                shape = ", ".join(before[mine.name].shape or ())
+                own, theirs = ", ".join(mine.shape), ", ".join(other.shape)
                 raise DimsDifferError(
-                    f"{mine.name} has the shape ({shape}) in {state.kernel} and ({', '.join(other.shape)}) in the "
-                    "other state, which is another size"
+                    f"{mine.name} has the shape ({own}) in {state.kernel} and ({theirs}) in the other state, which is "
+                    "another size"
                 )
 
 

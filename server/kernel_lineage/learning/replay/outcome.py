@@ -82,7 +82,7 @@ def outcome_of(claim: Claim, verdict: Verdict, doubts: Mapping[str, str] = _NO_D
         if stage.code is Reason.BASELINE_FAILS_CHECK:
             return _baseline_fails(stage, swapped)
         return _undecided(stage.code, stage.reason)
-    return _right(claim, verdict, swapped)
+    return _right(claim, verdict, swapped, next(iter(doubts.values()), ""))
 
 
 def asks_for_less(outcome: Outcome, verdict: Verdict, *, built_per_shape: bool = False) -> bool:
@@ -167,11 +167,13 @@ def _baseline_fails(stage: Stage, swapped: bool) -> Outcome:
     return Outcome("undecided", Code.EARLIER_STATE_FAILS, reason, counterexample=seen, fault_in="earlier")
 
 
-def _right(claim: Claim, verdict: Verdict, swapped: bool) -> Outcome:
+def _right(claim: Claim, verdict: Verdict, swapped: bool, doubt: str) -> Outcome:
     """Both states give the same; what the times say, where there are any."""
     agreed = verdict.stage("check")
     said = agreed.reason if agreed is not None else ""
     profiled = verdict.stage("profile")
+    if profiled is not None and profiled.code is Reason.WRONG_AFTER_TIMING and doubt:
+        return _undecided(Code.CONTRACT_DIFFERS, f"the states differ, but {doubt}: {profiled.reason}")
     if profiled is not None and profiled.code is Reason.WRONG_AFTER_TIMING:
         return _wrong(profiled, swapped)
     if profiled is not None and profiled.code is Reason.BASELINE_FAILS_CHECK:

@@ -14,6 +14,7 @@ from kernel_lineage.learning.replay.codes import Code
 from kernel_lineage.learning.replay.contract import Contract, Fit, NoContractError, TypesDifferError, contract
 from kernel_lineage.learning.replay.float_build import in_float32, with_float32
 from kernel_lineage.learning.replay.states import StateOf
+from kernel_lineage.learning.replay.tests_of_other import draft_by_tests_of
 from kernel_lineage.learning.steps import Step
 from kernel_lineage.rewrite.drafting.chosen_sizes import stays_small
 from kernel_lineage.rewrite.drafting.model import Draft
@@ -134,7 +135,7 @@ def _under_draft(
 ) -> Prepared | NotPrepared:
     """The step under the first draft that runs both states; `typed` gives a draft with other types."""
     states = (before, after)
-    drafts = [state.draft() for state in states]
+    drafts = _drafts(before, after)
     first, second = (_known(draft) for draft in drafts)
     if first is None or second is None:
         reason = "; ".join(d.reason for d in drafts if isinstance(d, NoDraft) and d.draft is None)
@@ -191,9 +192,8 @@ def _bases(
     later_first: bool,
 ) -> Iterator[tuple[str, Draft]]:
     """Complete drafts, the cheapest first: as the states tell, as other versions do, and by running the states."""
-    for state, draft in zip(states, drafts, strict=True):
-        if isinstance(draft, Draft):
-            yield state.name, draft
+    told = [(s.name, d) for s, d in zip(states, drafts, strict=True) if isinstance(d, Draft)]
+    yield from sorted(told, key=lambda pair: not pair[1].tested)
     yield from others()
     for state, draft in sorted(
         zip(states, drafts, strict=True), key=lambda p: later_first and p[0] is states[0]
@@ -204,6 +204,17 @@ def _bases(
                 yield f"{state.name}, run to see its shapes", seen
             else:
                 missing[state.name] = seen.reason
+
+
+def _drafts(before: StateOf, after: StateOf) -> list[Draft | NoDraft]:
+    """What the states tell; where the tests of one alone reach the kernel, they are read for the other as well."""
+    drafts = [state.draft() for state in (before, after)]
+    tested = [isinstance(draft, Draft) and draft.tested for draft in drafts]
+    if tested == [True, False]:
+        drafts[1] = draft_by_tests_of(after, before) or drafts[1]
+    if tested == [False, True]:
+        drafts[0] = draft_by_tests_of(before, after) or drafts[0]
+    return drafts
 
 
 def _known(draft: Draft | NoDraft) -> Draft | None:

@@ -135,6 +135,7 @@ def _draft(
         assumed=tuple(dict.fromkeys(said)),
         missing=tuple(dict.fromkeys(reading.missing)),
         way=reading.way,
+        tested=reading.tested,
     )
     return with_named_dims(draft, reading.reader, reading.constants)
 

@@ -42,14 +42,14 @@ def usages_of(module: HostModule, modules: Modules) -> tuple[tuple[Usage, ...], 
         found = _importing(nearest, modules)
         nearest = {p: m for p, m in found.items() if p not in users and p != module.path}
         users.update(nearest)
-        nearest = {p: m for p, m in nearest.items() if not _is_test(p)}
-        if any(_is_test(p) for p in users) and len(users) > 12:
+        nearest = {p: m for p, m in nearest.items() if not is_test(p)}
+        if any(is_test(p) for p in users) and len(users) > 12:
             break
-    tests = [m for p, m in users.items() if _is_test(p)]
+    tests = [m for p, m in users.items() if is_test(p)]
     stems = {module.path.stem, module.path.stem.removesuffix("_kernels").removeprefix("_")}
     tests.sort(key=lambda m: (not any(s in m.path.stem for s in stems), len(m.path.stem), str(m.path)))
     defaults: dict[str, tuple[float, str]] = {}
-    for user in (module, *(m for p, m in users.items() if not _is_test(p))):
+    for user in (module, *(m for p, m in users.items() if not is_test(p))):
         for name, function in user.functions.items():
             for parameter, number in _number_defaults(function):
                 defaults.setdefault(parameter, (number, f"{name} in {user.path.name}"))
@@ -65,7 +65,8 @@ def _of_module(module: HostModule) -> Iterator[Usage]:
             yield Usage(module, function, of)
 
 
-def _is_test(path: Path) -> bool:
+def is_test(path: Path) -> bool:
+    """Whether a file tries others, by its name."""
     return bool(_TEST.search(path.stem)) or path.stem == "conftest"
 
 

@@ -41,6 +41,8 @@ class Reading:
     """The test or function that leads to the launch."""
     said: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    tested: bool = False
+    """Whether a test leads there."""
     constants: set[str] = field(default_factory=set)
     """Constexpr parameters that the grid is a function of: known by their values, and no dims."""
 
@@ -88,7 +90,7 @@ class Ways:
             reader.backward()
         except Reached as reached:
             said = [f"sizes are those of {usage.name}"]
-            return Reading(reader, reached.call, reached.names, reached.module, usage.name, said)
+            return Reading(reader, reached.call, reached.names, reached.module, usage.name, said, tested=True)
         except Stopped:
             pass
         finally:
