@@ -86,7 +86,8 @@ def replay(planned: Plan, bench: Bench, *, seconds: float | None = None) -> Iter
     apart = len(planned.todo) > _FEW
     lessons = Lessons(bench, planned.questions, late)
     with (
-        ThreadPoolExecutor(bench.at_once) as judging,
+        # `ast.parse` of long files in two threads of one process can fail (Python 3.11: "recursion depth mismatch").
+        ThreadPoolExecutor(bench.at_once if apart else 1) as judging,
         ThreadPoolExecutor(bench.studies_at_once) as studying,
     ):
         try:
