@@ -37,3 +37,8 @@ def of_exponentials(x: Any) -> Any:
 def unit(x: Any) -> Any:
     x = np.asarray(x, dtype=np.float64)
     return x / np.sqrt((x * x).sum(axis=-1, keepdims=True) + np.float32(0.001))
+
+
+def shares(x: Any) -> Any:
+    x = np.asarray(x, dtype=np.float64)
+    return x / (x * x).sum(axis=-1, keepdims=True)

@@ -163,6 +163,16 @@ WORKLOADS = {
                  "x: input float32 [N, C]", "bias: input float32 [C]", "n: int32 = N * C", "period: int32 = C",
                  language="triton", promise="C % 16 == 0"),
     ),
+    "share_rows": (
+        workload("share_rows", "N = [3]\nC = [3, 300]", 'grid = ["N"]\nconstexpr = { BLOCK = "64" }',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "n_cols: int32 = C", language="triton",
+                 oracle="shares"),
+    ),
+    "spread_rows": (
+        workload("spread_rows", "N = [3]\nC = [3, 300]", 'grid = ["N"]\nconstexpr = { STEP = "64" }',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "n_cols: int32 = C", language="triton",
+                 oracle="centred"),
+    ),
     "unit_rows": (
         workload("unit_rows", "N = [3]\nC = [3, 70]", ROW_OF_BLOCK, "out: output float32 [N, C]",
                  "x: input float32 [N, C]", "n_cols: int32 = C", "eps: float32 = 0.001", language="triton",

@@ -1,0 +1,107 @@
+"""A Triton program that walks over its row block by block, more than once."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.anchors.matching import matched_in
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_loops import range_arguments
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
+
+ID = "triton_row_in_passes"
+
+
+def passes(unit: TritonUnit, constants: set[str]) -> list[ast.For]:
+    """The loops `for start in range(0, n, BLOCK)` of a function's own body, all over the same `n` and `BLOCK`."""
+    found: dict[tuple[str, str], list[ast.For]] = {}
+    for statement in unit.function.body:
+        if isinstance(statement, ast.For) and isinstance(statement.target, ast.Name) and not statement.orelse:
+            start, stop, step = range_arguments(statement)
+            begins = isinstance(start, ast.Constant) and start.value == 0
+            if begins and isinstance(stop, ast.Name) and isinstance(step, ast.Name) and step.id in constants:
+                found.setdefault((stop.id, step.id), []).append(statement)
+    return max(found.values(), key=len, default=[])
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    syntax = triton_syntax(kernel)
+    if syntax is None:
+        return
+    unit = syntax.entry
+    loops = passes(unit, {p.name for p in kernel.parameters if p.constexpr})
+    read: dict[str, ast.For] = {}
+    for loop in loops:
+        for call in unit.loads():
+            pointer = pointer_of(unit.form(call.node.args[0]))
+            if not pointer or loop not in unit.loops_around(call.node):
+                continue
+            if read.setdefault(pointer, loop) is not loop:
+                _, stop, step = range_arguments(loop)
+                names = {
+                    "x": pointer,
+                    "C": ast.unparse(stop) if stop else "",
+                    "block": ast.unparse(step) if step else "",
+                }
+                yield matched_in(ID, unit, loop, f"{pointer} is read again in another pass", names)
+                return
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="Row read in several passes",
+    names={
+        "x": "the pointer parameter that is read again",
+        "C": "the row's length",
+        "block": "the constant that a pass moves on by",
+    },
+    find=_find,
+    languages=TRITON_ONLY,
+    present=(
+        triton("""
+            @triton.jit
+            def shares(Y, X, n, BLOCK: tl.constexpr):
+                row = tl.program_id(0) * n
+                total = 0.0
+                for start in range(0, n, BLOCK):
+                    at = start + tl.arange(0, BLOCK)
+                    total += tl.sum(tl.load(X + row + at, mask=at < n, other=0.0), axis=0)
+                for start in range(0, n, BLOCK):
+                    at = start + tl.arange(0, BLOCK)
+                    tl.store(Y + row + at, tl.load(X + row + at, mask=at < n) / total, mask=at < n)
+            """),
+        triton("""
+            @triton.jit
+            def centre(Y, X, pitch, n, STEP: tl.constexpr):
+                X += tl.program_id(0) * pitch
+                acc = tl.zeros([STEP], dtype=tl.float32)
+                for at in tl.range(0, n, STEP):
+                    acc += tl.load(X + at + tl.arange(0, STEP), mask=at + tl.arange(0, STEP) < n, other=0.0)
+                mean = tl.sum(acc, axis=0) / n
+                for at in tl.range(0, n, STEP):
+                    offs = at + tl.arange(0, STEP)
+                    tl.store(Y + offs, tl.load(X + offs, mask=offs < n) - mean, mask=offs < n)
+            """),
+    ),
+    absent=(
+        triton("""
+            @triton.jit
+            def total(Y, X, n, BLOCK: tl.constexpr):
+                acc = 0.0
+                for start in range(0, n, BLOCK):
+                    at = start + tl.arange(0, BLOCK)
+                    acc += tl.sum(tl.load(X + tl.program_id(0) * n + at, mask=at < n, other=0.0), axis=0)
+                tl.store(Y + tl.program_id(0), acc)
+            """),
+        triton("""
+            @triton.jit
+            def shares(Y, X, n, BLOCK: tl.constexpr):
+                at = tl.arange(0, BLOCK)
+                x = tl.load(X + tl.program_id(0) * n + at, mask=at < n, other=0.0)
+                tl.store(Y + tl.program_id(0) * n + at, x / tl.sum(x, axis=0), mask=at < n)
+            """),
+    ),
+)
