@@ -121,3 +121,28 @@ def test_single_elements_beside_a_row_per_thread_are_not_worth_a_vector():
     }
     """
     assert bindings(source, "scalar_row_access") == []
+
+
+@pytest.mark.parametrize(
+    ("index", "run"),
+    [
+        pytest.param("i", None, id="the index itself"),
+        pytest.param("i % C", "C", id="a row for all"),
+        pytest.param("rows[i / C] * C + i % C", "C", id="rows by number"),
+        pytest.param("(i / C) * C + c", "C", id="through a variable"),
+        pytest.param("i / C % N", None, id="the number of a row"),
+        pytest.param("i % 64", None, id="a width that is written out"),
+    ],
+)
+def test_how_much_lies_side_by_side_where_the_shared_index_is_taken_apart(index, run):
+    code = f"""
+        __global__ void take(float* out, const float* x, const int* rows, int N, int C) {{
+            int i = blockIdx.x * blockDim.x + threadIdx.x;
+            int c = i % C;
+            if (i < N * C) {{ out[i] = x[{index}]; }}
+        }}
+        """
+    (kernel,) = cuda.parse(code.encode()).kernels
+    found = {a.bindings["x"]: a for a in anchors_of(kernel) if a.pattern == "scalar_row_access"}
+    assert "C" not in found["out"].bindings
+    assert (found["x"].bindings.get("C") if "x" in found else None) == run

@@ -23,8 +23,10 @@ def only(found: Distilled):
 
 def test_a_lesson_extends_the_card_of_its_mechanism_in_the_cards_names():
     taught = (condition("OC % 4 == 0"), condition("noalias(dst, src)"))
-    proposal = only(distil([lesson(conditions=taught)], KNOWN))
     card = next(s for s in KNOWN if s.id == "vectorised-row-access")
+    said = [c.model_copy(update={"origin": Origin.AUTHOR, "evidence": None}) for c in card.conditions]
+    card = card.model_copy(update={"conditions": tuple(said)})
+    proposal = only(distil([lesson(conditions=taught)], [card]))
     assert proposal.skill.id == card.id
     by_expr = {c.expr: c for c in proposal.skill.conditions}
     # What the card said as its author's word is now known by probing, with what was seen.

@@ -10,7 +10,7 @@ from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_access import Access
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop, is_row_pitch, stride_of
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax, text_of
+from kernel_lineage.kernels.cuda_syntax import Unit, bare, cuda_syntax, operator_of, text_of
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
 from kernel_lineage.kernels.mechanisms.vectorised_access import is_vector_type
@@ -54,6 +54,31 @@ def _elements(unit: Unit, access: Access) -> Elements | None:
     return Elements("N", "", index, "one element per thread") if guard is None and index else None
 
 
+def _run(unit: Unit, access: Access) -> str:
+    """The name of how many elements lie side by side, where the threads' shared index is taken apart by it.
+
+    `x[row * C + i % C]`: neighbours are C at most, however many elements the threads share.
+    """
+    here, seen = indexing(unit), set[int]()
+    waiting = list(access.indices or access.node.named_children)
+    while waiting:
+        node = waiting.pop()
+        if node.id in seen or node.type == "subscript_expression":
+            continue
+        seen.add(node.id)
+        if node.type == "identifier":
+            value = here.value_of(text_of(node), node.start_byte)
+            waiting += [value] if value is not None else []
+            continue
+        left, right = node.child_by_field_name("left"), bare(node.child_by_field_name("right"))
+        if node.type == "binary_expression" and operator_of(node) == "%":
+            if right is not None and right.type == "identifier" and lane_stride(here.form(left)) == 1:
+                return text_of(right)
+            continue
+        waiting += node.named_children
+    return ""
+
+
 def _find(kernel: Kernel) -> Iterator[Anchor]:
     syntax = cuda_syntax(kernel)
     if syntax is None:
@@ -80,6 +105,8 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
         found.add((access.root, kind))
         detail = f"scalar {kind}s of {access.root} along {elements.bound or elements.index}, {elements.way}"
         names = {"x": access.root, elements.name: elements.bound, "index": elements.index}
+        if elements.name == "N":
+            names["C"] = _run(unit, access)
         yield matched(ID, access.node, detail, names)
 
 
@@ -88,7 +115,7 @@ PATTERN = AnchorPattern(
     title="Scalar access along contiguous memory",
     names={
         "x": "the pointer that is read or written",
-        "C": "the length of a row, when a block or a warp walks along it",
+        "C": "the length of a row, when a block or a warp walks along it or the threads' index is taken apart by it",
         "N": "the number of elements, when the threads share them all",
         "index": "the thread's index into them",
     },
