@@ -177,6 +177,13 @@ def test_a_checked_size_is_a_multiple_of_what_the_files_own_is(size: int, kept: 
     assert checked % kept == 0
 
 
+def test_fewer_batches_are_checked_before_fewer_rows() -> None:
+    text = FILE.replace("cudaMalloc(&d_out, B * T * C *", "cudaMalloc(&d_out, B * T * T * C *")
+    checked = drafted(text, "embed").checked
+    assert checked["B"] == 2
+    assert checked["T"] >= 16
+
+
 @pytest.mark.parametrize(
     ("gone", "there", "missing"),
     [

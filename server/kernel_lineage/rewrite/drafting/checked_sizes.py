@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import replace
 
 from kernel_gate.cases import elements
 from kernel_gate.expressions import ExpressionError
 from kernel_gate.workload import Workload, WorkloadError
+from kernel_lineage.rewrite.drafting.chosen_sizes import stays_small
 from kernel_lineage.rewrite.drafting.model import Draft
 
 _CHECKED_ELEMENTS = 1 << 14
@@ -18,6 +20,8 @@ _VECTOR = 16
 _SMALLEST = 4
 _SMALL_FACTOR = 15
 """An odd factor up to here is kept: 12 heads divide 48 as they divide 768."""
+_FEWEST = 2
+"""Batches, heads or groups: fewer of them say as much, where fewer rows may say less."""
 
 
 def with_checked_sizes(draft: Draft) -> Draft:
@@ -33,6 +37,8 @@ def with_checked_sizes(draft: Draft) -> Draft:
         # What a size is a multiple of is kept as long as it can be, a warp's width before a vector's: kernels that
         # count on it, as their callers let them, fail at other sizes.
         _halve(workload, sizes, _WARP, _CHECKED_ELEMENTS)
+        few = [name for name in sizes if stays_small(name)]
+        _halve(workload, sizes, _FEWEST, 4 * _CHECKED_ELEMENTS, few)
         for smallest in (_VECTOR, _SMALLEST):
             _halve(workload, sizes, smallest, 4 * _CHECKED_ELEMENTS)
     except ExpressionError:
@@ -46,13 +52,17 @@ def with_checked_sizes(draft: Draft) -> Draft:
     return replace(draft, checked=sizes, assumed=said)
 
 
-def _halve(workload: Workload, sizes: dict[str, int], smallest: int, most: int) -> None:
-    """Halve the largest size, rounding up, while all buffers have more than `most` elements; none below `smallest`.
+def _halve(
+    workload: Workload, sizes: dict[str, int], smallest: int, most: int, only: Collection[str] | None = None
+) -> None:
+    """Halve the largest size (of `only` some), rounding up, while all buffers have more than `most` elements.
+
+    None becomes smaller than `smallest`.
 
     A size that is a multiple of a power of two up to `smallest`, and of a small odd number, stays one.
     """
     steps = {name: _step(size, smallest) for name, size in sizes.items()}
-    fixed: set[str] = set()
+    fixed = set(sizes) - set(only) if only is not None else set()
     while elements(workload, sizes) > most:
         name = max((n for n in sizes if n not in fixed), key=lambda n: sizes[n], default="")
         size = sizes.get(name, 0)
