@@ -96,6 +96,14 @@ WORKLOADS = {
                  "out: inout int32 [R]", "x: input int32 [R, C]", "C: int32 = C")
         for block in (33, "16, 2")
     ),
+    "spread": (
+        workload("spread", "N = [1, 3]\nC = [3, 100, 300]", 'grid = ["N"]\nblock = [32]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "C: int32 = C"),
+    ),
+    "centre_by_lanes": (
+        workload("centre_by_lanes", "N = [1, 3]\nC = [3, 100, 300]", 'grid = ["N"]\nblock = [32]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "C: int32 = C"),
+    ),
     "blur": (
         workload("blur", "R = [1, 3]\nC = [1, 70]", 'grid = ["R"]\nblock = [32]', "out: output float32 [R, C]",
                  "x: input float32 [R, C]", "rows: int32 = R", "columns: int32 = C"),

@@ -160,16 +160,24 @@ def _changed(nodes: list[Node]) -> set[str]:
 
 
 def _accumulates(nodes: list[Node], syntax: CudaSyntax, name: str, declared: set[str]) -> bool:
-    """Whether each assignment of a variable goes on from its own value: `sum += …`, `m = fmaxf(m, …)`."""
+    """Whether each assignment of a variable goes on from its own value: `sum += …`, `m = fmaxf(m, …)`.
+
+    What is rescaled on the way (`s = s * expf(m - new) + …`) is no sum over the elements: parts of it are combined by
+    another rule, which may not take a thread that has no element.
+    """
     initial = {v.name: v.value for v in syntax.entry.variables if v.name in declared and v.value is not None}
     for node in nodes:
         if node.type == "pointer_expression" and text_of(node).replace(" ", "") == f"&{name}":
             return False
-        if node.type != "assignment_expression" or operator_of(node) != "=":
+        if node.type != "assignment_expression" or text_of(bare(node.child_by_field_name("left"))) != name:
             continue
-        if text_of(bare(node.child_by_field_name("left"))) != name:
+        if operator_of(node) in ("*=", "/="):
+            return False
+        if operator_of(node) != "=":
             continue
         right = node.child_by_field_name("right")
+        if right is not None and _is_scaled(right, name):
+            return False
         seen: set[str] = set()
         pending = identifiers_in(right) if right is not None else set()
         while pending:
@@ -180,6 +188,13 @@ def _accumulates(nodes: list[Node], syntax: CudaSyntax, name: str, declared: set
         if name not in seen:
             return False
     return True
+
+
+def _is_scaled(value: Node, name: str) -> bool:
+    return any(
+        n.type == "binary_expression" and operator_of(n) in ("*", "/") and name in identifiers_in(n)
+        for n in descendants(value)
+    )
 
 
 def _accesses(

@@ -1,0 +1,264 @@
+"""Keep the elements that a thread reads again in a later pass over the row in registers.
+
+Before:
+    for (int i = threadIdx.x; i < C; i += blockDim.x) { sum += x[i]; }
+    for (int i = threadIdx.x; i < C; i += blockDim.x) { out[i] = x[i] / sum; }
+After: the first pass keeps a thread's first eight elements in an array of constant size, and the later ones take them
+from there. What a longer row has beyond that is read again by the old loops, in the same order.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_access import Access
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Loop, bare, contains, operator_of, text_of
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.kept_row_examples import APPLIES, REFUSES
+from kernel_lineage.rewrite.assists.layout import (
+    descendants,
+    fresh_name,
+    identifiers_in,
+    indent_at,
+    indent_unit,
+    newline_of,
+    replace_node,
+    statements_of,
+    syntax_of,
+)
+from kernel_lineage.rewrite.assists.loop_changes import changed_between
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.softmax_loops import dense, header_of
+from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
+from kernel_lineage.rewrite.candidate import Candidate, Edit
+
+_ROUNDS = 8
+"""Elements that a thread keeps: a row of 2,048 for a block of 256 threads, at eight registers for 4-byte elements."""
+_LEAVES = frozenset({"return_statement", "break_statement", "continue_statement", "goto_statement"})
+_CHOICES = frozenset(
+    {"if_statement", "switch_statement", "conditional_expression", "for_statement", "while_statement"}
+)
+_TOGETHER = re.compile(
+    r"__sync|__shfl|__ballot|__any|__all|__reduce|__match|\bsync\b|\bshfl|\breduce\b|\basm\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """One loop over the row, and where it reads the element."""
+
+    loop: Loop
+    reads: tuple[Node, ...]
+
+
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
+    syntax = syntax_of(kernel)
+    if syntax is None or kernel.source is None:
+        return Refusal(f"{kernel.name} does not parse completely")
+    refusal = Refusal(f"{kernel.name} reads no element in two loops over the same row")
+    accesses = indexing(syntax.entry).accesses
+    # The pattern names one place for each array, which may be another one than that in the loops.
+    roots = {
+        a.root
+        for a in accesses
+        if a.node.start_byte < anchor.span.end and anchor.span.start < a.node.end_byte
+    }
+    for access in accesses:
+        plain = access.space == "global" and not access.writes and access.node.type == "subscript_expression"
+        if not plain or access.root not in roots or not syntax.entry.loops_around(access.node):
+            continue
+        passes = _passes(kernel, syntax, access)
+        if isinstance(passes, Refusal):
+            refusal = passes
+            continue
+        edits = _edits(kernel, syntax, access, passes)
+        if isinstance(edits, Refusal):
+            refusal = edits
+            continue
+        return Candidate(
+            skill=ASSIST.skill,
+            kernel=kernel.name,
+            edits=edits,
+            by="assist",
+            explanation=f"A thread's first {_ROUNDS} elements of the row are read once; they take as many registers.",
+        )
+    return refusal
+
+
+def _passes(kernel: Kernel, syntax: CudaSyntax, access: Access) -> list[_Pass] | Refusal:
+    """The loops that read the element one after the other, while nothing of its place or its value changes."""
+    unit, element, text = syntax.entry, dense(access.node), text_of(access.node)
+    around = unit.loops_around(access.node)
+    own = around[-1] if around else None
+    if own is None:
+        return Refusal(f"`{text}` is not read in a loop")
+    alike = [x for x in unit.loops if x.node.parent == own.node.parent and header_of(x) == header_of(own)]
+    passes: list[_Pass] = []
+    for loop in alike:
+        reads = [
+            n for n in descendants(loop.node) if n.type == "subscript_expression" and dense(n) == element
+        ]
+        if reads:
+            passes.append(_Pass(loop, tuple(reads)))
+    names = (identifiers_in(access.node) | _head_names(own)) - {own.counter}
+    start = passes[0].loop.node.start_byte
+    still = [p for p in passes if not names & changed_between(syntax, start, p.loop.node.end_byte)]
+    if len(still) < 2:
+        return Refusal(f"`{text}` is not read again at the same places in a later loop of the same kind")
+    end = still[-1].loop.node.end_byte
+    for other in indexing(unit).accesses:
+        if other.root == access.root and other.writes and start <= other.node.start_byte < end:
+            return Refusal(f"`{text_of(other.node)}` is written between the passes")
+    for one in still:
+        refusal = _not_counted(kernel, syntax, one.loop)
+        if refusal is not None:
+            return refusal
+    if all(_under_a_condition(one, still[0].loop) for one in still[0].reads):
+        return Refusal(f"`{text}` is read only under a condition in the first pass")
+    return still
+
+
+def _head_names(loop: Loop) -> set[str]:
+    header = loop.node.child_by_field_name("initializer")
+    parts = [header, loop.condition, loop.update]
+    found = {name for part in parts if part is not None for name in identifiers_in(part)}
+    return found - {"threadIdx", "blockIdx", "blockDim", "gridDim"}
+
+
+def _not_counted(kernel: Kernel, syntax: CudaSyntax, loop: Loop) -> Refusal | None:
+    """Why a loop cannot be taken apart into its first rounds and the rest."""
+    line = loop.node.start_point.row + 1
+    header, condition = loop.node.child_by_field_name("initializer"), bare(loop.condition)
+    if loop.node.type != "for_statement" or loop.start is None or loop.body is None or condition is None:
+        return Refusal(f"the loop in line {line} does not count from a start to a bound")
+    below = operator_of(condition) == "<" and text_of(condition.child_by_field_name("left")) == loop.counter
+    single = header is not None and header.type == "declaration"
+    if not below or not single or header is None or len(header.children_by_field_name("declarator")) != 1:
+        return Refusal(f"the loop in line {line} does not count `{loop.counter} < bound` upwards")
+    if ThreadOrder(kernel, syntax).covers_all(text_of(loop.start), loop.step) not in ("block", "group"):
+        return Refusal(
+            f"the loop in line {line} does not deal the row out to the threads of a block or a warp"
+        )
+    before = loop.node.prev_named_sibling
+    if before is not None and before.type == "preproc_call":
+        return Refusal(f"the loop in line {line} has a pragma of its own")
+    for node in descendants(loop.body):
+        if node.type in _LEAVES or node.type in ("for_statement", "while_statement", "do_statement"):
+            return Refusal(f"the loop in line {line} has a way out or a loop of its own")
+    if _TOGETHER.search(text_of(loop.body)):
+        return Refusal(f"the threads work together in the loop in line {line}")
+    if loop.counter in changed_between(syntax, loop.body.start_byte, loop.body.end_byte) or not statements_of(
+        loop.body
+    ):
+        return Refusal(f"`{loop.counter}` is changed in the loop in line {line}, or the loop does nothing")
+    return None
+
+
+def _under_a_condition(node: Node, loop: Loop) -> bool:
+    current, parent = node, node.parent
+    while parent is not None and current != loop.body:
+        shortcut = parent.type == "binary_expression" and operator_of(parent) in ("&&", "||")
+        if (
+            parent.type in _CHOICES
+            and parent != loop.node
+            and parent.child_by_field_name("condition") != current
+        ):
+            return True
+        if shortcut and parent.child_by_field_name("right") == current:
+            return True
+        current, parent = parent, parent.parent
+    return False
+
+
+def _element_type(kernel: Kernel, syntax: CudaSyntax, pointer: str) -> str | None:
+    for variable in syntax.entry.variables:
+        if variable.name == pointer:
+            plain = variable.pointer and not variable.sizes and variable.type != "auto"
+            return variable.type if plain and "volatile" not in text_of(variable.node) else None
+    parameter = kernel.parameter(pointer)
+    if parameter is None or "volatile" in parameter.type or parameter.type.count("*") != 1:
+        return None
+    return " ".join(re.sub(r"\b(?:const|__restrict__|__restrict)\b|\*", " ", parameter.type).split())
+
+
+def _edits(
+    kernel: Kernel, syntax: CudaSyntax, access: Access, passes: list[_Pass]
+) -> tuple[Edit, ...] | Refusal:
+    assert kernel.source is not None
+    data = kernel.source.data
+    base = bare(access.node.child_by_field_name("argument"))
+    pointer = text_of(base)
+    kind = _element_type(kernel, syntax, pointer) if base is not None and base.type == "identifier" else None
+    if kind is None:
+        return Refusal(f"the type of the elements of `{pointer}` is not known here")
+    taken = identifiers_in(syntax.entry.node)
+    kept, number = fresh_name(f"{pointer}_kept", taken), fresh_name("kept_round", taken)
+    edits: list[Edit] = []
+    for one in passes:
+        loop = one.loop
+        if data[data.rfind(b"\n", 0, loop.node.start_byte) + 1 : loop.node.start_byte].strip():
+            return Refusal(f"the loop in line {loop.node.start_point.row + 1} is not on a line of its own")
+        lines = [f"{kind} {kept}[{_ROUNDS}];"] if one is passes[0] else []
+        fill = [f"{kept}[{number}] = {text_of(access.node)};"] if one is passes[0] else []
+        lines += _unrolled(kernel, one, f"{kept}[{number}]", number, fill)
+        gap = newline_of(data) + indent_at(data, loop.node.start_byte)
+        edits.append(replace_node(loop.node, gap.join(lines)))
+    return tuple(edits)
+
+
+def _unrolled(kernel: Kernel, one: _Pass, kept: str, number: str, fill: list[str]) -> list[str]:
+    """The first rounds with the element in registers, and the loop over the rest; without outer indentation."""
+    assert kernel.source is not None
+    loop, data, unit = one.loop, kernel.source.data, indent_unit(kernel)
+    header = loop.node.child_by_field_name("initializer")
+    assert header is not None and loop.body is not None
+    start = text_of(loop.start)
+    start = f"({start})" if any(c in start for c in "?<>|&^") else start
+    step = loop.step if re.fullmatch(r"[\w.]+(?:\(\))?", loop.step) else f"({loop.step})"
+    declared = f"{text_of(header.child_by_field_name('type'))} {loop.counter} = {start}"
+    indent = indent_at(data, loop.node.start_byte)
+    old = text_of(loop.node).replace(text_of(header), f"{declared} + {_ROUNDS} * {step};", 1).splitlines()
+    return [
+        "#pragma unroll",
+        f"for (int {number} = 0; {number} < {_ROUNDS}; {number}++) {{",
+        f"{unit}{declared} + {number} * {step};",
+        f"{unit}if ({text_of(bare(loop.condition))}) {{",
+        *(unit * 2 + line for line in fill),
+        *(unit * 2 + line if line else "" for line in _body(data, one, kept)),
+        f"{unit}}}",
+        "}",
+        "// What the registers do not hold, as before.",
+        old[0],
+        *(line.removeprefix(indent) for line in old[1:]),
+    ]
+
+
+def _body(data: bytes, one: _Pass, kept: str) -> list[str]:
+    """The loop's own statements, the element taken from registers."""
+    assert one.loop.body is not None
+    statements = statements_of(one.loop.body)
+    start, end = statements[0].start_byte, statements[-1].end_byte
+    text = data[start:end]
+    for node in sorted(one.reads, key=lambda n: n.start_byte, reverse=True):
+        if contains(one.loop.body, node):
+            text = text[: node.start_byte - start] + kept.encode() + text[node.end_byte - start :]
+    before = data[data.rfind(b"\n", 0, start) + 1 : start]
+    margin = before.decode() if not before.strip() else " " * len(before)
+    return textwrap.dedent(margin + text.decode()).splitlines()
+
+
+ASSIST = Assist(
+    id="keep_row_in_registers",
+    title="Keep a row in registers between passes",
+    skill="register-cached-row",
+    pattern="repeated_global_read",
+    rewrite=_rewrite,
+    applies=APPLIES,
+    refuses=REFUSES,
+)
