@@ -37,9 +37,10 @@ class Image:
 
     @property
     def sha256(self) -> str:
-        """Of the PTX without its `.file` lines and debug sections, which name temporary folders and times."""
-        code = re.sub(r"^\s*\.file\b.*$", "", self.ptx, flags=re.MULTILINE)
-        code = re.sub(r"^\s*\.section\s+\.debug_\w+\s*\{[^}]*\}", "", code, flags=re.MULTILINE)
+        """Of the PTX's code: without the folders, lines and times that its debug information names."""
+        code = re.sub(r"^\s*\.section\s+\.debug_\w+\s*\{[^}]*\}", "", self.ptx, flags=re.MULTILINE)
+        code = re.sub(r"^\s*\.(file|loc)\b.*$\n?", "", code, flags=re.MULTILINE)
+        code = re.sub(r"^\$L__(tmp|func_\w+?)\d+:$\n?", "", code, flags=re.MULTILINE)
         return hashlib.sha256(code.encode()).hexdigest()
 
 

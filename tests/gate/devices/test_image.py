@@ -25,7 +25,7 @@ PTX = """\
     ("other", "same"),
     [
         (PTX.replace("/tmp/one", "/tmp/other").replace(".b8 119", ".b8 120"), True),
-        (PTX.replace(".loc 1 3 5", ".loc 1 4 5"), False),
+        (PTX.replace(".loc 1 3 5", ".loc 1 4 9"), True),
         (PTX.replace("ret;", "exit;"), False),
     ],
     ids=["another folder", "another line", "another instruction"],

@@ -166,7 +166,8 @@ def _as_float32(
     if item.after.language == Language.TRITON:
         prepared = _under_draft(item, *states, others, later_first=False, typed=in_float32)
         if isinstance(prepared, NotPrepared):
-            return why_not
+            # What still differs then has nothing to do with types.
+            return prepared if prepared.code is Code.CONTRACT_DIFFERS else why_not
         said = f"both states are run in float32: {why_not.reason}"
         return replace(prepared, said=(said, *prepared.said), instead_of=why_not)
     before, changed = with_float32(states[0])

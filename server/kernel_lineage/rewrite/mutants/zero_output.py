@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from kernel_lineage.kernels.cuda_syntax import text_of
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.layout import replace_node
 from kernel_lineage.rewrite.candidate import Edit
@@ -12,10 +14,13 @@ from kernel_lineage.rewrite.mutants.ground import Ground
 from kernel_lineage.rewrite.mutants.model import Mutation, UntouchedExample
 from kernel_lineage.rewrite.mutants.operations import stores
 
+_ZERO = re.compile(r"[-+]?0*\.?0*[fFuUlL]*")
+
 
 def _mutate(ground: Ground) -> Iterator[tuple[Edit, ...]]:
     for store in stores(ground):
-        yield (replace_node(store.value, store.zero),)
+        if _ZERO.fullmatch(text_of(store.value)) is None:
+            yield (replace_node(store.value, store.zero),)
 
 
 MUTATION = Mutation(
@@ -30,5 +35,6 @@ MUTATION = Mutation(
     leaves=(
         UntouchedExample(Language.CUDA, "idle", "__global__ void idle(float* x) {\n    __shared__ float s[32];\n"
                          "    s[threadIdx.x] = 1.0f;\n}\n"),
+        UntouchedExample(Language.CUDA, "clear", "__global__ void clear(float* x) {\n    x[threadIdx.x] = 0.0f;\n}\n"),
     ),
 )  # fmt: skip
