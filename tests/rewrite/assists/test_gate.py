@@ -28,6 +28,7 @@ def workload(
     language: str = "cuda",
     oracle: str = "",
     promise: str = "",
+    align: int = 0,
 ) -> Workload:
     """`out: output float32 [N, C]`, `x: input float32 [N]`, `n: int32 = N * C`."""
     text = f'kernel = "{kernel}"\nlanguage = "{language}"\n'
@@ -42,6 +43,7 @@ def workload(
             kind, dtype, shape = rest.split(" ", 2)
             extents = ", ".join(f'"{e}"' for e in shape.strip("[]").split(", "))
             text += f'[[args]]\nname = "{name}"\nkind = "{kind}"\ndtype = "{dtype}"\nshape = [{extents}]\n'
+            text += f"align = {align}\n" if align else ""
             text += 'values = "integers"\n' if dtype.startswith("int") and kind != "output" else ""
     if oracle:
         text += f'[oracle]\npython = "oracles.py:{oracle}"\n'
@@ -167,9 +169,9 @@ WORKLOADS = {
     ),
     "add_bias_to_all": (
         workload("add_bias_to_all", "N = [16, 96]\nC = [16, 48]",
-                 'grid = ["ceil_div(N * C, 64)"]\nconstexpr = { BLOCK = "64" }', "out: output float32 [N, C]",
+                 'grid = ["ceil_div(N * C, 1024)"]\nconstexpr = { BLOCK = "1024" }', "out: output float32 [N, C]",
                  "x: input float32 [N, C]", "bias: input float32 [C]", "n: int32 = N * C", "period: int32 = C",
-                 language="triton", promise="C % 16 == 0"),
+                 language="triton", promise="C % 16 == 0", align=16),
     ),
     "share_rows": (
         workload("share_rows", "N = [3]\nC = [3, 300]", 'grid = ["N"]\nconstexpr = { BLOCK = "64" }',
@@ -273,6 +275,18 @@ def test_one_pass_of_a_softmax_gives_what_two_gave_for_masked_rows(kernel: str) 
     stage = verdict.stage("check")
     assert stage is not None
     assert stage.status is StageStatus.PASS, stage.reason
+
+
+def test_a_contiguity_hint_is_wrong_just_where_its_card_says() -> None:
+    """On aligned buffers the loads become wide ones: of 22 elements, the second group of 16 is cut in two."""
+    (example,) = next(a for a in all_assists() if a.id == "add_triton_contiguity_hints").applies
+    (load,) = WORKLOADS[example.kernel]
+    before, after = (program(example.language, t, example.kernel) for t in (example.before, example.after))
+    others = load.model_copy(update={"promises": (), "dims": {"N": (16,), "C": (22,)}})
+    stage = judge(before, after, others, device="emulated", options=PATIENT).stage("check")
+    assert stage is not None
+    assert stage.status is StageStatus.FAIL
+    assert "bias" in stage.reason
 
 
 def test_every_assist_is_gated() -> None:

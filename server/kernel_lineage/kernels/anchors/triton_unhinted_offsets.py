@@ -25,10 +25,16 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
     for name, given in unit.assignments.items():
         for _, value in given:
             size = _size(unit, value)
-            if name in addressed and size and len(given) == 1:
+            if name in addressed and size and len(given) == 1 and _is_hidden(unit, value):
                 pointer = pointer_of(unit.form(value))
                 names = {"x": pointer, "C": step_of(unit, value), "size": size, "offsets": name}
                 yield matched_in(ID, unit, value, f"nothing is said of {name}", names)
+
+
+def _is_hidden(unit: TritonUnit, value: ast.expr) -> bool:
+    """Whether the compiler cannot see how the block lies: after a remainder, or from a start that was loaded."""
+    remainder = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mod)
+    return remainder or any("?" in str(c) for axis, c in unit.form(value).items() if axis != "arange")
 
 
 def _size(unit: TritonUnit, value: ast.expr) -> str:
@@ -46,13 +52,15 @@ def _size(unit: TritonUnit, value: ast.expr) -> str:
 
 
 def step_of(unit: TritonUnit, value: ast.expr) -> str:
-    """What the block's first element is a multiple of: the period of `… % C`, or a program's `C` of `row * C + …`."""
+    """What the block's first element is a multiple of: the period of `… % C`, or `C` of `row * C + …`."""
     form = unit.form(value)
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mod) and isinstance(value.right, ast.Name):
         return value.right.id
     moving = {c for axis, c in form.items() if axis != "arange" and not axis.startswith("pointer:")}
     only = moving.pop() if len(moving) == 1 else ""
-    return only if isinstance(only, str) and only.isidentifier() else ""
+    # Whatever is multiplied by a pitch gives a multiple of it.
+    only = only.removeprefix("?*") if isinstance(only, str) else ""
+    return only if only.isidentifier() else ""
 
 
 PATTERN = AnchorPattern(
@@ -77,9 +85,9 @@ PATTERN = AnchorPattern(
             """),
         triton("""
             @triton.jit
-            def scale(Y, X, pitch, n, BLOCK: tl.constexpr):
+            def scale(Y, X, Starts, pitch, n, BLOCK: tl.constexpr):
                 cols = tl.arange(0, BLOCK)
-                at = X + tl.program_id(0) * pitch + cols
+                at = X + tl.load(Starts + tl.program_id(0)) * pitch + cols
                 tl.store(Y + tl.program_id(0) * pitch + cols, 2 * tl.load(at, mask=cols < n), mask=cols < n)
             """),
     ),
@@ -90,6 +98,12 @@ PATTERN = AnchorPattern(
                 offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
                 offs = tl.max_contiguous(tl.multiple_of(offs, BLOCK), BLOCK)
                 tl.store(Y + offs, tl.load(X + offs))
+            """),
+        triton("""
+            @triton.jit
+            def scale(X, Y, pitch, n, BLOCK: tl.constexpr):
+                offs = tl.program_id(0) * pitch + tl.arange(0, BLOCK)
+                tl.store(Y + offs, 2 * tl.load(X + offs))
             """),
         triton("""
             @triton.jit
