@@ -123,6 +123,16 @@ def test_a_local_is_what_it_was_set_to_last_before_the_launch() -> None:
     assert drafted(text, "embed").grid == ("B * T * C // 128",)
 
 
+def test_a_local_of_the_block_around_the_launch_is_the_one() -> None:
+    text = FILE.replace(
+        "    const int grid_size = (N * C + block_size - 1) / block_size;\n    embed<<<",
+        "    if (scaled) {\n        int grid_size = 3;\n        scale_all<<<grid_size, 32>>>(out);\n    }\n"
+        "    for (int k = 0; k < 2; k++) {\n        int total = N * C;\n        int grid_size = total / block_size;\n"
+        "        embed<<<",
+    ).replace("sqrtf(C), N, C);\n}", "sqrtf(C), N, C);\n    }\n}")
+    assert drafted(text, "embed").grid == ("B * T * C // 128",)
+
+
 def test_sizes_are_followed_through_a_function_that_gets_the_launcher() -> None:
     text = FILE.replace(
         "void embed_any(",

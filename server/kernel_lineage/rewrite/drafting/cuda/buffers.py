@@ -8,8 +8,8 @@ import re
 from kernel_lineage.kernels.cuda_parameters import DTYPES
 from kernel_lineage.kernels.cuda_syntax import text_of
 from kernel_lineage.kernels.source import Parameter
-from kernel_lineage.rewrite.drafting.cuda.host import Scope
 from kernel_lineage.rewrite.drafting.cuda.names import Known, expressed, tree_of
+from kernel_lineage.rewrite.drafting.cuda.scopes import Scope
 from kernel_lineage.rewrite.drafting.model import NULL, UNRANGED, UNSHAPED, DraftArgument
 from kernel_lineage.rewrite.launch_expressions import NotExpressible
 from kernel_lineage.rewrite.type_sizes import alias

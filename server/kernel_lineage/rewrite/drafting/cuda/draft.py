@@ -14,9 +14,9 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.constants import constants_of
 from kernel_lineage.rewrite.drafting.cuda.buffers import argument_of
-from kernel_lineage.rewrite.drafting.cuda.host import Callers, Scope, scope_of
 from kernel_lineage.rewrite.drafting.cuda.names import Known, expressed
 from kernel_lineage.rewrite.drafting.cuda.roles import roles_of
+from kernel_lineage.rewrite.drafting.cuda.scopes import Callers, Scope, scope_of
 from kernel_lineage.rewrite.drafting.model import Draft
 from kernel_lineage.rewrite.drafting.state import Site
 from kernel_lineage.rewrite.launch_expressions import NotExpressible

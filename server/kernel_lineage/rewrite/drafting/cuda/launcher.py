@@ -15,9 +15,10 @@ from kernel_lineage.kernels.cuda_syntax import text_of
 from kernel_lineage.kernels.source import Parameter, SourceFile, Span
 from kernel_lineage.rewrite.constants import constants_of
 from kernel_lineage.rewrite.drafting.cuda.buffers import argument_of
-from kernel_lineage.rewrite.drafting.cuda.host import HostFunction, functions_of, scope_of_function
+from kernel_lineage.rewrite.drafting.cuda.host import HostFunction, functions_of
 from kernel_lineage.rewrite.drafting.cuda.names import THREADS, Known
 from kernel_lineage.rewrite.drafting.cuda.roles import roles_of
+from kernel_lineage.rewrite.drafting.cuda.scopes import scope_of_function
 from kernel_lineage.rewrite.drafting.files import Launcher
 from kernel_lineage.rewrite.drafting.model import Draft, Role
 from kernel_lineage.rewrite.preprocessed import active_text, with_headers

@@ -15,8 +15,9 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_launches import dimensions
 from kernel_lineage.kernels.cuda_syntax import text_of
-from kernel_lineage.rewrite.drafting.cuda.host import Scope, literal, numbers_of
+from kernel_lineage.rewrite.drafting.cuda.host import literal, numbers_of
 from kernel_lineage.rewrite.drafting.cuda.listed_sizes import sizes_gone_through
+from kernel_lineage.rewrite.drafting.cuda.scopes import Scope
 from kernel_lineage.rewrite.launch_expressions import BLOCK_SIZES, HostExpression, NotExpressible, from_cpp
 from kernel_lineage.rewrite.type_sizes import with_sizes
 
