@@ -32,7 +32,7 @@ from kernel_lineage.rewrite.assists.layout import (
     statements_of,
     syntax_of,
 )
-from kernel_lineage.rewrite.assists.loop_changes import changed_between
+from kernel_lineage.rewrite.assists.loop_changes import changed_between, is_of_the_language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.softmax_loops import dense, header_of
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
@@ -119,9 +119,21 @@ def _passes(kernel: Kernel, syntax: CudaSyntax, access: Access) -> list[_Pass] |
         refusal = _not_counted(kernel, syntax, one.loop)
         if refusal is not None:
             return refusal
+    for read in (n for one in still for n in one.reads):
+        if _handed_on(read):
+            return Refusal(f"`{text_of(read.parent)}` hands the element on by its address or by reference")
     if all(_under_a_condition(one, still[0].loop) for one in still[0].reads):
         return Refusal(f"`{text}` is read only under a condition in the first pass")
     return still
+
+
+def _handed_on(read: Node) -> bool:
+    """Whether not the value is read but the place: `&x[i]`, or an argument that may be taken by reference."""
+    parent = read.parent
+    if parent is None or (parent.type == "pointer_expression" and operator_of(parent) == "&"):
+        return True
+    call = parent.parent if parent.type == "argument_list" else None
+    return call is not None and not is_of_the_language(text_of(call.child_by_field_name("function")))
 
 
 def _head_names(loop: Loop) -> set[str]:

@@ -173,6 +173,8 @@ def scaled_of(loop: Loop, kept: str) -> Scaled | None:
         return None
     reads = [n for n in descendants(right) if n.type == "subscript_expression" and dense(n) == kept]
     assignment = target.parent
+    if any(n.parent is not None and n.parent.type == "pointer_expression" for n in reads):
+        return None
     if assignment is None or (operator == "=") != bool(reads):
         return None
     if operator == "=":
