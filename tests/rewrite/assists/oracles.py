@@ -42,3 +42,7 @@ def unit(x: Any) -> Any:
 def shares(x: Any) -> Any:
     x = np.asarray(x, dtype=np.float64)
     return x / (x * x).sum(axis=-1, keepdims=True)
+
+
+def column_sums(x: Any) -> Any:
+    return np.asarray(x, dtype=np.float64).sum(axis=0)

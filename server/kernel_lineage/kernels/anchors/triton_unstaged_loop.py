@@ -1,0 +1,111 @@
+"""A loop of a Triton kernel that loads block after block, and waits for each."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.anchors.matching import matched_in
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_loops import range_arguments
+from kernel_lineage.kernels.triton_syntax import dotted, pointer_of, triton_syntax
+
+ID = "triton_unstaged_loop"
+
+
+def unstaged(loop: ast.For | ast.While) -> ast.Call | None:
+    """The `range(…)` of an innermost loop that says nothing of stages; None for any other."""
+    if (
+        not isinstance(loop, ast.For)
+        or not isinstance(loop.iter, ast.Call)
+        or range_arguments(loop)[1] is None
+    ):
+        return None
+    if any(isinstance(n, ast.For | ast.While) for s in loop.body for n in ast.walk(s)):
+        return None
+    silent = all(k.arg != "num_stages" for k in loop.iter.keywords)
+    return (
+        loop.iter
+        if silent and dotted(loop.iter.func) in ("range", "tl.range", "triton.language.range")
+        else None
+    )
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    syntax = triton_syntax(kernel)
+    if syntax is None:
+        return
+    unit = syntax.entry
+    for loop in unit.loops:
+        if unstaged(loop) is None:
+            continue
+        inside = [c for c in unit.loads() if loop in unit.loops_around(c.node)]
+        # A product's loop is pipelined by the launch's own stages.
+        if not inside or any(loop in unit.loops_around(c.node) for c in unit.called("dot", "dot_scaled")):
+            continue
+        forms = [unit.form(c.node.args[0]) for c in inside]
+        moving = [f for f in forms if f"loop@{loop.lineno}" in f]
+        if moving:
+            pointer = pointer_of(moving[0])
+            yield matched_in(
+                ID, unit, loop, f"each round waits for its block of {pointer or 'memory'}", {"x": pointer}
+            )
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="Loop of loads without stages",
+    names={"x": "the pointer parameter that is read"},
+    find=_find,
+    languages=TRITON_ONLY,
+    present=(
+        triton("""
+            @triton.jit
+            def total(Y, X, n, BLOCK: tl.constexpr):
+                acc = 0.0
+                for start in range(0, n, BLOCK):
+                    at = start + tl.arange(0, BLOCK)
+                    acc += tl.sum(tl.load(X + tl.program_id(0) * n + at, mask=at < n, other=0.0), axis=0)
+                tl.store(Y + tl.program_id(0), acc)
+            """),
+        triton("""
+            @triton.jit
+            def column_sums(Y, X, rows, n, BLOCK: tl.constexpr):
+                cols = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+                acc = tl.zeros([BLOCK], dtype=tl.float32)
+                for row in tl.range(rows):
+                    acc += tl.load(X + row * n + cols, mask=cols < n, other=0.0)
+                tl.store(Y + cols, acc, mask=cols < n)
+            """),
+    ),
+    absent=(
+        triton("""
+            @triton.jit
+            def total(Y, X, n, BLOCK: tl.constexpr):
+                acc = 0.0
+                for start in tl.range(0, n, BLOCK, num_stages=3):
+                    at = start + tl.arange(0, BLOCK)
+                    acc += tl.sum(tl.load(X + tl.program_id(0) * n + at, mask=at < n, other=0.0), axis=0)
+                tl.store(Y + tl.program_id(0), acc)
+            """),
+        triton("""
+            @triton.jit
+            def product(C, A, B, n, BLOCK: tl.constexpr):
+                at = tl.arange(0, BLOCK)[:, None] * n + tl.arange(0, BLOCK)[None, :]
+                acc = tl.zeros([BLOCK, BLOCK], dtype=tl.float32)
+                for k in range(0, n, BLOCK):
+                    acc += tl.dot(tl.load(A + at + k), tl.load(B + at + k * n))
+                tl.store(C + at, acc)
+            """),
+        triton("""
+            @triton.jit
+            def power(Y, X, n, BLOCK: tl.constexpr):
+                x = tl.load(X + tl.arange(0, BLOCK))
+                for k in range(n):
+                    x = x * x
+                tl.store(Y + tl.arange(0, BLOCK), x)
+            """),
+    ),
+)
