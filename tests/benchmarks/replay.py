@@ -1,12 +1,12 @@
 """What becomes of the transitions of some histories when they are replayed and learned from, and why, as one table.
 
 python -m tests.benchmarks replay NAME=PATH_OR_DOCUMENT … [--device cuda] [--jobs N] [--seconds N] [--learn]
-    [--together] [--into FOLDER] [--write]
+    [--together] [--into FOLDER] [--after FOLDER] [--write]
 
 A path is replayed, as `klineage replay PATH` does; what earlier runs found there is used again. A document is what
 `klineage replay PATH --json` printed, or what `--into` keeps of each repository: NAME.json, and in NAME.learned.tar.gz
 the skills with all that they were learned from. While a run goes on, and when it is cut, that is NAME.jsonl and
-NAME.learned.jsonl.gz, with a line for each transition.
+NAME.learned.jsonl.gz, with a line for each transition. Documents of one NAME are joined.
 """
 
 from __future__ import annotations
@@ -18,24 +18,19 @@ import os
 import subprocess
 import sys
 import tarfile
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import TypeVar
 
+from tests.benchmarks.replay_documents import in_folder, joined, of_file
 from tests.benchmarks.replay_tables import page
 
 from kernel_gate.fleet.places import gpu_places
 from kernel_lineage.cli.gate_since import Where
 from kernel_lineage.history.model import Mined
-from kernel_lineage.learning.replay.document import (
-    ReplayDocument,
-    ReplayedTransition,
-    Skills,
-    transition_document,
-)
+from kernel_lineage.learning.replay.document import ReplayDocument, ReplayedTransition, transition_document
 from kernel_lineage.learning.replay.learners import Replayed
 from kernel_lineage.learning.replay.repository import Asked, replay_repository
 from kernel_lineage.skills.library import REPOSITORY_FOLDER
@@ -54,7 +49,14 @@ def replayed(name: str, path: Path, given: argparse.Namespace) -> ReplayDocument
             f"{name}: {done} of {total}: {one.record.status} {one.record.code} {one.item.title}\n"
         )
 
-    asked = Asked(device=given.device, seconds=given.seconds, learn=given.learn, timeout=_VERDICT_SECONDS)
+    earlier = in_folder(given.after, name) if given.after is not None else None
+    asked = Asked(
+        device=given.device,
+        seconds=given.seconds,
+        learn=given.learn,
+        timeout=_VERDICT_SECONDS,
+        leave_out=frozenset(t.id for t in earlier.transitions) if earlier is not None else frozenset(),
+    )
     with Where(given.device, given.jobs, None).pool() as pool, kept_lines(into, name) as keep:
 
         def known(mined: Mined, one: Replayed) -> None:
@@ -94,27 +96,6 @@ def kept_lines(into: Path | None, name: str) -> Iterator[Callable[[ReplayedTrans
         yield keep
 
 
-def of_file(path: Path) -> ReplayDocument:
-    """The document in a file; of a run that was cut, the transitions that it had reached."""
-    if path.suffix != ".jsonl":
-        return ReplayDocument.model_validate_json(path.read_text())
-    whole = (line for line in path.read_text().splitlines() if line.endswith("}"))
-    transitions = [ReplayedTransition.model_validate(json.loads(line)) for line in whole]
-    return ReplayDocument(
-        repository=path.stem,
-        device=transitions[0].device if transitions else "",
-        found=len(transitions),
-        remaining=0,
-        unstudied=0,
-        statuses=dict(Counter(t.status for t in transitions)),
-        codes=dict(Counter(t.code for t in transitions)),
-        transitions=transitions,
-        skills=Skills(proposed=[], admitted=[], refused=[]),
-        device_seconds={},
-        messages=["the run was cut"],
-    )
-
-
 def together(pairs: Mapping[str, Path], given: argparse.Namespace) -> None:
     """Each repository in a process of its own, with its share of the GPUs and of the cores."""
     gpus = [] if given.device == "emulated" else [p.environment[0][1] for p in gpu_places()]
@@ -149,7 +130,7 @@ def _shared(things: Sequence[_Thing], shares: Sequence[int]) -> Iterator[Sequenc
 
 def _options(given: argparse.Namespace) -> Sequence[str]:
     options = ["--device", given.device, "--into", str(given.into)]
-    for name in ("jobs", "seconds"):
+    for name in ("jobs", "seconds", "after"):
         if getattr(given, name) is not None:
             options += [f"--{name}", str(getattr(given, name))]
     return [*options, *(["--learn"] if given.learn else [])]
@@ -170,10 +151,13 @@ def main(arguments: list[str]) -> None:
         "--shares", type=lambda text: [int(n) for n in text.split(",")], help="of each: 2,1,1"
     )
     parser.add_argument("--into", type=Path, help="keep documents and learned skills in this folder")
+    parser.add_argument(
+        "--after", type=Path, help="leave out what an earlier run has reached that kept its documents there"
+    )
     parser.add_argument("--write", action="store_true", help="keep the table in results/")
     given = parser.parse_args(arguments)
-    named = (each.split("=", 1) for each in given.repositories)
-    pairs = {name: Path(path) for name, path in named}
+    named = [(name, Path(path)) for name, path in (each.split("=", 1) for each in given.repositories)]
+    pairs = dict(named)
     if given.into is not None:
         given.into.mkdir(parents=True, exist_ok=True)
     if given.together:
@@ -182,13 +166,11 @@ def main(arguments: list[str]) -> None:
         if given.shares is not None and len(given.shares) != len(pairs):
             parser.error("--shares needs a number for each repository")
         together(pairs, given)
-        ended = {
-            n: next((p for p in (given.into / f"{n}.json", given.into / f"{n}.jsonl") if p.exists()), None)
-            for n in pairs
-        }
-        found = {name: of_file(path) for name, path in ended.items() if path is not None}
+        ended = {name: in_folder(given.into, name) for name in pairs}
+        found = {name: document for name, document in ended.items() if document is not None}
     else:
-        found = {n: of_file(p) if p.is_file() else replayed(n, p, given) for n, p in pairs.items()}
+        each = [(n, of_file(p) if p.is_file() else replayed(n, p, given)) for n, p in named]
+        found = {name: joined([d for n, d in each if n == name]) for name in pairs}
     text = page(found, date.today().isoformat())
     print(text)  # noqa: T201
     if given.write:

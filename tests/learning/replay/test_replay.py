@@ -209,6 +209,8 @@ def test_a_limit_and_spent_time_leave_the_rest_for_the_next_run(history, pool, r
     assert one.remaining == 2 and [t.reused for t in one.transitions] == [False]
     two, _ = replay_here(top, pool, limit=1)
     assert two.remaining == 1 and sorted(t.reused for t in two.transitions) == [False, True]
+    rest, _ = replay_here(top, pool, leave_out=frozenset(t.id for t in two.transitions))
+    assert rest.remaining == 2 and {t.id for t in rest.transitions}.isdisjoint(t.id for t in two.transitions)
 
 
 def test_steps_in_processes_of_their_own_give_the_same(history, pool, replayed, tmp_path, monkeypatch):

@@ -50,6 +50,8 @@ class Asked:
     since: str | None = None
     kernel: str | None = None
     intents: frozenset[Intent] = DEFAULT_INTENTS
+    leave_out: frozenset[str] = frozenset()
+    """Ids of transitions that are not looked at, because they were elsewhere."""
     limit: int | None = None
     seconds: float | None = None
     device: Device = "auto"
@@ -105,7 +107,8 @@ def replay_repository(
         processes = stack.enter_context(Processes())
         bench = _bench(path, asked, pool, mined, identity, name, store, processes)
         messages += bench.workloads.problems
-        planned = plan(items, bench, limit=asked.limit)
+        wanted = [i for i in items if i.transition.id not in asked.leave_out]
+        planned = plan(wanted, bench, limit=asked.limit)
         for one in replay(planned, bench, seconds=asked.seconds):
             replayed.append(one)
             on_known(mined, one)
