@@ -134,6 +134,14 @@ def test_kernel():
     assert workload.launch.constexpr == {"BLOCK": "1024"}
 
 
+def test_tensors_that_a_test_maps_are_what_it_maps_them_to(tmp_path: Path) -> None:
+    test = TEST.replace(
+        "    assert", "    x, w = map(lambda t: t.to('cuda').requires_grad_(), (x, w))\n    assert"
+    )
+    workload = drafted(tmp_path, SCALE, test, "scale_kernel").workload()
+    assert buffers(workload)["x_ptr"] == ("input", "bfloat16", ("B * T", "C"))
+
+
 def test_a_module_between_and_its_classes_are_followed(tmp_path: Path) -> None:
     (tmp_path / "layer.py").write_text(
         f"{HEAD}from rows import Scale\n\n\nclass Layer(torch.nn.Module):\n"

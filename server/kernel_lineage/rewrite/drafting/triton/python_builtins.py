@@ -96,6 +96,9 @@ def _of_items(reader: Reads, name: str, given: list[object], named: Mapping[str,
             return tuple(found) if last == "tuple" else found
         case "zip" if len(known) == len(items):
             return list(zip(*known, strict=False))
+        case "map" if given and isinstance(given[0], Function) and len(known) == len(items) - 1:
+            function = given[0]
+            return [reader.enter(function, list(row), {}) for row in zip(*known, strict=False)]
         case "enumerate" if first is not None:
             return list(enumerate(first))
         case "product" if name.startswith("itertools") and len(known) == len(items):
