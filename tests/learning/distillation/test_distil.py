@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kernel_gate.program import LaunchSpec, Program
+from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.distillation.conditions import merged
 from kernel_lineage.learning.distillation.distil import Distilled, distil
 from kernel_lineage.learning.distillation.lesson import Lesson, RefusingCase
 from kernel_lineage.learning.distillation.publish import UnfitError, publish
 from kernel_lineage.rewrite.program_edits import kernel_of, with_own_launch
 from kernel_lineage.skills.card import Category, ConditionKind, Origin, Risk
+from kernel_lineage.skills.case import read_case
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource
 from kernel_lineage.skills.skill_file import read_skill
 from learning.distillation.lessons import KNOWN, condition, evidence, kernel, lesson
@@ -186,25 +188,21 @@ def unit_rows(out, x, n_rows, n_cols, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     cols = tl.arange(0, BLOCK)
     v = tl.load(x + row * n_cols + cols, mask=cols < n_cols, other=0.0)
-    length = tl.exp(-tl.sum(v * v, axis=0)) / tl.sqrt(tl.sum(v * v, axis=0))
-    tl.store(out + row * n_cols + cols, v * length, mask=cols < n_cols)
+    length = tl.sqrt(tl.sum(v * v, axis=0))
+    tl.store(out + row * n_cols + cols, v / length, mask=cols < n_cols)
 """
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "skill"),
-    [
-        ("cache_hints", "triton-eviction-policy"),
-        ("fast_math", "triton-fast-math"),
-        ("kernel_fusion", "triton-fused-steps"),
-        ("persistent_loop", "triton-persistent-rows"),
-        ("warps_and_stages", "triton-launch-options"),
-    ],
-)
-def test_a_lesson_of_a_triton_step_finds_the_triton_card_of_its_mechanism(mechanism, skill):
-    """Its launch is told beside its text, as a replayed step has it."""
+def test_a_lesson_of_a_triton_launch_finds_its_card_by_the_launch_beside_the_text():
     program = Program("triton", TRITON, "unit_rows", LaunchSpec(("N",), constexpr={"BLOCK": "64"}))
     kernel = with_own_launch(kernel_of(program), program)
-    proposal = only(distil([lesson(mechanisms=(mechanism,), before=kernel, after=kernel)], KNOWN))
-    assert proposal.skill.id == skill
-    assert proposal.skill.lineage is not None
+    proposal = only(distil([lesson(mechanisms=("warps_and_stages",), before=kernel, after=kernel)], KNOWN))
+    assert proposal.skill.id == "triton-launch-options"
+
+
+@pytest.mark.parametrize("card", [s for s in KNOWN if Language.TRITON in s.languages], ids=lambda s: s.id)
+def test_a_lesson_of_a_triton_step_finds_the_card_of_its_mechanism(card):
+    """At the card's own example, as if a history had made that step."""
+    case = read_case(card.folder / card.applies[0])
+    step = lesson(mechanisms=(card.mechanism,), before=case.kernel, after=case.kernel, facts=case.facts)
+    assert only(distil([step], KNOWN)).skill.id == card.id

@@ -189,6 +189,12 @@ WORKLOADS = {
                  "x: input float32 [R, C]", "n_rows: int32 = R", "n_cols: int32 = C", language="triton",
                  oracle="column_sums"),
     ),
+    "sum_heads": (
+        workload("sum_heads", "H = [1, 3]\nC = [40, 300]",
+                 'grid = ["ceil_div(C, 128)"]\nconstexpr = { HEADS = "H", BLOCK = "128" }',
+                 "out: output float32 [C]", "x: input float32 [H, C]", "n_cols: int32 = C", language="triton",
+                 oracle="column_sums"),
+    ),
     "unit_rows": (
         workload("unit_rows", "N = [3]\nC = [3, 70]", ROW_OF_BLOCK, "out: output float32 [N, C]",
                  "x: input float32 [N, C]", "n_cols: int32 = C", "eps: float32 = 0.001", language="triton",

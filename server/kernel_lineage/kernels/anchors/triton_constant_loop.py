@@ -1,0 +1,85 @@
+"""A loop of a Triton kernel whose number of rounds is known when it is compiled."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.anchors.matching import matched_in
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_syntax import dotted, triton_syntax
+
+ID = "triton_constant_loop"
+
+_RANGES = ("range", "tl.range", "triton.language.range")
+
+
+def rounds(loop: ast.For | ast.While, constants: set[str]) -> str:
+    """`COUNT` or `8` of an innermost `for i in range(COUNT)` over a constant; "" for any other loop."""
+    if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call) or loop.iter.keywords:
+        return ""
+    if any(isinstance(n, ast.For | ast.While) for s in loop.body for n in ast.walk(s)):
+        return ""
+    match loop.iter.args:
+        case [stop] | [ast.Constant(value=0), stop] if dotted(loop.iter.func) in _RANGES:
+            known = isinstance(stop, ast.Constant) and type(stop.value) is int
+            named = isinstance(stop, ast.Name) and stop.id in constants
+            return ast.unparse(stop) if known or named else ""
+    return ""
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    syntax = triton_syntax(kernel)
+    constants = {p.name for p in kernel.parameters if p.constexpr}
+    for loop in syntax.entry.loops if syntax is not None else ():
+        count = rounds(loop, constants)
+        if count and syntax is not None:
+            yield matched_in(ID, syntax.entry, loop, f"a loop of {count} rounds", {"count": count})
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="Loop over a constant",
+    names={"count": "the number of rounds"},
+    find=_find,
+    languages=TRITON_ONLY,
+    present=(
+        triton("""
+            @triton.jit
+            def sum_heads(Y, X, n, HEADS: tl.constexpr, BLOCK: tl.constexpr):
+                cols = tl.arange(0, BLOCK)
+                acc = tl.zeros([BLOCK], dtype=tl.float32)
+                for head in range(HEADS):
+                    acc += tl.load(X + head * n + cols, mask=cols < n, other=0.0)
+                tl.store(Y + cols, acc, mask=cols < n)
+            """),
+        triton("""
+            @triton.jit
+            def series(Y, X, BLOCK: tl.constexpr):
+                x = tl.load(X + tl.arange(0, BLOCK))
+                for k in tl.range(0, 4):
+                    x = x * 0.5 + 1.0
+                tl.store(Y + tl.arange(0, BLOCK), x)
+            """),
+    ),
+    absent=(
+        triton("""
+            @triton.jit
+            def series(Y, X, BLOCK: tl.constexpr):
+                x = tl.load(X + tl.arange(0, BLOCK))
+                for k in tl.static_range(4):
+                    x = x * 0.5 + 1.0
+                tl.store(Y + tl.arange(0, BLOCK), x)
+            """),
+        triton("""
+            @triton.jit
+            def total(Y, X, rows, n, BLOCK: tl.constexpr):
+                acc = tl.zeros([BLOCK], dtype=tl.float32)
+                for row in range(rows):
+                    acc += tl.load(X + row * n + tl.arange(0, BLOCK))
+                tl.store(Y + tl.arange(0, BLOCK), acc)
+            """),
+    ),
+)
