@@ -15,6 +15,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, bare, operator_of, text_of
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import descendants, fresh_name, identifiers_in
+from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Refusal
 
 _VECTORS = {"float": "float4", "int": "int4", "unsigned int": "uint4", "unsigned": "uint4"}
@@ -163,7 +164,7 @@ def _accumulates(nodes: list[Node], syntax: CudaSyntax, name: str, declared: set
     """Whether each assignment of a variable goes on from its own value: `sum += …`, `m = fmaxf(m, …)`.
 
     What is rescaled on the way (`s = s * expf(m - new) + …`) is no sum over the elements: parts of it are combined by
-    another rule, which may not take a thread that has no element.
+    another rule, which may not take a thread that has no element. A function of the file's own may do the same.
     """
     initial = {v.name: v.value for v in syntax.entry.variables if v.name in declared and v.value is not None}
     for node in nodes:
@@ -176,7 +177,7 @@ def _accumulates(nodes: list[Node], syntax: CudaSyntax, name: str, declared: set
         if operator_of(node) != "=":
             continue
         right = node.child_by_field_name("right")
-        if right is not None and _is_scaled(right, name):
+        if right is not None and (_is_scaled(right, name) or _is_combined(right, name)):
             return False
         seen: set[str] = set()
         pending = identifiers_in(right) if right is not None else set()
@@ -193,6 +194,15 @@ def _accumulates(nodes: list[Node], syntax: CudaSyntax, name: str, declared: set
 def _is_scaled(value: Node, name: str) -> bool:
     return any(
         n.type == "binary_expression" and operator_of(n) in ("*", "/") and name in identifiers_in(n)
+        for n in descendants(value)
+    )
+
+
+def _is_combined(value: Node, name: str) -> bool:
+    return any(
+        n.type == "call_expression"
+        and name in identifiers_in(n)
+        and not is_of_the_language(text_of(n.child_by_field_name("function")))
         for n in descendants(value)
     )
 
