@@ -309,6 +309,22 @@ def test_sizes_that_nothing_tells_are_made_up_so_that_both_states_take_them(pool
     assert step.counterexample is not None and step.counterexample.dims["n"] % 512
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later", "status", "code"),
+    [
+        ("i < n + 4", "i < n", "undecided", "earlier-state-fails"),
+        ("i < n", "i < n / 2", "failed", "not-written"),
+    ],
+    ids=["the earlier state reaches too far", "the later state reaches half"],
+)
+def test_shapes_are_those_of_the_state_that_reaches_whole_dims(pool, tmp_path, earlier, later, status, code):
+    commit(tmp_path, "Copy", GUARDED.replace("i < n", earlier).replace("n + 63", "n + 67"), "copy.cu")
+    faster = GUARDED.replace("i < n", later).replace("= x[i]", "= __ldg(x + i)")
+    commit(tmp_path, "Speed up: 2x faster with cached loads", faster, "copy.cu")
+    (step,) = replay_here(tmp_path, pool)[0].transitions
+    assert (step.status, step.code) == (status, code), step.reason
+
+
 def test_a_step_that_there_was_no_time_to_learn_from_is_counted(history, pool, replayed):
     late, counted = replay_here(history, pool, seconds=0.0, learn=True)
     # The fix and what does not build teach nothing, and wait for nobody.

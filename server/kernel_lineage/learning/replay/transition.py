@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from kernel_gate.cases import Variation
 from kernel_gate.options import GateOptions
+from kernel_gate.workload import Workload
 from kernel_lineage.learning.replay.bench import Ground
 from kernel_lineage.learning.replay.best_blocks import at_its_best, other_blocks
 from kernel_lineage.learning.replay.claims import Claim, Claimed, made_for
@@ -131,8 +132,16 @@ def _less(
     if time.monotonic() > until:
         return
     again = prepare(item, *states, ground.workloads, others, later_first=True)
-    if isinstance(again, Prepared) and again.step.workload != prepared.step.workload:
+    if not isinstance(again, Prepared) or again.step.workload == prepared.step.workload:
+        return
+    # A state that reaches too far, or not far enough, shows in extents that are no dims: the other one's are to be had.
+    if _composed(again.step.workload) <= _composed(prepared.step.workload):
         yield _decided(item, again, ground, as_named)
+
+
+def _composed(workload: Workload) -> int:
+    """How many extents of buffers are more than a dim: `M * N + 48`, `ceil_div(M * K, 2)`."""
+    return sum(not str(extent).isidentifier() for a in workload.args for extent in a.shape or ())
 
 
 def _at_best_blocks(
