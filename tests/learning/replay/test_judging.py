@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kernel_gate.gate import judge
@@ -12,6 +14,7 @@ from kernel_gate.verdict import StageStatus, Verdict
 from kernel_gate.workload import parse_workload
 from kernel_lineage.learning.replay.claims import Claim
 from kernel_lineage.learning.replay.judging import judge_step
+from kernel_lineage.learning.replay.larger_sizes import on_larger_sizes
 from kernel_lineage.learning.replay.plain_values import on_plain_values
 from kernel_lineage.learning.replay.preparing import Prepared
 from kernel_lineage.learning.steps import Step
@@ -90,3 +93,19 @@ def test_values_of_which_nothing_is_promised_can_be_made_plain() -> None:
     assert [a.values for a in plain.step.workload.args] == ["normal", "uniform(-2, 2)", "normal"]
     assert plain.said == ("x holds numbers from -2 to 2",)
     assert on_plain_values(plain) is None
+
+
+def test_sizes_grow_towards_those_that_are_timed() -> None:
+    sizes = {"B": (2,), "NH": (6,), "T": (32,), "C": (96,)}
+    callers = {"B": 8, "NH": 12, "T": 1024, "C": 768}
+    shape = ("B", "T", "C")
+    args = tuple(a.model_copy(update={"shape": shape}) if a.is_pointer else a for a in WORKLOAD.args[:2])
+    workload = WORKLOAD.model_copy(update={"dims": sizes, "profile_dims": (callers,), "args": args})
+    step = step_to("0.0f")
+    prepared = Prepared(replace(step, workload=workload), "drafted", drafted=True)
+    larger = [dict(p.step.workload.dims) for p in on_larger_sizes(prepared)]
+    assert larger == [
+        {"B": (2,), "NH": (6,), "T": (32,), "C": (768,)},
+        {"B": (2,), "NH": (6,), "T": (64,), "C": (192,)},
+    ], "rows of 256 that three divides, then whole tiles"
+    assert not list(on_larger_sizes(replace(prepared, chosen=("C",))))

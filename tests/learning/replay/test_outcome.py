@@ -206,3 +206,17 @@ def test_a_later_state_that_compiles_for_the_shapes_of_its_callers_is_right_unde
     assert (told.status, told.code) == ("reproduced", "narrower")
     assert told.counterexample is not None and told.counterexample.code == "candidate-does-not-compile"
     assert narrowed(everywhere, everywhere) is everywhere
+
+
+def test_an_earlier_state_that_fails_elsewhere_only_is_compared_where_it_is_right():
+    everywhere = outcome_of(Claim.FASTER, BASE)
+    assert asks_for_less(everywhere, BASE)
+    told = narrowed(everywhere, outcome_of(Claim.FASTER, timed(1.5, SpeedState.FAST)))
+    assert (told.status, told.code, told.counterexample) == ("reproduced", "faster", None)
+    assert "elsewhere the earlier state fails by itself" in told.reason
+    assert narrowed(everywhere, outcome_of(Claim.FASTER, WRONG)) is everywhere
+
+
+def test_another_task_at_the_sizes_of_the_callers_is_told_before_a_fault_elsewhere():
+    there = outcome_of(Claim.FASTER, WRONG, {"": "only one state takes mean"})
+    assert narrowed(outcome_of(Claim.FASTER, WRONG), there) is there

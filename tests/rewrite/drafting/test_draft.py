@@ -157,6 +157,19 @@ def test_of_several_block_sizes_a_usual_one_is_taken(listed: str, block: str) ->
     assert drafted(FILE.replace("32, 64, 128, 256", listed), "embed").block == (block,)
 
 
+def test_a_buffer_that_is_cleared_before_the_launch_holds_zeros() -> None:
+    cleared = FILE.replace(
+        "    embed<<<grid_size,", "    cudaMemset(seen, 0, B * T * sizeof(float));\n    embed<<<grid_size,"
+    )
+    later = FILE.replace(
+        "sqrtf(C), N, C);\n", "sqrtf(C), N, C);\n    cudaMemset(seen, 0, B * T * sizeof(float));\n"
+    )
+    for text, values in ((cleared, "integers(0, 1)"), (later, "normal"), (FILE, "normal")):
+        seen = drafted(text, "embed").workload().argument("seen")
+        assert seen is not None
+        assert (seen.kind, seen.values) == ("inout", values)
+
+
 def test_another_of_the_block_sizes_can_be_asked_for(tmp_path: Path) -> None:
     (tmp_path / "embed.cu").write_text(FILE)
     for wanted, taken in ((None, 128), (256, 256), (100, 128)):

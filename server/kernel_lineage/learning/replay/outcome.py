@@ -86,7 +86,7 @@ def outcome_of(claim: Claim, verdict: Verdict, doubts: Mapping[str, str] = _NO_D
 
 
 def asks_for_less(outcome: Outcome, verdict: Verdict, *, built_per_shape: bool = False) -> bool:
-    """Whether what was found may lie outside of what the workload names: a fault of the later state, or of both.
+    """Whether what was found may lie outside of what the workload names: a fault of a state, or of both.
 
     A program that is built for each shape anew may lie there with its compiler's error too.
     """
@@ -99,7 +99,7 @@ def asks_for_less(outcome: Outcome, verdict: Verdict, *, built_per_shape: bool =
     if outcome.status == "unbuildable":
         return built_per_shape and outcome.fault_in == "later"
     return (outcome.status == "failed" and outcome.fault_in == "later") or (
-        outcome.status == "undecided" and shared
+        outcome.status == "undecided" and (shared or outcome.code == Code.EARLIER_STATE_FAILS)
     )
 
 
@@ -108,12 +108,16 @@ def narrowed(everywhere: Outcome, named: Outcome) -> Outcome:
 
     Where both states are right there, the times there say what the step is; a fault of the later state alone is a
     condition of it. A fault that is found there too is the one to tell: callers come with such sizes. An earlier state
-    that fails by itself there says nothing of the later one.
+    that fails by itself there, or has another task there, says nothing of the later one.
     """
     if not agrees(named):
-        decided = named.status == "failed" or named.code == Code.EARLIER_STATE_FAILS
+        decided = named.status == "failed" or named.code in (Code.EARLIER_STATE_FAILS, Code.CONTRACT_DIFFERS)
         return named if decided and everywhere.status == "failed" else everywhere
     seen = everywhere.counterexample
+    if everywhere.fault_in == "earlier":
+        return replace(
+            named, reason=f"on what the workload names, {named.reason}; elsewhere {everywhere.reason}"
+        )
     if everywhere.status == "unbuildable":
         seen = Counterexample(what=everywhere.reason, code=everywhere.code)
     if seen is None:

@@ -14,6 +14,7 @@ from kernel_lineage.learning.replay.best_blocks import at_its_best, other_blocks
 from kernel_lineage.learning.replay.claims import Claim, Claimed, made_for
 from kernel_lineage.learning.replay.codes import Code
 from kernel_lineage.learning.replay.judging import JudgedStep, judge_step
+from kernel_lineage.learning.replay.larger_sizes import on_larger_sizes
 from kernel_lineage.learning.replay.lineage_drafts import LineageDrafts
 from kernel_lineage.learning.replay.outcome import (
     Outcome,
@@ -125,6 +126,10 @@ def _less(
     seen = named[2].counterexample
     if seen is not None and seen.inputs not in ("", _AS_DECLARED) and (plain := on_plain_values(named[0])):
         yield _decided(item, plain, ground, as_named)
+    for larger in on_larger_sizes(named[0]):
+        if time.monotonic() > until:
+            return
+        yield _decided(item, larger, ground, as_named)
     if not prepared.chosen or time.monotonic() > until:
         return
     if (tiled := on_whole_tiles(prepared)) is not None:

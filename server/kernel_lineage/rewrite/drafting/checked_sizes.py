@@ -61,7 +61,7 @@ def _halve(
 
     A size that is a multiple of a power of two up to `smallest`, and of a small odd number, stays one.
     """
-    steps = {name: _step(size, smallest) for name, size in sizes.items()}
+    steps = {name: multiple_of(size, smallest) for name, size in sizes.items()}
     fixed = set(sizes) - set(only) if only is not None else set()
     while elements(workload, sizes) > most:
         name = max((n for n in sizes if n not in fixed), key=lambda n: sizes[n], default="")
@@ -75,7 +75,7 @@ def _halve(
             fixed.add(name)
 
 
-def _step(size: int, largest: int) -> int:
+def multiple_of(size: int, largest: int) -> int:
     """What a size stays a multiple of: its power of two up to `largest`, times its odd factor where that is small."""
     power = size & -size
     odd = size // power if power else 1

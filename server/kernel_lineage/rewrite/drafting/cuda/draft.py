@@ -11,9 +11,10 @@ from pathlib import Path
 
 from kernel_gate.expressions import ExpressionError, evaluate_int
 from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.source import Kernel, Language, Launch
 from kernel_lineage.rewrite.constants import constants_of
 from kernel_lineage.rewrite.drafting.cuda.buffers import argument_of
+from kernel_lineage.rewrite.drafting.cuda.host import bare_pointer
 from kernel_lineage.rewrite.drafting.cuda.names import Known, expressed
 from kernel_lineage.rewrite.drafting.cuda.roles import roles_of
 from kernel_lineage.rewrite.drafting.cuda.scopes import Callers, Scope, scope_of
@@ -22,6 +23,8 @@ from kernel_lineage.rewrite.drafting.state import Site
 from kernel_lineage.rewrite.launch_expressions import NotExpressible
 from kernel_lineage.rewrite.preprocessed import active_text, with_headers
 from kernel_lineage.rewrite.programs import device_text
+
+_ZEROS = "integers(0, 1)"
 
 
 def draft_from_site(
@@ -45,7 +48,11 @@ def draft_from_site(
     arguments = []
     for parameter, given in zip(kernel.parameters, launch.arguments, strict=False):
         role = roles.get(parameter.name, "input")
-        arguments.append(argument_of(parameter, given, role, scope, known, types))
+        argument = argument_of(parameter, given, role, scope, known, types)
+        if argument.kind in ("input", "inout") and _cleared(given, scope, launch):
+            argument = replace(argument, values=_ZEROS)
+            known.say(f"{parameter.name} is cleared before the launch")
+        arguments.append(argument)
     for parameter in kernel.parameters[len(launch.arguments) :]:
         known.missing.append(f"the value of {parameter.name}, which the launch does not give")
     grid = _launched("grid", launch.grid, scope, known)
@@ -77,6 +84,11 @@ def _with_what_it_calls(kernel: Kernel, path: Path, names: tuple[str, ...], root
     if kernel.source is None or b'#include "' not in kernel.source.data:
         return kernel
     return read(device_text(kernel, path, names, root).encode(), Language.CUDA).kernel(kernel.name) or kernel
+
+
+def _cleared(given: str, scope: Scope | None, launch: Launch) -> bool:
+    """Whether the launcher sets a buffer to zeros before it launches."""
+    return scope is not None and scope.function.clears(bare_pointer(given), launch.span.start)
 
 
 def _as_cpp(text: str) -> str:

@@ -12,6 +12,7 @@ from kernel_lineage.kernels.cuda_syntax import bare, text_of
 from kernel_lineage.kernels.source import SourceFile
 
 _ALLOCATORS = frozenset({"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync"})
+_CLEARS = frozenset({"cudaMemset", "cudaMemsetAsync"})
 _COPIES = frozenset({"cudaMemcpy", "cudaMemcpyAsync", "memcpy_convert"})
 _TILE = 16
 
@@ -40,6 +41,14 @@ class HostFunction:
             if name in _ALLOCATORS and len(given) >= 2 and bare_pointer(given[0]) == pointer:
                 return given[1]
         return ""
+
+    def clears(self, pointer: str, before: int) -> bool:
+        """Whether it sets a buffer to zeros before a byte of the text."""
+        return any(
+            name in _CLEARS and len(given) >= 2 and given[1] == "0" and node.start_byte < before
+            for name, given, node in self.calls
+            if given and bare_pointer(given[0]) == pointer
+        )
 
     def copied_from(self, pointer: str) -> str:
         """The host array that is copied to a pointer, as written; "" when none is."""
