@@ -34,12 +34,11 @@ from kernel_lineage.rewrite.assists.softmax_loops import (
     Exponentials,
     Maximum,
     Scaled,
-    dense,
     exponentials_of,
-    header_of,
     maximum_of,
     scaled_of,
 )
+from kernel_lineage.rewrite.assists.written import dense, header_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _FLOATING = {"float32": "float", "float64": "double"}

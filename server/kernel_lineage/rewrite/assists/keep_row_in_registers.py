@@ -34,19 +34,14 @@ from kernel_lineage.rewrite.assists.layout import (
 )
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, is_of_the_language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.softmax_loops import dense, header_of
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
+from kernel_lineage.rewrite.assists.vector_body import TOGETHER, is_under_a_condition
+from kernel_lineage.rewrite.assists.written import dense, header_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _ROUNDS = 8
 """Elements that a thread keeps: a row of 2,048 for a block of 256 threads, at eight registers for 4-byte elements."""
 _LEAVES = frozenset({"return_statement", "break_statement", "continue_statement", "goto_statement"})
-_CHOICES = frozenset(
-    {"if_statement", "switch_statement", "conditional_expression", "for_statement", "while_statement"}
-)
-_TOGETHER = re.compile(
-    r"__sync|__shfl|__ballot|__any|__all|__reduce|__match|\bsync\b|\bshfl|\breduce\b|\basm\b"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +117,8 @@ def _passes(kernel: Kernel, syntax: CudaSyntax, access: Access) -> list[_Pass] |
     for read in (n for one in still for n in one.reads):
         if _handed_on(read):
             return Refusal(f"`{text_of(read.parent)}` hands the element on by its address or by reference")
-    if all(_under_a_condition(one, still[0].loop) for one in still[0].reads):
+    first = statements_of(still[0].loop.body) if still[0].loop.body is not None else []
+    if not any(contains(s, n) and not is_under_a_condition(s, n) for s in first for n in still[0].reads):
         return Refusal(f"`{text}` is read only under a condition in the first pass")
     return still
 
@@ -163,29 +159,13 @@ def _not_counted(kernel: Kernel, syntax: CudaSyntax, loop: Loop) -> Refusal | No
     for node in descendants(loop.body):
         if node.type in _LEAVES or node.type in ("for_statement", "while_statement", "do_statement"):
             return Refusal(f"the loop in line {line} has a way out or a loop of its own")
-    if _TOGETHER.search(text_of(loop.body)):
+    if TOGETHER.search(text_of(loop.body)):
         return Refusal(f"the threads work together in the loop in line {line}")
     if loop.counter in changed_between(syntax, loop.body.start_byte, loop.body.end_byte) or not statements_of(
         loop.body
     ):
         return Refusal(f"`{loop.counter}` is changed in the loop in line {line}, or the loop does nothing")
     return None
-
-
-def _under_a_condition(node: Node, loop: Loop) -> bool:
-    current, parent = node, node.parent
-    while parent is not None and current != loop.body:
-        shortcut = parent.type == "binary_expression" and operator_of(parent) in ("&&", "||")
-        if (
-            parent.type in _CHOICES
-            and parent != loop.node
-            and parent.child_by_field_name("condition") != current
-        ):
-            return True
-        if shortcut and parent.child_by_field_name("right") == current:
-            return True
-        current, parent = parent, parent.parent
-    return False
 
 
 def _element_type(kernel: Kernel, syntax: CudaSyntax, pointer: str) -> str | None:

@@ -11,6 +11,7 @@ from kernel_lineage.kernels.cuda_syntax import Loop, bare, operator_of, span_of,
 from kernel_lineage.kernels.source import Span
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
 from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.written import dense
 
 _MAXIMA = frozenset({"fmaxf", "max", "fmax"})
 _EXPONENTIALS = ("expf", "exp", "__expf")
@@ -54,14 +55,6 @@ class Scaled:
 
     loop: Loop
     edits: tuple[tuple[Span, str], ...]
-
-
-def header_of(loop: Loop) -> str:
-    """The head of a for loop on one line, as written: `for (int i = 0; i < C; i++)`."""
-    text = text_of(loop.node)
-    body = text_of(loop.body)
-    head = text[: len(text) - len(body)] if body and text.endswith(body) else text
-    return " ".join(head.split())
 
 
 def maximum_of(loop: Loop) -> Maximum | None:
@@ -283,8 +276,3 @@ def _assigned(statement: Node) -> tuple[Node | None, str, Node | None]:
         operator_of(inner),
         bare(inner.child_by_field_name("right")),
     )
-
-
-def dense(node: Node | None) -> str:
-    """The text of a node without blanks."""
-    return "".join(text_of(node).split())

@@ -23,7 +23,10 @@ _OF_DTYPE = {"float32": "float", "int32": "int", "uint32": "unsigned int"}
 _LEAVES = {"return_statement", "break_statement", "continue_statement", "goto_statement"}
 _LOOPS = {"for_statement", "while_statement", "do_statement"}
 _CHOICES = {"if_statement", "switch_statement", "conditional_expression"}
-_TOGETHER = re.compile(r"__sync|__shfl|__ballot|__any|__all|__reduce|__match|\bsync\b|\bshfl|\breduce\b")
+TOGETHER = re.compile(
+    r"__sync|__shfl|__ballot|__any|__all|__reduce|__match|\bsync\b|\bshfl|\breduce\b|\basm\b"
+)
+"""What waits for other threads, or exchanges values with them."""
 
 
 @dataclass(slots=True)
@@ -117,7 +120,7 @@ def vector_body(
             return Refusal("an element's work has a loop of its own")
         if node.type.startswith("preproc"):
             return Refusal("an element's work holds a preprocessor line")
-        if node.type == "call_expression" and _TOGETHER.search(text_of(node.child_by_field_name("function"))):
+        if node.type == "call_expression" and TOGETHER.search(text_of(node.child_by_field_name("function"))):
             return Refusal(f"an element's work waits for other threads: `{text_of(node)}`")
     if index in changed:
         return Refusal(f"`{index}` is changed on the way")
@@ -242,7 +245,7 @@ def _accesses(
             if written:
                 found.setdefault((pointer, "#"), Access(pointer, "#", "", "", [], stored=True))
             continue
-        if any(_is_choice(statement, node) for statement in statements):
+        if any(is_under_a_condition(statement, node) for statement in statements):
             return Refusal(f"`{text_of(node)}` is touched only under a condition")
         access = found.get((pointer, offset))
         if access is None:
@@ -325,8 +328,8 @@ def _address_taken(node: Node) -> bool:
     return parent is not None and parent.type == "pointer_expression" and text_of(parent).startswith("&")
 
 
-def _is_choice(statement: Node, node: Node) -> bool:
-    """Whether a node runs only under a condition inside a statement."""
+def is_under_a_condition(statement: Node, node: Node) -> bool:
+    """Whether a node, which lies in a statement, runs only under a condition inside of it."""
     current, parent = node, node.parent
     while parent is not None and current != statement:
         if parent.type in _CHOICES and parent.child_by_field_name("condition") != current:

@@ -268,6 +268,9 @@ REFUSES = (
     _refused("row_sum", _ROW_SUM.replace("i = lane_id;", "i = 2 * lane_id;"), "each element is taken once"),
     _refused("row_sum", _ROW_SUM.replace("sum += row[i];", "sum = row[i];"), "not a sum or a choice"),
     _refused(
+        "row_sum", _ROW_SUM.replace("sum += row[i];", "sum = joined(sum, row[i]);"), "not a sum or a choice"
+    ),
+    _refused(
         "row_sum", _ROW_SUM.replace("sum += row[i];", "sum = 0.5f * sum + row[i];"), "not a sum or a choice"
     ),
     _refused(
