@@ -1,7 +1,7 @@
 """The small language of workloads: arithmetic over named numbers, parsed with `ast` and never evaluated as Python.
 
 Numbers, names, `+ - * / // % **`, unary minus, comparisons, `and or not`, `a if c else b`, and the functions
-`ceil_div` (also `cdiv`), `next_power_of_2`, `min`, `max`, `abs`, `log2`. C's integer division is written `//`.
+`ceil_div` (also `cdiv`), `next_power_of_2`, `min`, `max`, `abs`, `log2`, `isqrt`. C's integer division is written `//`.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ FUNCTIONS: dict[str, Callable[..., Number]] = {
     "abs": abs,
     "ceil_div": ceil_div,
     "cdiv": ceil_div,
+    "isqrt": math.isqrt,
     "log2": math.log2,
     "max": max,
     "min": min,

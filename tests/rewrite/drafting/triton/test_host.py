@@ -57,6 +57,7 @@ NUMBERS = {
     "an axis from behind": ("n = x.size(-1)", "C"),
     "all elements": ("n = x.numel()", "N * C"),
     "a view with what is left": ("n, _ = x.view(-1, 8).shape", "N * C // 8"),
+    "a whole root": ("n = int((math.isqrt(4 + 4 * x.shape[1]) - 2) // 2)", "(isqrt(4 + 4 * C) - 2) // 2"),
     "a part of an axis": ("n = x[:, 1:].shape[1]", "C - 1"),
     "rows below each other": ("n = torch.cat([x, x], dim=0).shape[0]", "N * 2"),
     "a transposed tensor's stride": ("n = x.transpose(0, 1).stride(1)", "C"),

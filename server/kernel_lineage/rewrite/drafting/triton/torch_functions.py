@@ -61,8 +61,8 @@ def number_function(name: str, given: Sequence[object]) -> object | None:
             return _root(given[0])
         case "rsqrt" if len(given) == 1 and isinstance(given[0], (int, float)) and given[0] > 0:
             return 1 / math.sqrt(given[0])
-        case "log2" if len(given) == 1 and told:
-            return called("log2", given[0])
+        case "log2" | "isqrt" if len(given) == 1 and told:
+            return called(last, given[0])
         case "ceil" | "floor" if len(given) == 1 and told and not name.startswith("torch."):
             return _rounded(last, given[0])
         case "prod" if (
