@@ -12,6 +12,7 @@ how far a pass moves on, and where nothing is loaded again under the same addres
 from __future__ import annotations
 
 import ast
+import re
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.triton_row_in_passes import passes
@@ -99,8 +100,12 @@ def _site(kernel: Kernel, launch: Launch, length: str, block: str) -> tuple[Edit
     given = launch.arguments[position] if position < len(launch.arguments) else ""
     assert kernel.source is not None
     written = kernel.source.text(launch.span)
-    if not given or f"{block}=" not in written.replace(" ", ""):
+    if not given or re.search(rf"\b{block}\s*=", written) is None:
         return Refusal(f"the launch in line {launch.span.first_line} does not name {block}")
+    if re.search(rb"^import triton$", kernel.source.data, re.MULTILINE) is None:
+        return Refusal(
+            "the file does not import triton by its name, of which the launch would ask next_power_of_2"
+        )
     try:
         return launch_edits(kernel, launch, {block: f"triton.next_power_of_2({given})"})
     except LaunchError as error:

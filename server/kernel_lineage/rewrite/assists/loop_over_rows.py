@@ -11,6 +11,7 @@ program returns early, uses what an atomic operation gives back, or where the la
 from __future__ import annotations
 
 import ast
+import re
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel, Language, Launch, Span
@@ -33,7 +34,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
         return Refusal(f"{kernel.name} is not launched in this file")
     if reason := _not_alone(kernel, function):
         return Refusal(reason)
-    grids = [_grid(launch) for launch in kernel.launches]
+    grids = [_grid(kernel, launch) for launch in kernel.launches]
     if not all(grids):
         return Refusal(f"a launch of {kernel.name} does not tell its grid as one number")
     bound = next((p.name for p in kernel.parameters if _is_grid(kernel, p.name, grids)), "")
@@ -83,14 +84,33 @@ def _not_alone(kernel: Kernel, function: ast.FunctionDef) -> str:
     return ""
 
 
-def _grid(launch: Launch) -> str:
-    """The number of programs as written; "" for several axes, and for what is chosen with the configuration."""
+def _grid(kernel: Kernel, launch: Launch) -> str:
+    """The number of programs, as the launcher could write it; "" for several axes, and for what a tuner chooses.
+
+    `meta["BLOCK"]` of a lambda is told as `BLOCK`, which is no name of the launcher's: it is what the launch gives.
+    """
     (grid,) = launch.grid if len(launch.grid) == 1 else ("",)
+    assert kernel.source is not None
+    named = re.search(r"\[\s*(\w+)\s*\]\s*\(", kernel.source.text(launch.span))
+    if named and re.search(rf"\bdef {named[1]}\(", kernel.source.data.decode("utf-8", "replace")):
+        return ""  # what a function computes in between are names of its own
     try:
-        names = {n.id for n in ast.walk(ast.parse(grid or "meta", mode="eval")) if isinstance(n, ast.Name)}
+        tree = ast.parse(grid, mode="eval").body
     except SyntaxError:
         return ""
-    return "" if names & {"meta", "META", "args", "_"} else grid
+    constants = {p.name for p in kernel.parameters if p.constexpr}
+    used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} & constants
+    if not used or launch.span == kernel.name_span:
+        return grid
+    given = {name: launch.options.get(name, "") for name in used}
+    if not all(given.values()) or kernel.attributes.keys() & {"autotune", "heuristics"}:
+        return ""
+
+    class _Given(ast.NodeTransformer):
+        def visit_Name(self, name: ast.Name) -> ast.AST:
+            return ast.parse(given[name.id], mode="eval").body if name.id in given else name
+
+    return ast.unparse(_Given().visit(tree))
 
 
 def _is_grid(kernel: Kernel, name: str, grids: list[str]) -> bool:
@@ -113,8 +133,8 @@ def _declared(kernel: Kernel, function: ast.FunctionDef) -> Edit | Refusal:
         or not arguments.args
     ):
         return Refusal(f"{kernel.name} has parameters behind which none can be added")
-    if kernel.parameter(_ADDED) is not None:
-        return Refusal(f"{kernel.name} has a parameter {_ADDED} that is not its number of programs")
+    if any(n.id == _ADDED for n in ast.walk(function) if isinstance(n, ast.Name)) or kernel.parameter(_ADDED):
+        return Refusal(f"{kernel.name} knows another {_ADDED} than its number of programs")
     assert kernel.source is not None
     data, span = kernel.source.data, span_of(kernel, arguments.args[-1])
     line = data[start_of_line(data, span.start) : span.start]
@@ -207,6 +227,7 @@ def centre(out, x):
     grid = (n_rows,)
     centre_rows[(min(n_rows, 1024),)](out, x, n_rows, n_cols, BLOCK=triton.next_power_of_2(n_cols))
 '''
+_IN_BLOCKS = "rows * triton.cdiv(n_cols, triton.next_power_of_2(n_cols))"
 
 ASSIST = Assist(
     id="loop_over_rows",
@@ -217,6 +238,16 @@ ASSIST = Assist(
     applies=(
         AssistExample(Language.TRITON, "scale_rows", _HEAD + _SCALE, _HEAD + _SCALE_AFTER),
         AssistExample(Language.TRITON, "centre_rows", _HEAD + _CENTRE, _HEAD + _CENTRE_AFTER),
+        AssistExample(
+            Language.TRITON,
+            "scale_rows",
+            _HEAD
+            + _SCALE.replace("[(rows,)]", '[lambda meta: (rows * triton.cdiv(n_cols, meta["BLOCK"]),)]'),
+            _HEAD
+            + _SCALE_AFTER.replace("min(rows,", f"min({_IN_BLOCKS},").replace(
+                "ROWS=rows", f"ROWS={_IN_BLOCKS}"
+            ),
+        ),
     ),
     refuses=(
         RefusalExample(
@@ -235,6 +266,17 @@ ASSIST = Assist(
             Language.TRITON,
             "scale_rows",
             _HEAD + _SCALE.replace("scale_rows[(rows,)]", "scale_rows[(rows, 2)]"),
+            "does not tell its grid as one number",
+        ),
+        RefusalExample(
+            Language.TRITON,
+            "scale_rows",
+            _HEAD
+            + _SCALE.replace(
+                "@triton.jit", "@triton.autotune([triton.Config({'BLOCK': 64})], ['n_cols'])\n@triton.jit"
+            )
+            .replace("[(rows,)]", '[lambda given: (triton.cdiv(rows, given["BLOCK"]),)]')
+            .replace(", BLOCK=triton.next_power_of_2(n_cols)", ""),
             "does not tell its grid as one number",
         ),
     ),
