@@ -27,7 +27,7 @@ from kernel_lineage.rewrite.assists.layout import (
     replace_node,
     syntax_of,
 )
-from kernel_lineage.rewrite.assists.loop_changes import changed_between
+from kernel_lineage.rewrite.assists.loop_changes import changed_between, written_by_calls
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.softmax_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.softmax_loops import (
@@ -152,7 +152,7 @@ def _third(syntax: CudaSyntax, first: Maximum, second: Exponentials) -> Scaled |
 
 def _kept_still(syntax: CudaSyntax, first: Maximum, second: Exponentials, end: Node) -> Refusal | None:
     """Why the passes may not see the same row and the same maximum; None when they do."""
-    start, between = first.loop.node.start_byte, first.loop.node.end_byte
+    start = first.loop.node.start_byte
     fixed = first.names | second.names
     moved = fixed & changed_between(syntax, start, end.end_byte)
     if moved:
@@ -165,9 +165,10 @@ def _kept_still(syntax: CudaSyntax, first: Maximum, second: Exponentials, end: N
         own = any(p.start_byte <= at < p.end_byte for p in passes)
         if access.writes and access.space in ("global", "unknown") and start <= at < end.end_byte and not own:
             return Refusal(f"`{text_of(access.node)}` is written between the passes; it may lie in the row")
-    for call in syntax.entry.calls:
-        if between <= call.node.start_byte < end.start_byte and call.name.startswith("atomic"):
-            return Refusal(f"`{text_of(call.node)}` between the passes may change the row")
+    reach = indexing(syntax.entry)
+    for root, call in written_by_calls(syntax, start, end.end_byte).items():
+        if reach.space_of(root) in ("global", "unknown"):
+            return Refusal(f"`{call}` between the passes may write the row")
     return None
 
 

@@ -32,7 +32,7 @@ from kernel_lineage.rewrite.assists.layout import (
     statements_of,
     syntax_of,
 )
-from kernel_lineage.rewrite.assists.loop_changes import changed_between, is_of_the_language
+from kernel_lineage.rewrite.assists.loop_changes import changed_between, is_of_the_language, written_by_calls
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 from kernel_lineage.rewrite.assists.vector_body import TOGETHER, is_under_a_condition
@@ -110,6 +110,9 @@ def _passes(kernel: Kernel, syntax: CudaSyntax, access: Access) -> list[_Pass] |
     for other in indexing(unit).accesses:
         if other.root == access.root and other.writes and start <= other.node.start_byte < end:
             return Refusal(f"`{text_of(other.node)}` is written between the passes")
+    called = written_by_calls(syntax, start, end).get(access.root)
+    if called is not None:
+        return Refusal(f"`{called}` may write the row between the passes")
     for one in still:
         refusal = _not_counted(kernel, syntax, one.loop)
         if refusal is not None:

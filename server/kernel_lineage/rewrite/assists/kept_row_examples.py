@@ -130,6 +130,9 @@ REFUSES = (
     ),
     _refused("        high = fmaxf(high, row[i]);", "        if (row[i] < 0.0f) break;", "a way out"),
     _refused("i = threadIdx.x; i < C; i += blockDim.x", "i = 0; i < C; i++", "does not deal the row out"),
+    _refused(
+        "    for (int offset", "    atomicAdd((float*)row, 1.0f);\n    for (int offset", "may write the row"
+    ),
     _refused("(row[i] - low)", "(__ldcs(&row[i]) - low)", "by its address or by reference"),
     _refused(
         "low = fminf(low, row[i]);\n        high = fmaxf(high, row[i]);",

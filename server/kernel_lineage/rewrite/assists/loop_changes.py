@@ -6,6 +6,7 @@ import re
 
 from tree_sitter import Node
 
+from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, bare, operator_of, text_of
 from kernel_lineage.rewrite.assists.layout import descendants
 
@@ -52,6 +53,23 @@ def changed_between(syntax: CudaSyntax, start: int, end: int) -> set[str]:
         elif node.type == "lambda_expression":
             changed |= {text_of(n) for n in descendants(node) if n.type == "identifier"}
     return changed
+
+
+def written_by_calls(syntax: CudaSyntax, start: int, end: int) -> dict[str, str]:
+    """Buffers that calls from one byte of the kernel to another may write, and such a call as written.
+
+    Atomic functions write what they are pointed to; a function of the file's own may write whatever it is handed.
+    """
+    reach, found = indexing(syntax.entry), dict[str, str]()
+    for call in syntax.entry.calls:
+        atomic = call.name.startswith("atomic")
+        if not start <= call.node.start_byte < end or (not atomic and is_of_the_language(call.qualified)):
+            continue
+        for argument in call.arguments[:1] if atomic else call.arguments:
+            place = reach.place(argument)
+            if place.root and argument.type != "subscript_expression":
+                found.setdefault(place.root, text_of(call.node))
+    return found
 
 
 def _written(target: Node | None) -> set[str]:

@@ -175,6 +175,7 @@ REFUSES = (
         _statistics(_TWO.replace("float s", "x_row += C;\n    float s")), "`x_row` changes between the passes"
     ),
     _refused(_statistics(_TWO.replace("float s", "sums[row] = 0.0f;\n    float s")), "it may lie in the row"),
+    _refused(_statistics(_TWO.replace("float s", "scaled(x_row + 1);\n    float s")), "may write the row"),
     _refused(_statistics(_TWO.replace("{ s +=", "{ m += 1.0f; s +=")), "no part of a sum of exponentials"),
     _refused(_statistics().replace("const float* x", "const int* x"), "is not known to hold float or double"),
     _refused(
