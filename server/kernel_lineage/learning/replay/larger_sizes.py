@@ -15,7 +15,7 @@ from kernel_lineage.rewrite.drafting.checked_sizes import multiple_of
 from kernel_lineage.rewrite.drafting.chosen_sizes import stays_small
 
 _ROW, _TILE = 256, 64
-_MOST_ELEMENTS = 1 << 19
+_MOST_ELEMENTS = 1 << 20
 
 
 def on_larger_sizes(prepared: Prepared) -> Iterator[Prepared]:
