@@ -217,3 +217,13 @@ def test_an_extent_of_a_block_that_is_a_dim_is_promised_to_be_a_power_of_two(tmp
     assert draft.checked["C"] in (32, 64, 128)
     rounded = wrapper("n = x.numel()").replace("BLOCK=64", "BLOCK=triton.next_power_of_2(x.shape[1])")
     assert drafted(tmp_path, rounded, test).promises == (), "the wrapper sees to it"
+
+
+def test_a_folder_of_the_repository_with_the_name_of_triton_is_not_triton(tmp_path: Path) -> None:
+    for path in ("pack/triton/__init__.py", "pack/triton/patch.py"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("def patch():\n    pass\n")
+    test = TEST.replace("from rows", "from pack.rows")
+    code = wrapper("n = triton.next_power_of_2(x.shape[1])")
+    draft = drafted(tmp_path, code, test, file="pack/rows.py")
+    assert {a.name: a.value for a in draft.arguments}["n"] == "next_power_of_2(C)"

@@ -148,6 +148,8 @@ class Modules:
         """The file of `a.b.c`, or of `..b`, beside or above the module that imports it, or below its `src`."""
         level = len(dotted) - len(dotted.lstrip("."))
         parts = [p for p in dotted[level:].split(".") if p]
+        if not level and parts[:1] and parts[0] in _KNOWN:
+            return None
         if level:
             folders = [importer.parents[level - 1]]
         else:
@@ -166,6 +168,10 @@ class Modules:
                 if file.is_file() and file.resolve().is_relative_to(self.folder):
                     return file
         return None
+
+
+_KNOWN = frozenset({"torch", "triton"})
+"""Packages whose functions are known; a folder of such a name in a package without `__init__.py` is another one."""
 
 
 def _joined(base: str, inner: str) -> str:
