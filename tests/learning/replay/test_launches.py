@@ -104,3 +104,10 @@ def test_an_output_with_a_row_for_each_block_is_doubted():
     state = replace(FIRST, dims=sizes, checked=sizes, arguments=(X, OUT, partial, EPS), grid=("sms",))
     assert "dw has a row for each block" in contract(state, [state, state]).doubts["dw"]
     assert "out" not in contract(FIRST, [FIRST, FIRST]).doubts
+
+
+def test_a_block_for_each_row_of_what_is_given_shares_nothing_out():
+    sizes = {"b": 2, "t": 3, "h": 64}
+    x, out = replace(X, shape=("b", "t", "h")), replace(OUT, shape=("b * t",))
+    state = replace(FIRST, dims=sizes, checked=sizes, arguments=(x, out, EPS), grid=("b * t",))
+    assert not contract(state, [state, state]).doubts

@@ -9,6 +9,7 @@ from dataclasses import replace
 from kernel_gate.compile_time import constant, is_word
 from kernel_gate.expressions import ExpressionError, Number, evaluate_int
 from kernel_gate.program import LaunchSpec
+from kernel_lineage.learning.replay.one_set_of_dims import probes, value_at
 from kernel_lineage.rewrite.drafting.model import Draft, DraftArgument
 
 _MISSING = re.compile(r"the constexpr (\w+):")
@@ -110,15 +111,26 @@ def shared_out(base: Draft, launches: Sequence[LaunchSpec | None]) -> dict[str, 
 
     How rows are shared out among the blocks is a launcher's choice, and so is what each block's sum is.
     """
-    given = [a for a in base.arguments if a.kind == "input"]
-    extents = {extent for a in given for extent in a.shape or ()}
+    sizes = probes(base)
+    rows = [_at(text, sizes) for a in base.arguments if a.kind == "input" for text in _row_counts(a)]
     grids = {extent for launch in launches if launch is not None for extent in launch.grid}
-    of_blocks = {extent for extent in grids if _has_names(extent)} - extents
+    of_blocks = {extent for extent in grids if _has_names(extent) and _at(extent, sizes) not in rows}
     return {
         a.name: f"{a.name} has a row for each block, and what a block works on is its launcher's choice"
         for a in base.arguments
         if a.kind in ("output", "inout") and a.shape and a.shape[0] in of_blocks
     }
+
+
+def _row_counts(argument: DraftArgument) -> Iterator[str]:
+    """The extents of a buffer, and how many rows it has however many of its axes count them."""
+    extents = argument.shape or ()
+    yield from extents
+    yield from (" * ".join(f"({e})" for e in extents[:n]) for n in range(2, len(extents) + 1))
+
+
+def _at(text: str, sizes: Sequence[Mapping[str, Number]]) -> list[Number | None]:
+    return [value_at(text, numbers) for numbers in sizes]
 
 
 def is_callers_number(argument: DraftArgument) -> bool:

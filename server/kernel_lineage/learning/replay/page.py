@@ -48,8 +48,12 @@ of one tree are transitions like those between commits.
   an earlier name; else one drafted from the launch site of the earlier state, of the later one, or of another version
   of the lineage, which often stands in a file that has the sizes when a header has not. Arguments go by name. A
   number that only one state takes is computed from the sizes as that state's launch site says; a buffer that was
-  renamed is matched when only one can be meant. An element type that is an option of the build is taken as float where
-  the other state knows float only. Where nothing of this succeeds the code is `contract-differs`.
+  renamed is matched when only one can be meant. Where the states call their sizes otherwise, the arguments of both
+  tell which is which. A Triton state whose own tests do not reach the kernel is read with the tests of the other
+  state; where the callers of the two chose other modes, one mode is taken for both. An element type that is an option
+  of the build, or the caller's choice, is taken as float where the states differ in it. Outputs that only one state
+  writes, or that hold a row for each block, are no reason to call a state wrong. Where nothing of this succeeds the
+  code is `contract-differs`.
 - **Sight.** Agreement under a drafted workload counts only when the workload notices wrong forms of the earlier
   state (an output of zero, a dropped term); else the code is `workload-blind`.
 - **Judge.** The gate, with the earlier state as the baseline. For a fix or a revert it is the other way round: the
