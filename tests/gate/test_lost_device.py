@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from gate.programs import affine, workload
 from gate.timed_device import CountingKernel, TimedEmulated, timed_verdict
 from kernel_gate.devices.base import LaunchResult
@@ -15,13 +17,14 @@ VECTORS = """if (4 * i >= n) return;
     float4 v = *reinterpret_cast<const float4 *>(x + row * C + column);
     *reinterpret_cast<float4 *>(y + row * C + column) =
         make_float4(2.0f * v.x + 1.0f, 2.0f * v.y + 1.0f, 2.0f * v.z + 1.0f, 2.0f * v.w + 1.0f);"""
+ASSERTS = "assert(C % 4 == 0); if (i < n) y[i] = 2.0f * x[i] + 1.0f;"
 FAR = "if (i < n) y[C % 2 ? i + (1ll << 40) : i] = 2.0f * x[i] + 1.0f;"
 
 
 class BreakingKernel(CountingKernel):
     def launch(self, *call: Any) -> LaunchResult:
         done = super().launch(*call)
-        broken = any(fault.kind in {"misaligned", "out_of_bounds"} for fault in done.faults)
+        broken = any(fault.kind in {"misaligned", "out_of_bounds", "trap"} for fault in done.faults)
         self._device.lost |= broken
         return LaunchResult(done.faults, device_lost=broken, counts=done.counts, counted=done.counted)
 
@@ -49,13 +52,20 @@ def program(body: str):
     return text.__class__("cuda", text.source.replace("int n)", "int n, int C)"), "affine", name="affine.cu")
 
 
-def test_a_shape_on_which_the_baselines_vectors_are_misaligned_is_left_out():
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        pytest.param(VECTORS, {"misaligned", "out-of-bounds"}, id="its vectors would be misaligned"),
+        pytest.param(ASSERTS, {"trap"}, id="it asserts something else"),
+    ],
+)
+def test_a_shape_that_only_the_baseline_does_not_take_is_left_out(body, why):
     device = BreakingDevice()
-    v = timed_verdict(program(VECTORS), program(VECTORS.replace("2.0f *", "2.f *")), rows_of_four(), device)
+    v = timed_verdict(program(body), program(body.replace("2.0f *", "2.f *")), rows_of_four(), device)
     check = v.stage("check")
     assert check.status is StageStatus.PASS, v.reason
     assert not device.lost
-    assert {"misaligned", "out-of-bounds"} & {said.split(": ")[1] for said in check.details["dropped"]}
+    assert why & {said.split(": ")[1] for said in check.details["dropped"]}
 
 
 def test_a_baseline_that_breaks_the_device_on_a_hidden_shape_is_said_with_what_to_do():

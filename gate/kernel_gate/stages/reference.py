@@ -31,7 +31,9 @@ from kernel_gate.stages.check_state import (
 )
 from kernel_gate.tolerance import Allowed, Errors
 
-_VECTOR = re.compile(r"\b(?:ld|st)\.\S*\.v[248]\b")
+_MAY_BREAK = re.compile(r"\b(?:ld|st)\.\S*\.v[248]\b|\b__assertfail\b|\btrap;")
+"""Vectors, which must be aligned, and assertions: what a shape that no caller comes with makes fail."""
+_BREAKS = frozenset({"misaligned", "out_of_bounds", "trap"})
 _BASELINE_GROSS = 2e-2
 """Relative error from which a baseline does not compute what its oracle says."""
 
@@ -62,7 +64,7 @@ def run_baseline(run: CheckState, case: Case, inputs: Mapping[str, Array]) -> Re
             return Stop("baseline", Reason.BASELINE_FAILS_CHECK, reason, {"cause": code, **(about or {})})
         return Dropped(code, f"the baseline does not pass it: {why}")
 
-    if case.origin == "hidden" and run.device.kind != "emulated" and _reads_vectors(run.baseline):
+    if case.origin == "hidden" and run.device.kind != "emulated" and _may_break(run.baseline):
         _require_rehearsed(run, case, inputs)
     try:
         execution = execution_of(run, "baseline", case)
@@ -117,18 +119,18 @@ def run_baseline(run: CheckState, case: Case, inputs: Mapping[str, Array]) -> Re
     return Reference(inputs, expected, errors, frozenset(truncates), frozenset(unwritten_reads))
 
 
-def _reads_vectors(built: Built) -> bool:
-    return any(_VECTOR.search(image.ptx) for image in built.images.values())
+def _may_break(built: Built) -> bool:
+    return any(_MAY_BREAK.search(image.ptx) for image in built.images.values())
 
 
 def _require_rehearsed(run: CheckState, case: Case, inputs: Mapping[str, Array]) -> None:
-    """Raise `Dropped` for a shape on which the baseline's vectors lie amiss: on the GPU that would cost its context."""
+    """Raise `Dropped` for a shape that the baseline does not take: on the GPU that would cost its context."""
     try:
         with rehearsal_of(run, "baseline", case) as execution:
             fault = hard_fault(launch(run, execution, inputs, 0))
     except (LaunchError, DeviceError) as error:
         raise Dropped(error.code, str(error)) from error
-    if fault is not None and fault.kind in {"misaligned", "out_of_bounds"}:
+    if fault is not None and fault.kind in _BREAKS:
         raise Dropped(
             FAULT_REASONS[fault.kind],
             f"the baseline does not take it: {say(fault, run.baseline.label, case)}",
