@@ -1,5 +1,7 @@
 """A guard that a later commit adds is the missing condition of the optimisation before it."""
 
+import pytest
+
 from kernel_lineage.history.model import (
     Commit,
     GuardSeen,
@@ -105,3 +107,36 @@ def test_a_guard_on_a_thread_conditions_nothing():
         )
         == []
     )
+
+
+OPTIMISED = _transition(1, Intent.OPTIMISATION, added=("vectorised_access",))
+
+
+@pytest.mark.parametrize(
+    ("guards", "requires"),
+    [
+        pytest.param([("C % 4 != 0", "early_return", "launcher", 9, True)], ["C % 4 == 0"], id="leaves"),
+        pytest.param([("C % 4 != 0", "check", "launcher", 9, True)], ["C % 4 == 0"], id="throws"),
+        pytest.param([("N > 65535", "early_return", "kernel", 9)], [], id="leaves a part of the code"),
+        pytest.param([("C % 4 == 0", "check", "launcher", 9)], ["C % 4 == 0"], id="check"),
+        pytest.param([("N", "assert", "kernel", 9)], ["N"], id="asserted flag"),
+        pytest.param([("N", "dispatch", "launcher", 9)], [], id="flag"),
+        pytest.param([("C != NULL", "branch", "kernel", 9)], [], id="whether there is an argument"),
+        pytest.param([("C >= 32", "branch", "launcher", 9)], [], id="what the launch is given"),
+        pytest.param([("C >= 32", "dispatch", "launcher", 9)], ["C >= 32"], id="way to the launch"),
+        pytest.param(
+            [("C >= 32", "dispatch", "launcher", 9), ("not (C >= 32)", "dispatch", "launcher", 12)],
+            [],
+            id="both ways",
+        ),
+    ],
+)
+def test_what_a_guard_of_a_fix_requires(guards, requires):
+    fix = _transition(2, Intent.FIX, guards=tuple(GuardSeen(*g) for g in guards), answers="t1")
+    assert [learned.condition.expr for learned in _learn(OPTIMISED, fix)] == requires
+
+
+@pytest.mark.parametrize(("kind", "requires"), [("branch", []), ("assert", ["C % 4 == 0"])])
+def test_a_branch_of_a_new_feature_requires_nothing_of_the_step_before_it(kind, requires):
+    feature = _transition(2, Intent.FEATURE, guards=(GuardSeen("C % 4 == 0", kind, "kernel", 23),))
+    assert [learned.condition.expr for learned in _learn(OPTIMISED, feature)] == requires

@@ -37,7 +37,14 @@ def analyse(task: Task) -> Facts:
         line = guard.span.first_line
         part_index = max((i for i, start in enumerate(starts) if start <= line), default=0)
         guards.append(
-            GuardFact(guard.expr, guard.kind, guard.where, part_index, max(0, line - starts[part_index]))
+            GuardFact(
+                guard.expr,
+                guard.kind,
+                guard.where,
+                part_index,
+                max(0, line - starts[part_index]),
+                guard.leaves,
+            )
         )
     sites = mechanisms_of(kernel) if task.device_code else ()
     return Facts(tuple(sorted({site.mechanism for site in sites})), tuple(guards))

@@ -91,7 +91,7 @@ def guards_seen(node: Node, facts: Facts) -> tuple[GuardSeen, ...]:
     """The guards of a version with their lines in its files."""
     parts = node.all_parts
     return tuple(
-        GuardSeen(g.expr, g.kind, g.where, parts[g.part][1].first_line + g.line)
+        GuardSeen(g.expr, g.kind, g.where, parts[g.part][1].first_line + g.line, g.leaves)
         for g in facts.guards
         if g.part < len(parts)
     )

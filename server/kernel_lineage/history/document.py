@@ -20,6 +20,8 @@ class GuardDocument(_Document):
     kind: str
     where: str
     line: int
+    leaves: bool = False
+    """Where it holds the function is left: what goes on comes past it."""
 
 
 class VersionDocument(_Document):
@@ -168,4 +170,6 @@ def _transition(transition: Transition, mined: Mined) -> TransitionDocument:
 
 
 def _guard(guard: GuardSeen) -> GuardDocument:
-    return GuardDocument(expr=guard.expr, kind=guard.kind, where=guard.where, line=guard.line)
+    return GuardDocument(
+        expr=guard.expr, kind=guard.kind, where=guard.where, line=guard.line, leaves=guard.leaves
+    )

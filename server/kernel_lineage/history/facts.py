@@ -28,6 +28,7 @@ class GuardFact:
     where: str
     part: int
     line: int
+    leaves: bool = False
 
 
 @dataclass(frozen=True, slots=True)

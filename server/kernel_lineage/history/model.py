@@ -54,6 +54,7 @@ class GuardSeen:
     kind: str
     where: str
     line: int
+    leaves: bool = False
 
 
 @dataclass(frozen=True, slots=True)

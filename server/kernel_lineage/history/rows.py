@@ -97,4 +97,4 @@ def _parts(rows: Any) -> tuple[Part, ...]:
 
 
 def _guards_row(guards: Sequence[GuardSeen]) -> Any:
-    return [[g.expr, g.kind, g.where, g.line] for g in guards]
+    return [[g.expr, g.kind, g.where, g.line, g.leaves] for g in guards]

@@ -139,11 +139,12 @@ def _of_branch(branch: Node, where: str, *, passed: bool = False) -> Iterator[Gu
     ]
     last = statements[-1] if statements else None
     if last is not None and last.type in _LEAVES:
-        kind = "check" if last.type == "throw_statement" else "early_return"
+        kind = "early_return" if last.type != "throw_statement" else "check" if passed else "branch"
         yield from _each(condition, kind, where, separator="||", leaves=passed)
     elif where == "launcher" and any(_ABORTS.search(_text(s)) for s in statements):
         always = any(s.type == "expression_statement" and _ABORTS.search(_text(s)) for s in statements)
-        yield from _each(condition, "check", where, separator="||", leaves=passed and always)
+        left = passed and always
+        yield from _each(condition, "check" if left else "branch", where, separator="||", leaves=left)
     elif any(child.type == "constexpr" for child in branch.children):
         yield from _each(condition, "dispatch", where)
     elif branch.child_by_field_name("alternative") is None and _RELATION.search(_text(condition)):

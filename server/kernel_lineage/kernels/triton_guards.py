@@ -91,7 +91,9 @@ def _in_function(module: Module, function: _Function, launch: Launch) -> Iterato
                     span = module.span(*module.range(node.test))
                     yield Guard(f"not ({module.written(node.test)})", "dispatch", span, "launcher")
             elif _raises(node.body) and node.lineno <= launch.span.first_line:
-                yield from _each(module, node.test, "check", "launcher", ast.Or, leaves=id(node) in passed)
+                leaves = id(node) in passed
+                kind = "check" if leaves else "branch"
+                yield from _each(module, node.test, kind, "launcher", ast.Or, leaves=leaves)
             elif _leaves(node.body) and node.lineno <= launch.span.first_line:
                 leaves = id(node) in passed
                 yield from _each(module, node.test, "early_return", "launcher", ast.Or, leaves=leaves)

@@ -6,12 +6,14 @@ What has no counterpart stays a guard: it is shown as written and conditions not
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from kernel_lineage.history.model import GuardSeen
 from kernel_lineage.skills.card import Category
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
-from kernel_lineage.skills.conditions.tree import facts_in, names_in
+from kernel_lineage.skills.conditions.tree import Connective, Expr, FactRef, Not, facts_in, names_in
 
 _CAPABILITY = r"(?:[\w.]*\.)?get_device_capability\(\s*\w*\s*\)"
 _REWRITES: tuple[tuple[str, str], ...] = (
@@ -28,6 +30,17 @@ _REWRITES: tuple[tuple[str, str], ...] = (
     (r"\bblockDim\.([xyz])\b", r"launch.block.\1"),
     (r"\bgridDim\.([xyz])\b", r"launch.grid.\1"),
 )
+_STATED = frozenset({"assert", "static_assert", "check"})
+"""Kinds of guards that say what must hold, whatever it is."""
+_NOTHING = re.compile(r"\b(?:NULL|nullptr|None)\b")
+_CONTRARY: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+}
 _MASK_OF_LOW_BITS = re.compile(r"\(?\s*(\w+)\s*&\s*(\d+)\s*\)?\s*==\s*0")
 
 
@@ -40,6 +53,30 @@ def condition_of(guard: str, names: Collection[str]) -> str | None:
     """
     text = spelled(guard)
     return text if text is not None and names_in(parse(text)) <= set(names) else None
+
+
+def requirements(
+    guards: Sequence[GuardSeen], names: Collection[str], *, mends: bool, own: bool
+) -> Iterator[tuple[GuardSeen, str]]:
+    """Which of the guards that a commit adds require something of a launch, each with what, as a condition.
+
+    Assertions, checks, early returns and the way to a launch do. A branch in the kernel does where the commit mends an
+    earlier state (`mends`), which took every launch that way, or brings the optimisation along that is done there alone
+    (`own`). A flag only chooses what is computed, and a test of which both outcomes are gone on with chooses how.
+    """
+    said = []
+    for guard in guards:
+        condition = condition_of(guard.expr, names)
+        if condition is None or (_chooses(guard) and (guard.where == "launcher" or not (mends or own))):
+            continue
+        if guard.kind not in _STATED and (_NOTHING.search(condition) or _is_flag(parse(condition))):
+            continue
+        if guard.kind == "early_return" and not guard.leaves:
+            continue
+        required = _opposite(condition)
+        said.append((guard, required if guard.leaves else _opposite(required)))
+    every = {condition for _, condition in said}
+    yield from ((guard, condition) for guard, condition in said if _opposite(condition) not in every)
 
 
 def spelled(guard: str) -> str | None:
@@ -84,3 +121,33 @@ def _low_bits_as_modulus(match: re.Match[str]) -> str:
     """`C & 3 == 0` is `C % 4 == 0` when the mask is one less than a power of two."""
     modulus = int(match[2]) + 1
     return f"{match[1]} % {modulus} == 0" if modulus & (modulus - 1) == 0 else match[0]
+
+
+def _chooses(guard: GuardSeen) -> bool:
+    """Whether a guard decides what is done, in a kernel that is right either way."""
+    return guard.kind in ("branch", "mask", "loop_bound") or (guard.kind, guard.where) == (
+        "dispatch",
+        "kernel",
+    )
+
+
+def _is_flag(tree: Expr) -> bool:
+    """Whether nothing but names is asked, with no value that they are compared with."""
+    match tree:
+        case FactRef():
+            return tree.name.isidentifier()
+        case Not(operand=operand):
+            return _is_flag(operand)
+        case Connective(operands=operands):
+            return any(_is_flag(part) for part in operands)
+    return False
+
+
+def _opposite(condition: str) -> str:
+    """`C % 4 != 0` of `C % 4 == 0`; what is more than one comparison is put behind `not`."""
+    tree = ast.parse(condition, mode="eval").body
+    if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in _CONTRARY:
+        return ast.unparse(ast.Compare(tree.left, [_CONTRARY[type(tree.ops[0])]()], tree.comparators))
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
+        return ast.unparse(tree.operand)
+    return f"not ({condition})"

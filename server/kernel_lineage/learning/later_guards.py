@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from kernel_lineage.history.model import Commit, GuardSeen, Intent, Lineage, Mined, Transition, Version
 from kernel_lineage.kernels.mechanisms.model import Direction
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
-from kernel_lineage.learning.guard_conditions import category_of, condition_of, spelled
+from kernel_lineage.learning.guard_conditions import category_of, requirements, spelled
 from kernel_lineage.learning.version_sources import VersionSources
 from kernel_lineage.skills.card import Condition, ConditionKind, Origin
 
@@ -59,10 +59,8 @@ def conditions_from_guards(
         if subject is None:
             continue
         names = parameters_of(versions[teacher.after])
-        for guard in guards:
-            expr = condition_of(guard.expr, names)
-            if expr is None:
-                continue
+        mends = teacher.intent is Intent.FIX or teacher.answers is not None
+        for guard, expr in requirements(guards, names, mends=mends, own=subject is teacher):
             yield LearnedCondition(
                 transition=subject.id,
                 mechanisms=subject.added,
