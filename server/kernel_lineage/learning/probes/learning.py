@@ -31,18 +31,15 @@ def learn(axis: Axis, ground: Ground, asking: Asking, seed: int) -> AxisFindings
             _conclude(axis, _unrefuted(ground, found), asking, seed, found, waiting)
 
     try:
-        try:
-            while _probed(waiting, asking, ground, found):
-                conclude()
-        except OutOfBudget as limit:
-            found.cut = str(limit)
-            if _open(
-                ground, found
-            ):  # the axis's share is spent, and something failed that all that is left may go to
-                conclude()
+        while _probed(waiting, asking, ground, found):
+            conclude()
     except OutOfBudget as limit:
         found.cut = str(limit)
-    if found.cut:
+    if found.cut and _open(ground, found):
+        try:  # the axis's share is spent; what is left of the whole may go to what failed
+            conclude()
+        except OutOfBudget as limit:
+            found.cut = str(limit)
         _left_open(ground, found)
     return found
 
