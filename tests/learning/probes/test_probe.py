@@ -1,5 +1,6 @@
 """Probing a step as a whole, with a judge that decides by the case alone."""
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -211,6 +212,16 @@ def test_what_data_hardly_ever_show_is_doubted_where_something_plainer_would_do_
 
     report = probe(SQUARE, lambda request: verdict(request, right), AMPLE, only=["sizes"])
     assert [c.condition.expr for c in report.conditions] == ["C <= 32"]
+
+
+@pytest.mark.parametrize("seed", [91, 5, 23])
+def test_what_data_show_more_rarely_the_longer_a_row_is_no_condition_on_its_length(seed):
+    def right(case, seed):
+        return random.Random(f"{seed} {case}").random() > case["N"] * 2.0 ** -case["C"]
+
+    report = probed(right, seed=seed)
+    assert report.conditions == ()
+    assert report.dropped
 
 
 def test_an_axis_with_many_boundaries_leaves_its_share_to_the_next():

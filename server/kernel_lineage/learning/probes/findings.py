@@ -19,11 +19,13 @@ class Finding:
     example: Answer
     confirmation: Confirmation
     why_dropped: str = ""
+    contradicted: bool = False
+    """Whether a held-out case came out otherwise, and not by luck of its data."""
 
     @property
     def stands(self) -> bool:
         """Whether nothing speaks against it; one case does against what is exact, and more can be learned from it."""
-        return not self.why_dropped and (self.confirmation.share == 1.0 or not self.atom.exact)
+        return not self.why_dropped and not (self.contradicted and self.atom.exact)
 
 
 @dataclass

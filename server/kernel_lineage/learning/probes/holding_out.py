@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kernel_lineage.learning.probes.asking import Answer, Asking, Saw
+from kernel_lineage.learning.probes.asking import Asking, Saw
 from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.closing_in import OTHER_DATA, around
 from kernel_lineage.learning.probes.findings import AxisFindings, Finding, smallest
@@ -31,9 +31,10 @@ ENOUGH = 0.95
 def held_out(
     axis: Axis, ground: Ground, explained: Explained, chance: random.Random, more: int
 ) -> list[Setting]:
-    """Cases that nothing was learned from, `more` added to their seeds; those near a bound come last."""
-    pools = (axis.pool(ground, chance) for _ in range(_POOLS))
-    drawn = itertools.chain(*pools, around(axis, ground, explained, chance))
+    """Cases that nothing was learned from, `more` added to their seeds; every other one is near a bound."""
+    pools = itertools.chain(*(axis.pool(ground, chance) for _ in range(_POOLS)))
+    near = around(axis, ground, explained, chance)
+    drawn = (s for pair in itertools.zip_longest(near, pools) for s in pair if s is not None)
     return [_with_other_data(s, more) for s in drawn if ground.worth(s)]
 
 
@@ -58,6 +59,7 @@ def confirmed(
     """
     others = [a for a in explained.parts if a is not atom]
     counts = {True: [0, 0], False: [0, 0]}
+    contradicted = False
     for setting in held:
         facts = facts_of(setting)
         try:
@@ -68,15 +70,17 @@ def confirmed(
             continue
         if counts[side][0] >= _HELD_OUT or asking.known(setting):
             continue
-        answer = asking.ask(setting) if side else _doubted(setting, asking, found)
+        answer = asking.ask(setting)
         found.answers.append(answer)
         if answer.saw is Saw.SILENT:
             continue
         counts[side][0] += 1
         agrees = (answer.saw is Saw.AGREES) is side
         counts[side][1] += agrees
-        if not agrees and atom.exact and not last:
-            break
+        if not agrees and not (not side and _is_luck(setting, asking, found)):
+            contradicted = True
+            if atom.exact and not last:
+                break
     confirmation = Confirmation(
         kept=counts[True][0],
         kept_agree=counts[True][1],
@@ -91,21 +95,22 @@ def confirmed(
     example = smallest(broken) or smallest(a for a in found.answers if a.saw is Saw.FAILS)
     if example is None:
         raise AssertionError("a hypothesis is made of failures")
-    return Finding(atom, shrunk(example, atom, others, asking, base), confirmation, why_dropped(confirmation))
+    smaller = shrunk(example, atom, others, asking, base)
+    return Finding(atom, smaller, confirmation, why_dropped(confirmation), contradicted)
 
 
-def _doubted(setting: Setting, asking: Asking, found: AxisFindings) -> Answer:
-    """The answer to a case that breaks what was learned: where it is right it may be so by luck, and other data tell.
+def _is_luck(setting: Setting, asking: Asking, found: AxisFindings) -> bool:
+    """Whether a case that breaks what was learned, and is right, fails with other data: then it tells nothing against.
 
-    A case that was drawn for its data has no others.
+    It is counted as it came out all the same: what fails with few data only is no condition. A case that was drawn for
+    its data has no others.
     """
-    answer = asking.ask(setting)
     for more in range(1, 1 if setting.told else _DOUBTS):
-        if answer.saw is not Saw.AGREES:
-            break
-        found.answers.append(answer)
         answer = asking.ask(replace(setting, seed=setting.seed + more * OTHER_DATA))
-    return answer
+        found.answers.append(answer)
+        if answer.saw is not Saw.AGREES:
+            return answer.saw is Saw.FAILS
+    return False
 
 
 def why_dropped(confirmation: Confirmation) -> str:

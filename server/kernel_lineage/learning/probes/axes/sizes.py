@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 
@@ -87,6 +88,8 @@ def _between(ground: Ground, name: str, low: float, high: float, chance: random.
     if name in ground.base.dims:
         for extent in (middle(low, high), *(chance.uniform(low, high) for _ in range(_TRIES))):
             yield ground.base.at(**{name: int(extent)})
+        for setting in itertools.islice(_pool(ground, chance), _TRIES):
+            yield setting.at(**{name: int(chance.uniform(low, high))})
 
 
 AXIS = Axis(
