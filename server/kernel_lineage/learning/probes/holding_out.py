@@ -31,10 +31,11 @@ ENOUGH = 0.95
 def held_out(
     axis: Axis, ground: Ground, explained: Explained, chance: random.Random, more: int
 ) -> list[Setting]:
-    """Cases that nothing was learned from, `more` added to their seeds; every other one is near a bound."""
+    """Cases that nothing was learned from, `more` added to their seeds; near bounds of sizes every other one."""
     pools = itertools.chain(*(axis.pool(ground, chance) for _ in range(_POOLS)))
     near = around(axis, ground, explained, chance)
-    drawn = (s for pair in itertools.zip_longest(near, pools) for s in pair if s is not None)
+    turns = (s for pair in itertools.zip_longest(near, pools) for s in pair if s is not None)
+    drawn = turns if all(part.exact for part in explained.parts) else itertools.chain(pools, near)
     return [_with_other_data(s, more) for s in drawn if ground.worth(s)]
 
 
