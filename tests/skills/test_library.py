@@ -59,6 +59,7 @@ def test_a_case_cannot_be_written_outside_its_folder(tmp_path: Path) -> None:
         ("SKILL.md", None, "is missing"),
         ("SKILL.md", b"no front matter", "has no front matter"),
         ("SKILL.md", b"---\nname: [\n---\n", "front matter is no YAML"),
+        ("SKILL.md", b"---\nname: a\ndescription: With #pragma unroll.\n---\n", "`description` ends before the #"),
         ("SKILL.md", b"---\n- name\n---\n", "must be keys with values"),
         ("SKILL.md", b"---\nname: a-skill\ndescription: d\nlicense: MIT\nauthor: me\n---\n", "author: Extra inputs"),
         ("SKILL.md", b"---\nname: other\ndescription: d\nlicense: MIT\n---\n", "the folder is 'a-skill'"),

@@ -30,6 +30,8 @@ MAX_BYTES = 1 << 20
 """No file of a card is larger than this; a larger one is refused unread."""
 
 _Model = TypeVar("_Model", bound=BaseModel)
+_CUT_VALUE = re.compile(r"^(\w+): *[^\s'\"#].*? #", re.MULTILINE)
+"""A key whose value has what YAML takes for a comment."""
 _YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -179,6 +181,8 @@ def _front_matter(folder: Path) -> tuple[FrontMatter, str]:
         where = getattr(error, "problem_mark", None)
         at = f"line {where.line + 2}: " if where is not None else ""
         raise _BadFileError("SKILL.md", f"{at}front matter is no YAML ({getattr(error, 'problem', error)})") from None
+    if cut := _CUT_VALUE.search(parts[1]):
+        raise _BadFileError("SKILL.md", f"`{cut[1]}` ends before the #: put the value in quotes")
     if not isinstance(keys, dict):
         raise _BadFileError("SKILL.md", "front matter must be keys with values: `name: …`, `description: …`")
     return _validated("SKILL.md", FrontMatter, keys), parts[2].strip()
