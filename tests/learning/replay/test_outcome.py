@@ -76,6 +76,7 @@ def timed(median: float, state: SpeedState) -> Verdict:
         (Claim.UNDONE, UNTIMED, "undecided", "needs-times", "inferred"),
         (Claim.UNDONE, timed(0.8, SpeedState.SLOW), "reproduced", "faster", "measured here"),
         (Claim.UNDONE, timed(1.2, SpeedState.FAST), "failed", "faster", "measured here"),
+        (Claim.UNDONE, timed(1.0, SpeedState.SAME), "undecided", "no-effect", "measured here"),
     ],
 )
 def test_the_status_of_a_transition(claim, said, status, code, label):

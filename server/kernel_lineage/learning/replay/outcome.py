@@ -195,10 +195,11 @@ def _right(claim: Claim, verdict: Verdict, swapped: bool, doubt: str) -> Outcome
     if effect.state is SpeedState.AMBIGUOUS:
         return Outcome("undecided", code, f"{said}; {verdict.reason}", Label.REPRODUCED, effect)
     slower = effect.state is not SpeedState.FAST
-    if claim is Claim.FASTER and slower and _too_short(effect):
+    of_speed = claim in (Claim.FASTER, Claim.UNDONE)
+    if of_speed and slower and _too_short(effect):
         why = f"both launches take less than {_LAUNCH_US:g} µs, which says little of the kernel: {figures}"
         return Outcome("undecided", Code.TOO_SHORT, f"{said}; {why}", Label.MEASURED, effect)
-    if claim is Claim.FASTER and effect.state is SpeedState.SAME:
+    if of_speed and effect.state is SpeedState.SAME:
         why = f"no effect is to be seen here: {figures}"
         return Outcome("undecided", Code.NO_EFFECT, f"{said}; {why}", Label.MEASURED, effect)
     if claim is Claim.FASTER and slower:
