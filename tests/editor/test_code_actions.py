@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from lsprotocol import types
 
 from editor.session import session
@@ -113,8 +115,8 @@ async def test_a_hypothesis_is_offered_only_where_that_is_switched_on(scale):
         assert titled(await editor.actions(uri, "row[i]"), title) == []
         (action,) = titled(await editor.actions(uri, "row[i]", trigger=INVOKED), title)
         assert action.disabled is not None
-        assert action.disabled.reason.startswith(
-            "it is a hypothesis: none of 3 uses on other kernels was accepted"
+        assert re.match(
+            r"it is a hypothesis: none of \d+ uses on other kernels was accepted", action.disabled.reason
         )
     async with session(scale.parent, {"hypotheses": True}) as editor:
         (action,) = titled(await editor.actions(editor.open(scale), "row[i]"), title)
