@@ -53,11 +53,9 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
         if new != text:
             edits.append(Edit(parameter.span, new))
     told = f" {', '.join(read_only)} is only read." if read_only else ""
-    return Candidate(
-        skill=ASSIST.skill,
-        kernel=kernel.name,
-        edits=tuple(edits),
-        by="assist",
+    return ASSIST.candidate(
+        kernel,
+        edits,
         explanation=f"The compiler may assume that the buffers do not overlap.{told}",
     )
 

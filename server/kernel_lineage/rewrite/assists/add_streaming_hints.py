@@ -71,11 +71,9 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
             text = text[:begin] + b"__ldcs(&" + text[begin:end] + b")" + text[end:]
         edits.append(replace_node(assignment, f"__stcs(&{text_of(access.node)}, {text.decode()})"))
     edits += [replace_node(load.node, f"__ldcs(&{text_of(load.node)})") for load in loads]
-    return Candidate(
-        skill=ASSIST.skill,
-        kernel=kernel.name,
-        edits=tuple(sorted(edits, key=lambda e: e.span.start)),
-        by="assist",
+    return ASSIST.candidate(
+        kernel,
+        edits,
         explanation="What is touched once is the first to leave the cache again; no value changes.",
     )
 

@@ -37,11 +37,9 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         match node.value:
             case ast.BinOp(left=left, op=ast.Mod(), right=ast.Name()) if _starts_at_a_block(left, flow):
                 text = kernel.source.text(span)
-                return Candidate(
-                    skill=ASSIST.skill,
-                    kernel=kernel.name,
-                    edits=(Edit(span, f"tl.max_contiguous(tl.multiple_of({text}, {_GROUP}), {_GROUP})"),),
-                    by="assist",
+                return ASSIST.candidate(
+                    kernel,
+                    (Edit(span, f"tl.max_contiguous(tl.multiple_of({text}, {_GROUP}), {_GROUP})"),),
                     explanation=f"Groups of {_GROUP} neighbours may be loaded by one access each.",
                 )
     return Refusal("the compiler sees by itself how these offsets lie, or nobody does")

@@ -42,11 +42,9 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
             reasons.append(reason)
     if not edits:
         return Refusal(reasons[0] if reasons else f"{kernel.name} has no tl.load here")
-    return Candidate(
-        skill=ASSIST.skill,
-        kernel=kernel.name,
-        edits=tuple(sorted(edits, key=lambda e: e.span.start)),
-        by="assist",
+    return ASSIST.candidate(
+        kernel,
+        edits,
         explanation="What is read once leaves the cache first, and makes room for what is read again.",
     )
 

@@ -63,11 +63,9 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     edits = _exchanged(used) if block == "square" else _counted_along_y(kernel, syntax, used)
     if isinstance(edits, Refusal):
         return edits
-    return Candidate(
-        skill=ASSIST.skill,
-        kernel=kernel.name,
-        edits=tuple(sorted(edits, key=lambda e: e.span.start)),
-        by="assist",
+    return ASSIST.candidate(
+        kernel,
+        edits,
         explanation=f"Neighbouring threads take neighbouring elements of {gain}; grid and block stay as they are.",
     )
 

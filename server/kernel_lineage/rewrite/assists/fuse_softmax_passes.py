@@ -61,11 +61,9 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         if isinstance(edits, Refusal):
             refusal = edits
             continue
-        return Candidate(
-            skill=ASSIST.skill,
-            kernel=kernel.name,
-            edits=tuple(sorted(edits, key=lambda e: e.span.start)),
-            by="assist",
+        return ASSIST.candidate(
+            kernel,
+            edits,
             explanation=f"The pass over {second.written} for the sum is gone; the sum is rounded in another order. "
             "Infinities and NaN give what they gave before.",
             guarded=True,

@@ -93,11 +93,9 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
     edits = _edits(kernel, syntax, here.loop, [h for h in found if h.loop.node == here.loop.node])
     if isinstance(edits, Refusal):
         return edits
-    return Candidate(
-        skill=ASSIST.skill,
-        kernel=kernel.name,
-        edits=tuple(sorted(edits, key=lambda e: e.span.start)),
-        by="assist",
+    return ASSIST.candidate(
+        kernel,
+        edits,
         explanation=f"`{' + '.join(here.fixed)}` is worked out once, before the loop; a pointer takes two registers.",
     )
 

@@ -60,11 +60,9 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
         if isinstance(changed, Refusal):
             return changed
         edits += changed
-    return Candidate(
-        skill=ASSIST.skill,
-        kernel=kernel.name,
-        edits=tuple(sorted(edits, key=lambda e: e.span.start)),
-        by="assist",
+    return ASSIST.candidate(
+        kernel,
+        edits,
         explanation="A row that one block holds is read from memory once.",
         launch={block: f"next_power_of_2({length})"},
     )

@@ -76,11 +76,9 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         if isinstance(edits, Refusal):
             refusal = edits
             continue
-        return Candidate(
-            skill=ASSIST.skill,
-            kernel=kernel.name,
-            edits=edits,
-            by="assist",
+        return ASSIST.candidate(
+            kernel,
+            edits,
             explanation=f"A thread's first {_ROUNDS} elements of the row are read once; they take as many registers.",
         )
     return refusal

@@ -54,11 +54,9 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
             edits += launch_edits(kernel, launch, fields)
     except LaunchError as error:
         return Refusal(str(error))
-    return Candidate(
-        skill=ASSIST.skill,
-        kernel=kernel.name,
-        edits=tuple(sorted(edits, key=lambda e: e.span.start)),
-        by="assist",
+    return ASSIST.candidate(
+        kernel,
+        edits,
         explanation=f"At most {MOST_PROGRAMS} programs take row after row, so that their set-up is paid once.",
         launch={"grid": f'["min(grid.x, {MOST_PROGRAMS})"]'} | ({} if bound else {_ADDED: "grid.x"}),
     )

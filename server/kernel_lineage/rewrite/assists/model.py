@@ -7,12 +7,13 @@ manual page: `(before, after)` pairs, and code where it must refuse. Listing cal
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +57,23 @@ class Assist:
     rewrite: Callable[[Kernel, Anchor], Candidate | Refusal]
     applies: tuple[AssistExample, ...]
     refuses: tuple[RefusalExample, ...]
+
+    def candidate(
+        self,
+        kernel: Kernel,
+        edits: Iterable[Edit],
+        *,
+        explanation: str,
+        guarded: bool = False,
+        launch: Mapping[str, str] = MappingProxyType({}),
+    ) -> Candidate:
+        """What the rewrite gives: these edits, in order of the file."""
+        return Candidate(
+            skill=self.skill,
+            kernel=kernel.name,
+            edits=tuple(sorted(edits, key=lambda e: e.span.start)),
+            by="assist",
+            explanation=explanation,
+            guarded=guarded,
+            launch=dict(launch),
+        )

@@ -54,11 +54,9 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
     others = _static_bytes(syntax, tile, constants)
     if others is None or others + rows * (columns + 1) * size > _STATIC_LIMIT:
         return Refusal(f"{tile.name} with one more column may not fit into 48 KiB of static shared memory")
-    return Candidate(
-        skill=ASSIST.skill,
-        kernel=kernel.name,
-        edits=(replace_node(tile.sizes[1], f"{text_of(tile.sizes[1])} + 1"),),
-        by="assist",
+    return ASSIST.candidate(
+        kernel,
+        (replace_node(tile.sizes[1], f"{text_of(tile.sizes[1])} + 1"),),
         explanation=f"Rows of {tile.name} begin one bank apart: threads that walk down a column no longer share one.",
     )
 

@@ -73,11 +73,9 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
     outer = _outermost(syntax, call.node)
     if isinstance(outer, Refusal):
         return outer
-    return Candidate(
-        skill=ASSIST.skill,
-        kernel=kernel.name,
-        edits=_edits(kernel, syntax, call, outer, kind),
-        by="assist",
+    return ASSIST.candidate(
+        kernel,
+        _edits(kernel, syntax, call, outer, kind),
         explanation="One atomic addition for each block; the sum is rounded in another order.",
     )
 

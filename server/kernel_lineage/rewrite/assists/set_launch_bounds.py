@@ -33,11 +33,9 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
             )
         sizes.append(threads)
     bound = max(sizes)
-    return Candidate(
-        skill=ASSIST.skill,
-        kernel=kernel.name,
-        edits=(insert_before(kernel, kernel.name_span.start, f"__launch_bounds__({bound}) "),),
-        by="assist",
+    return ASSIST.candidate(
+        kernel,
+        (insert_before(kernel, kernel.name_span.start, f"__launch_bounds__({bound}) "),),
         explanation=f"All launches in this file use at most {bound} threads a block; a larger block would not launch.",
     )
 

@@ -52,11 +52,9 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
         except LaunchError as error:
             return Refusal(str(error))
     only = values.pop() if len(values) == 1 else ""
-    return Candidate(
-        skill=ASSIST.skill,
-        kernel=kernel.name,
-        edits=tuple(sorted(edits, key=lambda e: e.span.start)),
-        by="assist",
+    return ASSIST.candidate(
+        kernel,
+        edits,
         explanation="About 16 elements a thread: enough loads in flight, without spilling registers.",
         launch={"num_warps": only} if only.isdecimal() else {},
     )

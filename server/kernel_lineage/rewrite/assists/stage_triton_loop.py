@@ -62,11 +62,9 @@ def _staged(kernel: Kernel, call: ast.Call) -> Candidate:
     edits = [Edit(Span(last.end, last.end, last.last_line, last.last_line), f", num_stages={_STAGES}")]
     if isinstance(call.func, ast.Name):
         edits.insert(0, Edit(span_of(kernel, call.func), "tl.range"))
-    return Candidate(
-        skill=ASSIST.skill,
-        kernel=kernel.name,
-        edits=tuple(edits),
-        by="assist",
+    return ASSIST.candidate(
+        kernel,
+        edits,
         explanation=f"The loads of the next {_STAGES - 1} rounds are under way while one is worked on.",
     )
 

@@ -59,11 +59,9 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         return Refusal("the loop has at most one round")
     pragma = "#pragma unroll" if rounds is not None and rounds <= _WHOLLY else "#pragma unroll 4"
     text = f"{pragma}{newline_of(data)}{indent_at(data, loop.node.start_byte)}"
-    return Candidate(
-        skill=ASSIST.skill,
-        kernel=kernel.name,
-        edits=(insert_before(kernel, loop.node.start_byte, text),),
-        by="assist",
+    return ASSIST.candidate(
+        kernel,
+        (insert_before(kernel, loop.node.start_byte, text),),
         explanation="The loop's own instructions are paid once for several rounds; it may take more registers.",
     )
 

@@ -36,11 +36,9 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         assert isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call)
         if _is_more(loop):
             return Refusal(f"{ast.unparse(loop.target)} is more than the number of the round")
-        return Candidate(
-            skill=ASSIST.skill,
-            kernel=kernel.name,
-            edits=(Edit(span_of(kernel, loop.iter.func), "tl.static_range"),),
-            by="assist",
+        return ASSIST.candidate(
+            kernel,
+            (Edit(span_of(kernel, loop.iter.func), "tl.static_range"),),
             explanation="Rounds that stand by themselves overlap, and what depends on the counter is a constant.",
         )
     return Refusal(f"{kernel.name} has no loop over a constant here")

@@ -39,11 +39,9 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         return Refusal(f"{kernel.name} neither calls tl.exp nor divides by tl.sqrt")
     if not any(anchor.span.contains(e.span) or e.span.contains(anchor.span) for e in edits):
         return Refusal("the code has changed since; nothing is here")
-    return Candidate(
-        skill=ASSIST.skill,
-        kernel=kernel.name,
-        edits=tuple(sorted(edits, key=lambda e: (e.span.start, e.span.end))),
-        by="assist",
+    return ASSIST.candidate(
+        kernel,
+        sorted(edits, key=lambda e: (e.span.start, e.span.end)),
         explanation="One instruction of the special function unit in place of a division or a product besides.",
     )
 

@@ -87,11 +87,9 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
     taken = identifiers_in(syntax.entry.node)
     new = _shuffles(thread, reduced, taken, data[loop.node.start_byte : loop.node.end_byte].decode(), whole)
     indent, unit, newline = indent_at(data, loop.node.start_byte), indent_unit(kernel), newline_of(data)
-    return Candidate(
-        skill=ASSIST.skill,
-        kernel=kernel.name,
-        edits=(replace_node(loop.node, _laid_out(new, indent, unit, newline)),),
-        by="assist",
+    return ASSIST.candidate(
+        kernel,
+        (replace_node(loop.node, _laid_out(new, indent, unit, newline)),),
         explanation="Most of the reduction runs in registers: three barriers instead of one for each halving."
         + ("" if whole else " Blocks that are not made of whole warps keep the tree."),
         guarded=not whole,

@@ -335,11 +335,9 @@ def _quarter_grids(kernel: Kernel) -> list[Edit] | Refusal:
 
 
 def _candidate(kernel: Kernel, edits: list[Edit], explanation: str) -> Candidate:
-    return Candidate(
-        skill=ASSIST.skill,
-        kernel=kernel.name,
-        edits=tuple(sorted(edits, key=lambda e: e.span.start)),
-        by="assist",
+    return ASSIST.candidate(
+        kernel,
+        edits,
         explanation=explanation,
         guarded=True,
     )
