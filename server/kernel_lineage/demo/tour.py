@@ -43,7 +43,8 @@ _JOBS_EMULATED = 2
 _MARKS = {"reproduced": "[green]✓[/]", "failed": "[red]✗[/]"}
 _UNKNOWN = "[yellow]?[/]"
 _TRIALS = 40
-_PROBES = Budget(runs=300, seconds=150.0)
+_PROBES = Budget(runs=300, seconds=900.0)
+"""Bounded by its runs: on a slow machine the tour finds the same, later."""
 PROBED_KERNEL = "rmsnorm_forward"
 PROBED_MECHANISM = "vectorised_access"
 APPLIED_SKILL = "vectorised-row-access"
@@ -191,7 +192,9 @@ def _study(
     if kept is None:
         raise RuntimeError(f"the sample's own {PROBED_KERNEL} has a step that cannot be run")
     say(f"[bold]{escape(lineage.kernel)}[/], {escape(_subject(mined, step.commit))}")
-    studied = study(kept.step(step.id), pool.judge, device=kind, trials=_TRIALS, probes=_PROBES)
+    studied = study(
+        kept.step(step.id), pool.judge, device=kind, trials=_TRIALS, probes=_PROBES, seconds=_PROBES.seconds
+    )
     for number, part in enumerate(studied.parts, 1):
         what = ", ".join(part.added) or "no mechanism that is known"
         say(f"  part {number}: adds {escape(what)}" + "".join(f"; {escape(c)}" for c in part.counts))

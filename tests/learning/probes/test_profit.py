@@ -56,7 +56,7 @@ STEP = Step(
 
 def law(ptx, grid):
     """Sixteen-byte loads cost 7 µs more to begin with and then less: they pay from N = 1120 on."""
-    return 13.0 + grid[0] / 10 if "v4" in ptx else 6.0 + grid[0] / 2
+    return 13.0 + grid[0] / 10 if "ld.global.v4" in ptx else 6.0 + grid[0] / 2
 
 
 def judge_by(law, asked=None):
