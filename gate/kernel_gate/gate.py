@@ -29,10 +29,10 @@ from kernel_gate.stages.build import build
 from kernel_gate.stages.cause import with_cause
 from kernel_gate.stages.check import check
 from kernel_gate.stages.drawn_inputs import DrawnInputs
+from kernel_gate.stages.faulty_baseline import unless_found_in_the_baseline, unless_the_baseline_races
 from kernel_gate.stages.invariants import check_invariants
 from kernel_gate.stages.pinpoint import pinpoint
 from kernel_gate.stages.profile import profile
-from kernel_gate.stages.racing_baseline import unless_the_baseline_races
 from kernel_gate.stages.sanitize import sanitize
 from kernel_gate.stages.with_invariants import GOES_ON, with_invariants
 from kernel_gate.verdict import Speedup, Stage, StageStatus, Verdict
@@ -210,18 +210,8 @@ def _stages(
         # While ncu counts, no sanitizer has a context on the device.
         timed=keeper.spares.close if options.counters else keeper.after_timing,
     )
-    run.add(unless_the_baseline_races(_unless_the_baselines(profiled, run.stages), both[0], workload, cases))
-
-
-def _unless_the_baselines(profiled: Stage, before: Sequence[Stage]) -> Stage:
-    """The profile's stage; a difference from a baseline in which the detectors found a fault too decides nothing."""
-    found = next((s for s in before if s.name == "sanitize" and s.status is StageStatus.UNAVAILABLE), None)
-    if profiled.code is not Reason.WRONG_AFTER_TIMING or found is None or not found.details.get("findings"):
-        return profiled
-    reason = f"the outputs differ, which a fault of the baseline explains as well: {profiled.reason}; {found.reason}"
-    return profiled.model_copy(
-        update={"status": StageStatus.UNAVAILABLE, "code": found.code, "reason": reason}
-    )
+    profiled = unless_found_in_the_baseline(profiled, run.stages)
+    run.add(unless_the_baseline_races(profiled, both[0], workload, cases))
 
 
 def _right(

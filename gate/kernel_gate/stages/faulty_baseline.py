@@ -1,8 +1,4 @@
-"""Whose doing a difference is where the baseline's outputs are the reference: a race makes other ones each time.
-
-On a GPU a race need not show on the cases that are checked, and then shows at the size that is timed, as a difference
-that looks like the candidate's. The emulated device sees the race itself, on a small case.
-"""
+"""Whose doing a difference is where the baseline's outputs are the reference, and the baseline has a fault itself."""
 
 from __future__ import annotations
 
@@ -20,10 +16,25 @@ _MOST_ELEMENTS = 1 << 17
 _SECONDS = 2.0
 
 
+def unless_found_in_the_baseline(profiled: Stage, before: Sequence[Stage]) -> Stage:
+    """The profile's stage; a difference from a baseline in which the detectors found a fault too decides nothing."""
+    found = next((s for s in before if s.name == "sanitize" and s.status is StageStatus.UNAVAILABLE), None)
+    if profiled.code is not Reason.WRONG_AFTER_TIMING or found is None or not found.details.get("findings"):
+        return profiled
+    reason = f"the outputs differ, which a fault of the baseline explains as well: {profiled.reason}; {found.reason}"
+    return profiled.model_copy(
+        update={"status": StageStatus.UNAVAILABLE, "code": found.code, "reason": reason}
+    )
+
+
 def unless_the_baseline_races(
     stage: Stage, baseline: Built, workload: Workload, cases: Sequence[Case]
 ) -> Stage:
-    """The stage; one that found a difference decides nothing when the baseline, its only reference, has a race."""
+    """The stage; one that found a difference decides nothing when the baseline, its only reference, has a race.
+
+    On a GPU a race need not show on the cases that are checked, and then shows at the size that is timed, as a
+    difference that looks like the candidate's. The emulated device sees the race itself, on a small case.
+    """
     if stage.status is not StageStatus.FAIL or stage.code not in _DIFFERS or workload.oracle is not None:
         return stage
     small = [c for c in cases if c.required and elements(workload, c.dims) <= _MOST_ELEMENTS]
