@@ -106,6 +106,17 @@ def test_sizes_grow_towards_those_that_are_timed() -> None:
     larger = [dict(p.step.workload.dims) for p in on_larger_sizes(prepared)]
     assert larger == [
         {"B": (2,), "NH": (6,), "T": (32,), "C": (768,)},
-        {"B": (2,), "NH": (6,), "T": (64,), "C": (192,)},
-    ], "rows of 256 that three divides, then whole tiles"
+        {"B": (2,), "NH": (6,), "T": (64,), "C": (768,)},
+    ], "rows of 256 that three divides, then whole tiles of them"
+    long = workload.model_copy(
+        update={"profile_dims": ({**callers, "C": 8192},), "dims": {**sizes, "C": (64,)}}
+    )
+    wide = [
+        dict(p.step.workload.dims)
+        for p in on_larger_sizes(replace(prepared, step=replace(step, workload=long)))
+    ]
+    assert wide == [
+        {"B": (2,), "NH": (6,), "T": (32,), "C": (256,)},
+        {"B": (2,), "NH": (6,), "T": (64,), "C": (256,)},
+    ]
     assert not list(on_larger_sizes(replace(prepared, chosen=("C",))))

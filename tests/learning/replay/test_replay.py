@@ -381,3 +381,38 @@ def test_a_step_that_differs_on_unusual_values_only_is_right_on_plain_ones(tmp_p
     found = _step(replay_here(tmp_path, pool)[0], "Speed up")
     assert (found.status, found.code) == ("reproduced", "narrower"), found.reason
     assert found.counterexample is not None and found.counterexample.inputs != "as declared"
+
+
+ROWS = """\
+__global__ void shift(float* out, const float* x, const float* y, int C) {
+    long row = (long)blockIdx.x * C;
+    for (int c = threadIdx.x; c < C; c += blockDim.x) {
+        out[row + c] = x[row + c] - y[row];
+    }
+}
+
+int main() {
+    int NH = 12;
+    int T = 512;
+    int C = 2816;
+    float* out;
+    float* x;
+    float* y;
+    cudaMalloc(&out, NH * T * C * sizeof(float));
+    cudaMalloc(&x, NH * T * C * sizeof(float));
+    cudaMalloc(&y, NH * T * C * sizeof(float));
+    shift<<<NH * T, 128>>>(out, x, y, C);
+    return 0;
+}
+"""
+WAITING = ROWS.replace("        out[", "        __syncthreads();\n        out[").replace(
+    "    }\n}\n", "    }\n    __syncthreads();\n    if (C < 0) out[0] = 0.0f;\n}\n", 1
+)
+
+
+def test_a_fault_on_rows_as_callers_have_them_is_told_before_one_on_shorter_rows(pool, tmp_path):
+    commit(tmp_path, "Shift rows", ROWS, "rows.cu")
+    commit(tmp_path, "Speed up: 2x faster in step", WAITING.replace("y[row]", "y[row + 1]"), "rows.cu")
+    (step,) = replay_here(tmp_path, pool)[0].transitions
+    assert (step.status, step.code) == ("failed", "wrong-value"), step.reason
+    assert step.counterexample.dims["C"] == 2816, "rows of 704 leave a part of a block waiting"

@@ -19,7 +19,10 @@ _MOST_ELEMENTS = 1 << 20
 
 
 def on_larger_sizes(prepared: Prepared) -> Iterator[Prepared]:
-    """The same with longer rows (the last dim), and with whole tiles in all dims; none where the sizes were chosen."""
+    """The same with longer rows (the last dim), and with whole tiles in all dims; none where the sizes were chosen.
+
+    Rows stay long beside the tiles as far as they fit: a kernel may count on both.
+    """
     workload = prepared.step.workload
     timed = workload.profile_dims[0] if workload.profile_dims else {}
     if (
@@ -30,10 +33,16 @@ def on_larger_sizes(prepared: Prepared) -> Iterator[Prepared]:
         return
     sizes = {name: size for name, (size,) in workload.dims.items()}
     large = [name for name in sizes if not stays_small(name)]
-    for names, width in ((large[-1:], _ROW), (large, _TILE)):
-        dims = {n: _up(size, timed[n], width) if n in names else size for n, size in sizes.items()}
-        if dims == sizes or elements(workload, dims) > _MOST_ELEMENTS:
+    rows = {n: _up(size, timed[n], _ROW) if n in large[-1:] else size for n, size in sizes.items()}
+    tiles, both = (
+        {n: _up(size, timed[n], _TILE) if n in large else size for n, size in given.items()}
+        for given in (sizes, rows)
+    )
+    tried = [sizes]
+    for dims in (rows, both if elements(workload, both) <= _MOST_ELEMENTS else tiles):
+        if dims in tried or elements(workload, dims) > _MOST_ELEMENTS:
             continue
+        tried.append(dims)
         larger = workload.model_copy(update={"dims": {n: (size,) for n, size in dims.items()}})
         said = f"checked with {', '.join(f'{n} {size}' for n, size in dims.items())} where smaller sizes fail"
         yield replace(prepared, step=replace(prepared.step, workload=larger), said=(*prepared.said, said))

@@ -73,7 +73,7 @@ def replay_transition(item: Claimed, ground: Ground, drafts: LineageDrafts) -> t
         if asks_for_less(outcome, judged.verdict, built_per_shape=per_shape):
             for less in _less(item, (before, after), prepared, ground, others, started + _MOST_SECONDS):
                 named = narrowed(outcome, less[2])
-                if named is outcome:
+                if named is outcome or (not agrees(named) and _farther(less[0], prepared)):
                     continue
                 prepared, judged, outcome = less[0], less[1], named
                 if agrees(outcome) or outcome.status != "failed":
@@ -142,6 +142,12 @@ def _less(
     # A state that reaches too far, or not far enough, shows in extents that are no dims: the other one's are to be had.
     if _composed(again.step.workload) <= _composed(prepared.step.workload):
         yield _decided(item, again, ground, as_named)
+
+
+def _farther(tried: Prepared, told: Prepared) -> bool:
+    """Whether sizes are smaller than those that are told of: a fault there says less of what callers see."""
+    now, before = (prepared.step.workload.dims for prepared in (tried, told))
+    return any(max(now[name]) < max(before[name]) for name in now.keys() & before.keys())
 
 
 def _composed(workload: Workload) -> int:
