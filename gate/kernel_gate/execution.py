@@ -108,7 +108,7 @@ class Execution:
         return self._buffers
 
     def fill(self, inputs: Mapping[str, Array], pattern: int) -> None:
-        """Write inputs, and poison outputs and scratch."""
+        """Write inputs, poison outputs and scratch, and clear the scratch that a launcher clears."""
         for argument in self._pointers:
             dtype = DTYPES[argument.dtype]
             buffer = self._buffers[argument.name]
@@ -118,6 +118,9 @@ class Execution:
                 buffer.write(np.ascontiguousarray(inputs[argument.name]))
                 if argument.kind == "input" and argument.name not in self._lies_in.values():
                     buffer.declare_input()
+                continue
+            if argument.is_cleared:
+                buffer.write(np.zeros(math.prod(self._shapes[argument.name]), dtype.storage))
                 continue
             buffer.write(dtype.poison(math.prod(self._shapes[argument.name]), pattern))
             buffer.declare_uninitialised()

@@ -69,7 +69,7 @@ class Argument(Table):
     shape: tuple[str | int, ...] | None = None
     """Pointers: extents, row-major."""
     values: str = "normal"
-    """Inputs: how they are drawn."""
+    """Inputs: how they are drawn; scratch: `integers(0, 1)` for one that is cleared and not poisoned."""
     value: Expression | None = None
     """Scalars."""
     align: int | None = Field(default=None, gt=0)
@@ -84,6 +84,11 @@ class Argument(Table):
     def is_pointer(self) -> bool:
         """Whether the argument is a buffer."""
         return self.kind != "scalar"
+
+    @property
+    def is_cleared(self) -> bool:
+        """Whether a scratch buffer is zero before each run, as a launcher leaves it: `values = "integers(0, 1)"`."""
+        return self.kind == "scratch" and self.values_spec == ("integers", ("0", "1"))
 
     @property
     def has_free_values(self) -> bool:

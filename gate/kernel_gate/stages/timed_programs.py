@@ -168,13 +168,18 @@ class TimedPrograms:
     def _renewal(self, execution: Execution) -> Callable[[], None]:
         kinds = {a.name: a.kind for a in self.workload.args}
         buffers = execution.buffers
-        worthless = [b for name, b in buffers.items() if kinds.get(name, "scratch") in {"output", "scratch"}]
+        cleared = {a.name for a in self.workload.args if a.is_cleared}
+        worthless = [
+            (b, name in cleared)
+            for name, b in buffers.items()
+            if kinds.get(name, "scratch") in {"output", "scratch"}
+        ]
         restored = [(self._pristine[name], b) for name, b in buffers.items() if kinds.get(name) == "inout"]
 
         def renew() -> None:
             filling = next(self._fillings)
-            for buffer in worthless:
-                buffer.memset(filling, 0, buffer.nbytes)
+            for buffer, zeros in worthless:
+                buffer.memset(0 if zeros else filling, 0, buffer.nbytes)
             for pristine, buffer in restored:
                 pristine.restore(buffer)
 

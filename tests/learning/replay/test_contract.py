@@ -65,6 +65,21 @@ def test_an_output_that_one_state_only_updates_is_compared_with_what_was_there()
     assert agreed.workload.argument("out").kind == "inout"
 
 
+@pytest.mark.parametrize("kinds", [("scratch", "inout"), ("inout", "scratch"), ("scratch", "output")])
+def test_what_one_state_is_known_to_read_nothing_of_is_compared_in_neither(kinds):
+    first, second = (DraftArgument("work", kind, "float32", ("C",), "integers(0, 1)") for kind in kinds)
+    agreed = contract(draft(OUT, X, first), [draft(OUT, X, first), draft(OUT, X, second, kernel="second")])
+    work = agreed.workload.argument("work")
+    assert (work.kind, work.values) == ("scratch", "integers(0, 1)") and not agreed.doubts
+
+
+def test_a_workspace_that_only_one_state_has_is_its_own_affair():
+    work = DraftArgument("work", "scratch", "float32", ("B", "C"), "integers(0, 1)")
+    for states in ([BASE, draft(OUT, X, work)], [draft(OUT, X, work), draft(OUT, X)]):
+        agreed = contract(states[0], states)
+        assert agreed.workload.argument("work").is_cleared and not agreed.doubts
+
+
 def test_what_only_the_later_state_writes_is_not_compared():
     """Of the other way round the earlier state did something that was taken away: another task."""
     more = draft(OUT, X, replace(OUT, name="mean"), kernel="second")

@@ -170,6 +170,63 @@ def test_a_buffer_that_is_cleared_before_the_launch_holds_zeros() -> None:
         assert (seen.kind, seen.values) == ("inout", values)
 
 
+CLEARED = (
+    "    embed<<<grid_size,",
+    "    cudaMemset(seen, 0, B * T * sizeof(float));\n    embed<<<grid_size,",
+)
+READ = (
+    "block_size);\n    }\n}",
+    "block_size);\n    }\n    cudaMemcpy(host, d_out, 4, cudaMemcpyDeviceToHost);\n}",
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ((CLEARED, READ), "scratch"),
+        ((READ,), "scratch"),
+        (
+            (READ, ("    }\n    cudaMemcpy(host", "    }\n    cudaFree(d_seen);\n    cudaMemcpy(host")),
+            "scratch",
+        ),
+        ((READ, ("break;\n", "break;\n        case 2: embed2(seen); break;\n")), "scratch"),
+        ((CLEARED,), "inout"),
+        ((READ, ("    cudaMemcpy(host", "    check(d_seen);\n    cudaMemcpy(host")), "inout"),
+        ((READ, ("    cudaMemcpy(host", "    float* more = d_seen + 1;\n    cudaMemcpy(host")), "inout"),
+        (
+            (READ, ("    for (int j", "    cudaMemset(d_seen, 0, B * T * sizeof(float));\n    for (int j")),
+            "inout",
+        ),
+        ((READ, (CLEARED[0], CLEARED[1].replace("seen, 0", "seen, 255"))), "inout"),
+        ((READ, ("N, C);\n}", "N, C);\n    count<<<1, 32>>>(seen, N);\n}")), "inout"),
+        ((READ, ("break;\n", "embed2(seen); break;\n")), "inout"),
+        ((READ, ("cudaMalloc(&d_seen, B * T * sizeof(float));", "d_seen = pool(B * T);")), "inout"),
+    ],
+    ids=[
+        "cleared by the launcher",
+        "never set",
+        "freed",
+        "handed to another launcher in its place",
+        "no result is read",
+        "read",
+        "read under another name",
+        "set once, for all launches",
+        "set to other things than zeros",
+        "handed to another kernel",
+        "handed to another launcher after it",
+        "made elsewhere",
+    ],
+)
+def test_a_buffer_that_only_the_launch_itself_is_handed_is_a_workspace(changes, kind) -> None:
+    text = FILE
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (seen,) = (a for a in drafted(text, "embed").arguments if a.name == "seen")
+    zeros = any(change is CLEARED for change in changes)
+    assert (seen.kind, seen.values) == (kind, "integers(0, 1)" if zeros else "")
+
+
 def test_another_of_the_block_sizes_can_be_asked_for(tmp_path: Path) -> None:
     (tmp_path / "embed.cu").write_text(FILE)
     for wanted, taken in ((None, 128), (256, 256), (100, 128)):

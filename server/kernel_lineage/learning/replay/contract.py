@@ -23,6 +23,7 @@ from kernel_lineage.learning.replay.one_set_of_dims import DimsDifferError, over
 from kernel_lineage.rewrite.drafting.model import NULL, Draft, DraftArgument
 
 _WRITTEN = ("output", "inout")
+_SCRATCH = "scratch"
 
 
 class NoContractError(Exception):
@@ -189,7 +190,7 @@ def _added(
             raise NoContractError(f"{only} is no number that the other state's sizes tell")
     elif taken.shape is None or any(_values(extent, numbers) is None for extent in taken.shape):
         raise NoContractError(f"{only} has a shape that the other state's sizes do not tell")
-    return replace(taken, kind="scratch", values="") if taken.kind in _WRITTEN else taken
+    return replace(taken, kind=_SCRATCH, values="") if taken.kind in _WRITTEN else taken
 
 
 def _number(
@@ -222,6 +223,10 @@ def _buffer(taken: DraftArgument, there: DraftArgument, state: Draft) -> DraftAr
         )
     if taken.kind == there.kind:
         return there
+    if _SCRATCH in (taken.kind, there.kind) and {taken.kind, there.kind} <= {_SCRATCH, *_WRITTEN}:
+        # A caller that reads nothing of it is seen in one state only: the other's stands elsewhere.
+        zeros = next((a.values for a in (taken, there) if a.kind == _SCRATCH and a.values), "")
+        return replace(there, kind=_SCRATCH, values=zeros)
     if {taken.kind, there.kind} == set(_WRITTEN):
         return replace(there, kind="inout")
     raise NoContractError(

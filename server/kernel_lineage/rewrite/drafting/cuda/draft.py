@@ -18,6 +18,7 @@ from kernel_lineage.rewrite.drafting.cuda.host import bare_pointer
 from kernel_lineage.rewrite.drafting.cuda.names import Known, expressed
 from kernel_lineage.rewrite.drafting.cuda.roles import roles_of
 from kernel_lineage.rewrite.drafting.cuda.scopes import Callers, Scope, scope_of
+from kernel_lineage.rewrite.drafting.cuda.workspaces import is_workspace
 from kernel_lineage.rewrite.drafting.model import Draft
 from kernel_lineage.rewrite.drafting.state import Site
 from kernel_lineage.rewrite.launch_expressions import NotExpressible
@@ -45,11 +46,20 @@ def draft_from_site(
     given_types = zip(kernel.template_parameters, launch.template_arguments, strict=False)
     types = {t.name: t.name for t in kernel.template_parameters if t.type is None}
     types.update({t.name: written for t, written in given_types if t.type is None})
+    written = {
+        p.name: given
+        for p, given in zip(kernel.parameters, launch.arguments, strict=False)
+        if roles.get(p.name, "input") != "input"
+    }
     arguments = []
     for parameter, given in zip(kernel.parameters, launch.arguments, strict=False):
         role = roles.get(parameter.name, "input")
         argument = argument_of(parameter, given, role, scope, known, types)
-        if argument.kind in ("input", "inout") and _cleared(given, scope, launch):
+        others = [g for n, g in written.items() if n != parameter.name]
+        if argument.kind == "inout" and is_workspace(given, scope, launch, others):
+            argument = replace(argument, kind="scratch")
+            known.say(f"{parameter.name} is a workspace: nothing reads what a launch leaves there")
+        if argument.kind in ("input", "inout", "scratch") and _cleared(given, scope, launch):
             argument = replace(argument, values=_ZEROS)
             known.say(f"{parameter.name} is cleared before the launch")
         arguments.append(argument)

@@ -11,8 +11,10 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_syntax import bare, text_of
 from kernel_lineage.kernels.source import SourceFile
 
-_ALLOCATORS = frozenset({"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync"})
-_CLEARS = frozenset({"cudaMemset", "cudaMemsetAsync"})
+ALLOCATORS = frozenset({"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync"})
+"""Functions that make a buffer, their first argument."""
+CLEARS = frozenset({"cudaMemset", "cudaMemsetAsync"})
+"""Functions that set a buffer's bytes."""
 _COPIES = frozenset({"cudaMemcpy", "cudaMemcpyAsync", "memcpy_convert"})
 _TILE = 16
 
@@ -38,14 +40,14 @@ class HostFunction:
     def allocated(self, pointer: str) -> str:
         """The bytes that a pointer is given, as written; "" when it is not allocated here."""
         for name, given, _ in self.calls:
-            if name in _ALLOCATORS and len(given) >= 2 and bare_pointer(given[0]) == pointer:
+            if name in ALLOCATORS and len(given) >= 2 and bare_pointer(given[0]) == pointer:
                 return given[1]
         return ""
 
     def clears(self, pointer: str, before: int) -> bool:
         """Whether it sets a buffer to zeros before a byte of the text."""
         return any(
-            name in _CLEARS and len(given) >= 2 and given[1] == "0" and node.start_byte < before
+            name in CLEARS and len(given) >= 2 and given[1] == "0" and node.start_byte < before
             for name, given, node in self.calls
             if given and bare_pointer(given[0]) == pointer
         )
@@ -73,10 +75,11 @@ def _of_type(node: Node, kind: str) -> Iterator[Node]:
         yield from _of_type(child, kind)
 
 
-def _inside(node: Node) -> Iterator[Node]:
+def inside(node: Node) -> Iterator[Node]:
+    """A node and all named ones in it, in the order of the text."""
     yield node
     for child in node.named_children:
-        yield from _inside(child)
+        yield from inside(child)
 
 
 def _function(node: Node) -> HostFunction:
@@ -90,7 +93,7 @@ def _function(node: Node) -> HostFunction:
     types: dict[str, str] = {}
     calls: list[tuple[str, tuple[str, ...], Node]] = []
     body = node.child_by_field_name("body")
-    for inner in _inside(body) if body is not None else ():
+    for inner in inside(body) if body is not None else ():
         if inner.type == "init_declarator":
             value = inner.child_by_field_name("value")
             if value is not None:

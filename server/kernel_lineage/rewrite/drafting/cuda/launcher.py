@@ -15,7 +15,7 @@ from kernel_lineage.kernels.cuda_syntax import text_of
 from kernel_lineage.kernels.source import Parameter, SourceFile, Span
 from kernel_lineage.rewrite.constants import constants_of
 from kernel_lineage.rewrite.drafting.cuda.buffers import argument_of
-from kernel_lineage.rewrite.drafting.cuda.host import HostFunction, functions_of
+from kernel_lineage.rewrite.drafting.cuda.host import CLEARS, HostFunction, functions_of
 from kernel_lineage.rewrite.drafting.cuda.names import THREADS, Known
 from kernel_lineage.rewrite.drafting.cuda.roles import roles_of
 from kernel_lineage.rewrite.drafting.cuda.scopes import scope_of_function
@@ -27,7 +27,6 @@ from kernel_lineage.rewrite.type_sizes import alias
 _STREAM = "cudaStream_t"
 _NOWHERE = Span(0, 0, 0, 0)
 _DEPTH = 4
-_MEMSETS = frozenset({"cudaMemset", "cudaMemsetAsync"})
 
 
 def draft_of_launcher(launcher: Launcher, path: Path, root: Path) -> Draft:
@@ -85,7 +84,7 @@ def _touched(source: SourceFile, function: HostFunction, depth: int) -> Iterator
                 events.append((launch.span.start, given, roles[parameter.name]))
     functions = {f.name: f for f in functions_of(source)} if depth else {}
     for name, given_all, node in function.calls:
-        if name in _MEMSETS and given_all:
+        if name in CLEARS and given_all:
             events.append((node.start_byte, given_all[0], "output"))
         elif name in functions and functions[name] is not function:
             inner = dict(zip(functions[name].parameters, given_all, strict=False))

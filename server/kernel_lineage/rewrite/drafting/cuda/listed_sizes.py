@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_syntax import bare, text_of
-from kernel_lineage.rewrite.drafting.cuda.host import HostFunction
+from kernel_lineage.rewrite.drafting.cuda.host import HostFunction, inside
 
 _DEPTH = 4
 
@@ -20,7 +20,7 @@ def sizes_gone_through(name: str, function: HostFunction) -> tuple[int, ...]:
 def _values(name: str, function: HostFunction, depth: int) -> Iterator[int]:
     if depth == 0:
         return
-    for node in _inside(function.node):
+    for node in inside(function.node):
         if node.type == "for_range_loop" and text_of(node.child_by_field_name("declarator")) == name:
             yield from _listed(node.child_by_field_name("right"), function)
         elif node.type == "assignment_expression" and text_of(node.child_by_field_name("left")) == name:
@@ -46,9 +46,3 @@ def _listed(node: Node | None, function: HostFunction) -> Iterator[int]:
     for child in node.named_children:
         if child.type == "number_literal" and text_of(child).isdigit():
             yield int(text_of(child))
-
-
-def _inside(node: Node) -> Iterator[Node]:
-    yield node
-    for child in node.named_children:
-        yield from _inside(child)
