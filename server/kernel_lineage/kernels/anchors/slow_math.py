@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tree_sitter import Node
-
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_expressions import integer_of
+from kernel_lineage.kernels.cuda_floats import is_single
 from kernel_lineage.kernels.cuda_syntax import Unit, bare, cuda_syntax, text_of
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
 from kernel_lineage.kernels.source import Kernel
@@ -19,12 +18,17 @@ _FAST = {
     "expf": "__expf", "logf": "__logf", "log2f": "__log2f", "sinf": "__sinf", "cosf": "__cosf", "powf": "__powf",
     "exp": "__expf", "log": "__logf", "tanhf": "tanh.approx.f32",
 }  # fmt: skip
+_OF_ANY_TYPE = ("exp", "log")
+"""Of a `double`, they are double precision: no intrinsic is their equal."""
 
 
 def _find_in(unit: Unit) -> Iterator[Anchor]:
     for call in unit.calls:
         fast = _FAST.get(call.name)
-        if fast is not None and call.arguments and not call.receiver:
+        single = call.name not in _OF_ANY_TYPE or (
+            bool(call.arguments) and is_single(unit, call.arguments[0])
+        )
+        if fast is not None and call.arguments and not call.receiver and single:
             names = {"function": call.name, "fast": fast, "x": text_of(call.arguments[0])}
             yield matched(ID, call.node, f"{call.name}, where {fast} is faster and less exact", names)
     for node in unit.operations.get("/", ()):
@@ -32,23 +36,13 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
         if right is None or integer_of(right) is not None or right.type == "number_literal":
             continue
         function = text_of(right.child_by_field_name("function")) if right.type == "call_expression" else ""
-        if function in ("sqrtf", "sqrt"):
-            names = {
-                "function": f"1 / {function}",
-                "fast": "rsqrtf",
-                "x": text_of(right.named_children[-1])[1:-1],
-            }
+        root = next(iter(right.named_children[-1].named_children), None) if function else None
+        if function == "sqrtf" or (function == "sqrt" and is_single(unit, root)):
+            names = {"function": f"1 / {function}", "fast": "rsqrtf", "x": text_of(root)}
             yield matched(ID, node, f"a division by {function}, where rsqrtf is one instruction", names)
-        elif unit.loops_around(node) and _is_float(unit, right):
+        elif unit.loops_around(node) and right.type == "identifier" and is_single(unit, right):
             names = {"function": "/", "fast": "__fdividef", "x": text_of(right)}
             yield matched(ID, node, f"a division by {text_of(right)} in every round", names)
-
-
-def _is_float(unit: Unit, node: Node) -> bool:
-    name = text_of(node) if node.type == "identifier" else ""
-    known = [v.type for v in unit.variables if v.name == name and not v.pointer]
-    known += [p.type.strip() for p in unit.kernel.parameters if p.name == name]
-    return any(kind.replace("const", "").strip() == "float" for kind in known)
 
 
 def _find(kernel: Kernel) -> Iterator[Anchor]:
@@ -92,6 +86,9 @@ PATTERN = AnchorPattern(
             __global__ void rows(float* out, const float* inp, int n, int C) {
                 for (int i = threadIdx.x; i < n; i += blockDim.x) { out[i / C] = inp[i]; }
             }
+            """),
+        cuda("""
+            __global__ void grow(double* out, const double* inp) { out[threadIdx.x] = exp(inp[threadIdx.x]); }
             """),
     ),
 )

@@ -1,6 +1,5 @@
-// facts: range(x) = (-200, 200)
-// because: -80 <= range(x) <= 80
-__global__ void squash(float* out, const float* x, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) { out[i] = expf(x[i]); }
+// because: no anchor
+// In double precision nothing approximates: exp of a double has no intrinsic, and a whole number is divided exactly.
+__global__ void grow(double* out, const double* x, int n, int columns) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) { out[i / columns] = exp(x[i]); }
 }

@@ -1,5 +1,6 @@
-// because: dtype(x) == float32
-__global__ void grow(double* out, const double* x, int n) {
+// facts: profile.bound = "bandwidth"
+// because: profile.bound != "bandwidth"
+__global__ void squash(float* out, const float* x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) { out[i] = exp(x[i]); }
+    if (i < n) { out[i] = expf(x[i]); }
 }
