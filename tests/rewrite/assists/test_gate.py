@@ -88,6 +88,27 @@ WORKLOADS = {
         workload("block_softmax", "N = [1, 3]\nC = [1, 40, 150]", 'grid = ["N"]\nblock = [64]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "C: int32 = C", oracle="softmax_of_x"),
     ),
+    "shares": (
+        workload("shares", "N = [1, 40]\nC = [1, 33]", 'grid = ["ceil_div(N, 32)"]\nblock = [32]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "rows: int32 = N", "columns: int32 = C"),
+    ),
+    "losses": (
+        workload("losses", "N = [1, 770]", 'grid = ["ceil_div(N, 256)"]\nblock = [256]', "out: output float32 [N]",
+                 "p: input float32 [N]", "v: input float32 [N]", "n: int32 = N"),
+    ),
+    "shift": (
+        workload("shift", "N = [1, 770]", ELEMENTS, "out: output float32 [N]", "x: input float32 [N]",
+                 "by: float32 = 0.5", "n: int32 = N"),
+    ),
+    "clamp_columns": (
+        workload("clamp_columns", "R = [1, 33]\nC = [1, 20]", 'grid = ["ceil_div(R * C, 64)"]\nblock = [64]',
+                 "out: output float32 [R, C]", "x: input float32 [R, C]", "most: float32 = 0.5", "rows: int32 = R",
+                 "columns: int32 = C"),
+    ),
+    "fill_planes": (
+        workload("fill_planes", "P = [1, 3]\nN = [1, 300]", 'grid = ["ceil_div(N, 128)", "P"]\nblock = [128]',
+                 "out: output float32 [P, N]", "value: float32 = 0.5", "n: uint64 = N"),
+    ),
     "grand_total": tuple(
         workload("grand_total", "N = [1, 300, 1000]", f'grid = ["ceil_div(N, {block})"]\nblock = [{block}]',
                  "out: inout float32 [1]", "x: input float32 [N]", "n: int32 = N")
@@ -269,6 +290,24 @@ def test_a_vectorised_kernel_is_right_on_a_quarter_of_the_grid() -> None:
         stage = verdict.stage("check")
         assert stage is not None
         assert stage.status is StageStatus.PASS, stage.reason
+
+
+@pytest.mark.parametrize("kernel", ["shift", "clamp_columns", "fill_planes"])
+def test_a_grid_stride_loop_is_right_on_one_block(kernel: str) -> None:
+    assist = next(a for a in all_assists() if a.id == "loop_over_grid")
+    example = next(e for e in assist.applies if e.kernel == kernel)
+    (load,) = WORKLOADS[kernel]
+    few = LaunchSpec(("1", *load.launch.grid[1:]), load.launch.block)
+    verdict = judge(
+        program(example.language, example.before, kernel),
+        program(example.language, example.after, kernel, few),
+        load,
+        device="emulated",
+        options=PATIENT,
+    )
+    stage = verdict.stage("check")
+    assert stage is not None
+    assert stage.status is StageStatus.PASS, stage.reason
 
 
 @pytest.mark.parametrize("kernel", ["softmax_statistics", "softmax_rows"])

@@ -21,6 +21,7 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax, text_of
 from kernel_lineage.kernels.linear_forms import Coefficient
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.exchange_examples import APPLIES, REFUSES
+from kernel_lineage.rewrite.assists.hidden_reads import hidden_reads
 from kernel_lineage.rewrite.assists.layout import (
     descendants,
     fresh_name,
@@ -32,7 +33,6 @@ from kernel_lineage.rewrite.assists.layout import (
     statements_of,
     syntax_of,
 )
-from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.constants import constants_of
@@ -42,7 +42,7 @@ _BY_LANE = re.compile(
     r"__shfl|__ballot|__any_|__all_|__match|__reduce|__syncwarp|__activemask|\basm\b|cooperative_groups|\bcg::"
 )
 """What depends on which threads make up a warp."""
-_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\\r?\n)*)", re.MULTILINE)
+_THREADS = re.compile(rf"threadIdx|{_BY_LANE.pattern}")
 _BROADCAST, _NEIGHBOURS, _APART = 1, 4, 32
 """Sectors of 32 bytes that a warp's access of 4-byte elements touches."""
 
@@ -81,20 +81,9 @@ def _thread_indices(kernel: Kernel, syntax: CudaSyntax) -> list[Node] | Refusal:
         return Refusal(
             f"`{shared}` in shared memory is handed from thread to thread; it would be transposed as well"
         )
-    for unit in syntax.units[1:]:
-        if "threadIdx" in text_of(unit.node) or _BY_LANE.search(text_of(unit.node)):
-            return Refusal(f"{unit.name}, which {kernel.name} calls, reads threadIdx or its lane itself")
-    here = {unit.name for unit in syntax.units}
-    for called in (c for unit in syntax.units for c in unit.calls):
-        if called.name not in here and not is_of_the_language(called.qualified):
-            return Refusal(f"{called.qualified} is not in this file, and may read threadIdx itself")
-    assert kernel.source is not None
-    names = identifiers_in(syntax.entry.node)
-    for macro in re.finditer(
-        rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\\r?\n)*)", kernel.source.data, re.MULTILINE
-    ):
-        if b"threadIdx" in macro[2] and macro[1].decode() in names:
-            return Refusal(f"the macro {macro[1].decode()} reads threadIdx itself")
+    hidden = hidden_reads(kernel, syntax, _THREADS, "threadIdx or its lane")
+    if hidden is not None:
+        return hidden
     found: list[Node] = []
     for node in descendants(syntax.entry.node):
         if node.type != "identifier" or text_of(node) != "threadIdx":

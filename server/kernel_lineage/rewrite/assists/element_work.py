@@ -1,0 +1,254 @@
+"""What each thread of a grid does for the one element that its index counts, and whether it may do so for several."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Variable, bare, contains, operator_of, text_of
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.hidden_reads import hidden_reads
+from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
+from kernel_lineage.rewrite.assists.loop_changes import changed_between
+from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
+
+_TOGETHER = re.compile(
+    r"__shared__|__sync|__shfl|__ballot|__any_|__all_|__match|__reduce|__activemask|\basm\b|cooperative_groups|"
+    r"\bcg::|\bbarrier\b|__threadfence|\bvolatile\b|atomicCAS|atomicExch|__nanosleep"
+)
+"""What lets threads wait for each other, or see how far others are."""
+_PLACE = re.compile(r"\bblockIdx\s*\.\s*x\b|\bgridDim\b|\bblockIdx\b(?!\s*\.)")
+_HIDDEN = re.compile(rf"blockIdx|gridDim|{_TOGETHER.pattern}")
+_COUNTED = {
+    "int": "long long",
+    "const int": "long long",
+    "unsigned": "unsigned long long",
+    "unsigned int": "unsigned long long",
+    "const unsigned": "unsigned long long",
+    "const unsigned int": "unsigned long long",
+    "uint32_t": "unsigned long long",
+    "int32_t": "long long",
+    "long": "long long",
+    "size_t": "size_t",
+    "const size_t": "size_t",
+    "int64_t": "int64_t",
+    "const int64_t": "int64_t",
+    "long long": "long long",
+    "uint64_t": "uint64_t",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ElementWork:
+    """What a thread does for its element."""
+
+    index: Variable
+    type: str
+    """As written, `const int`."""
+    start: Node
+    guard: Node
+    bound: Node
+    before: list[Node]
+    """Declarations that move into the loop with it, in front of the guard."""
+    inner: list[Node]
+    """What the guard lets happen."""
+    leaves: bool
+    """The guard returns, and the rest of the kernel is the work."""
+
+    @property
+    def counted(self) -> str:
+        """The type of 64 bits that a loop over its index counts in."""
+        return _COUNTED[self.type]
+
+    @property
+    def keeps_index(self) -> bool:
+        """Whether the loop can count in the index itself."""
+        return self.counted == self.type.removeprefix("const ")
+
+    @property
+    def returns(self) -> list[Node]:
+        """The returns of the work, the guard's own aside."""
+        return [n for s in self.inner for n in descendants(s) if n.type == "return_statement"]
+
+    @property
+    def first(self) -> int:
+        """Where the loop begins."""
+        return (self.before[0] if self.before else self.guard).start_byte
+
+    @property
+    def end(self) -> int:
+        """Where it ends."""
+        return max(self.guard.end_byte, self.inner[-1].end_byte)
+
+
+def work_of(kernel: Kernel, syntax: CudaSyntax) -> ElementWork | Refusal:
+    """What each thread does for its element, when it may do the same for others after it; else why not."""
+    work = _together(kernel, syntax) or _work(kernel, syntax)
+    if isinstance(work, Refusal):
+        return work
+    return _carried(kernel, syntax, work) or _leaves_inside(work) or work
+
+
+def _together(kernel: Kernel, syntax: CudaSyntax) -> Refusal | None:
+    """Why a thread may not take several elements, one after the other."""
+    text = text_of(syntax.entry.node)
+    found = _TOGETHER.search(text)
+    if found is not None:
+        return Refusal(
+            f"threads of {kernel.name} work together (`{found[0]}`), and would leave the loop in different rounds"
+        )
+    if any(n.type in ("goto_statement", "lambda_expression") for n in descendants(syntax.entry.node)):
+        return Refusal(f"{kernel.name} has a goto or a lambda, whose way out of the loop is not followed")
+    return hidden_reads(kernel, syntax, _HIDDEN, "the grid")
+
+
+def _work(kernel: Kernel, syntax: CudaSyntax) -> ElementWork | Refusal:
+    order = ThreadOrder(kernel, syntax)
+    body = syntax.entry.node.child_by_field_name("body")
+    statements = statements_of(body) if body is not None else []
+    index = next(
+        (
+            v
+            for v in syntax.entry.variables
+            if v.value is not None and order.is_global_thread(text_of(v.value))
+        ),
+        None,
+    )
+    if index is None or index.value is None:
+        return Refusal(
+            f"{kernel.name} has no index `blockIdx.x * blockDim.x + threadIdx.x` that counts all threads"
+        )
+    if index.node not in statements or len(index.node.children_by_field_name("declarator")) != 1:
+        return Refusal(f"`{index.name}` is not declared in a statement of its own")
+    if not identifiers_in(index.value) <= {"blockIdx", "blockDim", "threadIdx"}:
+        return Refusal(f"`{text_of(index.value)}` goes through other variables; write blockIdx.x out")
+    places = [m.start() for m in _PLACE.finditer(text_of(syntax.entry.node))]
+    if len(places) > 1:
+        return Refusal(
+            f"{kernel.name} uses blockIdx.x or gridDim beside `{index.name}`; it has another meaning then"
+        )
+    kind = " ".join(
+        text_of(n)
+        for n in index.node.children
+        if n.type in ("type_qualifier", "primitive_type", "sized_type_specifier", "type_identifier")
+    )
+    if kind not in _COUNTED:
+        return Refusal(
+            f"`{index.name}` is declared as `{kind}`, which is not known to be a whole number of 32 or 64 bits"
+        )
+    rest = statements[statements.index(index.node) + 1 :]
+    position = next((n for n, s in enumerate(rest) if _test_of(s, index.name) is not None), None)
+    test = _test_of(rest[position], index.name) if position is not None else None
+    if position is None or test is None:
+        return Refusal(f"no statement of its own compares `{index.name}` to a bound")
+    guard, behind = rest[position], rest[position + 1 :]
+    then = guard.child_by_field_name("consequence")
+    bound = test.child_by_field_name("right")
+    assert then is not None and bound is not None
+    leaves = operator_of(test) == ">="
+    only_returns = [text_of(s).replace(" ", "") for s in statements_of(then)] == ["return;"]
+    inner = behind if leaves else statements_of(then)
+    if (
+        guard.child_by_field_name("alternative") is not None
+        or leaves != only_returns
+        or not inner
+        or (behind and not leaves)
+    ):
+        return Refusal(
+            f"the kernel does not end with the work of `{index.name}` behind one check of its bound"
+        )
+    before = _depending(rest[:position], index.name)
+    if isinstance(before, Refusal):
+        return before
+    once = [s for s in statements if s.start_byte < guard.start_byte and s not in before]
+    doing = next((s for s in once if not _only_declares(s)), None)
+    if doing is not None:
+        line = doing.start_point.row + 1
+        return Refusal(
+            f"what line {line} does would be done once for each thread that is left, and there are fewer"
+        )
+    return ElementWork(index, kind, index.value, guard, bound, before, inner, leaves)
+
+
+def _test_of(statement: Node, index: str) -> Node | None:
+    """The comparison `index < bound` or `index >= bound` that an if consists of."""
+    clause = statement.child_by_field_name("condition") if statement.type == "if_statement" else None
+    test = bare(clause.child_by_field_name("value") if clause is not None else None)
+    if test is None or test.type != "binary_expression" or operator_of(test) not in ("<", ">="):
+        return None
+    return test if text_of(test.child_by_field_name("left")) == index else None
+
+
+def _only_declares(statement: Node) -> bool:
+    if statement.type.startswith("preproc"):
+        return True
+    return statement.type == "declaration" and not any(
+        n.type in ("assignment_expression", "update_expression")
+        or (n.type == "call_expression" and text_of(n).startswith("atomic"))
+        for n in descendants(statement)
+    )
+
+
+def _depending(between: list[Node], index: str) -> list[Node] | Refusal:
+    """Of the statements between an index and its guard, those from the first on that is computed from it."""
+    moved = next((n for n, s in enumerate(between) if index in identifiers_in(s)), len(between))
+    for statement in between[moved:]:
+        calls = [n for n in descendants(statement) if n.type in ("call_expression", "subscript_expression")]
+        if statement.type != "declaration" or calls:
+            return Refusal(
+                f"`{' '.join(text_of(statement).split())}` stands before the check of `{index}`; put it behind"
+            )
+    return between[moved:]
+
+
+def _carried(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> Refusal | None:
+    """Why one round may see what another one left behind."""
+    outside = [v for v in syntax.entry.variables if v.start < work.first and v.name != work.index.name]
+    changed = changed_between(syntax, work.first, work.end)
+    if work.index.name in changed and work.keeps_index:
+        return Refusal(f"`{work.index.name}` is changed by the work itself")
+    for name in [v.name for v in outside] + [p.name for p in kernel.parameters]:
+        if name in changed:
+            return Refusal(
+                f"`{name}` is changed for one element and would be different for the next; declare it inside"
+            )
+    arrays = {v.name for v in outside if v.sizes}
+    for node in descendants(syntax.entry.node):
+        inside = node.type == "identifier" and work.first <= node.start_byte < work.end
+        if inside and text_of(node) in arrays:
+            return Refusal(f"the array `{text_of(node)}` is shared by a thread's elements; declare it inside")
+    if any(
+        n.type in ("call_expression", "subscript_expression", "pointer_expression", "field_expression")
+        for n in descendants(work.bound)
+    ):
+        return Refusal(
+            f"the bound `{text_of(work.bound)}` is read anew for each element, and may have changed"
+        )
+    late = identifiers_in(work.bound) & {v.name for v in syntax.entry.variables if v.start >= work.first}
+    if late or work.index.name in identifiers_in(work.bound):
+        return Refusal(
+            f"the bound `{text_of(work.bound)}` is computed from `{work.index.name}`, or behind it"
+        )
+    return None
+
+
+def _leaves_inside(work: ElementWork) -> Refusal | None:
+    for node in work.returns:
+        outer = node.parent
+        while outer is not None and any(contains(s, outer) for s in work.inner):
+            if outer.type in (
+                "for_statement",
+                "while_statement",
+                "do_statement",
+                "switch_statement",
+                "for_range_loop",
+            ):
+                line = node.start_point.row + 1
+                return Refusal(
+                    f"the return in line {line} leaves a loop within the work; end that loop first"
+                )
+            outer = outer.parent
+    return None
