@@ -36,6 +36,7 @@ from kernel_gate.fleet.places import places
 from kernel_gate.fleet.pool import LocalPool
 from kernel_lineage.learning.probes.asking import Asking, Budget, Saw
 from kernel_lineage.learning.probes.probe import probe
+from kernel_lineage.learning.probes.probed_conditions import SUFFICIENT
 from kernel_lineage.learning.steps import Judge
 from kernel_lineage.skills.card import Origin
 
@@ -70,19 +71,20 @@ class Side:
 
 def rows_of(known: Known, judge: Judge, budget: Budget) -> Iterator[dict[str, Any]]:
     """One row for each condition that was learned of a step, or one that says that there is none."""
-    step, learned = known.step, list(known.conditions)
+    step, learned = known.step, dict(known.conditions)
     why = ""
     if not known.studied:
         report = probe(step, judge, budget)
         # What a proof says of huge sizes no case can break here.
-        learned = [c.condition.expr for c in report.conditions if c.condition.origin is Origin.PROBE]
+        probed = (c.condition for c in report.conditions if c.condition.origin is Origin.PROBE)
+        learned = {c.expr: c.evidence or "" for c in probed}
         dropped = (f"{d.expr or 'a failure'}: {d.why}" for d in report.dropped)
         why = report.reason or "; ".join((*dropped, *report.not_reached))
     about = {"source": known.source, "step": known.name, "kernel": step.workload.kernel}
     about |= {"language": step.workload.language, "date": date.today().isoformat()}
     if not learned:
         yield {**about, "expr": "", "why": why or "no probe failed"}
-    for expr in learned:
+    for expr, evidence in learned.items():
         others = [e for e in learned if e != expr]
         kept, broken = sides(expr, others, step, _SEED)
         yield {
@@ -91,6 +93,7 @@ def rows_of(known: Known, judge: Judge, budget: Budget) -> Iterator[dict[str, An
             "kind": kind_of(expr, step.workload),
             "kept": _asked(kept, Saw.AGREES, judge).row(),
             "broken": _asked(broken, Saw.FAILS, judge).row(),
+            "sufficient": SUFFICIENT in evidence,
             "why": why,
         }
 

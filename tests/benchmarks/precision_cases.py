@@ -29,7 +29,7 @@ from kernel_lineage.skills.conditions.truth import Truth
 _OF_HEAD = {
     "align": "alignment", "noalias": "aliasing", "exclusive": "aliasing", "dtype": "dtypes", "stride": "strides",
     "contiguous": "strides", "finite": "masks", "row_has_finite": "masks", "range": "values", "row_spread": "values",
-    "row_lead": "values", "row_lead_at": "values", "device": "architecture",
+    "row_lead": "values", "row_lead_at": "values", "row_log_sum_exp": "values", "device": "architecture",
     "launch": "launch",
 }  # fmt: skip
 _FIRST_SEED, _LAST_SEED = 10_000, 10_000_000

@@ -6,8 +6,8 @@ import gzip
 import json
 import tempfile
 import tomllib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tests.benchmarks.back_test import PAIRS, RESULTS
@@ -34,7 +34,8 @@ class Known:
     source: str
     name: str
     step: Step
-    conditions: tuple[str, ...] = ()
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    """What was learned, each with its evidence."""
     studied: bool = False
 
 
@@ -60,7 +61,7 @@ def back_test_steps(clones: Sequence[Path]) -> Iterator[Known]:
     """The pairs of the back-test of which probing has learned a condition, as its results say."""
     named = {path.name: path for path in clones}
     for row in json.loads((RESULTS / "back_test.json").read_text()) if clones else ():
-        probed = tuple(c["expr"] for c in row["conditions"] if c["origin"] == Origin.PROBE)
+        probed = {c["expr"]: c["evidence"] for c in row["conditions"] if c["origin"] == Origin.PROBE}
         clone = named.get(row["repository"].rsplit("/", 1)[-1])
         if probed and clone is not None:
             pair = tomllib.loads((PAIRS / f"{row['pair']}.toml").read_text("utf-8"))
@@ -102,10 +103,12 @@ def _parts(
     source: str, whole: Step, studied: Studied, pool: LocalPool, *, anew: bool = False
 ) -> Iterator[Known]:
     for number, part in enumerate(studied.parts, 1):
-        probed = tuple(
-            c.expr for c in part.conditions if c.origin is Origin.PROBE and c.kind is ConditionKind.VALIDITY
-        )
-        wanted = part.added and not part.compound if anew else probed
+        probed = {
+            c.expr: c.evidence or ""
+            for c in part.conditions
+            if c.origin is Origin.PROBE and c.kind is ConditionKind.VALIDITY
+        }
+        wanted = bool(part.added and not part.compound if anew else probed)
         after = part.after.program()
         step = Step(
             f"{after.entry} {whole.transition} part {number}",
@@ -116,4 +119,4 @@ def _parts(
         )
         ground = common_ground(step, pool.judge) if wanted else None
         if ground is not None:
-            yield Known(source, step.transition, ground, () if anew else probed, studied=not anew)
+            yield Known(source, step.transition, ground, {} if anew else probed, studied=not anew)

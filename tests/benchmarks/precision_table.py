@@ -10,6 +10,7 @@ _SIDES = ("kept", "broken")
 _OPTIONS = {
     "example of an axis": "--own", "own pair": "--own", "sample repository": "--sample", "back-test": "--back-test",
 }  # fmt: skip
+_RULE = "|---|---|---|---:|---:|---:|---|---|"
 _KEPT = "--learned"
 """Of a repository's steps: what a replay on its history has kept."""
 
@@ -19,12 +20,15 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     tried = [row for row in rows if row["expr"]]
     both = [row for row in tried if all(row[side]["cases"] for side in _SIDES)]
     good = [row for row in both if all(_share(row[side]) >= ENOUGH for side in _SIDES)]
+    said = [row for row in both if row not in good and row.get("sufficient")]
     lines = [
         "# Precision of the when",
         "",
         f"{len(tried)} learned conditions of {len({(r['source'], r['step']) for r in tried})} steps; {len(both)} were",
         f"tried on both sides, and on {len(good)} of them the gate agrees with at least {ENOUGH:.0%} of the cases of",
-        f"each side. Emulated device; {_dates(rows)}; each row by",
+        f"each side. Of the other {len(both) - len(good)} the evidence that probing writes, and the hover card shows,",
+        f"says for {len(said)} that they are sufficient and not necessary: cases that break them are often right.",
+        f"Emulated device; {_dates(rows)}; each row by",
         "`python -m tests.benchmarks precision OPTION --write` with the option of its source.",
         "",
         "| source | option | conditions | agree on both sides | holds: cases | agree | broken: cases | agree |",
@@ -41,11 +45,14 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     kinds = sorted({row["kind"] for row in tried})
     lines += [_line(kind, [row for row in tried if row["kind"] == kind], good) for kind in kinds]
     lines.append(_line("all", tried, good))
-    lines += ["", "| source | step | condition | holds | broken | silent |", "|---|---|---|---:|---:|---:|"]
+    lines += ["", "| source | step | condition | holds | broken | silent | said | of |", _RULE]
     for row in sorted(tried, key=lambda r: (r["source"], r["step"], r["expr"])):
         counted = " | ".join(f"{row[side]['agree']} of {row[side]['cases']}" for side in _SIDES)
         silent = sum(row[side]["silent"] for side in _SIDES)
-        lines.append(f"| {row['source']} | {row['step']} | `{row['expr']}` | {counted} | {silent} |")
+        about = f"| {row['source']} | {row['step']} | `{row['expr']}` | {counted} | {silent} |"
+        lines.append(
+            f"{about} {'sufficient, not necessary' if row.get('sufficient') else ''} | {row['date'][5:]} |"
+        )
     without = [row for row in rows if not row["expr"]]
     if without:
         lines += ["", "No condition was learned of:", ""]

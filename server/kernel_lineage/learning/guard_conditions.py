@@ -105,10 +105,8 @@ _CATEGORY_BY_PREFIX: tuple[tuple[str, Category], ...] = (
     ("device.", Category.HARDWARE),
     ("toolchain.", Category.HARDWARE),
     ("dtype(", Category.DATA_TYPES),
-    *(
-        (f"{name}(", Category.DATA_TYPES)
-        for name in ("range", "finite", "row_has_finite", "row_spread", "row_lead", "row_lead_at")
-    ),
+    *((f"{name}(", Category.DATA_TYPES) for name in ("range", "finite", "row_has_finite", "row_spread")),
+    *((f"{name}(", Category.DATA_TYPES) for name in ("row_lead", "row_lead_at", "row_log_sum_exp")),
     ("align(", Category.STORAGE),
     ("noalias(", Category.STORAGE),
     ("stride(", Category.LAYOUT),

@@ -259,3 +259,23 @@ def test_a_counterexample_keeps_the_steps_other_conditions():
     examples = {c.condition.expr: c.counterexample.dims for c in report.conditions}
     assert examples["C % 4 == 0"]["N"] % 2 == 0 and examples["C % 4 == 0"]["C"] % 4
     assert examples["N % 2 == 0"]["C"] % 4 == 0 and examples["N % 2 == 0"]["N"] % 2
+
+
+def test_a_condition_whose_breaking_cases_are_often_right_says_that_it_is_only_sufficient():
+    def by_launch(request):
+        block = int(request.candidate.program().launch.block[0]) if request.candidate.launch else 32
+        odd = block // (block & -block)
+        return verdict(request, lambda case, _: odd == 1 or case["C"] < odd)
+
+    (found,) = probe(STEP, by_launch, AMPLE, only=["sizes", "launch"]).conditions
+    assert "is_power_of_2(launch.block.x)" in found.condition.expr
+    right, tried = found.confirmation.beyond
+    assert right > 1 and found.confirmation.broken_agree == found.confirmation.broken
+    assert found.condition.evidence.endswith(
+        f"; sufficient, not necessary: right in {right} of {tried} cases tried on the other side"
+    )
+
+
+def test_a_condition_whose_breaking_cases_fail_says_nothing_of_that():
+    (found,) = probed(lambda case, _: case["C"] % 4 == 0).conditions
+    assert found.confirmation.beyond == (0, 20) and "sufficient" not in found.condition.evidence

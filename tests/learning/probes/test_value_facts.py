@@ -22,6 +22,7 @@ NAN, INF = np.nan, np.inf
                 "range": (0, 5),
                 "row_spread": (0, 4),
                 "row_lead": (0, 3),
+                "row_log_sum_exp": (1.09861, 5.06588),
             },
         ),
         ([[1, NAN, 2], [0, 0, 0]], {"finite": False, "row_has_finite": True}),

@@ -12,7 +12,7 @@ from kernel_lineage.learning.probes.inference import Explained
 from kernel_lineage.learning.probes.predicates import Atom, FactValues
 from kernel_lineage.learning.probes.setting import Setting, facts_of
 
-_CLOSE = 1.02
+_CLOSE = 1.0005
 """How far apart the two may stay, as a ratio, where numbers are not whole."""
 _AROUND = 0.8
 _DOUBTS = 6

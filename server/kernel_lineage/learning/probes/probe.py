@@ -3,47 +3,32 @@
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Callable, Iterator, Sequence
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kernel_gate.cases import named_shapes
-from kernel_lineage.kernels.source import Language
-from kernel_lineage.learning.guard_conditions import category_of
-from kernel_lineage.learning.probes.asking import Answer, Asking, Budget, OutOfBudget, Saw
+from kernel_lineage.learning.probes import probed_conditions, proved_conditions
+from kernel_lineage.learning.probes.asking import Asking, Budget, OutOfBudget, Saw
 from kernel_lineage.learning.probes.axis import Axis, Ground
-from kernel_lineage.learning.probes.findings import AxisFindings, Finding
+from kernel_lineage.learning.probes.findings import AxisFindings
 from kernel_lineage.learning.probes.hints import hints_of
 from kernel_lineage.learning.probes.learning import learn
+from kernel_lineage.learning.probes.other_side import close_by
 from kernel_lineage.learning.probes.proofs import ID as PROOFS
 from kernel_lineage.learning.probes.proofs import Proved, proved
-from kernel_lineage.learning.probes.proved_conditions import condition_of, dropped_of, run_of
 from kernel_lineage.learning.probes.registry import axes
-from kernel_lineage.learning.probes.report import (
-    AxisRun,
-    Counterexample,
-    Dropped,
-    ProbedCondition,
-    ProbeReport,
-    RefusingCase,
-)
+from kernel_lineage.learning.probes.report import ProbedCondition, ProbeReport
 from kernel_lineage.learning.probes.said_better import drop_what_is_said_better
 from kernel_lineage.learning.probes.setting import Setting, base_of
 from kernel_lineage.learning.probes.shares import shares
 from kernel_lineage.learning.probes.sufficiency import proofs_of
 from kernel_lineage.learning.steps import Judge, Step
-from kernel_lineage.skills.card import Condition, ConditionKind, Origin, Risk
-from kernel_lineage.skills.conditions.parse import parse
-from kernel_lineage.skills.conditions.tree import facts_in
 
 SEED = 91
 _MOST_OTHERS = 6
 """Further shapes that other axes than the sizes are held out on."""
 _FIRST, _LAST = "sizes", "masks"
-_ADVICE = re.compile(
-    r"; if no caller [^;]*|; the baseline (?:is right when|takes any address)[^;]*|, hidden shape"
-)
-"""What the gate's line tells the author of a rewrite, and says nothing of the step."""
 
 
 def probe(
@@ -85,10 +70,11 @@ def probe(
         if axis.id == _FIRST:
             failing = tuple(f.example.setting for f in learned)
             ground = replace(ground, others=tuple(_others(base, found[axis.id])), failing=failing)
+    _try_the_other_side(order, found, ground, asking, seed)
     on_progress(PROOFS, asking.runs)
     said = proved(ground, seed) if not only or PROOFS in only else Proved()
     conditions = [
-        _condition(step, axis, finding)
+        probed_conditions.condition_of(step, axis, finding)
         for axis, findings in found.items()
         for finding in findings.findings
         if not finding.why_dropped
@@ -96,19 +82,37 @@ def probe(
     if not only or PROOFS in only:
         spoken = proofs_of(ground, [c.condition.expr for c in conditions])
         conditions = [c.model_copy(update={"proof": spoken.get(c.condition.expr, "")}) for c in conditions]
-    conditions += [condition_of(step, base, c) for c in said.conditions]
-    dropped = [d for axis, findings in found.items() for d in _dropped(axis, findings)]
+    conditions += [proved_conditions.condition_of(step, base, c) for c in said.conditions]
+    dropped = [d for axis, findings in found.items() for d in probed_conditions.dropped_of(axis, findings)]
+    runs = [probed_conditions.run_of(axis, findings) for axis, findings in found.items()]
     cut = [f"{axis}: {f.cut}" for axis, f in found.items() if f.cut]
     return ProbeReport(
         **about,
         passes=True,
         reason="",
         conditions=_distinct(conditions),
-        dropped=(*dropped, *(dropped_of(base, d) for d in said.dropped)),
-        axes=(*(_run(axis, findings) for axis, findings in found.items()), run_of(said)),
+        dropped=(*dropped, *(proved_conditions.dropped_of(base, d) for d in said.dropped)),
+        axes=(*runs, proved_conditions.run_of(said)),
         runs=asking.runs,
         not_reached=(*cut, *([f"{PROOFS}: {said.why_not}"] if said.why_not else [])),
     )
+
+
+def _try_the_other_side(
+    order: Sequence[Axis], found: Mapping[str, AxisFindings], ground: Ground, asking: Asking, seed: int
+) -> None:
+    """Adds to each condition that stands what cases close to it on its other side show, with what is left to spend."""
+    answers = [answer for findings in found.values() for answer in findings.answers]
+    for axis in order:
+        findings = found[axis.id].findings
+        for position, finding in enumerate(findings):
+            if finding.why_dropped:
+                continue
+            chance = random.Random(f"{seed} {axis.id} {finding.atom.expr}")
+            with asking.whole():
+                near, agree = close_by(axis, ground, finding.atom, answers, asking, chance)
+            confirmation = finding.confirmation.model_copy(update={"near": near, "near_agree": agree})
+            findings[position] = replace(finding, confirmation=confirmation)
 
 
 def _in_order(only: Sequence[str]) -> Iterator[Axis]:
@@ -162,110 +166,3 @@ def _distinct(conditions: Sequence[ProbedCondition]) -> tuple[ProbedCondition, .
     for condition in conditions:
         kept.setdefault(condition.condition.expr, condition)
     return tuple(kept.values())
-
-
-def _condition(step: Step, axis: str, finding: Finding) -> ProbedCondition:
-    expr = finding.atom.expr
-    example = counterexample(finding.example, expr)
-    named = ", ".join(f"{name} = {value}" for name, value in example.facts.items())
-    dims = ", ".join(f"{name} {extent}" for name, extent in example.dims.items())
-    evidence = f"{dims}, seed {example.seed}: {example.said}"
-    return ProbedCondition(
-        axis=axis,
-        condition=Condition(
-            kind=ConditionKind.VALIDITY,
-            category=category_of(expr),
-            expr=expr,
-            reason=_reason(example) + _past(finding),
-            origin=Origin.PROBE,
-            evidence=evidence,
-        ),
-        risk=Risk(
-            what=f"{named}: {example.said}",
-            evidence=f"probe of {step.transition}, {dims}, seed {example.seed}",
-        ),
-        refuses=RefusingCase(
-            language=Language(step.before.language),
-            kernel=step.before.entry,
-            facts=example.facts,
-            because=expr,
-            source=step.before.source,
-        ),
-        counterexample=example,
-        confirmation=finding.confirmation,
-    )
-
-
-_SAID_OF = {
-    "wrong-value": "elements come out wrong",
-    "not-written": "elements are not written",
-    "nan-mask-differs": "NaN or infinity comes out where a number should, or the other way round",
-    "less-precise": "results lose precision",
-    "not-repeatable": "results differ from launch to launch",
-    "out-of-bounds": "memory outside of a buffer is accessed",
-    "misaligned": "a vector access is misaligned",
-    "needs-alignment": "a vector access is misaligned",
-    "alias-sensitive": "an output that lies in an input overwrites what is still to be read",
-    "keeps-state": "elements come out wrong with other values",
-    "race": "threads race for the same memory",
-    "uninitialised-read": "memory is read before it is written",
-    "barrier": "threads wait at different barriers",
-    "launch-impossible": "the launch asks for what no device takes",
-    "candidate-does-not-compile": "it does not compile",
-}
-
-
-def _past(finding: Finding) -> str:
-    until = finding.atom.until
-    return "" if until is None else f" Beyond {until:g} both states were seen to agree again."
-
-
-def _reason(example: Counterexample) -> str:
-    """One sentence for the card."""
-    named = ", ".join(f"{name} = {value}" for name, value in example.facts.items())
-    return f"Otherwise {_SAID_OF.get(example.code, example.code)}, as with {named}."
-
-
-def counterexample(answer: Answer, expr: str) -> Counterexample:
-    """A failing probe as evidence of a condition."""
-    names = dict.fromkeys(ref.name for ref in facts_in(parse(expr))) if expr else answer.setting.dims
-    said = _ADVICE.sub("", answer.reason)
-    index = answer.details.get("index")
-    return Counterexample(
-        dims=dict(answer.setting.dims),
-        seed=answer.setting.seed,
-        inputs=str(answer.setting.inputs),
-        memory=str(answer.setting.memory),
-        code=answer.code,
-        said=said,
-        facts={name: answer.facts[name] for name in names if name in answer.facts},
-        output=answer.details.get("output"),
-        index=tuple(index) if index is not None else None,
-        line=answer.details.get("line"),
-    )
-
-
-def _dropped(axis: str, found: AxisFindings) -> Iterator[Dropped]:
-    for finding in found.findings:
-        if finding.why_dropped:
-            expr = finding.atom.expr
-            yield Dropped(
-                axis=axis,
-                expr=expr,
-                why=finding.why_dropped,
-                counterexample=counterexample(finding.example, expr),
-            )
-    if found.unexplained is not None:
-        why = "no predicate of the grammar parts the failing cases from the others"
-        yield Dropped(axis=axis, expr="", why=why, counterexample=counterexample(found.unexplained, ""))
-
-
-def _run(axis: str, found: AxisFindings) -> AxisRun:
-    counts = {saw: sum(a.saw is saw for a in found.answers) for saw in Saw}
-    return AxisRun(
-        axis=axis,
-        agrees=counts[Saw.AGREES],
-        fails=counts[Saw.FAILS],
-        silent=counts[Saw.SILENT],
-        note=found.cut,
-    )

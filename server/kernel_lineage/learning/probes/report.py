@@ -43,6 +43,15 @@ class Confirmation(_Part):
     broken: int
     broken_agree: int
     """Cases that break it, and in how many of these the later state is wrong."""
+    near: int = 0
+    """Further cases that break it, those closest to it first."""
+    near_agree: int = 0
+
+    @property
+    def beyond(self) -> tuple[int, int]:
+        """In how many cases tried on the other side the later state is right, and how many were tried."""
+        tried = self.broken + self.near
+        return tried - self.broken_agree - self.near_agree, tried
 
     @property
     def share(self) -> float:

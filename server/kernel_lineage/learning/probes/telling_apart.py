@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from kernel_lineage.learning.probes.asking import Asking
 from kernel_lineage.learning.probes.axis import Axis, Ground
-from kernel_lineage.learning.probes.closing_in import OTHER_DATA, Sides, again, closer
+from kernel_lineage.learning.probes.closing_in import OTHER_DATA, Sides, again, around, closer
 from kernel_lineage.learning.probes.findings import AxisFindings, sides_of
 from kernel_lineage.learning.probes.inference import Explained, explain, in_doubt
 from kernel_lineage.learning.probes.predicates import FactValues
@@ -39,6 +39,7 @@ def settled(
         telling = (
             _most_telling(explained, fresh)
             or _fresh(closer(axis, ground, explained, sides, chance), asking)
+            or _most_telling(explained, _at_bounds_on_values(axis, ground, explained, asking, chance))
             or _fresh(again(explained, found.answers), asking)
             or _fresh(_doubted(explained, sides, ground, found), asking)
         )
@@ -50,6 +51,16 @@ def settled(
 
 def _fresh(setting: Setting | None, asking: Asking) -> Setting | None:
     return None if setting is None or asking.known(setting) else setting
+
+
+def _at_bounds_on_values(
+    axis: Axis, ground: Ground, explained: Explained, asking: Asking, chance: random.Random
+) -> list[tuple[Setting, FactValues]]:
+    """Cases near bounds on values: what is drawn at large seldom ends where one such bound is told from another."""
+    if all(part.exact for part in explained.parts):
+        return []
+    near = (s for s in around(axis, ground, explained, chance) if ground.worth(s) and not asking.known(s))
+    return [(setting, facts_of(setting)) for setting in near]
 
 
 def _doubted(explained: Explained, sides: Sides, ground: Ground, found: AxisFindings) -> Setting | None:

@@ -108,6 +108,8 @@ def _facts(name: str, array: Array, workload: Workload) -> Iterator[tuple[str, S
     ordered = np.sort(rows, axis=-1)
     spread = ordered[:, -1] - ordered[:, 0]
     yield f"row_spread({name})", _interval(spread.min(), spread.max())
+    summed = ordered[:, -1] + np.log(np.exp(ordered - ordered[:, -1:]).sum(axis=-1))
+    yield f"row_log_sum_exp({name})", _interval(summed.min(), summed.max())
     if rows.shape[-1] > 1:
         lead = ordered[:, -1] - ordered[:, -2]
         yield f"row_lead({name})", _interval(lead.min(), lead.max())

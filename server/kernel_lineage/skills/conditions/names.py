@@ -177,6 +177,16 @@ FACT_NAMES: Mapping[str, FactName] = {
             _TENSOR,
         ),
         FactName(
+            "row_log_sum_exp",
+            Type.INTERVAL,
+            "",
+            _W,
+            "The logarithm of the sum of exp over a row (last axis) of finite values, least and greatest over all rows: "
+            "where it is large, a sum of exponentials leaves its type, and where it is very small it comes to 0.",
+            "the log-sum-exp of every row of {0}",
+            _TENSOR,
+        ),
+        FactName(
             "row_lead_at",
             Type.INTERVAL,
             "",

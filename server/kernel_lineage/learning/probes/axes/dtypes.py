@@ -27,6 +27,7 @@ _IN_CPP = {
 }
 _CPP = {"float32": "float", "float64": "double", "float16": "__half", "bfloat16": "__nv_bfloat16"}
 _POOLED = 40
+_FEW = 4
 
 
 def _floats(setting: Setting) -> list[str]:
@@ -68,10 +69,18 @@ def _moved(setting: Setting) -> Iterator[Setting]:
     # Without an oracle the earlier state is what is expected, and few kernels compute in float64 because a buffer is.
     for dtype in _FLOATS if setting.workload.oracle is not None else _FLOATS[:3]:
         yield _typed(setting, floats, dtype)
-    if len(floats) > 1:
-        for name in floats:
-            for dtype in _FLOATS[:3]:
-                yield _typed(setting, (name,), dtype)
+    for names in (*_of_one_shape(setting, floats), *((name,) for name in floats if len(floats) > 1)):
+        for dtype in _FLOATS[:3]:
+            yield _typed(setting, names, dtype)
+
+
+def _of_one_shape(setting: Setting, floats: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Buffers that have a type of their own in mixed precision: activations are narrow, weights and sums are not."""
+    shapes: dict[tuple[str | int, ...], list[str]] = {}
+    for argument in setting.workload.args:
+        if argument.name in floats:
+            shapes.setdefault(tuple(argument.shape or ()), []).append(argument.name)
+    yield from (tuple(names) for names in shapes.values() if 1 < len(names) < len(floats))
 
 
 def _dtype(setting: Setting, name: str) -> str:
@@ -87,6 +96,9 @@ def _boundaries(ground: Ground) -> Iterator[Setting]:
 def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:
     for _ in range(_POOLED):
         setting = chance.choice((ground.base, *ground.others))
+        if not chance.randrange(3):
+            # Where little is summed up, a type that is too narrow for more is right.
+            setting = setting.at(**{name: chance.randint(1, _FEW) for name in sorted(setting.dims)})
         moved = list(_moved(setting))
         yield replace(chance.choice(moved) if moved else setting, seed=chance.randrange(1000))
 
@@ -94,7 +106,8 @@ def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:
 AXIS = Axis(
     id="dtypes",
     title="Data types",
-    moves="The float buffers to float16, bfloat16, float32 and float64, where Triton or a template takes any.",
+    moves="The float buffers, all, those of one shape, and each, to float16, bfloat16, float32 and float64, where "
+    "Triton or a template takes any.",
     boundaries=_boundaries,
     pool=_pool,
     examples=(
