@@ -157,6 +157,50 @@ def test_of_several_block_sizes_a_usual_one_is_taken(listed: str, block: str) ->
     assert drafted(FILE.replace("32, 64, 128, 256", listed), "embed").block == (block,)
 
 
+CHECKED = FILE.replace("T, C, block_size);\n    }", "T, C, 64);\n    }")
+TIMED = (
+    "        float ms = time_it(100, embed_any, 1, d_out, d_tokens, d_table, d_seen, B, T, C, block_size);\n"
+    '        printf("%d: %f", block_size, ms);\n    }\n}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "block", "several"),
+    [
+        (CHECKED, "64", ()),
+        (CHECKED.replace("    }\n}\n", TIMED), "64", (64, 32, 128, 256)),
+        (CHECKED.replace("C, 64)", "C, 96)").replace("    }\n}\n", TIMED), "128", (128, 32, 64, 256)),
+        (
+            CHECKED.replace("C, 64)", "C, 96)").replace("    }\n}\n", TIMED.replace("C, block", "block")),
+            "96",
+            (),
+        ),
+        (
+            FILE.replace(
+                "        embed_any(1, d_out, d_tokens, d_table, d_seen, B, T, C, block_size);\n    }\n}\n",
+                TIMED,
+            ),
+            "128",
+            (128, 32, 64, 256),
+        ),
+    ],
+    ids=[
+        "one call",
+        "a benchmark goes through several",
+        "the one of the check is none of them",
+        "another number of arguments",
+        "nothing but a benchmark",
+    ],
+)
+def test_block_sizes_that_a_benchmark_is_handed_are_followed(
+    text: str, block: str, several: tuple[int, ...]
+) -> None:
+    draft = drafted(text, "embed")
+    assert draft.missing == () and dict(draft.dims) == {"B": 8, "T": 1024, "C": 768, "V": 50257}
+    assert (draft.block, draft.blocks) == ((block,), several)
+    assert f"+ {block} - 1) // {block}" in draft.grid[0]
+
+
 def test_a_buffer_that_is_cleared_before_the_launch_holds_zeros() -> None:
     cleared = FILE.replace(
         "    embed<<<grid_size,", "    cudaMemset(seen, 0, B * T * sizeof(float));\n    embed<<<grid_size,"

@@ -48,6 +48,8 @@ class Known:
     """What is taken of several numbers of threads, where it is one of them."""
     blocks: tuple[int, ...] = ()
     """Those that a caller goes through, the one that is taken first."""
+    handed: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Parameter of a function → what a further call gives it, where that is one of several numbers of threads."""
     threads: set[str] = field(default_factory=set)
     """Names of numbers of threads: they are no sizes of the data."""
     reading_block: bool = False
@@ -97,8 +99,11 @@ class _Resolve(HostExpression):
         if scope is not None and node.id in scope.function.parameters and node.id in scope.function.locals:
             return self._local(node.id, scope.function.locals[node.id], scope)
         if scope is not None and node.id in scope.given and scope.caller is not None:
+            if known.reading_block:
+                self._look_for_several(node.id, scope, scope.caller)
+            given = known.handed.get((scope.function.name, node.id), scope.given[node.id])
             try:
-                return tree_of(scope.given[node.id], scope.caller, known, self._depth - 1)
+                return tree_of(given, scope.caller, known, self._depth - 1)
             except NotExpressible:
                 return self._chosen(node.id, scope)
         if scope is not None and node.id in scope.function.parameters:
@@ -110,6 +115,20 @@ class _Resolve(HostExpression):
         if constant is not None:
             return tree_of(constant, scope, known, self._depth - 1)
         raise NotExpressible(node.id)
+
+    def _look_for_several(self, name: str, scope: Scope, caller: Scope) -> None:
+        """Note a call that gives one of several numbers of threads where the first call gives a single one."""
+        known, single = self._known_names, scope.given[name].strip()
+        if not single.isdigit() or (scope.function.name, name) in known.handed:
+            return
+        for given in scope.otherwise:
+            local = caller.function.locals.get(given.get(name, ""))
+            listed = numbers_of(_list_of(local, caller)) if local is not None else []
+            if len(listed) > 1:
+                known.handed[scope.function.name, name] = given[name]
+                if known.wanted_block is None and int(single) in listed:
+                    known.wanted_block = int(single)
+                return
 
     def _local(self, name: str, local: Node, scope: Scope) -> ast.AST:
         known, number = self._known_names, literal(local)
@@ -193,6 +212,12 @@ class _Resolve(HostExpression):
             self._known_names.dims[name] = number
             self._known_names.said.append(f"{name} is {number} in {scope.function.name}")
         return name
+
+
+def _list_of(value: Node, scope: Scope) -> Node | None:
+    """The list that a local is an element of."""
+    name = re.fullmatch(r"(\w+)\s*\[.*\]", text_of(value), re.DOTALL)
+    return scope.function.locals.get(name[1]) if name is not None else None
 
 
 def _is_constant(value: Node) -> bool:

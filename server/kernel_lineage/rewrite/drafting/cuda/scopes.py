@@ -31,6 +31,8 @@ class Scope:
     given: Mapping[str, str]
     """Parameter → the argument as the caller writes it."""
     caller: Scope | None = None
+    otherwise: tuple[Mapping[str, str], ...] = ()
+    """The same of further calls in the caller: one for a check and one for a benchmark, say."""
 
     def origin(self, name: str) -> tuple[str, Scope]:
         """A name as it is called where it comes from, and that scope: parameters are followed to their arguments."""
@@ -104,7 +106,9 @@ def _scope(
             break
     if found is None:
         return Scope(function, {})
-    return Scope(function, found.given, _above(found, functions, depth - 1, elsewhere))
+    above = _above(found, functions, depth - 1, elsewhere)
+    further = tuple(given for given in _given_by(found.caller, function) if given != found.given)
+    return Scope(function, found.given, above, () if found.handed_by is not None else further)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +128,10 @@ def _above(call: _Call, functions: tuple[HostFunction, ...], depth: int, elsewhe
 
 def _called(function: HostFunction, functions: tuple[HostFunction, ...]) -> _Call | None:
     """The first call of a function: by its name, or by that of the parameter of a function that it is handed to."""
-    for caller in functions:
-        for name, given, _ in caller.calls:
-            if name == function.name and caller is not function and len(given) >= len(function.parameters):
-                return _Call(caller, dict(zip(function.parameters, given, strict=False)))
+    callers = [f for f in functions if f is not function]
+    for caller in callers:
+        for direct in _given_directly(caller, function):
+            return _Call(caller, direct)
     by_name = {f.name: f for f in functions}
     for caller in functions:
         for name, given, _ in caller.calls:
@@ -141,7 +145,22 @@ def _called(function: HostFunction, functions: tuple[HostFunction, ...]) -> _Cal
                     return _Call(
                         to, dict(zip(function.parameters, inner, strict=True)), _Call(caller, handed)
                     )
-    return None
+    return next((_Call(c, handed) for c in callers for handed in _given_by(c, function)), None)
+
+
+def _given_by(caller: HostFunction, function: HostFunction) -> Iterator[Mapping[str, str]]:
+    """What a function gives another one: itself, and through a function that is handed it with all its arguments."""
+    yield from _given_directly(caller, function)
+    for _, given, _ in caller.calls:
+        after = given[given.index(function.name) + 1 :] if function.name in given else ()
+        if len(after) == len(function.parameters) > 0:
+            yield dict(zip(function.parameters, after, strict=True))
+
+
+def _given_directly(caller: HostFunction, function: HostFunction) -> Iterator[Mapping[str, str]]:
+    for name, given, _ in caller.calls:
+        if name == function.name and len(given) >= len(function.parameters):
+            yield dict(zip(function.parameters, given, strict=False))
 
 
 def _holds(node: Node, offset: int) -> bool:
