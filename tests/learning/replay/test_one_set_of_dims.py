@@ -54,6 +54,17 @@ def test_a_launch_is_written_over_the_sizes_of_the_other_state(state, grid):
     assert not found.draft.dims
 
 
+def test_a_state_of_which_little_is_known_fills_the_device_all_the_same():
+    unknown = DraftArgument("y", "output", "float32")
+    state = draft(
+        {"multiProcessorCount": 132, "n": 8}, unknown, buffer("x", "n"), grid="2 * multiProcessorCount"
+    )
+    base = draft({"cols": 64}, buffer("x", "cols"))
+    found = over_dims_of(base, state).draft
+    assert (found.grid, dict(found.dims)) == (("2 * multiProcessorCount",), {"multiProcessorCount": 132})
+    assert not over_dims_of(base, replace(state, dims={"m": 132, "n": 8}, grid=("2 * m",))).draft.dims
+
+
 def test_dims_that_a_number_of_both_tells():
     base = draft({"B": 2, "T": 3}, buffer("x", "B * T"), number("seq", "T"))
     state = draft({"b": 4, "t": 5}, buffer("x", "b * t"), number("seq", "t"), grid="b")

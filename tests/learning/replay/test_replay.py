@@ -370,6 +370,15 @@ def test_what_is_timed_is_drawn_in_seconds():
     assert smaller.profile_dims == ({"B": 2, "T": 1024, "C": 512}, {"B": 1, "T": 16, "C": 512})
     assert len(said) == 1
     assert timed_within(workload) == (workload, ())
+    of_device = workload.model_copy(
+        update={
+            "profile_dims": ({"multiProcessorCount": 132, "B": 8, "T": 1024, "C": 512},),
+            "dims": {"multiProcessorCount": (4,), **workload.dims},
+        }
+    )
+    assert timed_within(of_device, 1 << 20)[0].profile_dims == (
+        {"multiProcessorCount": 132, "B": 2, "T": 1024, "C": 512},
+    )
 
 
 CLAMPED = SCALAR.replace("2.0f * x[i]", "2.0f * fminf(x[i], 50.0f)")

@@ -271,6 +271,36 @@ def test_a_buffer_that_only_the_launch_itself_is_handed_is_a_workspace(changes, 
     assert (seen.kind, seen.values) == (kind, "integers(0, 1)" if zeros else "")
 
 
+FILLING = FILE.replace(
+    "const int grid_size = (N * C + block_size - 1) / block_size;",
+    "const int grid_size = sms * (prop.maxThreadsPerMultiProcessor / block_size);",
+)
+
+
+@pytest.mark.parametrize(
+    ("found_by", "named"),
+    [
+        ("int sms;\ncudaDeviceProp prop;\nvoid start() { sms = prop.multiProcessorCount; }\n\n", "sms"),
+        ("cudaDeviceProp prop;\n", "prop.multiProcessorCount"),
+        (
+            "int sms;\nvoid start() { cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0); }\n\n",
+            "sms",
+        ),
+    ],
+    ids=["a variable of the file", "the property itself", "an attribute"],
+)
+@pytest.mark.parametrize("sms", [132, 84])
+def test_a_grid_that_fills_the_device_does_so_where_it_is_timed(
+    found_by: str, named: str, sms: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kernel_lineage.rewrite.drafting.cuda.names.multiprocessors", lambda: sms)
+    draft = drafted(found_by + FILLING.replace("sms *", f"{named} *"), "embed")
+    assert draft.missing == ()
+    assert draft.grid == ("multiProcessorCount * (2048 // 128)",)
+    assert (draft.dims["multiProcessorCount"], draft.checked["multiProcessorCount"]) == (sms, 4)
+    assert f"multiProcessorCount is {sms}: it depends on the device; checked with 4" in draft.assumed
+
+
 def test_another_of_the_block_sizes_can_be_asked_for(tmp_path: Path) -> None:
     (tmp_path / "embed.cu").write_text(FILE)
     for wanted, taken in ((None, 128), (256, 256), (100, 128)):

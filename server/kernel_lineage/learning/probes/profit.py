@@ -19,6 +19,7 @@ from kernel_lineage.learning.guard_conditions import category_of
 from kernel_lineage.learning.probes.report import Crossing, Sweep, TimedSize
 from kernel_lineage.learning.probes.setting import Setting, base_of, facts_of
 from kernel_lineage.learning.steps import Judge, Step
+from kernel_lineage.rewrite.drafting.device_size import counts_multiprocessors
 from kernel_lineage.skills.card import Condition, ConditionKind, Origin
 from kernel_lineage.skills.conditions.evaluate import judge as judge_condition
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource
@@ -43,7 +44,8 @@ def sweeps(
     base = _base(step)
     if base is None:
         return ()
-    dims = [name for name in base.dims if not only or name in only]
+    # How large the device is is nothing that a caller chooses.
+    dims = [n for n in base.dims if (not only or n in only) and not counts_multiprocessors(n)]
     return tuple(_sweep(base, name, judge, device, valid) for name in dims)
 
 

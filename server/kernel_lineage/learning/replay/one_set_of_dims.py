@@ -15,6 +15,7 @@ from math import prod
 
 from kernel_gate.compile_time import is_word
 from kernel_gate.expressions import ExpressionError, Number, evaluate
+from kernel_lineage.rewrite.drafting.device_size import counts_multiprocessors
 from kernel_lineage.rewrite.drafting.model import NULL, Draft, DraftArgument
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -47,8 +48,8 @@ def over_dims_of(base: Draft, state: Draft) -> Rewritten:
     own: dict[str, str] = {}
     # Of a state whose shapes are not all known, a size that nothing tells may be that of a buffer.
     whole = all(a.shape is not None or a.kind in ("scalar", NULL) for a in state.arguments)
-    for name in state.dims if whole else ():
-        if name not in told and name not in base.dims:
+    for name in state.dims:
+        if name not in told and name not in base.dims and (whole or counts_multiprocessors(name)):
             own[name] = f"{name}_" if name in taken or name in state.constexpr else name
     draft = _renamed(state, {**told, **own})
     draft = replace(

@@ -17,6 +17,7 @@ from kernel_lineage.learning.replay.states import StateOf
 from kernel_lineage.learning.replay.tests_of_other import draft_by_tests_of
 from kernel_lineage.learning.steps import Step
 from kernel_lineage.rewrite.drafting.chosen_sizes import stays_small
+from kernel_lineage.rewrite.drafting.device_size import counts_multiprocessors
 from kernel_lineage.rewrite.drafting.model import Draft
 from kernel_lineage.rewrite.drafting.of_state import NoDraft
 from kernel_lineage.rewrite.programs import ProgramError, program_from_file
@@ -238,14 +239,15 @@ def _prepared(item: Claimed, programs: list[Program], agreed: Contract, name: st
 def timed_within(workload: Workload, most: int = _MOST_TIMED) -> tuple[Workload, tuple[str, ...]]:
     """The workload with timed shapes of so many elements at most, and what is said of it.
 
-    The dims that come first are made smaller first: they count rows, and the length of a row decides what pays.
+    The dims that come first are made smaller first: they count rows, and the length of a row decides what pays. The
+    device is not made smaller.
     """
     shapes, said = [], []
     for named in workload.profile_dims:
         dims = dict(named)
-        while elements(workload, dims) > most and any(extent > 1 for extent in dims.values()):
-            name = next(n for n, extent in dims.items() if extent > 1)
-            dims[name] //= 2
+        rows = [name for name in dims if not counts_multiprocessors(name)]
+        while elements(workload, dims) > most and any(dims[name] > 1 for name in rows):
+            dims[next(n for n in rows if dims[n] > 1)] //= 2
         if dims != named:
             said.append(
                 f"timed at {', '.join(f'{n} {e}' for n, e in dims.items())}: more takes minutes to draw"

@@ -10,6 +10,7 @@ from kernel_gate.cases import elements
 from kernel_gate.expressions import ExpressionError
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.rewrite.drafting.chosen_sizes import stays_small
+from kernel_lineage.rewrite.drafting.device_size import CHECKED, counts_multiprocessors
 from kernel_lineage.rewrite.drafting.model import Draft
 
 _CHECKED_ELEMENTS = 1 << 14
@@ -32,7 +33,7 @@ def with_checked_sizes(draft: Draft) -> Draft:
         workload = draft.workload()
     except WorkloadError:
         return draft
-    sizes = dict(draft.dims)
+    sizes = {n: CHECKED if counts_multiprocessors(n) else size for n, size in draft.dims.items()}
     try:
         # What a size is a multiple of is kept as long as it can be, a warp's width before a vector's: kernels that
         # count on it, as their callers let them, fail at other sizes.
@@ -62,7 +63,7 @@ def _halve(
     A size that is a multiple of a power of two up to `smallest`, and of a small odd number, stays one.
     """
     steps = {name: multiple_of(size, smallest) for name, size in sizes.items()}
-    fixed = set(sizes) - set(only) if only is not None else set()
+    fixed = {n for n in sizes if counts_multiprocessors(n) or (only is not None and n not in only)}
     while elements(workload, sizes) > most:
         name = max((n for n in sizes if n not in fixed), key=lambda n: sizes[n], default="")
         size = sizes.get(name, 0)

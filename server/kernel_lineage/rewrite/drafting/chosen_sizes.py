@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from math import isqrt
 from types import MappingProxyType
 
+from kernel_lineage.rewrite.drafting.device_size import CHECKED, counts_multiprocessors
+
 _FEW = frozenset({"nh", "h", "heads", "num_heads", "n_heads", "nheads", "groups", "num_groups"})
 """Names of dims that divide another one."""
 _BATCH = frozenset({"b", "batch", "batch_size", "bs", "bsz"})
@@ -38,8 +40,8 @@ class Plan:
 
 
 def stays_small(name: str) -> bool:
-    """Whether a dim of this name is a small number: of batches, heads or groups."""
-    return name.lower() in _FEW | _BATCH
+    """Whether a dim of this name is a small number: of batches, heads, groups or multiprocessors."""
+    return name.lower() in _FEW | _BATCH or counts_multiprocessors(name)
 
 
 def plans(
@@ -57,7 +59,7 @@ def plans(
         free = [n for n in chosen if n not in steady and n.lower() not in _BATCH]
         sizes = table.get(len(free), (*table[4], *(most + 16 * i for i in range(len(free)))))
         own = {**{n: few if n in steady else 2 for n in chosen}, **dict(zip(free, sizes, strict=False))}
-        tried = {n: own[n] if n in own else _halved(size, most) for n, size in dims.items()}
+        tried = {n: own[n] if n in own else _small(n, size, most) for n, size in dims.items()}
         times = _TIMED_SINGLE if len(own) == 1 else _TIMED
         small, large = _smallest(listed), _largest(listed)
         tried |= small
@@ -77,6 +79,10 @@ def _largest(listed: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
     """The largest listed sizes that are timed in little time."""
     most = _MOST_TIMED if len(listed) == 1 else isqrt(_MOST_TIMED)
     return {n: max((s for s in sizes if s <= most), default=sizes[0]) for n, sizes in listed.items()}
+
+
+def _small(name: str, size: int, most: int) -> int:
+    return CHECKED if counts_multiprocessors(name) else _halved(size, most)
 
 
 def _halved(size: int, most: int) -> int:

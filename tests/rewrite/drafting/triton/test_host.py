@@ -95,11 +95,14 @@ def test_a_number_is_followed_through(case: str, tmp_path: Path) -> None:
     assert next(a.value for a in draft.arguments if a.name == "n") == expected
 
 
-def test_the_number_of_processors_is_a_dim(tmp_path: Path) -> None:
+def test_the_number_of_processors_is_a_dim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernel_lineage.rewrite.drafting.triton.device_facts.multiprocessors", lambda: 84)
     body = "n = torch.cuda.get_device_properties(x.device).multi_processor_count"
     draft = drafted(tmp_path, wrapper(body))
-    assert draft.dims["multi_processor_count"] == 132
-    assert any("it depends on the device" in s for s in draft.assumed)
+    assert (draft.dims["multi_processor_count"], draft.checked["multi_processor_count"]) == (84, 4)
+    assert (
+        "multi_processor_count is taken to be 84: it depends on the device; checked with 4" in draft.assumed
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,14 +18,21 @@ from kernel_lineage.kernels.cuda_syntax import text_of
 from kernel_lineage.rewrite.drafting.cuda.host import literal, numbers_of
 from kernel_lineage.rewrite.drafting.cuda.listed_sizes import sizes_gone_through
 from kernel_lineage.rewrite.drafting.cuda.scopes import Scope
+from kernel_lineage.rewrite.drafting.device_size import multiprocessors
 from kernel_lineage.rewrite.launch_expressions import BLOCK_SIZES, HostExpression, NotExpressible, from_cpp
 from kernel_lineage.rewrite.type_sizes import with_sizes
 
 THREADS = 128
 """What is chosen where nothing tells the number of threads of a block."""
-DEVICE = {"multiProcessorCount": 4, "maxThreadsPerMultiProcessor": 1024, "maxThreadsPerBlock": 1024, "warpSize": 32,
-          "sharedMemPerBlock": 49152, "major": 9, "minor": 0}  # fmt: skip
-"""Properties of the device that a draft is for: few multiprocessors, so that grids which fill it stay small."""
+MULTIPROCESSORS = "multiProcessorCount"
+DEVICE = {"maxThreadsPerMultiProcessor": 2048, "maxThreadsPerBlock": 1024, "warpSize": 32, "sharedMemPerBlock": 49152,
+          "major": 9, "minor": 0}  # fmt: skip
+"""Properties of the device that a draft is for, besides how many multiprocessors it has."""
+_ATTRIBUTES = {"MultiProcessorCount": MULTIPROCESSORS, "MaxThreadsPerMultiProcessor": "maxThreadsPerMultiProcessor",
+               "MaxThreadsPerBlock": "maxThreadsPerBlock", "WarpSize": "warpSize",
+               "MaxSharedMemoryPerBlock": "sharedMemPerBlock", "ComputeCapabilityMajor": "major",
+               "ComputeCapabilityMinor": "minor"}  # fmt: skip
+"""`cudaDevAttr…` → the property that says the same."""
 _NUMBER = 0.5
 _EPSILON = 1e-5
 _SEED = 1234
@@ -114,6 +121,8 @@ class _Resolve(HostExpression):
         constant = known.constants.get(node.id) or _assigned(node.id, known.text)
         if constant is not None:
             return tree_of(constant, scope, known, self._depth - 1)
+        if (asked := _asked(node.id, known.text)) is not None:
+            return self._of_device(asked, node.id)
         raise NotExpressible(node.id)
 
     def _look_for_several(self, name: str, scope: Scope, caller: Scope) -> None:
@@ -198,10 +207,19 @@ class _Resolve(HostExpression):
             return tree_of(
                 extents[at] if at < len(extents) else "1", scope, self._known_names, self._depth - 1
             )
-        if node.attr in DEVICE:
-            self._known_names.say(f"the device is taken to have {node.attr} = {DEVICE[node.attr]}")
-            return ast.Constant(DEVICE[node.attr])
-        raise NotExpressible(ast.unparse(node))
+        return self._of_device(node.attr, ast.unparse(node))
+
+    def _of_device(self, name: str, written: str) -> ast.expr:
+        """A property of the device: a dim where it says how large the device is. Raises `NotExpressible`."""
+        known = self._known_names
+        if name == MULTIPROCESSORS:
+            known.dims[name] = multiprocessors()
+            known.say(f"{name} is {known.dims[name]}: it depends on the device")
+            return ast.Name(name, ast.Load())
+        if name not in DEVICE:
+            raise NotExpressible(written)
+        known.say(f"the device is taken to have {name} = {DEVICE[name]}")
+        return ast.Constant(DEVICE[name])
 
     def _dim(self, name: str, number: int, scope: Scope) -> str:
         """A dim of that name, or with the function's name where another one has the name already."""
@@ -229,6 +247,12 @@ def _is_constant(value: Node) -> bool:
 
 def _assigned(name: str, text: str) -> str | None:
     """What a variable outside of functions is given somewhere: a property of the device."""
-    pattern = rf"\b{re.escape(name)}\s*=\s*(\w+(?:\.|->)(?:{'|'.join(DEVICE)}))\s*;"
-    found = re.search(pattern, text)
+    properties = "|".join((MULTIPROCESSORS, *DEVICE))
+    found = re.search(rf"\b{re.escape(name)}\s*=\s*(\w+(?:\.|->)(?:{properties}))\s*;", text)
     return found[1] if found else None
+
+
+def _asked(name: str, text: str) -> str | None:
+    """The property of the device that a variable is filled with: `cudaDeviceGetAttribute(&sms, cudaDevAttr…, 0)`."""
+    found = re.search(rf"\bcudaDeviceGetAttribute\s*\(\s*&\s*{re.escape(name)}\s*,\s*cudaDevAttr(\w+)", text)
+    return _ATTRIBUTES.get(found[1]) if found else None

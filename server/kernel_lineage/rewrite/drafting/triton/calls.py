@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from kernel_lineage.rewrite.drafting.device_size import multiprocessors
 from kernel_lineage.rewrite.drafting.triton.classes import decorators, made_of, method_of
-from kernel_lineage.rewrite.drafting.triton.device_facts import PROCESSORS, asked_of_surroundings, near_memory
+from kernel_lineage.rewrite.drafting.triton.device_facts import asked_of_surroundings, near_memory
 from kernel_lineage.rewrite.drafting.triton.modules import HostModule
 from kernel_lineage.rewrite.drafting.triton.objects import (
     Attribute,
@@ -207,7 +208,7 @@ def _entered(reader: Reads, function: Function, given: list[object], named: Mapp
     if not isinstance(found, (Unknown, External)):
         return found
     if _PROCESSOR_COUNT.search(name):
-        return reader.dim(name.removeprefix("get_"), PROCESSORS, "it depends on the device")
+        return reader.dim(name.removeprefix("get_"), multiprocessors(), "it depends on the device")
     memory = near_memory(reader, name)
     return memory if memory is not None else found
 

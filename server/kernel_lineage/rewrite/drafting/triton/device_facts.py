@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from kernel_lineage.rewrite.drafting.device_size import multiprocessors
 from kernel_lineage.rewrite.drafting.triton.objects import Reads
 from kernel_lineage.rewrite.drafting.triton.values import External
 
 CAPABILITY = (9, 0)
-PROCESSORS = 132
-"""Streaming multiprocessors of the device that sizes are made for."""
 NEAR_BYTES = 232_448
 """Shared memory for one block on such a device."""
 _NEAR = re.compile(r"(?:capacity|shared_mem(?:ory)?|smem(?:_size)?)(_bits|_bytes|_per_block)?$")
@@ -69,7 +68,7 @@ def surrounding(reader: Reads, dotted: str) -> tuple[object] | None:
     if dotted == "device.index":
         return (0,)
     if dotted.rpartition(".")[2] in ("multi_processor_count", "multiprocessor_count"):
-        return (reader.dim("multi_processor_count", PROCESSORS, "it depends on the device"),)
+        return (reader.dim("multi_processor_count", multiprocessors(), "it depends on the device"),)
     return None
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from kernel_lineage.rewrite.drafting.device_size import multiprocessors
 from kernel_lineage.rewrite.drafting.triton.calls import read_call
-from kernel_lineage.rewrite.drafting.triton.device_facts import PROCESSORS, near_memory
+from kernel_lineage.rewrite.drafting.triton.device_facts import near_memory
 from kernel_lineage.rewrite.drafting.triton.modules import HostModule
 from kernel_lineage.rewrite.drafting.triton.objects import Function, Instance, Names, Reads
 from kernel_lineage.rewrite.drafting.triton.operations import arithmetic, compare, items_of, key_of
@@ -211,7 +212,7 @@ def _item(
         if key in value:
             return value[key]
     if at == "multiprocessor_count" or (isinstance(at, str) and at.startswith("num_") and "core" in at):
-        return reader.dim(at, PROCESSORS, "it depends on the device")
+        return reader.dim(at, multiprocessors(), "it depends on the device")
     if (
         isinstance(at, str)
         and not isinstance(value, dict)
