@@ -28,6 +28,11 @@ def is_single(unit: Unit, node: Node | None) -> bool:
     return _kind(unit, node) == "float"
 
 
+def is_whole(unit: Unit, node: Node | None) -> bool:
+    """Whether an expression is known to be a whole number, of any size."""
+    return _kind(unit, node) == "int"
+
+
 def _kind(unit: Unit, node: Node | None, depth: int = 0) -> str:
     """`float`, `int` for whole numbers of any size, "" for everything else and for what is not known."""
     node = bare(node)

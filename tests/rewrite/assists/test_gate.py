@@ -109,6 +109,18 @@ WORKLOADS = {
         workload("fill_planes", "P = [1, 3]\nN = [1, 300]", 'grid = ["ceil_div(N, 128)", "P"]\nblock = [128]',
                  "out: output float32 [P, N]", "value: float32 = 0.5", "n: uint64 = N"),
     ),
+    "row_scores": tuple(
+        workload("row_scores", "N = [1, 5]\nC = [1, 33, 100]", f'grid = ["N"]\nblock = [{block}]',
+                 "best: output float32 [N]", "total: output float64 [N]", "x: input float32 [N, C]",
+                 "start: input float32 [N]", "N: int32 = N", "C: int32 = C")
+        for block in (32, 96)
+    ),
+    "blend_rows": (
+        workload("blend_rows", "P = [2]\nN = [1, 5]\nC = [1, 33, 70]\nK = [1, 3]",
+                 'grid = ["N", "P"]\nblock = [64]', "out: output float32 [P, N, C]", "size: output float32 [P, N]",
+                 "x: input float32 [K, C]", "share: input float32 [N, K]", "N: int32 = N", "C: int32 = C",
+                 "K: int32 = K"),
+    ),
     "grand_total": tuple(
         workload("grand_total", "N = [1, 300, 1000]", f'grid = ["ceil_div(N, {block})"]\nblock = [{block}]',
                  "out: inout float32 [1]", "x: input float32 [N]", "n: int32 = N")

@@ -30,6 +30,8 @@ _COUNTED = {
     "const unsigned": "unsigned long long",
     "const unsigned int": "unsigned long long",
     "uint32_t": "unsigned long long",
+    "uint": "unsigned long long",
+    "const uint": "unsigned long long",
     "int32_t": "long long",
     "long": "long long",
     "size_t": "size_t",
@@ -85,20 +87,22 @@ class ElementWork:
 
 
 def work_of(kernel: Kernel, syntax: CudaSyntax) -> ElementWork | Refusal:
-    """What each thread does for its element, when it may do the same for others after it; else why not."""
-    work = _together(kernel, syntax) or _work(kernel, syntax)
-    if isinstance(work, Refusal):
-        return work
-    return _carried(kernel, syntax, work) or _leaves_inside(work) or work
+    """What each thread does for its element, independently of all others; else why that is not known."""
+    return _together(kernel, syntax) or _work(kernel, syntax)
+
+
+def not_repeatable(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> Refusal | None:
+    """Why a thread may not do its work for one element after the other; None when it may."""
+    return _carried(kernel, syntax, work) or _leaves_inside(work)
 
 
 def _together(kernel: Kernel, syntax: CudaSyntax) -> Refusal | None:
-    """Why a thread may not take several elements, one after the other."""
+    """Why what a thread does is not its own business."""
     text = text_of(syntax.entry.node)
     found = _TOGETHER.search(text)
     if found is not None:
         return Refusal(
-            f"threads of {kernel.name} work together (`{found[0]}`), and would leave the loop in different rounds"
+            f"threads of {kernel.name} work together (`{found[0]}`), so that none can be given other work alone"
         )
     if any(n.type in ("goto_statement", "lambda_expression") for n in descendants(syntax.entry.node)):
         return Refusal(f"{kernel.name} has a goto or a lambda, whose way out of the loop is not followed")

@@ -22,6 +22,9 @@ def hidden_reads(kernel: Kernel, syntax: CudaSyntax, words: re.Pattern[str], wha
         if words.search(text_of(unit.node)):
             return Refusal(f"{unit.name}, which {kernel.name} calls, reads {what} itself")
     here = {unit.name for unit in syntax.units}
+    # `(half)(x)` reads as a call, but what a parameter or a variable is declared as is a type.
+    here |= {word for p in kernel.parameters for word in re.findall(r"\w+", p.type)}
+    here |= {v.type for unit in syntax.units for v in unit.variables}
     for called in (c for unit in syntax.units for c in unit.calls):
         if called.name not in here and not is_of_the_language(called.qualified):
             return Refusal(f"{called.qualified} is not in this file, and may read {what} itself")

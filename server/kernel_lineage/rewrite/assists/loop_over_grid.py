@@ -19,7 +19,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, text_of
 from kernel_lineage.kernels.source import Kernel, Launch, Span
-from kernel_lineage.rewrite.assists.element_work import ElementWork, work_of
+from kernel_lineage.rewrite.assists.element_work import ElementWork, not_repeatable, work_of
 from kernel_lineage.rewrite.assists.grid_stride_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.layout import (
     fresh_name,
@@ -44,6 +44,9 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     work = work_of(kernel, syntax)
     if isinstance(work, Refusal):
         return work
+    refusal = not_repeatable(kernel, syntax, work)
+    if refusal is not None:
+        return refusal
     bounded = [_bounded(kernel, launch) for launch in kernel.launches]
     edits = [*_loop(kernel, syntax, work), *(e for one in bounded for e in one)]
     told = (

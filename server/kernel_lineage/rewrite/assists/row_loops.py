@@ -1,0 +1,257 @@
+"""The loops along a row whose rounds the lanes of a warp may share out, and what they reduce.
+
+A round may write elements of its own, and may add to a sum or take part in a maximum or a minimum; whatever else it
+carries to the next round is a recurrence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_floats import is_whole
+from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Loop, bare, contains, operator_of, text_of
+from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
+from kernel_lineage.rewrite.assists.loop_changes import changed_between, changed_in
+from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.written import dense, header_of
+
+_SHUFFLED = frozenset({"int", "unsigned", "unsigned int", "float", "double", "long long"})
+"""Types that `__shfl_xor_sync` takes."""
+_COUNTERS = frozenset(
+    {"int", "unsigned", "unsigned int", "size_t", "long", "long long", "int64_t", "uint", "uint32_t"}
+)
+_FLOATING = frozenset({"float", "double"})
+_CHOOSING = frozenset({"fmaxf", "fminf", "fmax", "fmin", "max", "min"})
+_ZERO = re.compile(r"0|0?\.0*[fF]?|0\.0*[fF]?|0\.?[fF]?")
+_ROW_AXES = frozenset({"x", "y", "block", "lane", "warp", "slow"})
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """A variable that each round adds to or compares with."""
+
+    name: str
+    type: str
+    operation: str
+    """`+`, `>` or `<` for `if (v > best) { best = v; }`, or the function that chooses."""
+    from_zero: bool
+    """A sum that is known to begin at zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowLoop:
+    """A loop that can be shared out."""
+
+    loop: Loop
+    reductions: tuple[Reduction, ...]
+    writes: bool
+    """Its rounds write memory, which other lanes see only behind a barrier of the warp."""
+
+
+def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop | Refusal:
+    """A loop without loops in it as one that lanes may share out; else why not."""
+    head = header_of(loop)
+    declared = loop.node.child_by_field_name("initializer")
+    condition = bare(loop.condition)
+    if (
+        loop.body is None
+        or loop.start is None
+        or loop.bound is None
+        or condition is None
+        or declared is None
+        or declared.type != "declaration"
+        or len(declared.children_by_field_name("declarator")) != 1
+        or text_of(declared.child_by_field_name("type")) not in _COUNTERS
+        or loop.step != "1"
+        or operator_of(condition) not in ("<", "<=")
+        or text_of(condition.child_by_field_name("left")) != loop.counter
+    ):
+        return Refusal(f"`{head}` does not count upwards by one from a start to a bound")
+    changed = changed_in(syntax, loop.body)
+    if {loop.counter, *identifiers_in(loop.bound)} & changed or any(
+        n.type in ("call_expression", "subscript_expression", "pointer_expression")
+        for n in descendants(loop.bound)
+    ):
+        return Refusal(f"how far `{head}` runs may change on the way")
+    left = next(
+        (
+            n
+            for n in descendants(loop.body)
+            if n.type in ("break_statement", "return_statement", "goto_statement")
+        ),
+        None,
+    )
+    if left is not None:
+        return Refusal(
+            f"`{text_of(left)}` in line {left.start_point.row + 1} ends the loop early, for all its rounds"
+        )
+    own = {v.name for v in syntax.entry.variables if contains(loop.body, v.node)}
+    found: list[Reduction] = []
+    for name in sorted(changed - own):
+        one = _reduction(syntax, loop, name)
+        if isinstance(one, Refusal):
+            return one
+        found.append(one)
+    refusal = _apart(syntax, loop, changed)
+    if refusal is not None:
+        return refusal
+    accesses = [a for a in indexing(syntax.entry).accesses if contains(loop.body, a.node)]
+    atomics = any(c.name.startswith("atomic") and contains(loop.body, c.node) for c in syntax.entry.calls)
+    return RowLoop(loop, tuple(found), atomics or any(a.writes and a.space != "local" for a in accesses))
+
+
+def _reduction(syntax: CudaSyntax, loop: Loop, name: str) -> Reduction | Refusal:
+    """How a variable from outside changes in the rounds, if that is one reduction."""
+    assert loop.body is not None
+    recurrence = Refusal(
+        f"`{name}` is carried from round to round of `{header_of(loop)}`, and that is no sum, maximum or minimum"
+    )
+    variables = [v for v in syntax.entry.variables if v.name == name]
+    if (
+        len(variables) != 1
+        or variables[0].type not in _SHUFFLED
+        or variables[0].sizes
+        or variables[0].pointer
+    ):
+        return recurrence
+    used = [n for n in descendants(loop.node) if n.type == "identifier" and text_of(n) == name]
+    operations: set[str] = set()
+    seen = 0
+    for statement in _statements_in(loop.body):
+        step = _step(statement, name)
+        if step is not None:
+            operations.add(step[0])
+            seen += step[1]
+    rounded = next((n for n in _added(loop.body, name) if not is_whole(syntax.entry, n)), None)
+    if variables[0].type not in _FLOATING and rounded is not None:
+        return Refusal(f"`{name}` is a whole number, and `{text_of(rounded)}` may be rounded in each round")
+    if len(operations) != 1 or seen != len(used):
+        return recurrence
+    return Reduction(name, variables[0].type, operations.pop(), _from_zero(syntax, loop, name))
+
+
+def _added(body: Node, name: str) -> Iterator[Node | None]:
+    """What is added to a variable, or taken from it."""
+    for node in descendants(body):
+        if node.type == "assignment_expression" and text_of(node.child_by_field_name("left")) == name:
+            yield node.child_by_field_name("right")
+
+
+def _statements_in(body: Node) -> Iterator[Node]:
+    yield from (n for n in descendants(body) if n.type in ("expression_statement", "if_statement"))
+
+
+def _step(statement: Node, name: str) -> tuple[str, int] | None:
+    """The operation of one step of a reduction, and how often it writes the variable's name."""
+    if statement.type == "if_statement":
+        return _compared(statement, name)
+    assignment = statement.named_children[0] if statement.named_children else None
+    if assignment is None or assignment.type != "assignment_expression":
+        return None
+    left, right = assignment.child_by_field_name("left"), bare(assignment.child_by_field_name("right"))
+    if text_of(left) != name or right is None:
+        return None
+    if operator_of(assignment) in ("+=", "-="):
+        return ("+", 1) if name not in identifiers_in(right) else None
+    if operator_of(assignment) != "=":
+        return None
+    if right.type == "binary_expression" and operator_of(right) == "+":
+        sides = [right.child_by_field_name("left"), right.child_by_field_name("right")]
+        others = [s for s in sides if s is not None and text_of(bare(s)) != name]
+        return ("+", 2) if len(others) == 1 and name not in identifiers_in(others[0]) else None
+    if right.type == "call_expression":
+        function = text_of(right.child_by_field_name("function"))
+        listed = right.child_by_field_name("arguments")
+        given = listed.named_children if listed is not None else []
+        others = [a for a in given if text_of(bare(a)) != name]
+        fits = function in _CHOOSING and len(given) == 2 and len(others) == 1
+        return (function, 2) if fits and name not in identifiers_in(others[0]) else None
+    return None
+
+
+def _compared(statement: Node, name: str) -> tuple[str, int] | None:
+    """`if (v > best) { best = v; }`."""
+    clause = statement.child_by_field_name("condition")
+    test = bare(clause.child_by_field_name("value") if clause is not None else None)
+    then = statement.child_by_field_name("consequence")
+    if test is None or then is None or statement.child_by_field_name("alternative") is not None:
+        return None
+    inner = statements_of(then)
+    operator = operator_of(test)
+    left, right = dense(test.child_by_field_name("left")), dense(test.child_by_field_name("right"))
+    if left == name:
+        left, right, operator = right, left, {">": "<", "<": ">"}.get(operator, "")
+    if right != name or operator not in (">", "<") or len(inner) != 1 or name in re.findall(r"\w+", left):
+        return None
+    return (operator, 2) if dense(inner[0]) == f"{name}={left};" else None
+
+
+def _from_zero(syntax: CudaSyntax, loop: Loop, name: str) -> bool:
+    """Whether a variable is declared as zero in the block that the loop stands in, and keeps that until the loop."""
+    variable = next(v for v in syntax.entry.variables if v.name == name)
+    same = variable.node.parent == loop.node.parent and variable.node.start_byte < loop.node.start_byte
+    kept = name not in changed_between(syntax, variable.node.end_byte, loop.node.start_byte)
+    return same and kept and _ZERO.fullmatch(text_of(variable.value)) is not None
+
+
+def _apart(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> Refusal | None:
+    """Why two rounds may touch one element; None when what each writes is its own."""
+    assert loop.body is not None
+    reach, axis = indexing(syntax.entry), loop_axis(loop)
+    accesses = [a for a in reach.accesses if contains(loop.body, a.node)]
+    for node in descendants(loop.body):
+        if node.type == "pointer_expression" and operator_of(node) == "*":
+            return Refusal(f"`{text_of(node)}` may be one element for all rounds")
+    inside = {v.name for v in syntax.entry.variables if contains(loop.body, v.node)}
+    written = [a for a in accesses if a.writes and not (a.space == "local" and a.root in inside)]
+    for access in written:
+        subscript = access.node.type == "subscript_expression"
+        base = access.node.child_by_field_name("argument") if subscript else None
+        own = (
+            access.space == "global"
+            and len(access.indices) == 1
+            and base is not None
+            and not identifiers_in(base) & changed
+            and _moves_by_one(access.indices[0], loop.counter, changed)
+            and access.index.get(axis) == 1
+        )
+        if not own:
+            return Refusal(
+                f"it is not known that each round writes another element of `{text_of(access.node)}`"
+            )
+    places = {dense(a.indices[0]) for a in written}
+    for access in accesses:
+        if not written or access.space == "local" or access.writes:
+            continue
+        same = len(places) == 1 and len(access.indices) == 1 and dense(access.indices[0]) in places
+        if not same and _ROW_AXES & set(access.index):
+            return Refusal(
+                f"`{text_of(access.node)}` is read while other lanes write `{text_of(written[0].node)}`, "
+                "and both may lie in one buffer; read it before the loop"
+            )
+    return None
+
+
+def _moves_by_one(index: Node | None, counter: str, changed: set[str]) -> bool:
+    """Whether an index is the counter, or the counter plus what stays the same."""
+    index = bare(index)
+    if index is None:
+        return False
+    if index.type == "identifier":
+        return text_of(index) == counter
+    if index.type != "binary_expression" or operator_of(index) != "+":
+        return False
+    sides = [index.child_by_field_name("left"), index.child_by_field_name("right")]
+    moving = [s for s in sides if s is not None and counter in identifiers_in(s)]
+    still = [s for s in sides if s is not None and s not in moving]
+    steady = all(
+        not identifiers_in(s) & changed
+        and not any(n.type in ("call_expression", "subscript_expression") for n in descendants(s))
+        for s in still
+    )
+    return len(moving) == 1 and steady and _moves_by_one(moving[0], counter, changed)

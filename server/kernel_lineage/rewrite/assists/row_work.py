@@ -1,0 +1,123 @@
+"""What of the work on a row the lanes of a warp can share out, and what one of them does alone.
+
+Outside of the loops that are shared out all lanes compute the same, so that they go the same way at every branch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax, bare, contains, text_of
+from kernel_lineage.rewrite.assists.layout import descendants, statements_of
+from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
+from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.row_loops import RowLoop, row_loop
+
+
+@dataclass(slots=True)
+class RowWork:
+    """The parts of the work that are not the same for all lanes."""
+
+    loops: list[RowLoop] = field(default_factory=list)
+    once: list[Node] = field(default_factory=list)
+    """Statements that write memory once for a row, in the order of the text."""
+
+
+def row_work(syntax: CudaSyntax, statements: list[Node]) -> RowWork | Refusal:
+    """The parts of the statements that do a row's work; a refusal when one of them cannot be done by a warp."""
+    found = RowWork()
+    return _walk(syntax, statements, found) or found
+
+
+def _walk(syntax: CudaSyntax, statements: list[Node], found: RowWork) -> Refusal | None:
+    """Sort a block's statements, which all lanes of a warp come to together."""
+    for statement in statements:
+        refusal = _sorted(syntax, statement, found)
+        if refusal is not None:
+            return refusal
+    return None
+
+
+def _sorted(syntax: CudaSyntax, statement: Node, found: RowWork) -> Refusal | None:
+    said = " ".join(text_of(statement).splitlines()[0].split())
+    line = statement.start_point.row + 1
+    head = statement.child_by_field_name("condition") if statement.type == "if_statement" else statement
+    if (
+        statement.type in ("declaration", "if_statement")
+        and head is not None
+        and _writes_memory(syntax, head)
+    ):
+        return Refusal(f"line {line} writes memory on the way (`{said}`); write it in a statement of its own")
+    match statement.type:
+        case (
+            "declaration"
+            | "preproc_call"
+            | "comment"
+            | "return_statement"
+            | "continue_statement"
+            | "break_statement"
+        ):
+            return None
+        case "compound_statement":
+            return _walk(syntax, statements_of(statement), found)
+        case "for_statement":
+            return _loop(syntax, statement, found)
+        case "if_statement":
+            return _branches(syntax, statement, found)
+        case "expression_statement":
+            if _writes_memory(syntax, statement):
+                found.once.append(statement)
+            return None
+    return Refusal(f"what line {line} does (`{said}`) is not known to be the same for all lanes")
+
+
+def _loop(syntax: CudaSyntax, statement: Node, found: RowWork) -> Refusal | None:
+    loop = next(one for one in syntax.entry.loops if one.node == statement)
+    if any(contains(statement, other.node) and other.node != statement for other in syntax.entry.loops):
+        assert loop.body is not None
+        return _walk(syntax, statements_of(loop.body), found)
+    if statement.parent is None or statement.parent.type != "compound_statement":
+        return Refusal(f"the loop in line {statement.start_point.row + 1} stands without braces around it")
+    shared = row_loop(syntax, loop)
+    if isinstance(shared, Refusal):
+        return shared
+    found.loops.append(shared)
+    return None
+
+
+def _branches(syntax: CudaSyntax, statement: Node, found: RowWork) -> Refusal | None:
+    then, other = statement.child_by_field_name("consequence"), statement.child_by_field_name("alternative")
+    parts = [then] if then is not None else []
+    parts += [c for c in other.named_children if c.type != "comment"] if other is not None else []
+    for part in parts:
+        refusal = _walk(syntax, statements_of(part), found)
+        if refusal is not None:
+            return refusal
+    return None
+
+
+def _writes_memory(syntax: CudaSyntax, statement: Node) -> bool:
+    """Whether a statement does more than give a variable of the thread's own a value."""
+    local = {v.name for v in syntax.entry.variables if v.sizes and not v.pointer}
+    for node in descendants(statement):
+        if node.type == "call_expression" and not is_of_the_language(
+            text_of(node.child_by_field_name("function"))
+        ):
+            return True
+        if node.type == "call_expression" and text_of(node).startswith(("atomic", "printf", "__st")):
+            return True
+        target = None
+        if node.type == "assignment_expression":
+            target = bare(node.child_by_field_name("left"))
+        elif node.type == "update_expression":
+            target = bare(node.child_by_field_name("argument"))
+        while target is not None and target.type == "field_expression":
+            target = bare(target.child_by_field_name("argument"))
+        if target is None or target.type == "identifier":
+            continue
+        base = target.child_by_field_name("argument")
+        if target.type != "subscript_expression" or text_of(bare(base)) not in local:
+            return True
+    return False
