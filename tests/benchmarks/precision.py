@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,7 @@ def rows_of(known: Known, judge: Judge, budget: Budget) -> Iterator[dict[str, An
         dropped = (f"{d.expr or 'a failure'}: {d.why}" for d in report.dropped)
         why = report.reason or "; ".join((*dropped, *report.not_reached))
     about = {"source": known.source, "step": known.name, "kernel": step.workload.kernel}
-    about |= {"language": step.workload.language, "date": date.today().isoformat()}
+    about |= {"language": step.workload.language, "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M")}
     if not learned:
         yield {**about, "expr": "", "why": why or "no probe failed"}
     for expr, evidence in learned.items():

@@ -61,7 +61,11 @@ def back_test_steps(clones: Sequence[Path]) -> Iterator[Known]:
     """The pairs of the back-test of which probing has learned a condition, as its results say."""
     named = {path.name: path for path in clones}
     for row in json.loads((RESULTS / "back_test.json").read_text()) if clones else ():
-        probed = {c["expr"]: c["evidence"] for c in row["conditions"] if c["origin"] == Origin.PROBE}
+        probed = {
+            c["expr"]: c["evidence"]
+            for c in row["conditions"]
+            if c["origin"] == Origin.PROBE and c.get("kind") != ConditionKind.PROFIT
+        }
         clone = named.get(row["repository"].rsplit("/", 1)[-1])
         if probed and clone is not None:
             pair = tomllib.loads((PAIRS / f"{row['pair']}.toml").read_text("utf-8"))

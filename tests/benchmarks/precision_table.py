@@ -51,7 +51,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
         silent = sum(row[side]["silent"] for side in _SIDES)
         about = f"| {row['source']} | {row['step']} | `{row['expr']}` | {counted} | {silent} |"
         lines.append(
-            f"{about} {'sufficient, not necessary' if row.get('sufficient') else ''} | {row['date'][5:]} |"
+            f"{about} {'sufficient, not necessary' if row.get('sufficient') else ''} | {row['date']} |"
         )
     without = [row for row in rows if not row["expr"]]
     if without:
@@ -70,7 +70,7 @@ def _line(kind: str, rows: Sequence[dict[str, Any]], good: Sequence[dict[str, An
 
 
 def _dates(rows: Sequence[dict[str, Any]]) -> str:
-    found = sorted({row["date"] for row in rows})
+    found = sorted({row["date"][:10] for row in rows})
     return found[0] if len(found) == 1 else f"{found[0]} … {found[-1]}"
 
 

@@ -7,7 +7,7 @@ exact rounding is one of them, whatever sequence a GPU runs for it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 WARP = 32
@@ -137,8 +137,8 @@ class LaunchCounts:
         return LaunchCounts(self.total, moved, self.work)
 
     def document(self) -> dict[str, Any]:
-        """As JSON: the total, and a row for each line in the order of the source."""
+        """As JSON: the total, a row for each line in the order of the source, and the work by each byte once."""
         known = sorted(line for line in self.lines if line is not None)
         order: list[int | None] = [*known, *([None] if None in self.lines else [])]
         rows = [{"line": line, **self.lines[line].document()} for line in order]
-        return {"total": self.total.document(), "lines": rows}
+        return {"total": self.total.document(), "lines": rows, "work": asdict(self.work)}

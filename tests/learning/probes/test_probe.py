@@ -59,9 +59,12 @@ STEP = Step(
 AMPLE = Budget()
 
 
-def verdict(request, right):
+def verdict(request, right, further=()):
     """What the gate would say if the later state were right in such cases only; None: the earlier one is wrong."""
-    case, seed = request.options.case, request.options.seed
+    case, seed = (
+        request.options.case or {n: e[0] for n, e in request.workload.dims.items()},
+        request.options.seed,
+    )
     about = {"dims": case, "seed": seed, "output": "out", "index": (0, case["C"] - 1), "line": 3}
     said = f"out[0, {case['C'] - 1}] = 1, expected 2; N {case['N']}, C {case['C']}, seed {seed}; after.cu:3"
     check = {
@@ -74,7 +77,11 @@ def verdict(request, right):
         ),
     }[right(case, seed)]
     return Verdict(
-        outcome=Outcome.INCONCLUSIVE, code=check.code, reason=check.reason, stages=[check], inputs_hash=""
+        outcome=Outcome.INCONCLUSIVE,
+        code=check.code,
+        reason=check.reason,
+        stages=[check, *further],
+        inputs_hash="",
     )
 
 

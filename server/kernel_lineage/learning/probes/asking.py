@@ -13,6 +13,7 @@ from typing import Any
 
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.reasons import Reason
+from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Stage, StageStatus, Verdict
 from kernel_lineage.learning.probes.setting import Setting, facts_of
 from kernel_lineage.learning.steps import Judge
@@ -66,11 +67,12 @@ class Asking:
         self._started = clock()
         self._answers: dict[str, Answer] = {}
         self._until = budget
+        self._looks = 0
 
     @property
     def runs(self) -> int:
-        """Settings that were run."""
-        return len(self._answers)
+        """Settings that were run, and other requests that were judged."""
+        return len(self._answers) + self._looks
 
     def known(self, setting: Setting) -> bool:
         """Whether it was asked already."""
@@ -98,16 +100,25 @@ class Asking:
         key = setting.key
         if key in self._answers:
             return replace(self._answers[key], setting=setting)  # other axes tell other facts of it
-        if self.runs >= self._until.runs:
-            raise OutOfBudget(f"{self._until.runs} runs are spent{self._of_all}")
-        if self._clock() - self._started > self._until.seconds:
-            raise OutOfBudget(f"{self._until.seconds:.0f} s are spent{self._of_all}")
+        self._within_budget()
         try:
             answer = answered(setting, self._judge(setting.request()))
         except (DeviceError, ValueError) as error:  # a case that the changed workload does not have
             answer = Answer(setting, Saw.SILENT, "", str(error))
         self._answers[key] = answer
         return answer
+
+    def look(self, request: GateRequest) -> Verdict:
+        """The gate's verdict on a request that is no probe of one case. Raises `OutOfBudget`."""
+        self._within_budget()
+        self._looks += 1
+        return self._judge(request)
+
+    def _within_budget(self) -> None:
+        if self.runs >= self._until.runs:
+            raise OutOfBudget(f"{self._until.runs} runs are spent{self._of_all}")
+        if self._clock() - self._started > self._until.seconds:
+            raise OutOfBudget(f"{self._until.seconds:.0f} s are spent{self._of_all}")
 
     @property
     def _of_all(self) -> str:

@@ -18,7 +18,9 @@ from kernel_lineage.learning.probes.other_side import close_by
 from kernel_lineage.learning.probes.proofs import ID as PROOFS
 from kernel_lineage.learning.probes.proofs import Proved, proved
 from kernel_lineage.learning.probes.registry import axes
-from kernel_lineage.learning.probes.report import ProbedCondition, ProbeReport
+from kernel_lineage.learning.probes.repeated_stores import ID as STORES
+from kernel_lineage.learning.probes.repeated_stores import repeated_stores
+from kernel_lineage.learning.probes.report import Cost, ProbedCondition, ProbeReport
 from kernel_lineage.learning.probes.said_better import drop_what_is_said_better
 from kernel_lineage.learning.probes.setting import Setting, base_of
 from kernel_lineage.learning.probes.shares import shares
@@ -42,8 +44,8 @@ def probe(
 ) -> ProbeReport:
     """What must hold for the later state of a step and need not for the earlier one.
 
-    `only` names the axes to probe, `proofs` among them; by default all. Raises `DeviceError` when the judge has no
-    emulated device.
+    `only` names the axes to probe, `proofs` and `repeated stores` among them; by default all. Raises `DeviceError`
+    when the judge has no emulated device.
     """
     asking = Asking(judge, budget)
     base, why = _base(step, asking, seed)
@@ -71,6 +73,11 @@ def probe(
             failing = tuple(f.example.setting for f in learned)
             ground = replace(ground, others=tuple(_others(base, found[axis.id])), failing=failing)
     _try_the_other_side(order, found, ground, asking, seed)
+    costs: tuple[Cost, ...] = ()
+    if not only or STORES in only:
+        on_progress(STORES, asking.runs)
+        with asking.whole():
+            costs = repeated_stores(step, ground, asking, seed)
     on_progress(PROOFS, asking.runs)
     said = proved(ground, seed) if not only or PROOFS in only else Proved()
     conditions = [
@@ -93,6 +100,7 @@ def probe(
         conditions=_distinct(conditions),
         dropped=(*dropped, *(proved_conditions.dropped_of(base, d) for d in said.dropped)),
         axes=(*runs, proved_conditions.run_of(said)),
+        costs=costs,
         runs=asking.runs,
         not_reached=(*cut, *([f"{PROOFS}: {said.why_not}"] if said.why_not else [])),
     )

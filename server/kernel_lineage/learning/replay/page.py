@@ -98,6 +98,11 @@ An optimisation whose two states agree on the workload's own sizes is studied (`
   the later state fails while the earlier one is right lies a validity condition, with its smallest counterexample. What
   is moved stands [below](#what-probes-move). Huge sizes run nowhere and are derived by proof, where the earlier state
   does not need them as well: bounds under which no 32-bit integer overflows in an address, and limits of the grid.
+  Cases that only just break a condition are asked last. Where they are often right, no predicate of the grammar says it
+  better, and the evidence tells: *sufficient, not necessary: right in 4 of 20 cases tried on the other side*.
+- **Work that is repeated.** Wrong bounds of a loop may leave every result right. What the later state stores again,
+  though it is stored, is counted on the emulated device, and where launches or sizes decide it, that is a profit
+  condition, which says that nothing was timed.
 - **Skills.** Parts with the same mechanism at the same kind of place are one skill: the card of that mechanism, in its
   own names, with what was learned, the evidence, the risks, and refusing cases for what failed. Learned conditions of
   which one implies the other are the carrier's choice (four-wide loads, eight-wide ones): the weaker is the skill's.

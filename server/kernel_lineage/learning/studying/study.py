@@ -146,11 +146,15 @@ def _whole(step: Step, report: ProbeReport, effect: Speedup | None) -> StudiedPa
 def _with_report(part: StudiedPart, report: ProbeReport) -> StudiedPart:
     return part.model_copy(
         update={
-            "conditions": tuple(found.condition for found in report.conditions),
+            "conditions": (
+                *(found.condition for found in report.conditions),
+                *(cost.condition for cost in report.costs if cost.condition is not None),
+            ),
             "risk": tuple(found.risk for found in report.conditions),
             "refusing": tuple(
                 Refusing(expr=found.condition.expr, facts=found.refuses.facts) for found in report.conditions
             ),
+            "counts": (*part.counts, *(cost.said for cost in report.costs)),
             "not_reached": report.not_reached if report.passes else (report.reason,),
         }
     )

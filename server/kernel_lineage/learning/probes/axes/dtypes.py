@@ -90,7 +90,7 @@ def _dtype(setting: Setting, name: str) -> str:
 
 def _boundaries(ground: Ground) -> Iterator[Setting]:
     yield ground.base
-    yield from _moved(ground.base)
+    yield from (moved for moved in _moved(ground.base) if moved.workload != ground.base.workload)
 
 
 def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:
