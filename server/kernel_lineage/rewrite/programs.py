@@ -34,6 +34,7 @@ def program_from_file(
     workload: Workload,
     *,
     data: bytes | None = None,
+    source: SourceFile | None = None,
     root: Path | None = None,
     launch: Mapping[str, str] | None = None,
     name: str = "",
@@ -43,12 +44,15 @@ def program_from_file(
 ) -> Program:
     """The program of one kernel of a file.
 
-    `data` is the text when it is not what the file holds; headers are read beside `path`, never outside of `root`
-    (by default the repository around it). `launch` overrides fields of the launch, as a candidate does:
-    {"block": "[256]"}. `import_path` is where the packages lie that a recorded wrapper imports; by default the folder
+    `data` is the text when it is not what the file holds, `source` the file where it was read before; headers are read
+    beside `path`, never outside of `root` (by default the repository around it). `launch` overrides fields of the
+    launch, as a candidate does: {"block": "[256]"}. `import_path` is where the packages lie that a recorded wrapper
+    imports; by default the folder
     above the outermost package around `path`. `arguments` are the workload's, one for each of the kernel's own; by
     default they go by name, or by position. Raises `ProgramError`.
     """
+    if source is not None:
+        data = source.data
     if data is None:
         try:
             data = path.read_bytes()
@@ -59,7 +63,7 @@ def program_from_file(
         raise ProgramError(f"{path} holds no kernels: it is neither CUDA C++ nor Triton")
     if workload.wrapper is not None:
         return _recorded(data, path, kernel_name, import_path, name or path.name)
-    source = read(data, language)
+    source = source or read(data, language)
     if workload.launches:
         return _sequence(source, path, kernel_name, workload, root, name)
     kernel = source.kernel(kernel_name)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.history.repositories import Step, make_repository
@@ -12,7 +15,6 @@ from kernel_lineage.history.trees import trees
 from kernel_lineage.rewrite.drafting.completing import tried_draft
 from kernel_lineage.rewrite.drafting.model import Draft
 from kernel_lineage.rewrite.drafting.of_state import NoDraft, State, draft_for
-from kernel_lineage.rewrite.drafting.triton.modules import Modules
 
 SCALE = """\
 #include "../types.h"
@@ -46,6 +48,7 @@ def twice(x):
     twice_kernel[(triton.cdiv(x.numel(), 64),)](out, x, x.numel(), BLOCK=64)
     return out
 """
+ROWS_THAT_NO_OTHER_TEST_HAS = f"{ROWS}# read once\n"
 TEST = """\
 import torch
 from pack.ops.rows import twice
@@ -120,22 +123,38 @@ def test_what_cannot_be_drafted_says_why(
     assert (found.draft is not None) is known
 
 
-def test_each_file_of_a_state_is_read_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    parsed: list[Path] = []
-    original = Modules._parsed
+def test_each_file_is_read_once_for_all_states_that_hold_it(
+    root: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+    original = ast.parse
 
-    def counted(modules: Modules, path: Path) -> object:
-        parsed.append(path)
-        return original(modules, path)
+    def counted(text: Any, *more: Any, **named: Any) -> Any:
+        if isinstance(text, bytes):
+            parsed.append(text.decode())
+        return original(text, *more, **named)
 
-    monkeypatch.setattr(Modules, "_parsed", counted)
-    state = State(root)
-    for _ in range(2):
+    monkeypatch.setattr(ast, "parse", counted)
+    (root / "pack" / "ops" / "rows.py").write_text(ROWS_THAT_NO_OTHER_TEST_HAS)
+    later = shutil.copytree(root, tmp_path_factory.mktemp("later") / "state")
+    for state in (State(root), State(root), State(later)):
         assert isinstance(draft_for(state, "pack/ops/rows.py", "twice_kernel"), Draft)
-    assert state.kernel("pack/ops/rows.py", "twice_kernel") is state.kernel(
-        "pack/ops/rows.py", "twice_kernel"
-    )
-    assert len(parsed) == len(set(parsed)) > 0
+        assert state.kernel("pack/ops/rows.py", "twice_kernel") is state.kernel(
+            "pack/ops/rows.py", "twice_kernel"
+        )
+    # As a file with kernels, and as a module that others import.
+    assert 0 < parsed.count(ROWS_THAT_NO_OTHER_TEST_HAS) <= 2
+
+
+def test_what_one_file_defines_is_not_what_another_of_the_same_text_does(root: Path) -> None:
+    copied = root / "pack" / "ops" / "copied.py"
+    shutil.copy(root / "pack" / "ops" / "rows.py", copied)
+    state = State(root)
+    one, other = (state.kernel(f"pack/ops/{name}.py", "twice_kernel") for name in ("rows", "copied"))
+    assert one.function is not other.function
+    read = [state.modules.read(root.resolve() / "pack" / "ops" / f"{name}.py") for name in ("rows", "copied")]
+    assert read[0] is not None and read[1] is not None
+    assert read[0].functions["twice"] is not read[1].functions["twice"]
 
 
 def test_the_draft_of_a_state_is_proved_with_the_states_own_headers(root: Path) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 from kernel_lineage.rewrite.host_functions import host_functions, launched_kernels
 from kernel_lineage.rewrite.programs import ProgramError
+
+_MOST_SOURCES = 24
+"""Files that are kept as they were read: the same one is in many states of a repository."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,12 @@ def source_of(path: Path, data: bytes | None = None, called: str = "") -> Source
     language = language_of(str(path), data)
     if language is None:
         raise ProgramError(f"{called} holds no kernels: it is neither CUDA C++ nor Triton")
+    return _read(called, data, language)
+
+
+@lru_cache(maxsize=_MOST_SOURCES)
+def _read(_called: str, data: bytes, language: Language) -> SourceFile:
+    # By its name too: what one file of a state defines is not what another one of the same text does.
     return read(data, language)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from kernel_lineage.rewrite.drafting.device_size import multiprocessors
 from kernel_lineage.rewrite.drafting.triton.classes import decorators, made_of, method_of
 from kernel_lineage.rewrite.drafting.triton.device_facts import asked_of_surroundings, near_memory
-from kernel_lineage.rewrite.drafting.triton.modules import HostModule
+from kernel_lineage.rewrite.drafting.triton.host_modules import HostModule
 from kernel_lineage.rewrite.drafting.triton.objects import (
     Attribute,
     Class,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from kernel_gate.expressions import Number
 from kernel_lineage.rewrite.drafting.chosen_sizes import stays_small
 from kernel_lineage.rewrite.drafting.model import UNTYPED
-from kernel_lineage.rewrite.drafting.triton.modules import HostModule
+from kernel_lineage.rewrite.drafting.triton.host_modules import HostModule
 from kernel_lineage.rewrite.drafting.triton.values import Open, Size, Tensor
 
 _SIZES = (96, 64, 128, 48, 80)

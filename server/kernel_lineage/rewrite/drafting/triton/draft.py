@@ -14,7 +14,8 @@ from kernel_lineage.rewrite.drafting.model import Draft, DraftArgument
 from kernel_lineage.rewrite.drafting.triton.arguments import Defaults, as_tensor, buffer, constant, scalar
 from kernel_lineage.rewrite.drafting.triton.given import given_at
 from kernel_lineage.rewrite.drafting.triton.grid import grid_of, whole_option
-from kernel_lineage.rewrite.drafting.triton.modules import HostModule, Modules, module_of
+from kernel_lineage.rewrite.drafting.triton.host_modules import HostModule, module_of
+from kernel_lineage.rewrite.drafting.triton.modules import Modules
 from kernel_lineage.rewrite.drafting.triton.named_dims import with_named_dims
 from kernel_lineage.rewrite.drafting.triton.promises import promises_of
 from kernel_lineage.rewrite.drafting.triton.roles import Touch, roles_of, touches_of

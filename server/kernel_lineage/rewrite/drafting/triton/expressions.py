@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kernel_lineage.rewrite.drafting.device_size import multiprocessors
 from kernel_lineage.rewrite.drafting.triton.calls import read_call
 from kernel_lineage.rewrite.drafting.triton.device_facts import near_memory
-from kernel_lineage.rewrite.drafting.triton.modules import HostModule
+from kernel_lineage.rewrite.drafting.triton.host_modules import HostModule
 from kernel_lineage.rewrite.drafting.triton.objects import Function, Instance, Names, Reads
 from kernel_lineage.rewrite.drafting.triton.operations import arithmetic, compare, items_of, key_of
 from kernel_lineage.rewrite.drafting.triton.statements import agreed, assign

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.drafting.triton.calls import called
-from kernel_lineage.rewrite.drafting.triton.modules import HostModule
+from kernel_lineage.rewrite.drafting.triton.host_modules import HostModule
 from kernel_lineage.rewrite.drafting.triton.objects import Function, Instance, Stopped
 from kernel_lineage.rewrite.drafting.triton.operations import items_of
 from kernel_lineage.rewrite.drafting.triton.values import Unknown

@@ -23,7 +23,8 @@ from kernel_lineage.rewrite.drafting.triton.classes import (
 from kernel_lineage.rewrite.drafting.triton.device_facts import is_of_maker, near_memory, surrounding
 from kernel_lineage.rewrite.drafting.triton.dtypes import dtype_named
 from kernel_lineage.rewrite.drafting.triton.expressions import read_expression
-from kernel_lineage.rewrite.drafting.triton.modules import HostModule, Modules
+from kernel_lineage.rewrite.drafting.triton.host_modules import HostModule
+from kernel_lineage.rewrite.drafting.triton.modules import Modules
 from kernel_lineage.rewrite.drafting.triton.objects import (
     Attribute,
     Class,

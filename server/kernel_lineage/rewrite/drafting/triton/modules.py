@@ -2,76 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import os
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-_LARGEST = 400_000
-"""Bytes of a module that is read."""
+from kernel_lineage.rewrite.drafting.triton.host_modules import HostModule, read_module, words_of
+
 _MOST_FILES = 5000
 _SKIPPED = frozenset({"node_modules", "build", "dist", "site-packages", "__pycache__"})
-_WORD = re.compile(rb"[A-Za-z_]\w*")
-
-
-@dataclass(frozen=True, slots=True)
-class HostModule:
-    """One module."""
-
-    path: Path
-    tree: ast.Module
-    functions: Mapping[str, ast.FunctionDef]
-    """Top-level functions, and methods as `Class.method`."""
-    values: Mapping[str, ast.expr]
-    """Top-level name → the last value that it is given."""
-    imports: Mapping[str, tuple[str, str]]
-    """Local name → the module that it comes from, and its name there; "" for a whole module."""
-    classes: Mapping[str, ast.ClassDef]
-    stars: tuple[str, ...] = ()
-    """The modules from which all names are imported."""
-
-
-def module_of(path: Path, tree: ast.Module) -> HostModule:
-    """A module as its tree defines it."""
-    functions: dict[str, ast.FunctionDef] = {}
-    values: dict[str, ast.expr] = {}
-    imports: dict[str, tuple[str, str]] = {}
-    classes: dict[str, ast.ClassDef] = {}
-    for node in _top_level(tree.body):
-        match node:
-            case ast.FunctionDef():
-                functions[node.name] = node
-            case ast.ClassDef():
-                classes[node.name] = node
-                inner = (n for n in node.body if isinstance(n, ast.FunctionDef))
-                functions.update((f"{node.name}.{n.name}", n) for n in inner)
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                values[name] = value
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                values[name] = value
-    for statement in ast.walk(tree):
-        if isinstance(statement, ast.Import):
-            for alias in statement.names:
-                whole = alias.name if alias.asname else alias.name.split(".")[0]
-                imports[alias.asname or whole] = (whole, "")
-        elif isinstance(statement, ast.ImportFrom):
-            base = "." * statement.level + (statement.module or "")
-            for alias in statement.names:
-                imports[alias.asname or alias.name] = (base, alias.name)
-    stars = tuple(base for base, name in imports.values() if name == "*")
-    return HostModule(path, tree, functions, values, imports, classes, stars)
-
-
-def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a module, those of `if` and `try` too; of the branches of an `if`, the last counts."""
-    for node in body:
-        yield node
-        if isinstance(node, (ast.If, ast.Try)):
-            yield from _top_level(node.body)
-            yield from _top_level(node.orelse)
 
 
 @dataclass(slots=True)
@@ -93,22 +33,15 @@ class Modules:
     def mentioning(self, names: frozenset[bytes]) -> list[Path]:
         """The Python files of the folder in which one of some names stands, in the order of their paths."""
         if not self.words:
-            self.words.update((path, _words(path)) for path in sorted(_python_files(self.folder)))
+            self.words.update((path, words_of(path)) for path in sorted(_python_files(self.folder)))
         return [path for path, words in self.words.items() if not names.isdisjoint(words)]
 
     def read(self, path: Path) -> HostModule | None:
         """The module of a file; None when it cannot be read or does not parse."""
         if path not in self.known:
-            self.known[path] = self._parsed(path)
+            within = path.relative_to(self.folder) if path.is_relative_to(self.folder) else path
+            self.known[path] = read_module(path, str(within))
         return self.known[path]
-
-    def _parsed(self, path: Path) -> HostModule | None:
-        try:
-            if path.stat().st_size > _LARGEST:
-                return None
-            return module_of(path, ast.parse(path.read_bytes()))
-        except (OSError, SyntaxError, ValueError, RecursionError):
-            return None
 
     def defining(self, module: HostModule, name: str, depth: int = 6) -> tuple[HostModule, str] | None:
         """The module that defines what a name of this module stands for, and its name there; imports are followed."""
@@ -186,10 +119,3 @@ def _python_files(folder: Path) -> Iterator[Path]:
             if name.endswith(".py") and left > 0:
                 left -= 1
                 yield Path(at, name)
-
-
-def _words(path: Path) -> frozenset[bytes]:
-    try:
-        return frozenset(_WORD.findall(path.read_bytes()))
-    except OSError:
-        return frozenset()

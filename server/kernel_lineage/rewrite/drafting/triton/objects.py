@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from kernel_gate.expressions import Number
-from kernel_lineage.rewrite.drafting.triton.modules import HostModule, Modules
+from kernel_lineage.rewrite.drafting.triton.host_modules import HostModule
+from kernel_lineage.rewrite.drafting.triton.modules import Modules
 from kernel_lineage.rewrite.drafting.triton.values import Size
 
 Names = dict[str, object]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernel_lineage.rewrite.drafting.triton.host import launched_in
-from kernel_lineage.rewrite.drafting.triton.modules import HostModule, Modules
+from kernel_lineage.rewrite.drafting.triton.host_modules import HostModule, names_in
+from kernel_lineage.rewrite.drafting.triton.modules import Modules
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,7 @@ def _launchers(kernel: str, module: HostModule) -> Iterator[str]:
     """The functions in which a kernel is launched by its name, or named where another name is launched."""
     for name, function in module.functions.items():
         launched = launched_in(function)
-        named = any(isinstance(n, ast.Name) and n.id == kernel for n in ast.walk(function))
-        if kernel in launched or (launched and named):
+        if kernel in launched or (launched and kernel in names_in(function)):
             yield name
 
 

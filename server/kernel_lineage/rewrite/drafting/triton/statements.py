@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from kernel_lineage.rewrite.drafting.triton.modules import HostModule
+from kernel_lineage.rewrite.drafting.triton.host_modules import HostModule
 from kernel_lineage.rewrite.drafting.triton.objects import (
     Class,
     Function,

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernel_lineage.rewrite.drafting.triton.modules import HostModule, Modules
+from kernel_lineage.rewrite.drafting.triton.host_modules import HostModule
+from kernel_lineage.rewrite.drafting.triton.modules import Modules
 
 _TEST = re.compile(r"(^|_)(tests?|bench(marks?)?)(_|$)")
 _TRIES = re.compile(r"(^|\.|_)(tests?|bench\w*)(_|$)", re.IGNORECASE)

@@ -16,7 +16,8 @@ from kernel_lineage.rewrite.drafting.triton.calls import bound
 from kernel_lineage.rewrite.drafting.triton.cases import cases_of, parameters_of
 from kernel_lineage.rewrite.drafting.triton.chosen_shapes import Chosen
 from kernel_lineage.rewrite.drafting.triton.host import STEPS, Reader
-from kernel_lineage.rewrite.drafting.triton.modules import HostModule, Modules
+from kernel_lineage.rewrite.drafting.triton.host_modules import HostModule, called_in
+from kernel_lineage.rewrite.drafting.triton.modules import Modules
 from kernel_lineage.rewrite.drafting.triton.objects import Class, Instance, Names, Reached, Stopped
 from kernel_lineage.rewrite.drafting.triton.sites import Site
 from kernel_lineage.rewrite.drafting.triton.usages import Usage
@@ -180,11 +181,7 @@ class Ways:
             starts += [
                 other
                 for other, function in functions.items()
-                if other not in starts
-                and any(
-                    isinstance(n, ast.Call) and ast.unparse(n.func).rpartition(".")[2] == last
-                    for n in ast.walk(function)
-                )
+                if other not in starts and last in called_in(function)
             ][:4]
         # From the outermost: it knows most of what the launcher is given.
         return list(dict.fromkeys(reversed(starts[:6])))

@@ -1,0 +1,170 @@
+"""What a Python file defines and imports, read once in a process: most files are the same in many states.
+
+The trees are shared between states, so nobody changes them.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Generic, TypeVar
+
+_LARGEST = 400_000
+"""Bytes of a file that is read."""
+_MOST_PARSED = 4_000_000
+"""Bytes of the texts whose trees are kept; a tree takes fifty times as much memory as its text."""
+_MOST_WORDS = 16_000_000
+"""Bytes of the texts whose words are kept."""
+_MOST_FUNCTIONS = 1 << 14
+_BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")
+"""The fields of a statement that hold others, in the order in which the tree has them."""
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class HostModule:
+    """One module."""
+
+    path: Path
+    tree: ast.Module
+    functions: Mapping[str, ast.FunctionDef]
+    """Top-level functions, and methods as `Class.method`."""
+    values: Mapping[str, ast.expr]
+    """Top-level name → the last value that it is given."""
+    imports: Mapping[str, tuple[str, str]]
+    """Local name → the module that it comes from, and its name there; "" for a whole module."""
+    classes: Mapping[str, ast.ClassDef]
+    stars: tuple[str, ...] = ()
+    """The modules from which all names are imported."""
+
+
+def module_of(path: Path, tree: ast.Module) -> HostModule:
+    """A module as its tree defines it."""
+    return replace(_made_of(tree), path=path)
+
+
+def _made_of(tree: ast.Module) -> HostModule:
+    functions: dict[str, ast.FunctionDef] = {}
+    values: dict[str, ast.expr] = {}
+    imports: dict[str, tuple[str, str]] = {}
+    classes: dict[str, ast.ClassDef] = {}
+    for node in _top_level(tree.body):
+        match node:
+            case ast.FunctionDef():
+                functions[node.name] = node
+            case ast.ClassDef():
+                classes[node.name] = node
+                inner = (n for n in node.body if isinstance(n, ast.FunctionDef))
+                functions.update((f"{node.name}.{n.name}", n) for n in inner)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                values[name] = value
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                values[name] = value
+    for statement in _statements(tree):
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                whole = alias.name if alias.asname else alias.name.split(".")[0]
+                imports[alias.asname or whole] = (whole, "")
+        elif isinstance(statement, ast.ImportFrom):
+            base = "." * statement.level + (statement.module or "")
+            for alias in statement.names:
+                imports[alias.asname or alias.name] = (base, alias.name)
+    stars = tuple(base for base, name in imports.values() if name == "*")
+    return HostModule(Path(), tree, functions, values, imports, classes, stars)
+
+
+def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module, those of `if` and `try` too; of the branches of an `if`, the last counts."""
+    for node in body:
+        yield node
+        if isinstance(node, (ast.If, ast.Try)):
+            yield from _top_level(node.body)
+            yield from _top_level(node.orelse)
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """All statements, those of an outer block before those of the blocks in it."""
+    left: deque[ast.AST] = deque([tree])
+    while left:
+        node = left.popleft()
+        yield node
+        for block in _BLOCKS:
+            left.extend(getattr(node, block, ()))
+
+
+def read_module(file: Path, place: str) -> HostModule | None:
+    """The module of a file; None when it cannot be read or does not parse.
+
+    `place` tells files of one state apart that hold the same text: what one defines is not what the other does.
+    """
+    try:
+        if file.stat().st_size > _LARGEST:
+            return None
+        found = _PARSED.of(file.read_bytes(), place)
+    except OSError:
+        return None
+    return replace(found, path=file) if found is not None else None
+
+
+def words_of(file: Path) -> frozenset[bytes]:
+    """The words that stand in a file; none for one that cannot be read."""
+    try:
+        return _WORDS.of(file.read_bytes())
+    except OSError:
+        return frozenset()
+
+
+class _Kept(Generic[T]):
+    """What is made of texts, each once while it is among the last `most` bytes of them. Safe for several threads."""
+
+    def __init__(self, make: Callable[[bytes], T], most: int) -> None:
+        self._make, self._left = make, most
+        self._known: OrderedDict[tuple[str, bytes], tuple[T, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, text: bytes, place: str = "") -> T:
+        """What is made of a text that stands in one place; in another place it is another one."""
+        key = place, hashlib.sha256(text).digest()
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key][0]
+            made = self._make(text)
+            self._known[key] = made, len(text)
+            self._left -= len(text)
+            while self._left < 0 and len(self._known) > 1:
+                self._left += self._known.popitem(last=False)[1][1]
+            return made
+
+
+def _parsed(text: bytes) -> HostModule | None:
+    try:
+        return _made_of(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+_PARSED = _Kept(_parsed, _MOST_PARSED)
+_WORDS = _Kept(lambda text: frozenset(_WORD.findall(text)), _MOST_WORDS)
+
+
+@lru_cache(maxsize=_MOST_FUNCTIONS)
+def names_in(function: ast.FunctionDef) -> frozenset[str]:
+    """The names that stand in a function."""
+    return frozenset(node.id for node in ast.walk(function) if isinstance(node, ast.Name))
+
+
+@lru_cache(maxsize=_MOST_FUNCTIONS)
+def called_in(function: ast.FunctionDef) -> frozenset[str]:
+    """The last names of what a function calls: of `module.f(…)`, `f`."""
+    calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+    return frozenset(ast.unparse(func).rpartition(".")[2] for func in calls)
