@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kernel_gate.build.errors import BuildError, CompilerMissing
+from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.building import build_program
 from kernel_gate.built import LoadedProgram
 from kernel_gate.cases import Case
@@ -25,6 +26,15 @@ _SEED = 91
 class FootprintError(Exception):
     """The program could not be run to its end; the message says why."""
 
+    def __init__(self, message: str, *, of_races: bool = False) -> None:
+        super().__init__(message)
+        self.of_races = of_races
+        """Whether it may run to its end where nobody looks for races, which takes time and memory too."""
+
+
+_OF_RACES = frozenset({"race", "timeout"})
+"""Kinds of faults that there may not be where nobody looks for races."""
+
 
 def footprints(
     program: Program,
@@ -33,21 +43,25 @@ def footprints(
     *,
     seconds: float = 10.0,
     races: bool = False,
+    kept: KeptImages | None = None,
 ) -> Iterator[dict[str, int]]:
     """For each shape, how many elements each buffer must have: up to the last one that is touched, 0 for none.
 
     Buffers have the workload's shapes, so give those that are not known far more elements than they need. `seconds` is
-    what one launch may take; with `races`, a race is a fault too. Raises `FootprintError` at the first shape that
-    cannot be built, launched or run without a fault.
+    what one launch may take; with `races`, a race is a fault too; `kept` holds what was built before. Raises
+    `FootprintError` at the first shape that cannot be built, launched or run without a fault.
     """
+    kept = kept or KeptImages()
     device = EmulatedDevice(EMULATED_ARCH, Checks(races=races, uninitialised=False), Limits(seconds=seconds))
     try:
         for dims in shapes if workload.wrapper is None else ():
             bind(workload, program, dims)
-        built = build_program(program, workload, shapes, arch=EMULATED_ARCH)
-        loaded = LoadedProgram(device, built, workload)
-        for dims in shapes:
-            yield _footprint(loaded, workload, dims)
+        # A kernel that fails at the first shape is not compiled for the others.
+        for part in filter(None, (shapes[:1], shapes[1:])):
+            built = build_program(program, workload, part, arch=EMULATED_ARCH, kept=kept)
+            loaded = LoadedProgram(device, built, workload)
+            for dims in part:
+                yield _footprint(loaded, workload, dims, races)
     except (
         BuildError,
         CompilerMissing,
@@ -57,18 +71,21 @@ def footprints(
         MemoryError,
         WorkloadError,
     ) as error:
-        raise FootprintError(str(error)) from error
+        raise FootprintError(str(error), of_races=races and isinstance(error, MemoryError)) from error
     finally:
         device.close()
 
 
-def _footprint(loaded: LoadedProgram, workload: Workload, dims: Mapping[str, int]) -> dict[str, int]:
+def _footprint(
+    loaded: LoadedProgram, workload: Workload, dims: Mapping[str, int], races: bool
+) -> dict[str, int]:
     with loaded.execution(dims) as execution:
         execution.fill(make_inputs(workload, Case(dims, _SEED)), 0)
         reached = {n: b.measure() for n, b in execution.buffers.items() if isinstance(b, EmulatedBuffer)}
         done = execution.launch()
         if done.faults:
             sizes = ", ".join(f"{name} = {extent}" for name, extent in dims.items())
-            raise FootprintError(f"{done.faults[0].message} at {sizes}")
+            fault = done.faults[0]
+            raise FootprintError(f"{fault.message} at {sizes}", of_races=races and fault.kind in _OF_RACES)
     items = {a.name: DTYPES[a.dtype].itemsize for a in workload.args if a.is_pointer}
     return {name: -(-reached[name].stop // items[name]) for name in items if name in reached}

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from kernel_gate import footprint
+from kernel_gate.building import build_program
+from kernel_gate.built import Built
 from kernel_gate.footprint import FootprintError, footprints
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload, parse_workload
@@ -72,3 +77,38 @@ def test_a_program_that_does_not_run_to_its_end_says_why(
 ) -> None:
     with pytest.raises(FootprintError, match=why):
         list(footprints(Program("cuda", SOURCE.replace(gone, there), "rows"), workload, [{"n": 10}]))
+
+
+RACING = """\
+__global__ void rows(float* out, const float4* x, const int* at, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i / 2] = i;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "of_races"), [(RACING, True), (SOURCE.replace("out[2 * i]", "out[9999 * i]"), False)]
+)
+def test_a_fault_that_only_those_see_who_look_for_races_is_told_from_others(
+    workload: Workload, source: str, of_races: bool
+) -> None:
+    with pytest.raises(FootprintError) as raised:
+        list(footprints(Program("cuda", source, "rows"), workload, [{"n": 10}], races=True))
+    assert raised.value.of_races is of_races
+
+
+def test_what_fails_at_the_first_shape_is_not_built_for_the_others(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[list[dict[str, int]]] = []
+
+    def counted(program: Program, workload: Workload, shapes: list[dict[str, int]], **more: Any) -> Built:
+        built.append(shapes)
+        return build_program(program, workload, shapes, **more)
+
+    monkeypatch.setattr(footprint, "build_program", counted)
+    wrong = Program("cuda", SOURCE.replace("out[2 * i]", "out[9999 * i]"), "rows")
+    with pytest.raises(FootprintError):
+        list(footprints(wrong, workload, [{"n": 10}, {"n": 33}]))
+    assert built == [[{"n": 10}]]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.learning.replay.contract import NoContractError, contract
+from kernel_lineage.learning.replay.contract import NoContractError, contract, roles_differ
 from kernel_lineage.rewrite.drafting.model import Draft, DraftArgument
 
 OUT = DraftArgument("out", "output", "float32", ("B", "T", "C"))
@@ -107,11 +107,28 @@ def test_a_launch_over_unknown_sizes_is_left_open():
         ),
         ([OUT, X, replace(WEIGHT, shape=None)], "weight, which only second takes, has a shape"),
         ([OUT, X, DraftArgument("B", "input", "float32", ("C",))], "B is a buffer in second and a number"),
+        ([OUT, number("x", "C")], "x is a number in second and a buffer in the other state"),
+        ([replace(OUT, kind="input"), X], "out is input of second and output of the other state"),
+        ([replace(OUT, kind="null"), X], "second is given no out, which the other state writes"),
     ],
 )
 def test_what_cannot_be_mapped_is_said(other, reason):
     with pytest.raises(NoContractError, match=reason):
         contract(BASE, [BASE, draft(*other, kernel="second")])
+
+
+@pytest.mark.parametrize(
+    ("other", "differ"),
+    [
+        ([OUT, X], ""),
+        ([replace(OUT, kind="inout", dtype="float16"), replace(X, shape=("C",)), WEIGHT], ""),
+        ([OUT, replace(X, kind="null")], ""),
+        ([OUT, replace(X, kind="output")], "x is output of second and input of the other state"),
+        ([OUT, replace(X, name="B")], "B is a buffer in second and a number in the other state"),
+    ],
+)
+def test_what_no_sizes_mend_is_known_before_they_are(other, differ):
+    assert roles_differ(replace(BASE, dims={}, checked={}), draft(*other, kernel="second")) == differ
 
 
 @pytest.mark.parametrize(

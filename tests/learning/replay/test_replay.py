@@ -27,6 +27,7 @@ from kernel_lineage.learning.replay.kept_drafts import KeptDrafts
 from kernel_lineage.learning.replay.preparing import timed_within
 from kernel_lineage.learning.replay.repository import Asked, replay_repository
 from kernel_lineage.learning.replay.states import state_of
+from kernel_lineage.rewrite.drafting import measured
 
 HOST = """
 int main() {
@@ -323,6 +324,18 @@ def test_shapes_are_those_of_the_state_that_reaches_whole_dims(pool, tmp_path, e
     commit(tmp_path, "Speed up: 2x faster with cached loads", faster, "copy.cu")
     (step,) = replay_here(tmp_path, pool)[0].transitions
     assert (step.status, step.code) == (status, code), step.reason
+
+
+def test_a_state_whose_shapes_would_make_no_contract_is_not_run_for_them(pool, tmp_path, monkeypatch):
+    commit(tmp_path, "Copy", GUARDED, "copy.cu")
+    turned = GUARDED.replace("out[i] = x[i]", "x[i] = out[i]").replace(
+        "float* out, const float* x", "const float* out, float* x"
+    )
+    commit(tmp_path, "Speed up: 2x faster the other way", turned, "copy.cu")
+    monkeypatch.setattr(measured, "footprints", lambda *_given, **_named: pytest.fail("it was run"))
+    (step,) = replay_here(tmp_path, pool)[0].transitions
+    assert step.code == "contract-differs"
+    assert step.reason == "out is input of copy and output of the other state"
 
 
 def test_a_step_that_there_was_no_time_to_learn_from_is_counted(history, pool, replayed):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kernel_gate.build.kept_images import KeptImages
+from kernel_gate.footprint import footprints
+from kernel_lineage.rewrite.drafting import measured
 from kernel_lineage.rewrite.drafting.completing import tried_draft
 from kernel_lineage.rewrite.drafting.model import Draft
 from kernel_lineage.rewrite.drafting.of_state import NoDraft, State, draft_for
@@ -164,3 +168,23 @@ def test_a_kernel_that_cannot_be_run_keeps_what_is_missing_and_says_why(state: S
     assert "the shape of x: nothing allocates `x` (the kernel cannot be run to see it: " in found.reason
     assert found.draft is not None
     assert "# not found: the shape of x" in found.draft.text
+
+
+@pytest.mark.parametrize(
+    ("body", "looked"),
+    [("__trap();", [True, True]), ("out[0] = n;", [True, True, False])],
+    ids=["traps", "races"],
+)
+def test_only_a_kernel_that_raced_is_run_again_without_looking_for_races(
+    state: State, monkeypatch: pytest.MonkeyPatch, body: str, looked: list[bool]
+) -> None:
+    tried: list[bool] = []
+
+    def counted(*given: Any, races: bool, kept: KeptImages) -> Any:
+        tried.append(races)
+        return footprints(*given, races=races, kept=kept)
+
+    monkeypatch.setattr(measured, "footprints", counted)
+    (state.root / "rows.cu").write_text(ROWS.replace("    if (n >= N)", f"    {body}\n    if (n >= N)"))
+    draft_for(state, "rows.cu", "row_means")
+    assert tried == looked

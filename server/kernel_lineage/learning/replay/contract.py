@@ -134,11 +134,9 @@ def _fitted(
     order = []
     for taken in state.arguments:
         there = arguments.get(taken.name)
+        if there is not None and (differ := _roles_differ(taken, there, state)):
+            raise NoContractError(differ)
         if taken.kind == NULL:
-            if there is not None and there.kind in _WRITTEN:
-                raise NoContractError(
-                    f"{state.kernel} is given no {taken.name}, which the other state writes"
-                )
             if there is not None:
                 doubts[""] = f"{state.kernel} is given no {taken.name}"
             there = _null(taken)
@@ -201,8 +199,6 @@ def _number(
     one_caller: bool,
 ) -> DraftArgument:
     """A number of both: the same one, or one of its own where the two states mean different things by the name."""
-    if there.kind != "scalar":
-        raise NoContractError(f"{taken.name} is a number in {state.kernel} and a buffer in the other state")
     mine, other = _values(taken.value, numbers), _values(there.value, numbers)
     if mine is None or mine == other or (not one_caller and is_callers_number(taken)):
         return there if taken.dtype in (None, there.dtype) else _as_typed(there, taken)
@@ -215,23 +211,38 @@ def _as_typed(there: DraftArgument, taken: DraftArgument) -> DraftArgument:
 
 
 def _buffer(taken: DraftArgument, there: DraftArgument, state: Draft) -> DraftArgument:
-    if there.kind == "scalar":
-        raise NoContractError(f"{taken.name} is a buffer in {state.kernel} and a number in the other state")
     if taken.dtype not in (None, there.dtype) and not state.guesses_types:
         raise TypesDifferError(
             f"{taken.name} is {taken.dtype} in {state.kernel} and {there.dtype} in the other state"
         )
     if taken.kind == there.kind:
         return there
-    if _SCRATCH in (taken.kind, there.kind) and {taken.kind, there.kind} <= {_SCRATCH, *_WRITTEN}:
+    if _SCRATCH in (taken.kind, there.kind):
         # A caller that reads nothing of it is seen in one state only: the other's stands elsewhere.
         zeros = next((a.values for a in (taken, there) if a.kind == _SCRATCH and a.values), "")
         return replace(there, kind=_SCRATCH, values=zeros)
-    if {taken.kind, there.kind} == set(_WRITTEN):
-        return replace(there, kind="inout")
-    raise NoContractError(
-        f"{taken.name} is {taken.kind} of {state.kernel} and {there.kind} of the other state"
-    )
+    return replace(there, kind="inout")
+
+
+def roles_differ(base: Draft, state: Draft) -> str:
+    """Why the two have no contract whatever their sizes are; "" where they may have one."""
+    there = {a.name: a for a in base.arguments if a.kind != NULL}
+    pairs = ((taken, there[taken.name]) for taken in state.arguments if taken.name in there)
+    return next((why for mine, other in pairs if (why := _roles_differ(mine, other, state))), "")
+
+
+def _roles_differ(taken: DraftArgument, there: DraftArgument, state: Draft) -> str:
+    """Why one argument cannot be both the state's and the other's."""
+    if taken.kind == there.kind or {taken.kind, there.kind} <= {_SCRATCH, *_WRITTEN}:
+        return ""
+    if taken.kind == NULL:
+        written = there.kind in _WRITTEN
+        return f"{state.kernel} is given no {taken.name}, which the other state writes" if written else ""
+    if taken.kind == "scalar":
+        return f"{taken.name} is a number in {state.kernel} and a buffer in the other state"
+    if there.kind == "scalar":
+        return f"{taken.name} is a buffer in {state.kernel} and a number in the other state"
+    return f"{taken.name} is {taken.kind} of {state.kernel} and {there.kind} of the other state"
 
 
 def _renamed(taken: DraftArgument, left: Sequence[DraftArgument]) -> DraftArgument | None:

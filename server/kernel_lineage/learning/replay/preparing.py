@@ -11,7 +11,14 @@ from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.replay.claims import Claimed
 from kernel_lineage.learning.replay.codes import Code
-from kernel_lineage.learning.replay.contract import Contract, Fit, NoContractError, TypesDifferError, contract
+from kernel_lineage.learning.replay.contract import (
+    Contract,
+    Fit,
+    NoContractError,
+    TypesDifferError,
+    contract,
+    roles_differ,
+)
 from kernel_lineage.learning.replay.float_build import in_float32, with_float32
 from kernel_lineage.learning.replay.states import StateOf
 from kernel_lineage.learning.replay.tests_of_other import draft_by_tests_of
@@ -144,7 +151,7 @@ def _under_draft(
     first, second = typed(first), typed(second)
     refused: list[NoContractError | WorkloadError] = []
     missing: dict[str, str] = {}
-    for name, base in _bases(states, drafts, others, missing, later_first):
+    for name, base in _bases(states, drafts, (first, second), others, refused, missing, later_first):
         try:
             agreed = contract(typed(base), (first, second))
             programs = [
@@ -189,23 +196,33 @@ def _as_float32(
 def _bases(
     states: Sequence[StateOf],
     drafts: Sequence[Draft | NoDraft],
+    known: tuple[Draft, Draft],
     others: Drafts,
+    refused: list[NoContractError | WorkloadError],
     missing: dict[str, str],
     later_first: bool,
 ) -> Iterator[tuple[str, Draft]]:
-    """Complete drafts, the cheapest first: as the states tell, as other versions do, and by running the states."""
+    """Complete drafts, the cheapest first: as the states tell, as other versions do, and by running the states.
+
+    No state is run where its shapes would make no contract: why is added to `refused`.
+    """
     told = [(s.name, d) for s, d in zip(states, drafts, strict=True) if isinstance(d, Draft)]
     yield from sorted(told, key=lambda pair: not pair[1].tested)
     yield from others()
-    for state, draft in sorted(
-        zip(states, drafts, strict=True), key=lambda p: later_first and p[0] is states[0]
-    ):
-        if isinstance(draft, NoDraft):
-            seen = state.draft(measure=True)
-            if isinstance(seen, Draft):
-                yield f"{state.name}, run to see its shapes", seen
-            else:
-                missing[state.name] = seen.reason
+    tries = [
+        (state, draft, *pair) for state, draft, pair in zip(states, drafts, (known, known[::-1]), strict=True)
+    ]
+    for state, draft, own, other in reversed(tries) if later_first else tries:
+        if not isinstance(draft, NoDraft):
+            continue
+        if differ := roles_differ(own, other):
+            refused.append(NoContractError(differ))
+            continue
+        seen = state.draft(measure=True)
+        if isinstance(seen, Draft):
+            yield f"{state.name}, run to see its shapes", seen
+        else:
+            missing[state.name] = seen.reason
 
 
 def _drafts(before: StateOf, after: StateOf) -> list[Draft | NoDraft]:
@@ -266,6 +283,7 @@ def _program(state: StateOf, workload: Workload, fit: Fit | None) -> Program:
         state.file,
         state.version.symbol,
         workload,
+        source=state.state.source(state.version.path),
         root=state.root,
         name=state.name,
         arguments=fit.arguments if fit is not None else None,

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
+from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.footprint import FootprintError, footprints
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload, WorkloadError
@@ -40,9 +42,12 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
         dims, checked = ({n: sizes[n] for n in draft.dims} for sizes in (first.timed, first.tried))
         return replace(draft, dims=dims, checked=checked)
     why: list[str] = []
-    tries = list(plans(ranged.dims, ranged.chosen, ranged.told))
-    # A kernel that only takes whole tiles reaches into other rows at smaller sizes: threads race there.
-    for plan, races in [(p, True) for p in tries] + [(p, False) for p in tries]:
+    kept = KeptImages()
+    # A kernel that only takes whole tiles reaches into other rows at smaller sizes: threads race there. One that fails
+    # of something else fails of it where nobody looks for races, too.
+    racing: list[Plan] = []
+    found = plans(ranged.dims, ranged.chosen, ranged.told)
+    for plan, races in chain(((p, True) for p in found), ((p, False) for p in racing)):
         roomy = replace(
             ranged,
             dims=plan.tried,
@@ -53,9 +58,11 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
         try:
             workload = roomy.workload()
             program = program_from_file(path, kernel.name, workload, data=data_of(kernel), root=root)
-            shapes = _Measured(program, workload, plan, races).shapes(unknown)
+            shapes = _Measured(program, workload, plan, races, kept).shapes(unknown)
         except (WorkloadError, ProgramError, FootprintError, NoFitError) as error:
             why.append(str(error).splitlines()[0])
+            if isinstance(error, FootprintError) and error.of_races:
+                racing.append(plan)
             continue
         return _completed(ranged, plan, shapes)
     reason = f"the kernel cannot be run to see it: {'; '.join(dict.fromkeys(why))}"
@@ -118,6 +125,7 @@ class _Measured:
     workload: Workload
     plan: Plan
     races: bool
+    kept: KeptImages
 
     def shapes(self, unknown: list[str]) -> dict[str, tuple[str, ...]]:
         """Buffer → its extents, for those that are not known. Raises `FootprintError`, `NoFitError`."""
@@ -135,7 +143,7 @@ class _Measured:
         return found
 
     def _run(self, wanted: list[dict[str, int]]) -> Iterator[tuple[_Key, dict[str, int]]]:
-        seen = footprints(self.program, self.workload, wanted, races=self.races)
+        seen = footprints(self.program, self.workload, wanted, races=self.races, kept=self.kept)
         for sizes, reached in zip(wanted, seen, strict=True):
             yield _key(sizes), reached
 
