@@ -18,6 +18,7 @@ from kernel_gate.emulated.layout import Layout
 from kernel_gate.emulated.program import DecodedKernel, decode
 from kernel_gate.emulated.ptx.model import Module, PtxError
 from kernel_gate.emulated.ptx.parser import parse
+from kernel_gate.emulated.raced import Held, that_matter
 from kernel_gate.emulated.slicing.trace import Trace
 from kernel_gate.emulated.variables import place_variables
 from kernel_gate.invariants.bound import Invariants
@@ -198,19 +199,25 @@ class EmulatedKernel:
         parameters: npt.NDArray[np.uint8],
     ) -> LaunchResult:
         recording, number = self._device.next_launch()
-        launch = Launch(
-            self.kernel,
-            self._space,
-            grid,
-            block,
-            shared_bytes + self._image.shared_bytes,
-            parameters,
-            self._device.checks,
-            self._device.limits,
-            number=number,
-        )
+
+        def made() -> Launch:
+            return Launch(
+                self.kernel,
+                self._space,
+                grid,
+                block,
+                shared_bytes + self._image.shared_bytes,
+                parameters,
+                self._device.checks,
+                self._device.limits,
+                number=number,
+            )
+
+        launch = made()
         if recording is None:
-            return launch.run(self._device.arch)
+            before = Held.of(launch)
+            done = launch.run(self._device.arch)
+            return replace(done, faults=that_matter(done.faults, launch, before, made, self._device.arch))
         only = recording.number_in(grid)
         if only >= launch.blocks:
             return LaunchResult((Fault("launch", f"block {recording.block} is not in the grid {grid}"),))

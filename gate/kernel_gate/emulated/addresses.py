@@ -130,6 +130,11 @@ class AddressSpace:
         """Forget a segment; further accesses are out of bounds."""
         self._segments.pop(segment.number, None)
 
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Of all segments that are there."""
+        return tuple(self._segments)
+
     def find(self, number: int) -> Segment | None:
         """The segment of that number."""
         return self._segments.get(number)

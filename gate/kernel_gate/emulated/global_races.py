@@ -3,11 +3,12 @@
 Threads of one block are ordered by its barriers. Threads of different blocks are ordered only when the later one's
 block has done an atomic or a volatile or acquiring load since: what follows such a synchronisation is trusted, so a
 race behind an unrelated atomic can be missed, and a `last block` reduction gives no false alarm. Writes of the value
-that already stands there are benign.
+that already stands there are benign, and so are reads whose value gets nowhere (`raced.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from kernel_gate.emulated.ptx.model import Instruction
 if TYPE_CHECKING:
     from kernel_gate.emulated.wave import Index, Wave
 
+Flags = npt.NDArray[np.bool_]
 _THREAD_BITS = 34
 _THREAD = (1 << _THREAD_BITS) - 1
 _ATOMIC = 1 << _THREAD_BITS
@@ -57,6 +59,10 @@ class GlobalRaces:
     warp_barrier: Index = field(default_factory=lambda: np.zeros(0, np.int64))
     acquired: Index = field(default_factory=lambda: np.zeros(0, np.int64))
     """Event of the last synchronisation with other blocks of each block of the wave."""
+    between_blocks_only: bool = False
+    """Leave out what threads of one block do to each other."""
+    matter: Mapping[int, Flags] | None = None
+    """Event of the launch's record → threads whose read matters (`slicing.idle_reads`); None: all reads do."""
 
     def enter(self, wave: Wave) -> None:
         """A new wave starts."""
@@ -95,22 +101,29 @@ class GlobalRaces:
         if shadow.reader is None:
             shadow.reader, shadow.second = (np.full_like(shadow.writer, -1) for _ in range(2))
         self.events.append(where.instruction)
-        threads = self.threads[wave.index]
+        threads, matters = self.threads[wave.index], self._matters(wave)
         key = ((len(self.events) - 1) << _EVENT_SHIFT) | threads
         for granule in self._granules(wave, at, where):
             before = shadow.writer[granule]
-            conflict = self._unordered(wave, before, threads)
+            conflict = self._unordered(wave, before, threads) & matters
             if conflict.any():
                 self._report("reads what another writes", wave, at, where, conflict, before, granule)
-            self._remember_reader(wave, shadow, granule, key, threads)
+            self._remember_reader(wave, shadow, granule[matters], key[matters], matters)
+
+    def _matters(self, wave: Wave) -> Flags:
+        """Of each active thread, whether what it reads now matters."""
+        trace = wave.launch.trace
+        flags = None if self.matter is None or trace is None else self.matter.get(len(trace.events) - 1)
+        return np.ones(len(wave.index), np.bool_) if flags is None else flags[wave.index]
 
     def _remember_reader(
-        self, wave: Wave, shadow: _Shadow, granule: Index, key: Index, threads: Index
+        self, wave: Wave, shadow: _Shadow, granule: Index, key: Index, matters: Flags
     ) -> None:
         reader, second = shadow.reader, shadow.second
         assert reader is not None
         assert second is not None
-        size, blocks = wave.launch.block_threads, wave.block_of[wave.index]
+        size, blocks = wave.launch.block_threads, wave.block_of[wave.index][matters]
+        threads = self.threads[wave.index][matters]
         last = reader[granule]
         event, other = last >> _EVENT_SHIFT, last & _THREAD
         same_block = other // size == threads // size
@@ -166,7 +179,7 @@ class GlobalRaces:
         same_block = other // size == threads // size
         foreign = (~same_block | (before & _MANY_BLOCKS != 0)) & (event >= self.acquired[blocks])
         near = same_block & ((other != threads) | (before & _MANY_THREADS != 0))
-        near &= event >= self.barrier[blocks]
+        near &= (event >= self.barrier[blocks]) & (not self.between_blocks_only)
         if near.any() and self.warp_barrier.any():
             same_warp = other % size // 32 == threads % size // 32
             near &= ~(same_warp & (event < self.warp_barrier[wave.warp[wave.index]]))

@@ -64,7 +64,7 @@ def taken(
     trace: Trace, kernel: DecodedKernel, segment: int, start: int, stop: int, known: Known | None = None
 ) -> Iterator[Taken]:
     """The executions that fed those bytes, the last first; the walk ends at results that are `known` to be right."""
-    walk = _Walk.over(trace, kernel, known)
+    walk = Walk.over(trace, kernel, known)
     walk.bytes_of("global", segment, stop)[start:stop] = True
     return walk.back(trace.events)
 
@@ -72,7 +72,7 @@ def taken(
 def fed_last(trace: Trace, kernel: DecodedKernel, thread: int) -> list[Fed]:
     """The same of the last instruction of a trace, as one thread ran it: of what it failed at."""
     *before, last = trace.events
-    walk = _Walk.over(trace, kernel)
+    walk = Walk.over(trace, kernel)
     walk.look_for(last, np.array([thread]))
     line = kernel.flat.body[last.number].line
     return [Fed(len(before), last.number, line), *each_once(trace, kernel, walk.back(before))]
@@ -93,7 +93,7 @@ def lines_of(fed: Sequence[Fed]) -> tuple[int, ...]:
 
 
 @dataclass(slots=True)
-class _Walk:
+class Walk:
     """What is still looked for: registers of threads, bytes of memory, branches of threads."""
 
     kernel: DecodedKernel
@@ -123,7 +123,7 @@ class _Walk:
         self.branches = {branch: np.zeros(self.threads, np.bool_) for branch in self._flow.decided}
 
     @classmethod
-    def over(cls, trace: Trace, kernel: DecodedKernel, known: Known | None = None) -> _Walk:
+    def over(cls, trace: Trace, kernel: DecodedKernel, known: Known | None = None) -> Walk:
         """A walk that looks for nothing yet."""
         stored = {
             (t.space, t.segment) for event in trace.events for t in event.touches if t.purpose != "read"
@@ -133,7 +133,7 @@ class _Walk:
     def back(self, events: Sequence[Event]) -> Iterator[Taken]:
         """The executions that gave what is looked for, the last first."""
         for place in range(len(events) - 1, -1, -1):
-            gave = self._take(events[place])
+            gave = self.take(events[place])
             if gave is not None:
                 yield Taken(place, *gave)
 
@@ -147,20 +147,20 @@ class _Walk:
             self.memory[space, segment] = flags = grown
         return flags
 
-    def _take(self, event: Event) -> tuple[Index, Index] | None:
+    def take(self, event: Event) -> tuple[Index, Index] | None:
         """The threads by which an event gave something that is looked for, and those whose gift is known to be right.
 
         What fed the former is looked for instead. None: it gave nothing.
         """
         effect = self._effect(event.number)
         if event.number in self.branches:
-            chosen = self._take_branch(event, self._active(event))
+            chosen = self._take_branch(event, self.active(event))
             return (chosen, _NONE) if chosen.size else None
         wanted = any(self.wanted[register] for register in effect.writes)
         stores = any(touch.purpose != "read" for touch in event.touches)
         if not (wanted or stores or effect.writes_any_shared or event.skipped is not None):
             return None
-        active, took = self._active(event), False
+        active, took = self.active(event), False
         if event.skipped is not None:
             took = self._take_guard(event.skipped, effect, event.number)
         gave = np.zeros(self.threads, np.bool_)
@@ -186,6 +186,10 @@ class _Walk:
         if asked.size:
             self.look_for(event, asked)
         return asked, np.flatnonzero(gave & right)
+
+    def is_branch(self, event: Event) -> bool:
+        """Whether an event decides what runs."""
+        return event.number in self.branches
 
     def _take_branch(self, event: Event, active: Index) -> Index:
         """The threads of a branch by which something that is looked for was computed, or was not."""
@@ -234,12 +238,13 @@ class _Walk:
             if touch.purpose == "write":
                 flags[bytes_at[hit][inside[hit]]] = False
 
-    def _active(self, event: Event) -> Index:
+    def active(self, event: Event) -> Index:
+        """The threads that executed an event."""
         return self._everyone if event.active is None else event.active
 
     def look_for(self, event: Event, chosen: Index) -> None:
         """Look for what these threads of an event used: registers, memory, the branches that led there."""
-        effect, active = self._effect(event.number), self._active(event)
+        effect, active = self._effect(event.number), self.active(event)
         joined = active[np.isin(active // 32, chosen // 32)] if effect.of_a_warp else chosen
         self._want(effect.reads, joined)
         for touch in event.touches:

@@ -1,0 +1,123 @@
+"""Races in global memory of a launch that matter: those of reads whose value gets nowhere are left out.
+
+The blocks of which a race is told, and the first and the last one, are run again twice from the memory as it was: once
+to record which reads matter, once with the detector's eyes on these alone. Races between blocks are looked for in a
+third run of the whole launch. Where a kernel cannot be followed, all of its races stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kernel_gate.devices.base import Fault
+from kernel_gate.emulated.addresses import AddressSpace
+from kernel_gate.emulated.launch import Checks, Launch
+from kernel_gate.emulated.slicing.idle_reads import can_be_told, reads_that_matter
+from kernel_gate.emulated.slicing.trace import Trace
+from kernel_gate.emulated.types import Array
+
+_MOST_BLOCKS = 4
+_ENDED = ("timeout", "launch", "unsupported")
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What memory holds before a launch."""
+
+    space: AddressSpace
+    data: Mapping[int, tuple[Array, Array | None]]
+    """By segment: its bytes, and which of them are written."""
+
+    @classmethod
+    def of(cls, launch: Launch) -> Held | None:
+        """The segments that a launch may store to; None where nobody asks for races."""
+        if launch.races is None:
+            return None
+        watched = launch.races.watched
+        numbers = launch.space.numbers if watched is None else watched
+        found = ((n, launch.space.find(n)) for n in numbers)
+        kept = {
+            n: (s.data.copy(), None if s.written is None else s.written.copy())
+            for n, s in found
+            if s is not None
+        }
+        return cls(launch.space, kept)
+
+    def restore(self) -> None:
+        """Put it back."""
+        for number, (data, written) in self.data.items():
+            segment = self.space.find(number)
+            if segment is not None:
+                segment.data[:] = data
+                if segment.written is not None and written is not None:
+                    segment.written[:] = written
+
+
+def that_matter(
+    faults: Sequence[Fault], launch: Launch, before: Held | None, again: Callable[[], Launch], arch: str
+) -> tuple[Fault, ...]:
+    """The faults of a launch without the races that change nothing. Memory is left as the launch left it.
+
+    `again` makes the same launch; `before` is what memory held then.
+    """
+    raced = [f for f in faults if f.kind == "race" and f.buffer is not None and _reads(f)]
+    ended = any(f.kind in _ENDED for f in faults)
+    if not raced or ended or before is None or not can_be_told(launch.kernel):
+        return tuple(faults)
+    after = Held.of(launch)
+    assert after is not None
+    try:
+        found = list(_found_again(raced, launch, before, again, arch))
+    finally:
+        after.restore()
+    if None in found:
+        return tuple(faults)
+    remaining = {(f.line, f.buffer): f for f in found if f is not None}
+    others = [f for f in faults if f not in raced]
+    known = {(f.line, f.buffer) for f in others if f.kind == "race"}
+    return (*others, *(f for key, f in remaining.items() if key not in known))
+
+
+def _reads(fault: Fault) -> bool:
+    """Whether a race is one of a write and a read."""
+    return "different values" not in fault.message
+
+
+def _found_again(
+    raced: Sequence[Fault], launch: Launch, before: Held, again: Callable[[], Launch], arch: str
+) -> Iterator[Fault | None]:
+    """The races of reads that matter; None for a block that could not be followed."""
+    x, y, _ = launch.grid
+    named = [f.block[0] + x * (f.block[1] + y * f.block[2]) for f in raced if f.block is not None]
+    for block in list(dict.fromkeys([*named, 0, launch.blocks - 1]))[:_MOST_BLOCKS]:
+        recorded, seen = again(), again()
+        for one in (recorded, seen):
+            one.only_block, one.trace, one.checks = block, Trace(), _races_alone(one)
+        before.restore()
+        if any(f.kind in _ENDED for f in recorded.run(arch).faults) or recorded.trace is None:
+            yield None
+            return
+        assert seen.races is not None
+        seen.races.matter = reads_that_matter(recorded.trace, launch.kernel)
+        before.restore()
+        yield from _races_in(seen, arch)
+    whole = again()
+    assert whole.races is not None
+    whole.checks, whole.races.between_blocks_only = _races_alone(whole), True
+    before.restore()
+    yield from _races_in(whole, arch)
+
+
+def _races_alone(launch: Launch) -> Checks:
+    return replace(
+        launch.checks, uninitialised=False, overflow=False, counts=False, births=False, invariants=None
+    )
+
+
+def _races_in(launch: Launch, arch: str) -> Iterator[Fault | None]:
+    for fault in launch.run(arch).faults:
+        if fault.kind in _ENDED:
+            yield None
+        elif fault.kind == "race" and fault.buffer is not None:
+            yield fault
