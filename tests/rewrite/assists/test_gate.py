@@ -243,6 +243,12 @@ WORKLOADS = {
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "n_rows: int32 = N",
                  "n_cols: int32 = C", language="triton", oracle="centred"),
     ),
+    "tile_product": (
+        workload("tile_product", "R = [1]\nC = [3]\nK = [16]",
+                 'grid = ["ceil_div(R, 16)", "ceil_div(C, 16)"]\nconstexpr = { BM = "16", BN = "16", BK = "16" }',
+                 "a: input float32 [R, K]", "b: input float32 [K, C]", "out: output float32 [R, C]",
+                 "rows: int32 = R", "columns: int32 = C", "K: int32 = K", language="triton"),
+    ),
     "add": (
         workload("add", "N = [1, 3000]", 'grid = ["ceil_div(N, 1024)"]\nconstexpr = { BLOCK = "1024" }',
                  "x_ptr: input float32 [N]", "y_ptr: input float32 [N]", "out_ptr: output float32 [N]",
@@ -350,6 +356,19 @@ def test_a_contiguity_hint_is_wrong_just_where_its_card_says() -> None:
     assert stage is not None
     assert stage.status is StageStatus.FAIL
     assert "bias" in stage.reason
+
+
+def test_a_single_tf32_product_is_not_what_an_exact_one_was() -> None:
+    """Three pieces pass where one does not: that is why the assist proposes three."""
+    example = next(a for a in all_assists() if a.id == "multiply_in_pieces").applies[0]
+    (load,) = WORKLOADS[example.kernel]
+    before = program(example.language, example.before, example.kernel)
+    single = program(example.language, example.after.replace("tf32x3", "tf32"), example.kernel)
+    one = PATIENT.model_copy(update={"case": {"R": 1, "C": 3, "K": 16}})
+    stage = judge(before, single, load, device="emulated", options=one).stage("check")
+    assert stage is not None
+    assert stage.status is StageStatus.FAIL
+    assert "out[0, " in stage.reason
 
 
 def test_every_assist_is_gated() -> None:

@@ -1,0 +1,97 @@
+"""A `tl.dot` that is told to multiply float32 tiles exactly, which no tensor core does."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.anchors.matching import matched_in
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_syntax import TritonUnit, dotted, pointer_of, triton_syntax
+
+ID = "triton_exact_dot"
+
+
+def exact_word(call: ast.Call) -> ast.keyword | None:
+    """The `allow_tf32=False` or `input_precision="ieee"` of a `tl.dot`; None when it says neither."""
+    if dotted(call.func) not in ("tl.dot", "triton.language.dot", "language.dot"):
+        return None
+    said = {k.arg: k for k in call.keywords if k.arg in ("allow_tf32", "input_precision")}
+    if len(said) != 1:
+        return None
+    name, word = next(iter(said.items()))
+    exact = isinstance(word.value, ast.Constant) and word.value.value == {"allow_tf32": False}.get(
+        name, "ieee"
+    )
+    return word if exact else None
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    syntax = triton_syntax(kernel)
+    for call in syntax.entry.called("dot") if syntax is not None else ():
+        word = exact_word(call.node)
+        if syntax is None or word is None or len(call.node.args) < 2:
+            continue
+        x, y = (_loaded(syntax.entry, operand) for operand in call.node.args[:2])
+        names = {"x": x, "y": y, "precision": ast.unparse(word)}
+        yield matched_in(ID, syntax.entry, call.node, f"a product with {ast.unparse(word)}", names)
+
+
+def _loaded(unit: TritonUnit, operand: ast.expr) -> str:
+    """The pointer that an operand is loaded from as it is; "" when something is done to it before."""
+    if isinstance(operand, ast.Call) and dotted(operand.func) == "tl.trans" and operand.args:
+        operand = operand.args[0]
+    if isinstance(operand, ast.Name):
+        given = unit.assignments.get(operand.id, [])
+        operand = given[0][1] if len(given) == 1 and operand.id not in unit.advances else operand
+    loads = isinstance(operand, ast.Call) and dotted(operand.func) == "tl.load" and bool(operand.args)
+    return pointer_of(unit.form(operand.args[0])) if loads and isinstance(operand, ast.Call) else ""
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="Exact float32 product",
+    names={
+        "x": "the pointer that the first operand is loaded from, where nothing is done to it on the way",
+        "y": "that of the second operand",
+        "precision": "what asks for exactness",
+    },
+    find=_find,
+    languages=TRITON_ONLY,
+    present=(
+        triton("""
+            @triton.jit
+            def product(A, B, C, BLOCK: tl.constexpr):
+                offs = tl.arange(0, BLOCK)
+                at = offs[:, None] * BLOCK + offs[None, :]
+                a = tl.load(A + at)
+                tl.store(C + at, tl.dot(a, tl.trans(tl.load(B + at)), allow_tf32=False))
+            """),
+        triton("""
+            @triton.jit
+            def gram(A, C, BLOCK: tl.constexpr):
+                offs = tl.arange(0, BLOCK)
+                at = offs[:, None] * BLOCK + offs[None, :]
+                a = tl.load(A + at) * 0.5
+                tl.store(C + at, tl.dot(a, tl.trans(a), input_precision="ieee"))
+            """),
+    ),
+    absent=(
+        triton("""
+            @triton.jit
+            def product(A, B, C, BLOCK: tl.constexpr):
+                offs = tl.arange(0, BLOCK)
+                at = offs[:, None] * BLOCK + offs[None, :]
+                tl.store(C + at, tl.dot(tl.load(A + at), tl.load(B + at)))  # allow_tf32=False is exact
+            """),
+        triton("""
+            @triton.jit
+            def product(A, B, C, EXACT: tl.constexpr, BLOCK: tl.constexpr):
+                offs = tl.arange(0, BLOCK)
+                at = offs[:, None] * BLOCK + offs[None, :]
+                tl.store(C + at, tl.dot(tl.load(A + at), tl.load(B + at), input_precision=EXACT))
+            """),
+    ),
+)
