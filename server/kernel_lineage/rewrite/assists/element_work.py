@@ -24,23 +24,18 @@ _PLACE = re.compile(r"\bblockIdx\s*\.\s*x\b|\bgridDim\b|\bblockIdx\b(?!\s*\.)")
 _HIDDEN = re.compile(rf"blockIdx|gridDim|{_TOGETHER.pattern}")
 _COUNTED = {
     "int": "long long",
-    "const int": "long long",
-    "unsigned": "unsigned long long",
-    "unsigned int": "unsigned long long",
-    "const unsigned": "unsigned long long",
-    "const unsigned int": "unsigned long long",
-    "uint32_t": "unsigned long long",
-    "uint": "unsigned long long",
-    "const uint": "unsigned long long",
     "int32_t": "long long",
     "long": "long long",
-    "size_t": "size_t",
-    "const size_t": "size_t",
-    "int64_t": "int64_t",
-    "const int64_t": "int64_t",
     "long long": "long long",
+    "int64_t": "int64_t",
+    "unsigned": "unsigned long long",
+    "unsigned int": "unsigned long long",
+    "uint": "unsigned long long",
+    "uint32_t": "unsigned long long",
     "uint64_t": "uint64_t",
+    "size_t": "size_t",
 }
+"""Types of an index, and what counts its values in 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +58,7 @@ class ElementWork:
     @property
     def counted(self) -> str:
         """The type of 64 bits that a loop over its index counts in."""
-        return _COUNTED[self.type]
+        return _COUNTED[self.type.removeprefix("const ")]
 
     @property
     def keeps_index(self) -> bool:
@@ -139,7 +134,7 @@ def _work(kernel: Kernel, syntax: CudaSyntax) -> ElementWork | Refusal:
         for n in index.node.children
         if n.type in ("type_qualifier", "primitive_type", "sized_type_specifier", "type_identifier")
     )
-    if kind not in _COUNTED:
+    if kind.removeprefix("const ") not in _COUNTED:
         return Refusal(
             f"`{index.name}` is declared as `{kind}`, which is not known to be a whole number of 32 or 64 bits"
         )

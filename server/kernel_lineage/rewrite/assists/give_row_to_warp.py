@@ -16,7 +16,8 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Loop, text_of
-from kernel_lineage.kernels.source import Kernel, Launch, Span
+from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed
 from kernel_lineage.rewrite.assists.element_work import ElementWork, work_of
 from kernel_lineage.rewrite.assists.hidden_reads import hidden_reads
 from kernel_lineage.rewrite.assists.lane_order import LaneOrder
@@ -36,7 +37,6 @@ from kernel_lineage.rewrite.assists.row_work import RowWork, row_work
 from kernel_lineage.rewrite.assists.warp_row_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.constants import constants_of
-from kernel_lineage.rewrite.launch_site import LaunchError, configuration
 from kernel_lineage.skills.kernel_facts import constant
 
 _THREAD = re.compile(r"\bthreadIdx\b")
@@ -216,32 +216,11 @@ def _launches(kernel: Kernel) -> list[Edit] | Refusal:
         line = launch.span.first_line
         if threads is not None and threads % 32:
             return Refusal(f"the {threads} threads of a block in line {line} are no whole warps")
-        edit = _more_blocks(kernel, launch)
+        edit = blocks_changed(kernel, launch, lambda blocks: f"{blocks} * 32")
         if edit is None:
             return Refusal(f"the grid in line {line} is not written at the launch; write it into <<<…>>>")
         edits.append(edit)
     return edits
-
-
-def _more_blocks(kernel: Kernel, launch: Launch) -> Edit | None:
-    try:
-        grid = configuration(kernel, launch)[0]
-    except LaunchError:
-        return None
-    listed = re.match(r"dim3\s*\(", grid.text)
-    if listed is None:
-        if grid.text != launch.grid[0] or "dim3" in launch.definitions.get(grid.text, ""):
-            return None
-        return Edit(grid.span, f"{_term(grid.text)} * 32")
-    first = launch.grid[0]
-    rest = grid.text[listed.end() :].lstrip()
-    if not rest.startswith(first):
-        return None
-    return Edit(grid.span, f"dim3({_term(first)} * 32{rest[len(first) :]}")
-
-
-def _term(text: str) -> str:
-    return text if re.fullmatch(r"\w+|\w+\([^()]*\)", text) else f"({text})"
 
 
 def _insert(data: bytes, at: int, text: str) -> Edit:

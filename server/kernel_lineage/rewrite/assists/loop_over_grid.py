@@ -12,13 +12,12 @@ loop must not change in it, and threads of a block must not wait for each other:
 
 from __future__ import annotations
 
-import re
-
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, text_of
 from kernel_lineage.kernels.source import Kernel, Launch, Span
+from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed
 from kernel_lineage.rewrite.assists.element_work import ElementWork, not_repeatable, work_of
 from kernel_lineage.rewrite.assists.grid_stride_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.layout import (
@@ -31,7 +30,6 @@ from kernel_lineage.rewrite.assists.layout import (
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate, Edit
-from kernel_lineage.rewrite.launch_site import LaunchError, configuration, launch_edits
 
 MOST_BLOCKS = 1024
 """About eight for each multiprocessor of a large device."""
@@ -48,10 +46,10 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     if refusal is not None:
         return refusal
     bounded = [_bounded(kernel, launch) for launch in kernel.launches]
-    edits = [*_loop(kernel, syntax, work), *(e for one in bounded for e in one)]
+    edits = [*_loop(kernel, syntax, work), *(edit for edit in bounded if edit is not None)]
     told = (
         f"At most {MOST_BLOCKS} blocks take element after element"
-        if bounded and all(bounded)
+        if bounded and None not in bounded
         else "The kernel is right for any grid; a launch that does not tell its blocks as one number was left alone"
     )
     return ASSIST.candidate(kernel, edits, explanation=f"{told}. Each element is computed as before.")
@@ -136,18 +134,13 @@ def _span(data: bytes, start: int, end: int) -> Span:
     return Span(start, end, data.count(b"\n", 0, start) + 1, data.count(b"\n", 0, end) + 1)
 
 
-def _bounded(kernel: Kernel, launch: Launch) -> tuple[Edit, ...]:
-    """Edits that bound the blocks of a launch; none where it does not tell them as one number."""
+def _bounded(kernel: Kernel, launch: Launch) -> Edit | None:
+    """An edit that bounds the blocks of a launch; None where it does not tell them, or has several dimensions."""
     if len([extent for extent in launch.grid if extent.strip() != "1"]) != 1 or launch.grid[0].strip() == "1":
-        return ()
-    try:
-        grid = configuration(kernel, launch)[0].text
-        if "dim3" in grid or "dim3" in launch.definitions.get(grid, "") or (grid != launch.grid[0]):
-            return ()
-        term = grid if re.fullmatch(r"\w+|\w+\([^()]*\)", grid) else f"({grid})"
-        return launch_edits(kernel, launch, {"grid": f"{term} < {MOST_BLOCKS} ? {term} : {MOST_BLOCKS}"})
-    except LaunchError:
-        return ()
+        return None
+    return blocks_changed(
+        kernel, launch, lambda blocks: f"{blocks} < {MOST_BLOCKS} ? {blocks} : {MOST_BLOCKS}"
+    )
 
 
 ASSIST = Assist(

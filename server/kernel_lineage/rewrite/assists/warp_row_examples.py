@@ -202,6 +202,12 @@ REFUSES = (
         "    dim3 grid((N + 127) / 128);\n    along<<<grid, 128>>>(out, x, seen, N, C);\n}\n",
     ),
     _refused(
+        "not written at the launch",
+        _SUM,
+        launch="void run(float* out, const float* x, int* seen, int N, int C, dim3 grid) {\n"
+        "    along<<<grid, 128>>>(out, x, seen, N, C);\n}\n",
+    ),
+    _refused(
         "work together",
         "    float sum = 0.0f;\n    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }\n"
         "    sum += __shfl_xor_sync(0xffffffffu, sum, 1);\n    out[row] = sum;",
