@@ -133,7 +133,8 @@ def _beside(expr: str, setting: Setting, kind: str, chance: random.Random) -> It
     for name in dims:
         steps = [setting.dims[name] + d for d in (-2, -1, 1, 2)]
         close = [t + d for t in targets for d in (-1, 0, 1)]
-        for extent in chance.sample([e for e in {*steps, *close} if e >= 1], k=3):
+        possible = [e for e in {*steps, *close} if e >= 1]
+        for extent in chance.sample(possible, k=min(3, len(possible))):
             yield setting.at(**{name: extent})
 
 

@@ -55,6 +55,11 @@ def test_there_is_but_one_of_something_whatever_follows_from_it():
     assert learned(lambda p: p["G"] == 1, points) == ["G == 1"]
 
 
+def test_there_is_none_of_something_whatever_is_larger_than_it():
+    points = [{"O": o, "T": t, "stride": (t + o) * 8} for o in (0, 1, 2, 3, 5, 7, 8, 16) for t in (1, 12)]
+    assert learned(lambda p: p["O"] == 0, points) == ["O == 0"]
+
+
 def test_positions_from_an_offset_on_end_within_a_table():
     points = [
         {"T": t, "S": s, "L": n} for t in (1, 5, 12, 18) for s in (0, 2, 3, 8) for n in (11, 15, 20, 21)

@@ -19,7 +19,7 @@ from kernel_lineage.skills.conditions.names import declared, split_fact
 FactValues = Mapping[str, Scalar]
 _DIVISORS = (2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)
 _COST_OF_ONE = 2.4
-"""Of `G == 1`: that there is but one of something says more than any other number."""
+"""Of `G == 1` and `O == 0`: that there is but one of something, or none, says more than any other number."""
 _PRODUCT_DIVISORS = (2, 4, 8, 16, 32)
 _DERIVED = 1.3
 """Times the cost, of relations to the grid and the like, which follow from sizes: those say the same more plainly."""
@@ -111,7 +111,7 @@ def _over_number(name: str, points: Sequence[FactValues], hints: Hints) -> Itera
         yield Atom(f"{name} >= {k}", likely * weight, _at_least(name, k), bound=Bound(name, k, upper=False))
         yield Atom(f"{name} <= {k}", likely * weight, _at_most(name, k), bound=Bound(name, k, upper=True))
     for k in values:
-        yield Atom(f"{name} == {k}", (_COST_OF_ONE if k == 1 else 5.0) * weight, _equal(name, k))
+        yield Atom(f"{name} == {k}", (_COST_OF_ONE if k in (0, 1) else 5.0) * weight, _equal(name, k))
     yield Atom(f"is_power_of_2({name})", 2.5 * weight, _power_of_2(name))
 
 
