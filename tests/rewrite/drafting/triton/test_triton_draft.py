@@ -106,6 +106,75 @@ def test_a_test_that_calls_the_wrapper_gives_a_workload_with_nothing_missing(tmp
     assert workload.launch.num_warps == 8, "settings(600) gives it"
 
 
+OTHER_NAME = f"{SCALE}\n\nscaled = Scale.apply\n"
+OTHER_TEST = TEST.replace("import scale", "import scaled").replace(
+    "assert scale(x, w)", "assert scaled(x, w, 0.25)"
+)
+
+
+def test_a_test_that_calls_a_function_by_another_name_of_its_module_is_followed(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, OTHER_NAME, OTHER_TEST, "scale_kernel")
+    assert draft.tested
+    assert dict(draft.dims) == {"B": 2, "T": 4, "C": 600}
+    workload = draft.workload()
+    assert buffers(workload)["x_ptr"] == ("input", "bfloat16", ("B * T", "C"))
+    assert scalars(workload)["shift"] == "0.25", "the test gives it"
+
+
+def test_a_draft_through_another_name_sees_wrong_kernels(tmp_path: Path) -> None:
+    drafted(tmp_path, OTHER_NAME, OTHER_TEST, "scale_kernel")
+    kernel = kernel_of(tmp_path / "rows.py", "scale_kernel")
+    _, proof = tried_draft(kernel, tmp_path / "rows.py", per_kind=1, kinds=("wrong_stride", "zero_output"))
+    assert proof is not None and not proof.blind
+    assert {t.fate for t in proof.tried} == {"killed"}
+
+
+def test_parameters_that_no_case_gives_have_the_tests_own_defaults(tmp_path: Path) -> None:
+    test = TEST.replace('"B, T, C", [(2, 3, 8), pytest.param(2, 4, 600), (1, 1, 5)]', '"C", [8, 600]')
+    draft = drafted(
+        tmp_path,
+        SCALE,
+        test.replace("(B, T, C, dtype)", "(C, dtype, B=2, T=LENGTH)") + "LENGTH = 4\n",
+        "scale_kernel",
+    )
+    assert dict(draft.dims) == {"B": 2, "T": 4, "C": 600}
+    assert buffers(draft.workload())["x_ptr"] == ("input", "bfloat16", ("B * T", "C"))
+
+
+BENCHMARK = """\
+import torch
+import triton
+from rows import scale
+
+
+@triton.testing.perf_report(
+    triton.testing.Benchmark(
+        x_names=["C"],
+        x_vals=[2**i for i in range(6, 9)],
+        line_arg="provider",
+        line_vals=["torch", "triton"],
+        line_names=["Torch", "Triton"],
+        plot_name="scale",
+        args={"N": 24},
+    )
+)
+def benchmark(N, C, provider):
+    x = torch.randn(N, C, device="cuda")
+    w = torch.randn(C, device="cuda")
+    if provider == "torch":
+        return triton.testing.do_bench(lambda: x * w)
+    if provider == "triton":
+        return triton.testing.do_bench(lambda: scale(x, w), quantiles=[0.5, 0.2, 0.8])
+"""
+
+
+def test_a_benchmark_gives_the_sizes_that_it_times(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, SCALE, BENCHMARK, "scale_kernel")
+    assert draft.tested
+    assert dict(draft.dims) == {"C": 256, "N": 24}, "the largest of the axis"
+    assert buffers(draft.workload())["x_ptr"] == ("input", "float32", ("N", "C"))
+
+
 def test_numbers_in_a_test_are_dims_by_the_names_that_the_wrapper_has_for_them(tmp_path: Path) -> None:
     test = TEST.replace("B, T, C, dtype=dtype", "6, 40, dtype=dtype").replace("randn(C,", "randn(40,")
     workload = drafted(tmp_path, SCALE, test, "scale_kernel").workload()
@@ -201,7 +270,7 @@ def test_add():
 
 def test_what_no_test_reaches_is_concluded_from_the_tests_tensors_and_from_addresses(tmp_path: Path) -> None:
     draft = drafted(
-        tmp_path, BACKWARD, BACKWARD_TEST.replace("Add.apply(", "getattr(Add, 'apply')("), "add_kernel"
+        tmp_path, BACKWARD, BACKWARD_TEST.replace("Add.apply(", "vars()['Add'].apply("), "add_kernel"
     )
     assert draft.missing == ()
     workload = draft.workload()

@@ -1,8 +1,12 @@
-"""The cases that `pytest.mark.parametrize` lists for a test: the largest first, then others, one list at a time."""
+"""The cases that a test or a benchmark is written for: of each list the largest first, then others, one list at a time.
+
+Lists are those of `pytest.mark.parametrize` and of `triton.testing.Benchmark`.
+"""
 
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Iterator, Sequence
 from math import prod
 
@@ -34,6 +38,7 @@ def cases_of(usage: Usage, reader: Reader) -> list[Names]:
 
 def _lists(usage: Usage, reader: Reader) -> Iterator[tuple[list[str], list[Row]]]:
     """For each decorator the names of its parameters, and its cases, the largest first."""
+    yield from _benchmarked(usage, reader)
     for decorator in usage.function.decorator_list:
         if not (isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith("parametrize")):
             continue
@@ -55,6 +60,31 @@ def _lists(usage: Usage, reader: Reader) -> Iterator[tuple[list[str], list[Row]]
             # The largest, and of equals the first.
             rows.sort(key=lambda row: _extent(row, reader.sizes), reverse=True)
             yield names, rows
+
+
+def _benchmarked(usage: Usage, reader: Reader) -> Iterator[tuple[list[str], list[Row]]]:
+    """The same for what `triton.testing.Benchmark` goes through: the sizes of its axis, and its lines."""
+    for node in (n for d in usage.function.decorator_list for n in ast.walk(d)):
+        if not (isinstance(node, ast.Call) and ast.unparse(node.func).endswith("testing.Benchmark")):
+            continue
+        given: dict[str | None, object] = {}
+        with contextlib.suppress(Stopped):
+            given = {k.arg: reader.evaluate(k.value, usage.module, {}) for k in node.keywords}
+        for arguments, values in (("x_names", "x_vals"), ("line_arg", "line_vals")):
+            names = _names(given.get(arguments))
+            sizes = items_of(given.get(values), reader.sizes) or []
+            # One size is that of all axes.
+            rows = [tuple(s) if isinstance(s, (tuple, list)) else (s,) * len(names) for s in sizes]
+            rows = sorted(
+                (row for row in rows if len(row) == len(names)),
+                key=lambda row: _extent(row, reader.sizes),
+                reverse=True,
+            )
+            if names and rows:
+                yield names, rows
+        fixed = given.get("args")
+        if isinstance(fixed, dict) and fixed:
+            yield [str(name) for name in fixed], [tuple(fixed.values())]
 
 
 def _names(given: object) -> list[str]:
@@ -83,11 +113,17 @@ def _extent(row: Sequence[object], sizes: dict[str, Number]) -> int:
 
 
 def parameters_of(usage: Usage, case: Names, reader: Reader) -> Names:
-    """The parameters of a test in one case: whole numbers are dims of their names."""
+    """The parameters of a test in one case, else by their defaults: whole numbers are dims of their names."""
     names: Names = {}
-    for argument in usage.function.args.args:
+    listed = usage.function.args.args
+    defaults = usage.function.args.defaults
+    default = dict(zip([a.arg for a in listed[len(listed) - len(defaults) :]], defaults, strict=True))
+    for argument in listed:
         name = argument.arg
-        value = case.get(name, Open(name))
+        if name in case or name not in default:
+            value = case.get(name, Open(name))
+        else:
+            value = reader.evaluate(default[name], usage.module, {})
         if type(value) is int and value > 0:
             reader.sizes[name] = value
             value = Size(name)

@@ -235,6 +235,8 @@ class Reader:
                 if function is not None:
                     return bound_to(function, value, value) if attr != "forward" else function
                 found = class_attribute(self, value, attr)
+                if found is None and attr == "apply" and method_of(self, value, "forward") is not None:
+                    return Attribute(value, attr)
                 return found if found is not None else Unknown(f"`{value.name}.{attr}`")
             case Function() | Method() if attr in ("fn", "func", "__wrapped__"):
                 return value

@@ -76,7 +76,7 @@ def _importing(wanted: Mapping[Path, HostModule], modules: Modules) -> dict[Path
     names = {
         n
         for m in wanted.values()
-        for n in (*m.functions, *m.classes)
+        for n in (*m.functions, *m.classes, *_other_names(m))
         if "." not in n and not n.startswith("__")
     }
     found: dict[Path, HostModule] = {}
@@ -91,6 +91,14 @@ def _importing(wanted: Mapping[Path, HostModule], modules: Modules) -> dict[Path
                 found[path] = module
                 break
     return found
+
+
+def _other_names(module: HostModule) -> Iterator[str]:
+    """What a module calls its own functions and classes besides: `rows = Rows.apply`."""
+    for name, value in module.values.items():
+        of = value.value if isinstance(value, ast.Attribute) else value
+        if isinstance(of, ast.Name) and (of.id in module.functions or of.id in module.classes):
+            yield name
 
 
 def _number_defaults(function: ast.FunctionDef) -> Iterator[tuple[str, float]]:
