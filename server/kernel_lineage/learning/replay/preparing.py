@@ -9,6 +9,7 @@ from kernel_gate.cases import elements
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.kernels.source import Language
+from kernel_lineage.learning.replay.bases import base_doubt
 from kernel_lineage.learning.replay.claims import Claimed
 from kernel_lineage.learning.replay.codes import Code
 from kernel_lineage.learning.replay.contract import (
@@ -242,12 +243,13 @@ def _known(draft: Draft | NoDraft) -> Draft | None:
 
 def _prepared(item: Claimed, programs: list[Program], agreed: Contract, name: str, base: Draft) -> Prepared:
     workload, shrunk = timed_within(agreed.workload)
+    other_numbers = base_doubt(programs[0], programs[1])
     return Prepared(
         _step(item, programs, workload),
         f"drafted from {name}",
         drafted=True,
         said=(*agreed.said, *shrunk),
-        doubts=agreed.doubts,
+        doubts={"": other_numbers, **agreed.doubts} if other_numbers else agreed.doubts,
         chosen=base.chosen,
         blocks=base.blocks,
     )
