@@ -221,3 +221,33 @@ def test_an_earlier_state_that_fails_elsewhere_only_is_compared_where_it_is_righ
 def test_another_task_at_the_sizes_of_the_callers_is_told_before_a_fault_elsewhere():
     there = outcome_of(Claim.FASTER, WRONG, {"": "only one state takes mean"})
     assert narrowed(outcome_of(Claim.FASTER, WRONG), there) is there
+
+
+WATCHED = {"source": "emulated device", "launches": 4, "found": []}
+
+
+@pytest.mark.parametrize(
+    ("sources", "second", "status"),
+    [
+        (["synccheck"], WATCHED, "undecided"),
+        (["synccheck", "memcheck"], WATCHED, "failed"),
+        (["racecheck"], WATCHED, "failed"),
+        (["synccheck"], {**WATCHED, "found": [{"kind": "barrier"}]}, "failed"),
+        (["synccheck"], {**WATCHED, "unavailable": "only 1 case fits"}, "failed"),
+        (["synccheck"], {**WATCHED, "source": "compute-sanitizer"}, "failed"),
+    ],
+    ids=[
+        "alone",
+        "with another tool",
+        "another tool",
+        "both see a fault",
+        "not watched to the end",
+        "not watched",
+    ],
+)
+def test_a_barrier_that_one_detector_objects_to_and_another_does_not_decides_nothing(sources, second, status):
+    found = [{"program": "candidate", "source": source, "kind": "barrier"} for source in sources]
+    sanitized = stage("sanitize", FAIL, Reason.BARRIER, findings=found, opinions=[second])
+    outcome = outcome_of(Claim.FASTER, verdict(*RIGHT[:2], sanitized))
+    assert (outcome.status, outcome.code) == (status, "barrier")
+    assert outcome.fault_in == (None if status == "undecided" else "later")

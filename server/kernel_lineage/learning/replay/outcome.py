@@ -78,6 +78,11 @@ def outcome_of(claim: Claim, verdict: Verdict, doubts: Mapping[str, str] = _NO_D
             doubt = doubts.get("") or doubts.get(str(stage.details.get("output")))
             if doubt and stage.code in _OF_VALUES:
                 return _undecided(Code.CONTRACT_DIFFERS, f"the states differ, but {doubt}: {stage.reason}")
+            if _is_contradicted(stage):
+                said = (
+                    "both states give the same, and the emulated device saw no fault where synccheck sees one"
+                )
+                return _undecided(stage.code, f"{said}: {stage.reason}")
             return _wrong(stage, swapped)
         if stage.code is Reason.BASELINE_FAILS_CHECK:
             return _baseline_fails(stage, swapped)
@@ -160,6 +165,18 @@ def _wrong(stage: Stage, swapped: bool) -> Outcome:
         )
     reason = f"the later state is wrong where the earlier one is right: {stage.reason}"
     return Outcome("failed", str(stage.code), reason, counterexample=seen, fault_in="later")
+
+
+def _is_contradicted(stage: Stage) -> bool:
+    """Whether synccheck alone objects, and the emulated device watched the same cases to the end and did not.
+
+    Both look at barriers, and the tool looks at barrier objects by rules of its own: a library's arrivals for copies
+    that are under way are among what it asks a wait for.
+    """
+    found = [f for f in stage.details.get("findings", ()) if f.get("program") == "candidate"]
+    second = next((o for o in stage.details.get("opinions", ()) if o["source"] == "emulated device"), None)
+    complete = second is not None and not second.get("unavailable") and not second["found"]
+    return complete and bool(found) and all(f.get("source") == "synccheck" for f in found)
 
 
 def _baseline_fails(stage: Stage, swapped: bool) -> Outcome:
