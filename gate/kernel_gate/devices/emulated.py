@@ -215,6 +215,8 @@ class EmulatedKernel:
 
         launch = made()
         if recording is None:
+            if not self._image.replicates_elements:
+                return launch.run(self._device.arch)
             before = Held.of(launch)
             done = launch.run(self._device.arch)
             return replace(done, faults=that_matter(done.faults, launch, before, made, self._device.arch))

@@ -36,6 +36,11 @@ class Image:
     log: str = ""
 
     @property
+    def replicates_elements(self) -> bool:
+        """Whether several threads may compute an element that one of them stores: Triton lays tensors out so."""
+        return self.parameters is not None
+
+    @property
     def sha256(self) -> str:
         """Of the PTX's code: without the folders, lines and times that its debug information names."""
         code = re.sub(r"^\s*\.section\s+\.debug_\w+\s*\{[^}]*\}", "", self.ptx, flags=re.MULTILINE)

@@ -3,7 +3,7 @@
 Threads of one block are ordered by its barriers. Threads of different blocks are ordered only when the later one's
 block has done an atomic or a volatile or acquiring load since: what follows such a synchronisation is trusted, so a
 race behind an unrelated atomic can be missed, and a `last block` reduction gives no false alarm. Writes of the value
-that already stands there are benign, and so are reads whose value gets nowhere (`raced.py`).
+that already stands there are benign, and so are reads of a Triton kernel whose value gets nowhere (`raced.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Races in global memory of a launch that matter: those of reads whose value gets nowhere are left out.
+"""Races in global memory of a Triton launch that matter: those of reads whose value gets nowhere are left out.
 
-The blocks of which a race is told, and the first and the last one, are run again twice from the memory as it was: once
+What is read for nothing in one block may be used in another, where a kernel's own branches decide; where a compiler
+shares a tensor out among threads, it does so in the same way in each block. So this is for what Triton compiled. The
+blocks of which a race is told, and the first and the last one, are run again twice from the memory as it was: once
 to record which reads matter, once with the detector's eyes on these alone. Races between blocks are looked for in a
 third run of the whole launch. Where a kernel cannot be followed, all of its races stay.
 """

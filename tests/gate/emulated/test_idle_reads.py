@@ -1,9 +1,11 @@
-"""Races of reads whose value gets nowhere are no faults; those of reads that matter are, wherever they lie."""
+"""Races of reads whose value gets nowhere are no faults of a Triton kernel; those of reads that matter are."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from gate.emulated.cuda_source import launch
+from gate.emulated.cuda_source import image, launch
 from gate.emulated.test_triton_kernels import compiled
 
 SCALED = """
@@ -48,6 +50,11 @@ def test_a_scalar_that_others_use_while_one_thread_overwrites_it_is_a_race():
     assert [(f.kind, f.buffer, f.element) for f in done.faults] == [("race", "x", 5)]
 
 
+def laid_out_by_triton(source):
+    """A kernel whose threads are written out, taken for one that Triton shared out among them."""
+    return replace(image(source), parameters=())
+
+
 KERNEL = """
 __global__ void kernel(float* x, float* out, int n) {
     int i = threadIdx.x, left = i ^ 32;
@@ -74,22 +81,23 @@ USES = {
 def test_a_read_that_matters_is_a_race_unless_a_barrier_orders_it(use, sync):
     source = KERNEL.replace("SYNC", sync).replace("USE", USES[use])
     x = np.arange(1, 65, dtype=np.float32)
-    done = launch(source, {"x": x, "out": np.zeros(64, np.float32), "n": np.int32(40)}, block=64)
+    code = laid_out_by_triton(source)
+    done = launch(code, {"x": x, "out": np.zeros(64, np.float32), "n": np.int32(40)}, block=64)
     raced = {(f.kind, f.buffer) for f in done.faults}
     if use == "names a place":
         raced.discard(("race", "out"))
     assert raced == (set() if sync else {("race", "x")})
 
 
-GUARDED = "if (i >= n) out[i] = other;"
+ONLY_BELOW_64 = "if (n < 64) out[i] = other;"
 
 
 def test_of_reads_that_one_line_makes_those_that_matter_decide():
     """All threads read what the other warp writes; with `n` 64 nobody uses it."""
-    source = KERNEL.replace("SYNC", "").replace("USE", GUARDED.replace("if (i >= n)", "if (n < 64)"))
+    code = laid_out_by_triton(KERNEL.replace("SYNC", "").replace("USE", ONLY_BELOW_64))
     for n, kinds in ((64, []), (63, ["race"])):
         x = np.arange(1, 65, dtype=np.float32)
-        done = launch(source, {"x": x, "out": np.zeros(64, np.float32), "n": np.int32(n)}, block=64)
+        done = launch(code, {"x": x, "out": np.zeros(64, np.float32), "n": np.int32(n)}, block=64)
         assert [f.kind for f in done.faults] == kinds
         np.testing.assert_array_equal(done.arrays["x"], np.arange(2, 66, dtype=np.float32))
 
@@ -109,7 +117,8 @@ __global__ void kernel(float* x, float* out) {
 )
 def test_a_race_of_two_blocks_stays(place, kinds):
     x = np.full(64, 7.0, np.float32)
-    done = launch(BETWEEN.replace("PLACE", place), {"x": x, "out": x.copy()}, grid=2, block=64)
+    code = laid_out_by_triton(BETWEEN.replace("PLACE", place))
+    done = launch(code, {"x": x, "out": x.copy()}, grid=2, block=64)
     assert [f.kind for f in done.faults] == kinds
 
 
@@ -126,5 +135,13 @@ __global__ void kernel(float* x) {
     x[i] = s[i] + (i > 64 ? idle : 0.0f);
 }
 """
-    done = launch(source, {"x": np.arange(64, dtype=np.float32)}, block=64)
+    done = launch(laid_out_by_triton(source), {"x": np.arange(64, dtype=np.float32)}, block=64)
     assert "race" in {f.kind for f in done.faults}
+
+
+def test_of_a_kernel_whose_own_branches_decide_what_is_used_all_races_stay():
+    """In another block the same read may be used."""
+    source = KERNEL.replace("SYNC", "").replace("USE", ONLY_BELOW_64)
+    x = np.arange(1, 65, dtype=np.float32)
+    done = launch(source, {"x": x, "out": np.zeros(64, np.float32), "n": np.int32(64)}, block=64)
+    assert [(f.kind, f.buffer) for f in done.faults] == [("race", "x")]
