@@ -209,6 +209,20 @@ def test_a_later_state_that_compiles_for_the_shapes_of_its_callers_is_right_unde
     assert narrowed(everywhere, everywhere) is everywhere
 
 
+def test_an_earlier_state_that_compiles_for_the_shapes_of_its_callers_is_compared_there():
+    broken = verdict(ERROR.model_copy(update={"details": {"program": "baseline"}}))
+    everywhere = outcome_of(Claim.FASTER, broken)
+    assert everywhere.status == "unbuildable" and everywhere.fault_in == "earlier"
+    assert asks_for_less(everywhere, broken, built_per_shape=True) and not asks_for_less(everywhere, broken)
+    told = narrowed(everywhere, outcome_of(Claim.FASTER, UNTIMED))
+    assert (told.status, told.code, told.counterexample) == ("reproduced", "agrees", None)
+    assert "elsewhere the earlier state does not build" in told.reason
+    for decided in (outcome_of(Claim.FASTER, WRONG), outcome_of(Claim.FIXED, WRONG)):
+        assert narrowed(everywhere, decided) is decided
+    for open_still in (everywhere, outcome_of(Claim.FIXED, UNTIMED), outcome_of(Claim.FASTER, NO_COMPILER)):
+        assert narrowed(everywhere, open_still) is everywhere
+
+
 def test_an_earlier_state_that_fails_elsewhere_only_is_compared_where_it_is_right():
     everywhere = outcome_of(Claim.FASTER, BASE)
     assert asks_for_less(everywhere, BASE)

@@ -93,7 +93,8 @@ def outcome_of(claim: Claim, verdict: Verdict, doubts: Mapping[str, str] = _NO_D
 def asks_for_less(outcome: Outcome, verdict: Verdict, *, built_per_shape: bool = False) -> bool:
     """Whether what was found may lie outside of what the workload names: a fault of a state, or of both.
 
-    A program that is built for each shape anew may lie there with its compiler's error too.
+    A program that is built for each shape anew may lie there with its compiler's error too, whichever state's it is:
+    a product of tiles needs rows of 16, and the cases that nobody names have rows of one.
     """
     sanitized = verdict.stage("sanitize")
     shared = (
@@ -102,7 +103,7 @@ def asks_for_less(outcome: Outcome, verdict: Verdict, *, built_per_shape: bool =
         and bool(sanitized.details.get("findings"))
     )
     if outcome.status == "unbuildable":
-        return built_per_shape and outcome.fault_in == "later"
+        return built_per_shape
     return (outcome.status == "failed" and outcome.fault_in == "later") or (
         outcome.status == "undecided" and (shared or outcome.code == Code.EARLIER_STATE_FAILS)
     )
@@ -117,6 +118,8 @@ def narrowed(everywhere: Outcome, named: Outcome) -> Outcome:
     """
     if not agrees(named):
         decided = named.status == "failed" or named.code in (Code.EARLIER_STATE_FAILS, Code.CONTRACT_DIFFERS)
+        if everywhere.status == "unbuildable":  # nothing was seen there
+            return named if decided or named.status == "reproduced" else everywhere
         return named if decided and everywhere.status == "failed" else everywhere
     seen = everywhere.counterexample
     if everywhere.fault_in == "earlier":

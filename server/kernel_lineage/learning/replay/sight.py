@@ -28,12 +28,13 @@ _SECONDS = 10.0
 """For checking one of them."""
 
 
-def sight_of(step: Step, state: StateOf, judge: Judge, device: Device) -> Proof:
+def sight_of(step: Step, state: StateOf, judge: Judge, device: Device, *, hidden: bool = True) -> Proof:
     """What a step's workload notices of wrong forms of its earlier state. Raises `ProgramError`, `DeviceError`.
 
-    It ends with the first mutants that show that the workload is not blind.
+    It ends with the first mutants that show that the workload is not blind. Without `hidden`, only the cases that the
+    workload names are run: the state itself fails in others.
     """
-    options = GateOptions(check_seconds=_SECONDS, profile_seconds=0.05, need="not_slower")
+    options = GateOptions(check_seconds=_SECONDS, profile_seconds=0.05, need="not_slower", hidden=hidden)
     tried: list[Tried] = []
     for mutant in _chosen(state):
         try:

@@ -70,12 +70,14 @@ def replay_transition(item: Claimed, ground: Ground, drafts: LineageDrafts) -> t
             outcome = Outcome("undecided", Code.CONTRACT_DIFFERS, other)
             return record_of(item, ground.device_name, outcome, started), True
         per_shape = prepared.step.after.language == "triton"
+        everywhere, hidden = outcome, True
         if asks_for_less(outcome, judged.verdict, built_per_shape=per_shape):
             for less in _less(item, (before, after), prepared, ground, others, started + _MOST_SECONDS):
                 named = narrowed(outcome, less[2])
                 if named is outcome or (not agrees(named) and _farther(less[0], prepared)):
                     continue
                 prepared, judged, outcome = less[0], less[1], named
+                hidden = everywhere.fault_in != "earlier"
                 if agrees(outcome) or outcome.status != "failed":
                     break
         prepared, judged, outcome = _at_best_blocks(
@@ -83,7 +85,7 @@ def replay_transition(item: Claimed, ground: Ground, drafts: LineageDrafts) -> t
         )
         proof = None
         if prepared.drafted and outcome.label is not Label.INFERRED and outcome.counterexample is None:
-            outcome, proof = _seen(outcome, prepared, (before, after), ground)
+            outcome, proof = _seen(outcome, prepared, (before, after), ground, hidden)
     record = record_of(item, ground.device_name, outcome, started, prepared, judged, proof)
     return record, not is_of_the_moment(judged.verdict)
 
@@ -184,15 +186,15 @@ def _at_best_blocks(
 
 
 def _seen(
-    outcome: Outcome, prepared: Prepared, states: tuple[StateOf, StateOf], ground: Ground
+    outcome: Outcome, prepared: Prepared, states: tuple[StateOf, StateOf], ground: Ground, hidden: bool
 ) -> tuple[Outcome, Proof | None]:
     """Agreement under a workload that misses wrong kernels says nothing."""
     try:
         step, (before, after) = prepared.step, states
-        proof = sight_of(step, before, ground.probe, ground.device)
+        proof = sight_of(step, before, ground.probe, ground.device, hidden=hidden)
         if not proof.tried:  # both agree, so wrong forms of the later one tell as much
             turned = replace(step, before=step.after, after=step.before)
-            proof = sight_of(turned, after, ground.probe, ground.device)
+            proof = sight_of(turned, after, ground.probe, ground.device, hidden=hidden)
     except ProgramError as error:
         return Outcome(
             "undecided", Code.WORKLOAD_BLIND, f"nothing shows that the workload can see: {error}"
