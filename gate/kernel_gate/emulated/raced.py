@@ -20,7 +20,8 @@ from kernel_gate.emulated.slicing.trace import Trace
 from kernel_gate.emulated.types import Array
 
 _MOST_BLOCKS = 4
-_ENDED = ("timeout", "launch", "unsupported")
+_GOES_ON = frozenset({"race", "uninitialised"})
+"""Faults that do not end a launch; of one that ended early nothing is known of what its reads are for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,7 @@ def that_matter(
     `again` makes the same launch; `before` is what memory held then.
     """
     raced = [f for f in faults if f.kind == "race" and f.buffer is not None and _reads(f)]
-    ended = any(f.kind in _ENDED for f in faults)
-    if not raced or ended or before is None or not can_be_told(launch.kernel):
+    if not raced or _ended(faults) or before is None or not can_be_told(launch.kernel):
         return tuple(faults)
     after = Held.of(launch)
     assert after is not None
@@ -79,6 +79,10 @@ def that_matter(
     others = [f for f in faults if f not in raced]
     known = {(f.line, f.buffer) for f in others if f.kind == "race"}
     return (*others, *(f for key, f in remaining.items() if key not in known))
+
+
+def _ended(faults: Sequence[Fault]) -> bool:
+    return any(f.kind not in _GOES_ON for f in faults)
 
 
 def _reads(fault: Fault) -> bool:
@@ -97,7 +101,7 @@ def _found_again(
         for one in (recorded, seen):
             one.only_block, one.trace, one.checks = block, Trace(), _races_alone(one)
         before.restore()
-        if any(f.kind in _ENDED for f in recorded.run(arch).faults) or recorded.trace is None:
+        if _ended(recorded.run(arch).faults) or recorded.trace is None:
             yield None
             return
         assert seen.races is not None
@@ -118,8 +122,7 @@ def _races_alone(launch: Launch) -> Checks:
 
 
 def _races_in(launch: Launch, arch: str) -> Iterator[Fault | None]:
-    for fault in launch.run(arch).faults:
-        if fault.kind in _ENDED:
-            yield None
-        elif fault.kind == "race" and fault.buffer is not None:
-            yield fault
+    found = launch.run(arch).faults
+    if _ended(found):
+        yield None
+    yield from (f for f in found if f.kind == "race" and f.buffer is not None)

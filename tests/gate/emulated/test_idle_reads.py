@@ -145,3 +145,11 @@ def test_of_a_kernel_whose_own_branches_decide_what_is_used_all_races_stay():
     x = np.arange(1, 65, dtype=np.float32)
     done = launch(source, {"x": x, "out": np.zeros(64, np.float32), "n": np.int32(64)}, block=64)
     assert [(f.kind, f.buffer) for f in done.faults] == [("race", "x")]
+
+
+def test_a_launch_that_ends_early_keeps_its_races():
+    """What comes after the end might have used what was read."""
+    body = SCALED + "    tl.store(x + 1000 * n + i, 1.0)\n"
+    code = compiled(body, {"x": "*fp32", "n": "i32"}, BLOCK=32)
+    done = launch(code, {"x": np.ones(32, np.float32), "n": np.int32(32)}, 1, code.block_threads)
+    assert {f.kind for f in done.faults} == {"race", "out_of_bounds"}

@@ -16,6 +16,7 @@ from kernel_lineage.rewrite.drafting.cuda.scopes import Scope
 
 _KEEPERS = ALLOCATORS | CLEARS | {"cudaFree", "cudaFreeAsync"}
 """Functions that are handed a buffer and read nothing of it."""
+_DECLARES = ("pointer_declarator", "declaration")
 _OUTSIDE = ""
 """What uses a buffer that comes from outside of all functions that are known."""
 
@@ -38,7 +39,7 @@ def is_workspace(given: str, scope: Scope | None, launch: Launch, others: Collec
 def _uses(given: str, scope: Scope, launch: Launch) -> Iterator[tuple[str, bool]]:
     """What is handed a buffer on the way up to where it comes from, the way itself left out.
 
-    With each whether it sets the buffer to other things than zeros for each launch.
+    With each, whether it sets the buffer otherwise than to the zeros that the launcher sets before each launch.
     """
     name, taking, is_launcher = bare_pointer(given), launch.kernel, True
     while name.isidentifier():
@@ -60,9 +61,6 @@ def _uses(given: str, scope: Scope, launch: Launch) -> Iterator[tuple[str, bool]
         taking, is_launcher = (handed or [scope.function.name])[0], False
         name, scope = bare_pointer(scope.given.get(name, "")), scope.caller
     yield _OUTSIDE, False
-
-
-_DECLARES = ("pointer_declarator", "declaration")
 
 
 def _is_way_or_other(call: Node, body: Node, taking: str) -> bool:
