@@ -117,6 +117,11 @@ COMPILES = {
         (),
     ),
     "bfloat16 that a host header brought": ("__global__ void k(__nv_bfloat16* x) { x[0] = 1.0f; }", "k", ()),
+    "a structure that is called by its typedef alone": (
+        "typedef struct {\n  float a;\n} One;\n__global__ void k(float* x) { One one = {1.0f}; x[0] = one.a; }",
+        "k",
+        (),
+    ),
     "linkage of C": ('extern "C" { __global__ void k(int* x) { x[0] = 1; } }', "k", ()),
     "type traits": (
         (

@@ -282,6 +282,10 @@ def _declared_names(piece: _Piece) -> set[bytes]:
         return set()
     names = {declaration.name.encode()}
     code = piece.text.code[piece.start : piece.end]
+    if declaration.what is What.TYPE and re.match(rb"\s*typedef\b", code):
+        names |= set(
+            _WORD.findall(code[code.rfind(b"}") :])
+        )  # what a structure, often of no name, is called after it
     if declaration.what is What.TYPE and re.search(rb"\benum\b", code[: declaration.head_end - piece.start]):
         names |= set(_WORD.findall(piece.text.code, declaration.head_end, declaration.end))
     elif declaration.what is What.FUNCTION:
