@@ -108,11 +108,17 @@ class Asking:
         self._answers[key] = answer
         return answer
 
-    def look(self, request: GateRequest) -> Verdict:
-        """The gate's verdict on a request that is no probe of one case. Raises `OutOfBudget`."""
+    def look(self, request: GateRequest) -> Verdict | None:
+        """The gate's verdict on a request that is no probe of one case; None where it cannot be run.
+
+        Raises `OutOfBudget`.
+        """
         self._within_budget()
         self._looks += 1
-        return self._judge(request)
+        try:
+            return self._judge(request)
+        except (DeviceError, ValueError):
+            return None
 
     def _within_budget(self) -> None:
         if self.runs >= self._until.runs:

@@ -26,6 +26,7 @@ from kernel_lineage.skills.conditions.tree import facts_in
 _NEAR = 10
 """Cases that are asked."""
 _POOLS = 4
+_SMALL = 8
 _STEPS = (1, -1, 2, -2)
 _DOUBTS = 4
 """Data that a case which is right is asked with, as long as it is."""
@@ -39,7 +40,7 @@ def close_by(
     Fewer are tried when the budget ends.
     """
     others = tuple(a for a in ground.known if a is not atom)
-    ground = replace(ground, known=others)
+    ground = replace(ground, known=others, others=(*ground.others, *_small(answers, ground.base)))
     names = tuple(dict.fromkeys(ref.name for ref in facts_in(parse(atom.expr))))
     kept = {tuple(a.facts[n] for n in names) for a in answers if _has(names, a.facts) and atom.test(a.facts)}
     pools = itertools.chain(*(axis.pool(ground, chance) for _ in range(_POOLS)))
@@ -61,6 +62,12 @@ def close_by(
     except OutOfBudget:
         pass  # so many were tried, and that is what is said
     return tried, wrong
+
+
+def _small(answers: Sequence[Answer], base: Setting) -> list[Setting]:
+    """The smallest shapes that are right as the workload runs them: there what fails elsewhere may be right as well."""
+    plain = (a.setting for a in answers if a.saw is Saw.AGREES and a.setting == base.at(**a.setting.dims))
+    return sorted(plain, key=lambda setting: setting.size)[:_SMALL]
 
 
 def _seen(setting: Setting, asking: Asking) -> Saw:

@@ -95,7 +95,8 @@ def _drawn(ground: Ground, chance: random.Random) -> Iterator[Setting]:
 def _counted(settings: Iterable[Setting], asking: Asking) -> Iterator[Stores]:
     """Of those that the gate counts. Raises `OutOfBudget`."""
     for setting in settings:
-        stage = asking.look(_request(setting)).stage("sanitize")
+        verdict = asking.look(_request(setting))
+        stage = verdict.stage("sanitize") if verdict is not None else None
         counts = stage.details.get("counts", {}) if stage is not None else {}
         before, after = (_times(counts.get(side)) for side in ("before", "after"))
         if before is not None and after is not None:
