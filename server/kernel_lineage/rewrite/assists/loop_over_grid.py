@@ -98,10 +98,9 @@ def _taken_out(data: bytes, work: ElementWork, margin: str, unit: str) -> list[s
         return [margin + unit + _continued(data, then.start_byte, then.end_byte, work.returns)]
     inside = _continued(data, then.start_byte + 1, then.end_byte - 1, work.returns)
     first, *rest = inside.splitlines()
-    kept = [line.rstrip() for line in rest]
-    while kept and not kept[-1]:
-        kept.pop()
-    return ([margin + unit + first.strip()] if first.strip() else []) + kept
+    while rest and not rest[-1].strip():
+        rest.pop()
+    return ([margin + unit + first.strip()] if first.strip() else []) + rest
 
 
 def _continued(data: bytes, start: int, end: int, returns: list[Node] | tuple[()]) -> str:
