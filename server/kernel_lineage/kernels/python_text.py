@@ -7,6 +7,7 @@ unclosed bracket then costs one function, not the file.
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import warnings
 from bisect import bisect_right
@@ -111,11 +112,25 @@ def module_of(data: bytes) -> Module:
     return Module(data, whole, starts, tuple(broken), tuple(problems))
 
 
-def _parsed(data: bytes) -> ast.Module | str:
+def tree_of(data: bytes) -> ast.Module:
+    """The tree of a Python text. Raises as `ast.parse` does.
+
+    All that parsing makes stays: to look for garbage among it again and again takes longer than to make it.
+    """
+    collects = gc.isenabled()
+    gc.disable()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in the user's strings are not ours to report
             return ast.parse(data)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _parsed(data: bytes) -> ast.Module | str:
+    try:
+        return tree_of(data)
     except SyntaxError as error:
         return error.msg
     except (ValueError, RecursionError, MemoryError) as error:

@@ -16,6 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from kernel_lineage.kernels.python_text import tree_of
+
 _LARGEST = 400_000
 """Bytes of a file that is read."""
 _MOST_PARSED = 4_000_000
@@ -148,7 +150,7 @@ class _Kept(Generic[T]):
 
 def _parsed(text: bytes) -> HostModule | None:
     try:
-        return _made_of(ast.parse(text))
+        return _made_of(tree_of(text))
     except (SyntaxError, ValueError, RecursionError):
         return None
 
