@@ -49,6 +49,15 @@ __global__ void kernel(float* out, const float* x) {
     out[threadIdx.x] = v;                     // fed
     out[threadIdx.x + 32] = w;
 }""",
+    "a shuffle, from the one lane that it names": """
+__global__ void kernel(float* out, const float* x) {
+    int i = threadIdx.x;                      // fed
+    float v = x[i];                           // fed
+    if (i & 8)                                // fed
+        v = 2.0f * sinf(x[i + 32]);
+    v = __shfl_down_sync(~0u, v, 2);          // fed
+    out[i] = v;                               // fed
+}""",
     "the branch that decided": """
 __global__ void kernel(float* out, const float* x) {
     float v = 1.0f;

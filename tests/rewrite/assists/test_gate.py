@@ -29,7 +29,6 @@ def workload(
     oracle: str = "",
     promise: str = "",
     align: int = 0,
-    apart: bool = False,
 ) -> Workload:
     """`out: output float32 [N, C]`, `x: input float32 [N]`, `n: int32 = N * C`."""
     text = f'kernel = "{kernel}"\nlanguage = "{language}"\n'
@@ -45,7 +44,6 @@ def workload(
             extents = ", ".join(f'"{e}"' for e in shape.strip("[]").split(", "))
             text += f'[[args]]\nname = "{name}"\nkind = "{kind}"\ndtype = "{dtype}"\nshape = [{extents}]\n'
             text += f"align = {align}\n" if align else ""
-            text += "noalias = true\n" if apart and kind == "output" else ""
             text += 'values = "integers"\n' if dtype.startswith("int") and kind != "output" else ""
     if oracle:
         text += f'[oracle]\npython = "oracles.py:{oracle}"\n'
@@ -208,17 +206,15 @@ WORKLOADS = {
                  "x: input float32 [N, C]", "bias: input float32 [C]", "n: int32 = N * C", "period: int32 = C",
                  language="triton", promise="C % 16 == 0", align=16),
     ),
-    # Of lanes that only hand a value on by a shuffle, the detector takes each read for one that matters: out in x is
-    # right in the loop before, and reads as a race after.
     "share_rows": (
         workload("share_rows", "N = [3]\nC = [3, 300]", 'grid = ["N"]\nconstexpr = { BLOCK = "64" }',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "n_cols: int32 = C", language="triton",
-                 oracle="shares", apart=True),
+                 oracle="shares"),
     ),
     "spread_rows": (
         workload("spread_rows", "N = [3]\nC = [3, 300]", 'grid = ["N"]\nconstexpr = { STEP = "64" }',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "n_cols: int32 = C", language="triton",
-                 oracle="centred", apart=True),
+                 oracle="centred"),
     ),
     "sum_columns": (
         workload("sum_columns", "R = [1, 2, 9]\nC = [40, 300]",

@@ -7,30 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from kernel_gate.emulated.lanes import source_lanes
 from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import TYPES, Array
 from kernel_gate.emulated.wave import Index, Wave
-
-
-def source_lanes(mode: str, lane: Index, b: Array, c: Array) -> tuple[Index, Array]:
-    """The lane that each thread reads and whether it lies in its segment (PTX ISA, `shfl`, pseudo-code)."""
-    by, clamp = np.asarray(b).astype(np.int64) & 31, np.asarray(c).astype(np.int64)
-    mask = (clamp >> 8) & 31
-    last = (lane & mask) | (clamp & 31 & ~mask)
-    if mode == "up":
-        source = lane - by
-        inside = source >= last
-    elif mode == "down":
-        source = lane + by
-        inside = source <= last
-    elif mode == "bfly":
-        source = lane ^ by
-        inside = source <= last
-    else:
-        source = (lane & mask) | (by & ~mask)
-        inside = source <= last
-    return np.where(inside, source, lane), inside
 
 
 @opcode("shfl")

@@ -3,13 +3,13 @@
 A dynamic slice (Agrawal and Horgan, 1990) of one block's run, with the branches that kept a write from happening
 (relevant slices: Gyimóthy, Beszédes and Forgács, 1999). It follows data through registers, shared, local and
 global memory of the block, addresses and predicates among them, and the branches that decided whether an instruction
-ran. Lanes of one warp that a warp instruction joins are taken together. What other blocks gave through global memory
-is not followed.
+ran. A shuffle that names its lanes is followed to the one that gave; lanes that another warp instruction joins are
+taken together. What other blocks gave through global memory is not followed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from kernel_gate.emulated.program import DecodedKernel
 from kernel_gate.emulated.slicing.control import ControlFlow
 from kernel_gate.emulated.slicing.operands import Effect, effect_of, stored_spaces
+from kernel_gate.emulated.slicing.shuffles import Shuffle, shuffles_of
 from kernel_gate.emulated.slicing.trace import Event, Touch, Trace
 from kernel_gate.emulated.wave import Index
 
@@ -112,6 +113,7 @@ class Walk:
     """By branch instruction: threads that ran something because of it."""
     _everyone: Index = field(init=False)
     _flow: ControlFlow = field(init=False)
+    _shuffles: Mapping[int, Shuffle] = field(init=False)
     _effects: dict[int, Effect] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -120,6 +122,7 @@ class Walk:
         self.wanted = [False] * count
         self._everyone = np.arange(self.threads)
         self._flow = ControlFlow.of(self.kernel)
+        self._shuffles = shuffles_of(self.kernel)
         self.branches = {branch: np.zeros(self.threads, np.bool_) for branch in self._flow.decided}
 
     @classmethod
@@ -245,8 +248,17 @@ class Walk:
     def look_for(self, event: Event, chosen: Index) -> None:
         """Look for what these threads of an event used: registers, memory, the branches that led there."""
         effect, active = self._effect(event.number), self.active(event)
-        joined = active[np.isin(active // 32, chosen // 32)] if effect.of_a_warp else chosen
-        self._want(effect.reads, joined)
+        joined = chosen
+        shuffle = self._shuffles.get(event.number)
+        if shuffle is not None:
+            sources = np.intersect1d(shuffle.sources(chosen), active)
+            self._want((shuffle.value,), sources)
+            self._want(shuffle.own, chosen)
+            joined = np.union1d(chosen, sources)
+        else:
+            if effect.of_a_warp:
+                joined = active[np.isin(active // 32, chosen // 32)]
+            self._want(effect.reads, joined)
         for touch in event.touches:
             if touch.purpose != "write" and (touch.space, touch.segment) in self.stored:
                 rows = _bytes(touch)[np.isin(touch.threads, joined)]

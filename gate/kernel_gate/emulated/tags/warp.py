@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from kernel_gate.emulated.access import access
-from kernel_gate.emulated.instructions.warp import source_lanes, warp_groups
+from kernel_gate.emulated.instructions.warp import warp_groups
+from kernel_gate.emulated.lanes import source_lanes
 from kernel_gate.emulated.matrices.fragments import WARP
 from kernel_gate.emulated.matrices.registers import items
 from kernel_gate.emulated.registry import Step
