@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 
 
 def identifiers_in(node: Node) -> set[str]:

@@ -6,7 +6,8 @@ import re
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import Unit, bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_syntax import Unit
 
 _SINGLE_LITERAL = re.compile(r"(?:[\d.']+(?:[eE][+-]?\d+)?|0[xX][\da-fA-F.']+[pP][+-]?\d+)[fF]")
 _WHOLE_LITERAL = re.compile(r"(?:\d[\d']*|0[xX][\da-fA-F']+)[uUlL]*")

@@ -16,8 +16,9 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_access import Access, Place
 from kernel_lineage.kernels.cuda_expressions import all_indices, indices_of, integer_of, is_nested, pointee
+from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, text_of
 from kernel_lineage.kernels.cuda_handed import handed_spaces
-from kernel_lineage.kernels.cuda_syntax import Loop, Unit, bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import (
     UNIFORM,
     Coefficient,

@@ -9,8 +9,9 @@ from enum import StrEnum
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_access import Access
+from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
-from kernel_lineage.kernels.cuda_syntax import Loop, Unit, bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import Coefficient, lane_stride
 
 _WARP_WORDS = (

@@ -11,10 +11,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
-import tree_sitter_cuda
-from tree_sitter import Language as Grammar
 from tree_sitter import Node, Query, QueryCursor
 
+from kernel_lineage.kernels.cuda_forms import (
+    Call,
+    Loop,
+    Variable,
+    contains,
+    declarators,
+    operator_of,
+    read_call,
+    read_loop,
+    text_of,
+)
+from kernel_lineage.kernels.cuda_nodes import grammar
 from kernel_lineage.kernels.source import Kernel, Language, Span
 
 _TYPES_OF_INTEREST = (
@@ -49,193 +59,7 @@ _TYPES_OF_INTEREST = (
 @cache
 def _query() -> Query:
     pattern = "\n".join(f"({name}) @{name}" for name in _TYPES_OF_INTEREST)
-    return Query(Grammar(tree_sitter_cuda.language()), pattern)
-
-
-def text_of(node: Node | None) -> str:
-    """The source text of a node; "" for None."""
-    return (node.text or b"").decode("utf-8", "replace") if node is not None else ""
-
-
-def span_of(node: Node) -> Span:
-    """The span of a node."""
-    return Span(node.start_byte, node.end_byte, node.start_point[0] + 1, node.end_point[0] + 1)
-
-
-def contains(outer: Node, inner: Node) -> bool:
-    """Whether `inner` lies within `outer` (also when they are the same)."""
-    return outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte
-
-
-def operator_of(node: Node) -> str:
-    """The operator of a unary, binary, assignment or update expression."""
-    operator = node.child_by_field_name("operator")
-    return operator.type if operator is not None else ""
-
-
-def bare(node: Node | None) -> Node | None:
-    """The expression without the parentheses around it."""
-    while node is not None and node.type == "parenthesized_expression":
-        node = node.named_children[0] if node.named_children else None
-    return node
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call: `cg::reduce(warp, x)` has name `reduce`, `warp.shfl(x, 0)` name `shfl` and receiver `warp`."""
-
-    name: str
-    qualified: str
-    """As written, without template arguments."""
-    receiver: str
-    template: str
-    """The template arguments as written, without the angle brackets."""
-    node: Node
-    arguments: tuple[Node, ...]
-
-
-def _read_call(node: Node) -> Call:
-    function = bare(node.child_by_field_name("function"))
-    receiver = template = scope = ""
-    while function is not None:
-        if function.type == "template_function":
-            template = text_of(function.child_by_field_name("arguments"))[1:-1].strip()
-            function = function.child_by_field_name("name")
-        elif function.type == "qualified_identifier":
-            scope += text_of(function.child_by_field_name("scope")) + "::"
-            function = function.child_by_field_name("name")
-        elif function.type == "field_expression":
-            receiver = text_of(function.child_by_field_name("argument"))
-            function = function.child_by_field_name("field")
-        elif function.type in ("template_method", "dependent_name"):
-            function = function.child_by_field_name("name") or next(iter(function.named_children), None)
-        else:
-            break
-    name = text_of(function)
-    listed = node.child_by_field_name("arguments")
-    arguments = tuple(a for a in listed.named_children if a.type != "comment") if listed is not None else ()
-    return Call(name, scope + name, receiver, template, node, arguments)
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """One declared name: `__shared__ float tile[32][33]` has type `float`, sizes of two, and is shared."""
-
-    name: str
-    type: str
-    node: Node
-    """The declaration."""
-    value: Node | None
-    sizes: tuple[Node, ...]
-    pointer: bool
-    shared: bool
-
-    @property
-    def start(self) -> int:
-        """Where the declaration starts, in bytes."""
-        return self.node.start_byte
-
-
-def _declarators(declaration: Node) -> Iterator[tuple[str, Node | None, tuple[Node, ...], bool]]:
-    for declarator in declaration.children_by_field_name("declarator"):
-        value: Node | None = None
-        node: Node | None = declarator
-        sizes: list[Node] = []
-        pointer = False
-        while node is not None and node.type not in ("identifier", "function_declarator"):
-            if node.type == "init_declarator":
-                value = node.child_by_field_name("value")
-            elif node.type == "array_declarator":
-                size = node.child_by_field_name("size")
-                sizes.insert(0, size if size is not None else node)
-            elif node.type in ("pointer_declarator", "reference_declarator"):
-                pointer = pointer or node.type == "pointer_declarator"
-            inner = node.child_by_field_name("declarator")
-            if inner is None:
-                inner = next(
-                    (c for c in node.named_children if c.type.endswith(("declarator", "identifier"))), None
-                )
-            node = inner
-        if node is not None and node.type == "identifier":
-            yield text_of(node), value, tuple(sizes), pointer
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """A `for`, `while` or `do` loop. The counter's fields are empty for loops that count nothing."""
-
-    node: Node
-    counter: str
-    start: Node | None
-    condition: Node | None
-    update: Node | None
-    body: Node | None
-
-    @property
-    def step(self) -> str:
-        """The step as written: `1` for `++`, `-1` for `--`, the text after `+=`, `/2` or `>>1` for a halving loop."""
-        update = self.update
-        if update is None:
-            return ""
-        if update.type == "update_expression":
-            return "1" if operator_of(update) == "++" else "-1"
-        if update.type == "assignment_expression":
-            amount = text_of(update.child_by_field_name("right"))
-            match operator_of(update):
-                case "+=":
-                    return amount
-                case "-=":
-                    return "-" + amount
-                case "/=" | ">>=" | "*=" | "<<=" as operator:
-                    return operator[:-1] + amount
-                case "=":
-                    value = bare(update.child_by_field_name("right"))
-                    if value is not None and value.type == "binary_expression":
-                        kept, right = (
-                            value.child_by_field_name("left"),
-                            text_of(value.child_by_field_name("right")),
-                        )
-                        if text_of(kept) == text_of(update.child_by_field_name("left")):
-                            sign = operator_of(value)
-                            return right if sign == "+" else sign + right
-        return ""
-
-    @property
-    def halves(self) -> bool:
-        """Whether the counter is halved in each round: the shape of a tree reduction."""
-        return self.step.replace(" ", "") in ("/2", ">>1")
-
-    @property
-    def bound(self) -> Node | None:
-        """The right side of the condition, `N` in `i < N`."""
-        condition = bare(self.condition)
-        if condition is None or condition.type != "binary_expression":
-            return None
-        return condition.child_by_field_name("right")
-
-
-def _read_loop(node: Node) -> Loop:
-    body = node.child_by_field_name("body")
-    condition = node.child_by_field_name("condition")
-    if condition is not None and condition.type == "condition_clause":
-        condition = condition.child_by_field_name("value")
-    if node.type != "for_statement":
-        return Loop(node, "", None, condition, None, body)
-    initializer, update = node.child_by_field_name("initializer"), node.child_by_field_name("update")
-    counter, start = "", None
-    if initializer is not None and initializer.type == "declaration":
-        for name, value, _, _ in _declarators(initializer):
-            counter, start = name, value
-            break
-    elif initializer is not None and initializer.type == "assignment_expression":
-        counter, start = (
-            text_of(initializer.child_by_field_name("left")),
-            initializer.child_by_field_name("right"),
-        )
-    if not counter and update is not None:
-        moved = update.child_by_field_name("argument") or update.child_by_field_name("left")
-        counter = text_of(moved)
-    return Loop(node, counter, start, condition, update, body)
+    return Query(grammar(), pattern)
 
 
 @dataclass
@@ -257,7 +81,7 @@ class Unit:
     @cached_property
     def calls(self) -> tuple[Call, ...]:
         """Every call."""
-        return tuple(_read_call(node) for node in self.of("call_expression"))
+        return tuple(read_call(node) for node in self.of("call_expression"))
 
     @cached_property
     def calls_by_name(self) -> dict[str, list[Call]]:
@@ -276,7 +100,7 @@ class Unit:
             shared = any(c.type == "__shared__" or text_of(c) == "__shared__" for c in node.children[:4])
             found += [
                 Variable(name, kind, node, value, sizes, pointer, shared)
-                for name, value, sizes, pointer in _declarators(node)
+                for name, value, sizes, pointer in declarators(node)
             ]
         return tuple(found)
 
@@ -287,7 +111,7 @@ class Unit:
         # Those of a template stand in a list of their own, those of a lambda come later.
         lists = [n.parent for n in nodes if n.parent is not None and n.parent.type == "parameter_list"]
         own = [node for node in nodes if node.parent == lists[0]] if lists else []
-        return tuple(next((name for name, *_ in _declarators(node)), "") for node in own)
+        return tuple(next((name for name, *_ in declarators(node)), "") for node in own)
 
     @property
     def pointer_parameters(self) -> tuple[str, ...]:
@@ -295,7 +119,7 @@ class Unit:
         return tuple(
             name
             for node in self.of("parameter_declaration")
-            for name, _, sizes, pointer in _declarators(node)
+            for name, _, sizes, pointer in declarators(node)
             if pointer or sizes
         )
 
@@ -308,7 +132,7 @@ class Unit:
     def loops(self) -> tuple[Loop, ...]:
         """Every loop, outer before inner."""
         nodes = [*self.of("for_statement"), *self.of("while_statement"), *self.of("do_statement")]
-        return tuple(_read_loop(node) for node in sorted(nodes, key=lambda n: (n.start_byte, -n.end_byte)))
+        return tuple(read_loop(node) for node in sorted(nodes, key=lambda n: (n.start_byte, -n.end_byte)))
 
     def loops_around(self, node: Node) -> tuple[Loop, ...]:
         """The loops that contain a node, outermost first; a loop's own head counts as inside."""

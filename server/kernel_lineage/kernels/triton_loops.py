@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from kernel_lineage.kernels.triton_syntax import TritonUnit, dotted
+from kernel_lineage.kernels.triton_forms import dotted
+from kernel_lineage.kernels.triton_syntax import TritonUnit
 
 
 def range_arguments(loop: ast.For) -> tuple[ast.expr | None, ast.expr | None, ast.expr | None]:

@@ -17,39 +17,11 @@ from functools import cached_property, lru_cache
 
 from kernel_lineage.kernels.linear_forms import UNIFORM, Coefficient, Linear, add
 from kernel_lineage.kernels.source import Kernel, Language, Span
+from kernel_lineage.kernels.triton_forms import TritonCall, children, dotted, each_given, elements
 
-_MARKS = (ast.expr_context, ast.operator, ast.cmpop, ast.unaryop, ast.boolop)
 _LOADS = frozenset({"load"})
 _WINDOW = ("base", "shape", "strides", "offsets", "block_shape", "order")
 """The arguments of `tl.make_block_ptr`."""
-
-
-def dotted(node: ast.expr | None) -> str:
-    """`tl.math.rsqrt` for such an expression; the attribute alone for one of anything else (`.to` of a call)."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        base = dotted(node.value)
-        return f"{base}.{node.attr}" if base else node.attr
-    return ""
-
-
-@dataclass(frozen=True, slots=True)
-class TritonCall:
-    """A call: `tl.load(p, mask=m)` has name `load`, qualified name `tl.load`."""
-
-    name: str
-    qualified: str
-    node: ast.Call
-
-    def keyword(self, name: str) -> ast.expr | None:
-        """The keyword argument of that name."""
-        return next((k.value for k in self.node.keywords if k.arg == name), None)
-
-    @property
-    def of_language(self) -> bool:
-        """Whether it is a function of `tl`, not a method or a function of the file."""
-        return self.qualified.startswith(("tl.", "triton.language.", "language."))
 
 
 @dataclass
@@ -135,7 +107,7 @@ class TritonUnit:
         for node in self.nodes.get(ast.Assign, ()):
             if isinstance(node, ast.Assign):
                 for target in node.targets:
-                    for name, value in _each(target, node.value):
+                    for name, value in each_given(target, node.value):
                         values.setdefault(name, []).append((node.lineno, value))
         return values
 
@@ -168,7 +140,7 @@ class TritonUnit:
         known = self._inside.get(node)
         if known is None:
             known = [node]
-            for child in _children(node):
+            for child in children(node):
                 known += self.inside(child)
             self._inside[node] = known
         return known
@@ -250,7 +222,7 @@ class TritonUnit:
     def _window_form(self, node: ast.Call, depth: int) -> Linear:
         """A block pointer as the address that it stands for: `base + rows[:, None] * s0 + columns[None, :] * s1`."""
         given = dict(zip(_WINDOW, node.args, strict=False)) | {k.arg: k.value for k in node.keywords if k.arg}
-        strides, offsets = (_elements(given.get(name)) for name in ("strides", "offsets"))
+        strides, offsets = (elements(given.get(name)) for name in ("strides", "offsets"))
         form = self.form(given["base"], depth + 1) if "base" in given else UNIFORM
         axes = ["arange"] if len(strides) == 1 else ["arange0", "arange1"]
         for axis, stride in zip(axes, strides[-len(axes) :], strict=False):
@@ -268,36 +240,11 @@ class TritonUnit:
         return (c for c in self.called("store") if c.of_language and c.node.args)
 
 
-def _each(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """The names of an assignment's target, each with what it is given."""
-    if isinstance(target, ast.Name):
-        yield target.id, value
-    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        for one, given in zip(target.elts, value.elts, strict=False):
-            yield from _each(one, given)
-
-
-def _elements(listed: ast.expr | None) -> list[ast.expr]:
-    return list(listed.elts) if isinstance(listed, ast.Tuple | ast.List) else []
-
-
 def _coefficient(factor: ast.expr) -> Coefficient:
     """What an axis is multiplied by: a number, a name, or `?`."""
     if isinstance(factor, ast.Constant) and type(factor.value) is int:
         return factor.value
     return dotted(factor) or "?"
-
-
-def _children(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a node. `ast.iter_child_nodes` gives the marks too (`Load`, `Add`), and takes twice the time."""
-    for value in node.__dict__.values():
-        if isinstance(value, ast.AST):
-            if not isinstance(value, _MARKS):
-                yield value
-        elif isinstance(value, list):
-            for item in value:
-                if isinstance(item, ast.AST) and not isinstance(item, _MARKS):
-                    yield item
 
 
 def _moving(form: Linear) -> Linear:

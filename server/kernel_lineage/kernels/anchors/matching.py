@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_syntax import span_of
+from kernel_lineage.kernels.cuda_forms import span_of
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 
 

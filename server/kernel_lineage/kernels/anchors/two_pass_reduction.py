@@ -9,12 +9,14 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.matching import matched, matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import innermost_loop
-from kernel_lineage.kernels.cuda_syntax import Loop, Unit, bare, contains, cuda_syntax, operator_of, text_of
+from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, triton
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import TritonUnit, dotted, pointer_of, triton_syntax
+from kernel_lineage.kernels.triton_forms import dotted
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
 
 ID = "two_pass_reduction"
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kernel_lineage.kernels.cuda_forms import Call
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import Call, Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import TritonCall, TritonUnit, triton_syntax
+from kernel_lineage.kernels.triton_forms import TritonCall
+from kernel_lineage.kernels.triton_syntax import TritonUnit, triton_syntax
 
 ID = "global_atomics"
 

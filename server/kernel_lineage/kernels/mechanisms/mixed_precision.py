@@ -7,12 +7,14 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
+from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit, bare, cuda_syntax, text_of
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import dotted, triton_syntax
+from kernel_lineage.kernels.triton_forms import dotted
+from kernel_lineage.kernels.triton_syntax import triton_syntax
 
 ID = "mixed_precision"
 

@@ -10,7 +10,8 @@ from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import TritonCall, dotted, triton_syntax
+from kernel_lineage.kernels.triton_forms import TritonCall, dotted
+from kernel_lineage.kernels.triton_syntax import triton_syntax
 
 ID = "narrow_products"
 

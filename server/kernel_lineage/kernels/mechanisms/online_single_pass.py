@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, in_units, seen, seen_in, triton
-from kernel_lineage.kernels.triton_syntax import TritonUnit, dotted
+from kernel_lineage.kernels.triton_forms import dotted
+from kernel_lineage.kernels.triton_syntax import TritonUnit
 
 ID = "online_single_pass"
 

@@ -8,14 +8,16 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_expressions import integer_of
+from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import is_row_pitch
-from kernel_lineage.kernels.cuda_syntax import Unit, bare, contains, operator_of
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.global_atomics import atomic_calls, triton_atomics
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, in_units, seen, seen_in, triton
-from kernel_lineage.kernels.triton_syntax import TritonUnit, dotted
+from kernel_lineage.kernels.triton_forms import dotted
+from kernel_lineage.kernels.triton_syntax import TritonUnit
 
 ID = "privatised_accumulation"
 

@@ -8,7 +8,8 @@ from textwrap import dedent
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax, span_of
+from kernel_lineage.kernels.cuda_forms import span_of
+from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Example, Site
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.triton_syntax import TritonUnit, triton_syntax

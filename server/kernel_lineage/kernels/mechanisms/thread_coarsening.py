@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_expressions import integer_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import Stride, moves_along_loop, stride_of
-from kernel_lineage.kernels.cuda_syntax import Loop, Unit, bare, contains, cuda_syntax, text_of
+from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton

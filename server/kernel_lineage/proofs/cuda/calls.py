@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import text_of
+from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.proofs.cuda.conversions import cast
 from kernel_lineage.proofs.cuda.expressions import Expressions
 from kernel_lineage.proofs.cuda.places import loaded

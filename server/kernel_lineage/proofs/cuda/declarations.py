@@ -6,7 +6,7 @@ import re
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import operator_of, text_of
 from kernel_lineage.proofs.cuda.conversions import declared
 from kernel_lineage.proofs.cuda.expressions import Expressions
 from kernel_lineage.proofs.cuda.scope import shown

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 from kernel_lineage.proofs.cuda.conversions import cast, literal
 from kernel_lineage.proofs.cuda.operators import NULL, binary, combined, unary
 from kernel_lineage.proofs.cuda.places import NAMES, load, loaded, place, store

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import bare, text_of
+from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.proofs.cuda.conversions import declared
 from kernel_lineage.proofs.cuda.declarations import declared_names
 from kernel_lineage.proofs.cuda.expressions import Expressions

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_syntax import bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 from kernel_lineage.proofs.cuda.expressions import Expressions
 from kernel_lineage.proofs.values import Int, Opaque, Pointer, Value, fresh, unknown
 from kernel_lineage.solving import terms

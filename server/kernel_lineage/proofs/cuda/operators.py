@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import operator_of
+from kernel_lineage.kernels.cuda_forms import operator_of
 from kernel_lineage.proofs.cuda.places import Evaluates, moved
 from kernel_lineage.proofs.cuda.scope import Scope
 from kernel_lineage.proofs.integers import COMPARISONS, complement, negative, operated

@@ -8,7 +8,7 @@ from typing import Protocol
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_expressions import indices_of
-from kernel_lineage.kernels.cuda_syntax import bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 from kernel_lineage.proofs.cuda.conversions import converted
 from kernel_lineage.proofs.cuda.names import Names
 from kernel_lineage.proofs.cuda.scope import Scope, shown

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import text_of
+from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.proofs.cuda.names import Names
 from kernel_lineage.proofs.integers import Site
 from kernel_lineage.proofs.model import Access, Model

@@ -14,7 +14,8 @@ import re
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_syntax import CudaSyntax, text_of
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel, Language, Parameter
 from kernel_lineage.rewrite.assists.layout import descendants, syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from kernel_lineage.kernels.cuda_syntax import CudaSyntax, text_of
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import identifiers_in
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language

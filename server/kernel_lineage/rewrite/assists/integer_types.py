@@ -10,7 +10,8 @@ import re
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import CudaSyntax, bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in
 from kernel_lineage.rewrite.assists.model import Refusal

@@ -17,8 +17,9 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_access import Access
+from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Loop, bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.kept_row_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.layout import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import contains
+from kernel_lineage.kernels.cuda_forms import contains
 from kernel_lineage.rewrite.assists.layout import descendants
 
 _MEMORY = ("subscript_expression", "pointer_expression", "call_expression")

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Loop, cuda_syntax, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, text_of
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax, cuda_syntax
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.candidate import Edit
 

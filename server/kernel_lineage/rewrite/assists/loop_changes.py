@@ -6,8 +6,9 @@ import re
 
 from tree_sitter import Node
 
+from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import CudaSyntax, bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.layout import descendants
 
 _BY_VALUE = re.compile(

@@ -15,7 +15,8 @@ from __future__ import annotations
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_syntax import CudaSyntax, text_of
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel, Launch, Span
 from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed
 from kernel_lineage.rewrite.assists.element_work import ElementWork, not_repeatable, work_of

@@ -12,7 +12,8 @@ from __future__ import annotations
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Variable, text_of
+from kernel_lineage.kernels.cuda_forms import Variable, text_of
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, replace_node, syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample

@@ -13,8 +13,9 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.block_uniform_atomic import PATTERN
 from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_forms import Call, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import Call, CudaSyntax, contains, text_of
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel, Launch, Span
 from kernel_lineage.rewrite.assists.block_sum_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.layout import (

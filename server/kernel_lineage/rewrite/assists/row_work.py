@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import CudaSyntax, bare, contains, text_of
+from kernel_lineage.kernels.cuda_forms import bare, contains, text_of
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Refusal

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import Loop, bare, operator_of, span_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, span_of, text_of
 from kernel_lineage.kernels.source import Span
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
 from kernel_lineage.rewrite.assists.model import Refusal

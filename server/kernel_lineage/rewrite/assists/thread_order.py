@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 import re
 
-from kernel_lineage.kernels.cuda_syntax import CudaSyntax, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import operator_of, text_of
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import descendants
 from kernel_lineage.rewrite.constants import block_threads, constants_of

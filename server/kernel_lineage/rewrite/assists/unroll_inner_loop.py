@@ -10,7 +10,7 @@ The result does not depend on it: the compiler keeps the order of the rounds.
 from __future__ import annotations
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_syntax import Loop, bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, text_of
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.assists.layout import (
     descendants,

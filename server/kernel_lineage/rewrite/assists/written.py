@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import Loop, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, text_of
 
 
 def dense(node: Node | None) -> str:

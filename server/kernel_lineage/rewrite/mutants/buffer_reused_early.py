@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.cuda_syntax import contains
+from kernel_lineage.kernels.cuda_forms import contains
 from kernel_lineage.rewrite.assists.layout import replace_node
 from kernel_lineage.rewrite.candidate import Edit
 from kernel_lineage.rewrite.mutants.examples import SCALE, TILED_MATMUL, WARP_SOFTMAX_SUM, changed, untouched

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import bare, span_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, span_of, text_of
 from kernel_lineage.kernels.source import Span
 from kernel_lineage.rewrite.assists.layout import replace_node
 from kernel_lineage.rewrite.candidate import Edit

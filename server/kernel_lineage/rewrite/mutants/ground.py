@@ -13,7 +13,7 @@ from enum import Enum, auto
 
 from tree_sitter import Node, Parser
 
-from kernel_lineage.kernels.cuda_syntax import text_of
+from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.triton import grammar
 

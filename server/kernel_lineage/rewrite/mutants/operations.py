@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import bare, text_of
+from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.rewrite.assists.layout import replace_node
 from kernel_lineage.rewrite.candidate import Edit
 from kernel_lineage.rewrite.mutants.ground import Ground, names_in, target_of, value_of

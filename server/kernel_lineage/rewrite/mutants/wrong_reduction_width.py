@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import text_of
+from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.rewrite.assists.layout import replace_node
 from kernel_lineage.rewrite.candidate import Edit
 from kernel_lineage.rewrite.mutants.examples import (

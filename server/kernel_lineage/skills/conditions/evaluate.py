@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from kernel_lineage.skills.conditions.facts import Fact, Facts, Scalar
-from kernel_lineage.skills.conditions.names import DTYPES, Type, declared, split_fact
+from kernel_lineage.skills.conditions.fact_name import Type
+from kernel_lineage.skills.conditions.names import DTYPES, declared, split_fact
 from kernel_lineage.skills.conditions.parse import parse
 from kernel_lineage.skills.conditions.tree import (
     Arithmetic,

@@ -12,7 +12,8 @@ import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from kernel_lineage.skills.conditions.names import DTYPES, FACT_NAMES, Argument, FactName, Type, declared
+from kernel_lineage.skills.conditions.fact_name import Argument, FactName, Type
+from kernel_lineage.skills.conditions.names import DTYPES, FACT_NAMES, declared
 from kernel_lineage.skills.conditions.tree import (
     FUNCTIONS, Arithmetic, Call, Comparison, Connective, Expr, FactRef, Items, Literal, Negative, Not,
 )

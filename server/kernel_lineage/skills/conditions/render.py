@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from kernel_lineage.skills.conditions.evaluate import show
-from kernel_lineage.skills.conditions.names import Type, declared, split_fact
+from kernel_lineage.skills.conditions.fact_name import Type
+from kernel_lineage.skills.conditions.names import declared, split_fact
 from kernel_lineage.skills.conditions.parse import parse
 from kernel_lineage.skills.conditions.tree import (
     Arithmetic,

@@ -6,7 +6,8 @@ import ast
 import re
 
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource, Scalar
-from kernel_lineage.skills.conditions.names import DTYPES, Type, declared
+from kernel_lineage.skills.conditions.fact_name import Type
+from kernel_lineage.skills.conditions.names import DTYPES, declared
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
 from kernel_lineage.skills.conditions.tree import Comparison, FactRef
 

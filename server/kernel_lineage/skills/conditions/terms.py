@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from kernel_lineage.skills.conditions.facts import Scalar
-from kernel_lineage.skills.conditions.names import DTYPES, Type
+from kernel_lineage.skills.conditions.fact_name import Type
+from kernel_lineage.skills.conditions.names import DTYPES
 from kernel_lineage.skills.conditions.tree import (
     Arithmetic,
     Call,

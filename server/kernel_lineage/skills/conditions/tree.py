@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
-from kernel_lineage.skills.conditions.names import Argument, Type, declared
+from kernel_lineage.skills.conditions.fact_name import Argument, Type
+from kernel_lineage.skills.conditions.names import declared
 
 
 @dataclass(frozen=True, slots=True)

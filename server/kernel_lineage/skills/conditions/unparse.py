@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from kernel_lineage.skills.conditions.names import Type
+from kernel_lineage.skills.conditions.fact_name import Type
 from kernel_lineage.skills.conditions.tree import (
     Arithmetic, Call, Comparison, Connective, Expr, FactRef, Items, Literal, Negative, Not,
 )

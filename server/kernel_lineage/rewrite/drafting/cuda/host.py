@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import bare, text_of
+from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.kernels.source import SourceFile
 
 ALLOCATORS = frozenset({"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync"})

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import bare, text_of
+from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.rewrite.drafting.cuda.host import HostFunction, inside
 
 _DEPTH = 4

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
+from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_launches import dimensions
-from kernel_lineage.kernels.cuda_syntax import text_of
 from kernel_lineage.rewrite.drafting.cuda.host import literal, numbers_of
 from kernel_lineage.rewrite.drafting.cuda.listed_sizes import sizes_gone_through
 from kernel_lineage.rewrite.drafting.cuda.scopes import Scope

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import text_of
+from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.source import Launch
 from kernel_lineage.rewrite.drafting.cuda.host import ALLOCATORS, CLEARS, bare_pointer, inside
 from kernel_lineage.rewrite.drafting.cuda.scopes import Scope

@@ -8,14 +8,8 @@ from dataclasses import dataclass
 
 from kernel_lineage.kernels.linear_forms import Linear
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import (
-    TritonCall,
-    TritonSyntax,
-    TritonUnit,
-    dotted,
-    pointer_of,
-    triton_syntax,
-)
+from kernel_lineage.kernels.triton_forms import TritonCall, dotted
+from kernel_lineage.kernels.triton_syntax import TritonSyntax, TritonUnit, pointer_of, triton_syntax
 from kernel_lineage.rewrite.drafting.model import Role
 
 _DEPTH = 4
