@@ -68,10 +68,14 @@ def footprints(
         DeviceError,
         ExpressionError,
         LaunchError,
-        MemoryError,
         WorkloadError,
     ) as error:
-        raise FootprintError(str(error), of_races=races and isinstance(error, MemoryError)) from error
+        raise FootprintError(str(error)) from error
+    except MemoryError as error:
+        said = (
+            f"this machine's memory does not hold the buffers of a shape{f': {error}' if str(error) else ''}"
+        )
+        raise FootprintError(said, of_races=races) from error
     finally:
         device.close()
 
