@@ -69,7 +69,7 @@ EDITS = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(edits=st.lists(EDITS, min_size=1, max_size=5))
 def test_after_any_edits_it_is_as_if_read_afresh(edits):
     document = OpenDocument(CODE, Language.CUDA)

@@ -124,7 +124,7 @@ PIECES = (
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     which=st.sampled_from([(CUDA, Language.CUDA), (TRITON, Language.TRITON)]),
     cuts=st.lists(
@@ -150,7 +150,7 @@ def test_mutated_source_is_read_with_spans_in_range(which, cuts):
             assert len(part.line_map) == part.text.count("\n")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(data=st.binary(max_size=300), language=st.sampled_from(Language))
 def test_any_bytes_are_read(data, language):
     assert read(data, language).data == data

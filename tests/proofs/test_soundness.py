@@ -40,7 +40,7 @@ _SIZES = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 40)), min_size=2, 
 _ROWS = ({"N": 3, "C": 7}, {"out": ["N", "C"]}, {"x": ["N", "C"]})
 
 
-@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))
 @given(
     block=st.sampled_from([32, 64]),
     guard=st.sampled_from(["i < N * C", "i <= N * C - 2", "r < N", "c < N && r < N", "i < N * C + 1"]),
@@ -55,7 +55,7 @@ def test_what_is_proved_never_faults(
     _proved_is_safe(case, sizes)
 
 
-@settings(max_examples=5, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, suppress_health_check=list(HealthCheck))
 @given(
     guard=st.sampled_from(
         ["i < N * C", "(i < N * C) & (at < N * C)", "(r < N) & (at < N * C - 1) & (i < N * C)"]
