@@ -43,7 +43,7 @@ _JOBS_EMULATED = 2
 _MARKS = {"reproduced": "[green]✓[/]", "failed": "[red]✗[/]"}
 _UNKNOWN = "[yellow]?[/]"
 _TRIALS = 40
-_PROBES = Budget(runs=300, seconds=900.0)
+_PROBES = Budget(runs=400, seconds=900.0)
 """Bounded by its runs: on a slow machine the tour finds the same, later."""
 PROBED_KERNEL = "rmsnorm_forward"
 PROBED_MECHANISM = "vectorised_access"
