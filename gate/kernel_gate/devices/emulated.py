@@ -19,6 +19,7 @@ from kernel_gate.emulated.program import DecodedKernel, decode
 from kernel_gate.emulated.ptx.model import Module, PtxError
 from kernel_gate.emulated.ptx.parser import parse
 from kernel_gate.emulated.raced import Held, that_matter
+from kernel_gate.emulated.slicing.idle_reads import can_be_told
 from kernel_gate.emulated.slicing.trace import Trace
 from kernel_gate.emulated.variables import place_variables
 from kernel_gate.invariants.bound import Invariants
@@ -159,6 +160,7 @@ class EmulatedKernel:
             message = f"the emulated device cannot read this image: {error}"
             raise DeviceError(message, code=Reason.UNSUPPORTED_INSTRUCTION) from error
         self._space, self._image, self._device = space, image, device
+        self._follows_reads = image.replicates_elements and can_be_told(self.kernel)
         self.initial: dict[str, bytes] = (
             beside.initial
             if beside
@@ -215,7 +217,7 @@ class EmulatedKernel:
 
         launch = made()
         if recording is None:
-            if not self._image.replicates_elements:
+            if not self._follows_reads:
                 return launch.run(self._device.arch)
             before = Held.of(launch)
             done = launch.run(self._device.arch)

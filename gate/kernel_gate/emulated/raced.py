@@ -4,7 +4,8 @@ What is read for nothing in one block may be used in another, where a kernel's o
 shares a tensor out among threads, it does so in the same way in each block. So this is for what Triton compiled. The
 blocks of which a race is told, and the first and the last one, are run again twice from the memory as it was: once
 to record which reads matter, once with the detector's eyes on these alone. Races between blocks are looked for in a
-third run of the whole launch. Where a kernel cannot be followed, all of its races stay.
+third run of the whole launch. Where a block cannot be followed, all races stay; a kernel of which that is known before
+(`idle_reads.can_be_told`) does not come here.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 from kernel_gate.devices.base import Fault
 from kernel_gate.emulated.addresses import AddressSpace
 from kernel_gate.emulated.launch import Checks, Launch
-from kernel_gate.emulated.slicing.idle_reads import can_be_told, reads_that_matter
+from kernel_gate.emulated.slicing.idle_reads import reads_that_matter
 from kernel_gate.emulated.slicing.trace import Trace
 from kernel_gate.emulated.types import Array
 
@@ -65,7 +66,7 @@ def that_matter(
     `again` makes the same launch; `before` is what memory held then.
     """
     raced = [f for f in faults if f.kind == "race" and f.buffer is not None and _reads(f)]
-    if not raced or _ended(faults) or before is None or not can_be_told(launch.kernel):
+    if not raced or _ended(faults) or before is None:
         return tuple(faults)
     after = Held.of(launch)
     assert after is not None

@@ -248,7 +248,6 @@ class Walk:
     def look_for(self, event: Event, chosen: Index) -> None:
         """Look for what these threads of an event used: registers, memory, the branches that led there."""
         effect, active = self._effect(event.number), self.active(event)
-        joined = chosen
         shuffle = self._shuffles.get(event.number)
         if shuffle is not None:
             sources = np.intersect1d(shuffle.sources(chosen), active)
@@ -256,8 +255,7 @@ class Walk:
             self._want(shuffle.own, chosen)
             joined = np.union1d(chosen, sources)
         else:
-            if effect.of_a_warp:
-                joined = active[np.isin(active // 32, chosen // 32)]
+            joined = active[np.isin(active // 32, chosen // 32)] if effect.of_a_warp else chosen
             self._want(effect.reads, joined)
         for touch in event.touches:
             if touch.purpose != "write" and (touch.space, touch.segment) in self.stored:
