@@ -3,9 +3,13 @@
 import pytest
 
 from kernel_gate.cases import Case
+from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
+from kernel_gate.reasons import Reason
 from kernel_gate.stages.algebra import Algebra, Answer, Expressions
+from kernel_gate.tolerance import Allowed
+from kernel_gate.verdict import Stage, StageStatus
 from kernel_gate.workload import parse_workload
 
 WORKLOAD = """
@@ -34,24 +38,24 @@ grid = ["N"]
 block = [64]
 """
 
+HEAD = """#include <cuda_fp16.h>
+__global__ void k({type_name} *y, const {type_name} *x, int c) {{
+    __shared__ float s[64];
+    int i = threadIdx.x; y += blockIdx.x * c; x += blockIdx.x * c; if (i >= c) return;
+"""
+
 
 def algebra(before: str, after: str, dtype: str = "float32", type_name: str = "float") -> Algebra:
     """What is said of two bodies of one kernel: y and x are (N, c), a block for each row, `i` the column."""
 
     def program(body: str) -> Program:
-        source = f"""#include <cuda_fp16.h>
-#include <cuda_bf16.h>
-__global__ void k({type_name} *y, const {type_name} *x, int c) {{
-    __shared__ float s[64];
-    int i = threadIdx.x; y += blockIdx.x * c; x += blockIdx.x * c;
-    {body}
-}}
-"""
-        return Program("cuda", source, "k")
+        return Program("cuda", HEAD.format(type_name=type_name) + body + "}", "k")
 
     workload = parse_workload(WORKLOAD.format(dtype=dtype))
     case = Case({"N": 4, "C": 64}, seed=5)
-    return Expressions(program(before), program(after), workload, GateOptions(), [case]).compare(case, 30.0)
+    return Expressions(program(before), program(after), workload, GateOptions(algebra_seconds=60)).compare(
+        case
+    )
 
 
 SERIAL = "float t = 0; for (int k = 0; k < c; k++) t += x[k]; y[i] = t;"
@@ -127,3 +131,37 @@ def test_a_program_that_does_not_compile_leaves_it_open() -> None:
     said = algebra("y[i] = x[i];", "y[i] = nothing(x[i]);")
     assert said.answer is Answer.OPEN
     assert "not built" in said.why
+
+
+def verdict(before: str, after: str, **options: float) -> Stage:
+    """The check's stage for two bodies of one kernel."""
+    workload = parse_workload(WORKLOAD.format(dtype="float32").replace("C = [64]", "C = [64, 32]"))
+    programs = [Program("cuda", HEAD.format(type_name="float") + body + "}", "k") for body in (before, after)]
+    judged = judge(*programs, workload, device="emulated", options=GateOptions(**options))
+    stage = judged.stage("check")
+    assert stage is not None
+    return stage
+
+
+def test_another_expression_has_no_claim_to_the_tolerance_of_sums() -> None:
+    before = "double t = 0; for (int k = 0; k < c; k++) t += x[k] * x[k]; y[i] = t / c;"
+    after = before.replace("t / c", "t / c * (1 + (c - 1) * 2e-8)")
+    assert verdict(before, after, algebra_seconds=0).status is StageStatus.PASS
+    stage = verdict(before, after, algebra_seconds=20)
+    assert (stage.status, stage.code) == (StageStatus.FAIL, Reason.LESS_PRECISE)
+    assert "is another expression than the baseline's" in stage.reason
+
+
+def test_another_expression_that_rounds_alike_passes_and_is_said() -> None:
+    stage = verdict("y[i] = x[i] + 1e-9f * x[0];", "y[i] = x[i];", algebra_seconds=20)
+    assert stage.status is StageStatus.PASS
+    assert "another expression" in stage.reason
+    assert stage.details["algebra"][0]["answer"] == "other"
+
+
+def test_a_sum_in_another_order_may_be_further_off_than_one_launch_was() -> None:
+    allowed = Allowed(1e-6, 1e-7, "")
+    wider = allowed.for_another_order()
+    assert (wider.worst, wider.rms) == (16e-6, 16e-7)
+    backwards = "float t = 0; for (int k = c - 1; k >= 0; k--) t += x[k]; y[i] = t;"
+    assert verdict(SERIAL, backwards, algebra_seconds=20).reason.endswith("the same expression as the baseline's")

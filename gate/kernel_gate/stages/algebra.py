@@ -8,7 +8,7 @@ the paths that values choose, so the answer is about these inputs; rounding is j
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from kernel_gate.build.errors import BuildError, CompilerMissing
+from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.building import build_program
 from kernel_gate.built import Built, LoadedProgram
-from kernel_gate.cases import Case
+from kernel_gate.cases import Case, elements
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.emulated import EmulatedBuffer, EmulatedDevice
 from kernel_gate.devices.opening import EMULATED_ARCH, open_with_payloads
@@ -37,6 +38,10 @@ _FAST_MATH = "--use_fast_math"
 """The precise `expf`, `logf` and `sinf` pick the bits of floats apart, which payloads cannot follow."""
 _TRITON_ARCH = "sm_80"
 """Where `tl.dot` becomes `mma.sync`, which payloads are followed through."""
+
+
+_MOST_ELEMENTS = 1 << 16
+_NO_TIME = "no time was left for it (algebra_seconds)"
 
 
 class Answer(StrEnum):
@@ -87,7 +92,7 @@ class _Ran:
 
 
 class Expressions:
-    """Two programs, built once so that payloads can be followed, to be compared on several cases."""
+    """Two programs, built so that payloads can be followed, to be compared case by case."""
 
     def __init__(
         self,
@@ -95,46 +100,65 @@ class Expressions:
         candidate: Program,
         workload: Workload,
         options: GateOptions,
-        cases: Sequence[Case],
+        kept: KeptImages | None = None,
     ) -> None:
+        self._programs = baseline, candidate
         self._workload = workload
-        self._builds: tuple[Built, Built] | None = None
-        self._problem = ""
-        shapes = [case.dims for case in cases]
-        try:
-            both = [self._build(program, shapes, options) for program in (baseline, candidate)]
-        except (BuildError, CompilerMissing) as error:
-            self._problem = f"not built for it: {error}"
-            return
-        self._builds = both[0], both[1]
-        self._granule = granule_of(image.ptx for built in both for image in built.images.values())
+        self._options = options
+        self._kept = kept if kept is not None else KeptImages()
+        self._left = options.algebra_seconds
 
-    def _build(self, program: Program, shapes: Sequence[Mapping[str, int]], options: GateOptions) -> Built:
-        if program.language == "triton":
-            return build_program(program, self._workload, shapes, arch=_TRITON_ARCH, options=options)
-        fast = (
-            program if _FAST_MATH in program.flags else replace(program, flags=(*program.flags, _FAST_MATH))
+    @property
+    def seconds_left(self) -> float:
+        """What may still be spent on payloads in this run."""
+        return self._left
+
+    def _built(self, program: Program, dims: Mapping[str, int]) -> Built:
+        arch = _TRITON_ARCH
+        if program.language == "cuda":
+            arch = EMULATED_ARCH
+            flags = program.flags if _FAST_MATH in program.flags else (*program.flags, _FAST_MATH)
+            program = replace(program, flags=flags)
+        return build_program(
+            program, self._workload, [dims], arch=arch, options=self._options, kept=self._kept
         )
-        return build_program(fast, self._workload, shapes, arch=EMULATED_ARCH, options=options)
 
-    def compare(self, case: Case, seconds: float, inputs: Mapping[str, Array] | None = None) -> Algebra:
-        """Whether both compute the same on a case, within a time. Never raises for what the programs do."""
-        if self._builds is None:
-            return Algebra(Answer.OPEN, self._problem, str(case))
+    def compare(self, case: Case, inputs: Mapping[str, Array] | None = None) -> Algebra:
+        """Whether both compute the same on a case. `open` where a program cannot be built or run for it."""
+        if elements(self._workload, case.dims) > _MOST_ELEMENTS:
+            return Algebra(Answer.OPEN, "the case is too large", str(case))
+        started = time.monotonic()
+        try:
+            return self._compare(case, inputs, started + self._left)
+        except (BuildError, CompilerMissing) as error:
+            return Algebra(Answer.OPEN, f"not built for it: {error}", str(case))
+        finally:
+            self._left = max(0.0, self._left - (time.monotonic() - started))
+
+    def _compare(self, case: Case, inputs: Mapping[str, Array] | None, deadline: float) -> Algebra:
+        if time.monotonic() >= deadline:
+            return Algebra(Answer.OPEN, _NO_TIME, str(case))
         values = make_inputs(self._workload, case) if inputs is None else inputs
-        deadline = time.monotonic() + seconds
-        baseline, candidate = self._builds
-        before = self._run(baseline, case, values, deadline)
-        after = self._run(candidate, case, values, deadline) if not before.problem else before
-        if before.problem or after.problem:
-            return Algebra(Answer.OPEN, before.problem or after.problem, str(case))
-        return self._compared(before, after, case)
+        both = [self._built(program, case.dims) for program in self._programs]
+        granule = granule_of(image.ptx for built in both for image in built.images.values())
+        ran = []
+        for built in both:
+            ran.append(self._run(built, case, values, PayloadMemory(granule), deadline))
+            if ran[-1].problem:
+                return Algebra(Answer.OPEN, ran[-1].problem, str(case))
+        return self._compared(ran[0], ran[1], case)
 
-    def _run(self, built: Built, case: Case, inputs: Mapping[str, Array], deadline: float) -> _Ran:
-        memory = PayloadMemory(self._granule)
+    def _run(
+        self,
+        built: Built,
+        case: Case,
+        inputs: Mapping[str, Array],
+        memory: PayloadMemory,
+        deadline: float,
+    ) -> _Ran:
         left = deadline - time.monotonic()
         if left <= 0:
-            return _Ran({}, memory, "no time was left for it")
+            return _Ran({}, memory, _NO_TIME)
         device = open_with_payloads(left, memory)
         try:
             return self._run_on(device, built, case, inputs, memory)
