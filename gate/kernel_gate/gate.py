@@ -225,8 +225,7 @@ def _right(
     options: GateOptions,
 ) -> bool:
     """Check and sanitize; whether the run goes on."""
-    programs = both[0].program, both[1].program
-    expressions = Expressions(*programs, workload, options) if options.algebra_seconds else None
+    expressions = Expressions(*both, workload, options) if options.algebra_seconds else None
     try:
         with ExitStack() as stack:
             oracle = stack.enter_context(OracleProcess(workload)) if workload.oracle else None

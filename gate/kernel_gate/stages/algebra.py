@@ -67,6 +67,8 @@ class Algebra:
     """Of the output: how many differ, of how many."""
     decisions: tuple[int, ...] = ()
     """Lines of the candidate whose comparisons were decided by values."""
+    lost: bool = False
+    """Whether it is open because a payload ended at an instruction, which other compiler flags may avoid."""
 
     def document(self) -> dict[str, Any]:
         """For the evidence."""
@@ -92,21 +94,16 @@ class _Ran:
 
 
 class Expressions:
-    """Two programs, built so that payloads can be followed, to be compared case by case."""
+    """Two programs to be compared case by case; built again, so that payloads can be followed, where that is needed."""
 
-    def __init__(
-        self,
-        baseline: Program,
-        candidate: Program,
-        workload: Workload,
-        options: GateOptions,
-        kept: KeptImages | None = None,
-    ) -> None:
-        self._programs = baseline, candidate
+    def __init__(self, baseline: Built, candidate: Built, workload: Workload, options: GateOptions) -> None:
+        self._both = baseline, candidate
         self._workload = workload
         self._options = options
-        self._kept = kept if kept is not None else KeptImages()
+        self._kept = KeptImages()
         self._left = options.algebra_seconds
+        self._again = False
+        """Whether the images that are judged lost payloads before."""
 
     @property
     def seconds_left(self) -> float:
@@ -139,7 +136,17 @@ class Expressions:
         if time.monotonic() >= deadline:
             return Algebra(Answer.OPEN, _NO_TIME, str(case))
         values = make_inputs(self._workload, case) if inputs is None else inputs
-        both = [self._built(program, case.dims) for program in self._programs]
+        if not self._again:
+            answer = self._on(self._both, case, values, deadline)
+            self._again = answer.lost
+            if not answer.lost:
+                return answer
+        baseline, candidate = (self._built(built.program, case.dims) for built in self._both)
+        return self._on((baseline, candidate), case, values, deadline)
+
+    def _on(
+        self, both: tuple[Built, Built], case: Case, values: Mapping[str, Array], deadline: float
+    ) -> Algebra:
         granule = granule_of(image.ptx for built in both for image in built.images.values())
         ran = []
         for built in both:
@@ -208,7 +215,7 @@ class Expressions:
             if escape is not None:
                 line = f" at line {escape.line}" if escape.line else ""
                 why = f"{place} differs, and a float {escape.why} ({escape.opcode}{line})"
-                return replace(about, answer=Answer.OPEN, why=why)
+                return replace(about, answer=Answer.OPEN, why=why, lost=True)
             return replace(about, why=f"{place} is another expression")
         return Algebra(Answer.SAME, "", str(case), decisions=decisions)
 
