@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from kernel_lineage.editor.job import Finished, klineage, run
+from kernel_gate.processes.jobs import Finished, run, run_python
 from kernel_lineage.history.document import LineageDocument, MineDocument
 
 if TYPE_CHECKING:
@@ -126,8 +125,8 @@ class Lineages:
             repository.again = False
             self.report("mining", f"mining {repository.root.name}")
             started = time.monotonic()
-            finished = await run(
-                klineage("mine", str(repository.root), "--json", "--graph"), folder=repository.root
+            finished = await run_python(
+                "kernel_lineage", "mine", str(repository.root), "--json", "--graph", folder=repository.root
             )
             try:
                 mined = await asyncio.to_thread(MineDocument.model_validate_json, finished.stdout)
@@ -162,14 +161,11 @@ def _by_place(mined: MineDocument) -> dict[tuple[str, str], LineageDocument]:
 async def _git(folder: Path, *arguments: str) -> list[str]:
     """The lines that a git command prints; none when it fails or there is no git."""
     try:
-        process = await asyncio.create_subprocess_exec(
-            "git", "-C", str(folder), *arguments, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
-        )
+        finished = await run(["git", "-C", str(folder), *arguments], folder=folder)
     except OSError as error:
         log.warning("git cannot be started: %s", error)
         return []
-    stdout, _ = await process.communicate()
-    return stdout.decode("utf-8", "surrogateescape").splitlines() if process.returncode == 0 else []
+    return finished.stdout.decode("utf-8", "surrogateescape").splitlines() if finished.code == 0 else []
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

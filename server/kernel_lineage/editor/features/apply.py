@@ -20,7 +20,7 @@ from pydantic.alias_generators import to_camel
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.uris import to_fs_path
 
-from kernel_lineage.editor.job import Finished, klineage, run
+from kernel_gate.processes.jobs import Finished, run_python
 from kernel_lineage.editor.progress import JobProgress
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
@@ -146,11 +146,12 @@ async def _gate(
         environment = server.key.environment(server.settings)
     progress.stage("waiting for the job before")
     async with one_at_a_time:
-        return await run(
-            klineage(*arguments),
+        return await run_python(
+            "kernel_lineage",
+            *arguments,
             folder=path.parent,
             stdin=text.data,
-            environment=environment,
+            more=environment,
             on_line=progress.line,
         )
 
