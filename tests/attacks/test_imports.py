@@ -78,7 +78,7 @@ def test_the_gate_alone_runs_nothing_of_the_folder_it_is_called_in(hostile):
 
 
 def test_a_command_imports_nothing_that_a_variable_names_once_it_has_started(hostile):
-    """The first process obeys PYTHONPATH before a line of ours runs; modules that are imported later do not come from there."""
+    """The first process obeys PYTHONPATH until a line of ours runs; later modules do not come from there."""
     late = hostile.folder.parent / "late"
     late.mkdir()
     (hostile.folder / "pydantic.py").rename(late / "pydantic.py")

@@ -9,7 +9,6 @@ from lsprotocol import types
 
 from editor.conftest import SCALE
 from kernel_gate.processes.jobs import Finished
-from kernel_lineage.editor.features import apply
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.rewrite.document import ApplyDocument, EditDocument
 
@@ -24,12 +23,13 @@ class Editor:
 
     def __init__(self, monkeypatch, confirms):
         self.server = EditorServer()
+        self.server.trust.granted = True
         self.server.settings = self.server.settings.model_copy(update={"confirms_edits": confirms})
         self.edits = []
         self.messages = []
         self.outcome = "accepted"
         self.makes_edits = True
-        monkeypatch.setattr(apply, "run_python", self.gate)
+        monkeypatch.setattr(self.server.trust, "klineage", self.gate)
         monkeypatch.setattr(self.server, "workspace_apply_edit_async", self.make_edit)
         monkeypatch.setattr(self.server, "window_show_message", self.messages.append)
         self.server.documents.open(types.TextDocumentItem(URI, "cuda-cpp", 7, SCALE))
@@ -136,7 +136,7 @@ async def test_a_command_that_prints_no_document_is_a_refusal_with_its_last_word
             4, b"", ('{"stage": "build"}', "nvcc is not installed; pip install 'kernel-lineage[cuda]'")
         )
 
-    monkeypatch.setattr(apply, "run_python", fails)
+    monkeypatch.setattr(one.server.trust, "klineage", fails)
     answer = await one.command("klineage.apply", REQUEST)
     assert answer["outcome"] == "refused"
     assert "nvcc is not installed" in answer["summary"]
