@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from git import Actor, Repo
 
-from attacks.hostile import FORGED, Hostile
+from attacks.hostile import Hostile
 from cli.test_gate import KERNEL, WORKLOAD
 from editor.session import session
 
@@ -104,9 +104,3 @@ async def test_the_servers_check_runs_nothing_of_the_kernels_folder(hostile, mon
         applied = await editor.command("klineage.apply", at)
         assert applied["outcome"] != "accepted"
     assert hostile.marks == []
-
-
-def test_the_forged_answer_would_be_believed_if_it_were_read():
-    from kernel_gate.verdict import Verdict
-
-    assert Verdict.model_validate_json(FORGED).outcome == "accepted"

@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 class EditorServer(LanguageServer):
     """One server for one editor."""
 
+    protocol: EditorProtocol
+
     def __init__(self) -> None:
         super().__init__(
             "klineage",
