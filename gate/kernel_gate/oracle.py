@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import select
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from kernel_gate.build.compile import child_environment
 from kernel_gate.cases import Case
 from kernel_gate.dtypes import DTYPES, Array
 from kernel_gate.full_disk import MAKE_ROOM
 from kernel_gate.inputs import integer_range
+from kernel_gate.processes.group import kill_group
+from kernel_gate.processes.python import ANSWER_BYTES, python_command, start
+from kernel_gate.processes.surroundings import bare_environment
 from kernel_gate.reasons import Reason
-from kernel_gate.sandbox.group import kill_group
 from kernel_gate.threads import of_oracles
 from kernel_gate.workload import Argument, Workload
 
@@ -50,14 +50,12 @@ class OracleProcess:
     def __enter__(self) -> OracleProcess:
         self._folder = tempfile.TemporaryDirectory(prefix="kernel-gate-oracle-", ignore_cleanup_errors=True)
         place = Path(self._folder.name)
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "kernel_gate.oracle_child", str(self._path.resolve()), self._function],
+        self._process = start(
+            python_command("kernel_gate.oracle_child", str(self._path.resolve()), self._function),
+            folder=place,
+            env={**bare_environment(place), **of_oracles()},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=place,
-            env={**child_environment(place), **of_oracles()},
-            start_new_session=True,
         )
         return self
 
@@ -115,7 +113,7 @@ class OracleProcess:
         ready, _, _ = select.select([stdout], [], [], self._seconds)
         if not ready:
             raise OracleError(f"the oracle took longer than {self._seconds:g} s")
-        line = stdout.readline()
+        line = stdout.readline(ANSWER_BYTES)
         if not line:
             raise OracleError("the oracle's process ended without an answer")
         reply = json.loads(line)

@@ -8,7 +8,6 @@ child enters exactly that before it touches a program, or ends: a program cannot
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from kernel_gate.processes.surroundings import environment, find_program
 from kernel_gate.sandbox import landlock, privileges, seccomp
 
 _SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/opt", "/nix/store", "/gnu/store")
@@ -98,12 +98,13 @@ def offered() -> Containment:
 
 def _toolkits() -> Iterator[Path]:
     """Folders of compilers that are not the system's: named by the environment, or found on PATH."""
+    variables = environment()
     for name in ("CUDA_HOME", "CUDA_PATH"):
-        if value := os.environ.get(name):
+        if value := variables.get(name):
             yield Path(value).resolve()
-    yield from (Path(p) for p in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if p)
+    yield from (Path(p) for p in variables.get("LD_LIBRARY_PATH", "").split(os.pathsep) if p)
     for tool, mark in (("nvcc", "include/cuda.h"), ("g++", "lib/gcc")):
-        if found := shutil.which(tool):
+        if found := find_program(tool):
             root = Path(found).resolve().parent.parent
             yield root if (root / mark).exists() else Path(found).resolve().parent
 

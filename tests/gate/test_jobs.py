@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kernel_lineage.editor.job import klineage, run
+from kernel_gate.processes.jobs import run, run_python
 
 WITH_CHILD = """
 import subprocess, sys
@@ -41,7 +41,7 @@ async def test_a_line_that_is_too_long_is_dropped_and_the_rest_is_read(tmp_path)
 
 async def test_klineage_runs_whatever_lies_in_the_folder(tmp_path):
     (tmp_path / "click.py").write_text("raise SystemExit('the wrong click')")
-    finished = await run(klineage("--version"), folder=tmp_path)
+    finished = await run_python("kernel_lineage", "--version", folder=tmp_path)
     assert finished.stdout.startswith(b"klineage, version")
 
 
@@ -49,7 +49,7 @@ async def test_klineage_runs_whatever_lies_in_the_folder(tmp_path):
     "script", [WITH_CHILD, DEAF], ids=["a command that ends when asked", "one that does not"]
 )
 async def test_cancelling_ends_the_whole_group(tmp_path, script, monkeypatch):
-    monkeypatch.setattr("kernel_lineage.editor.job.GRACE", 0.2)
+    monkeypatch.setattr("kernel_gate.processes.jobs.GRACE", 0.2)
     child: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     command = [sys.executable, "-c", script]
     job = asyncio.create_task(run(command, folder=tmp_path, on_line=lambda line: child.set_result(int(line))))

@@ -1,4 +1,4 @@
-"""A command in a process group of its own: what takes long or could crash never runs in the server.
+"""A command whose end an event loop waits for: what takes long or could crash never runs in a server.
 
 Cancelling the coroutine ends the whole group: the command, and the compilers and kernels that it started.
 """
@@ -9,17 +9,23 @@ import asyncio
 import contextlib
 import logging
 import os
+import secrets
 import signal
-import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from kernel_gate.processes.python import python_command
+from kernel_gate.processes.seal import SECRET_BYTES, ForeignAnswerError, Seal
+from kernel_gate.processes.surroundings import environment
 
 GRACE = 2.0
 """Seconds between asking a group to end and ending it."""
 LONGEST_LINE = 1 << 20
 KEPT_LINES = 40
+MOST_BYTES = 1 << 30
+"""Of stdout; the lineages of a large repository are tens of megabytes."""
 
 log = logging.getLogger(__name__)
 
@@ -34,10 +40,22 @@ class Finished:
     """Of stderr."""
 
 
-def klineage(*arguments: str) -> list[str]:
-    """The words that start `klineage ARGUMENTS` with the interpreter of this server."""
-    # Without -P the folder that it runs in, which is the user's, would come first among the places of modules.
-    return [sys.executable, "-P", "-m", "kernel_lineage", *arguments]
+async def run_python(
+    module: str,
+    *arguments: str,
+    folder: Path,
+    stdin: bytes = b"",
+    more: Mapping[str, str] | None = None,
+    on_line: Callable[[str], None] | None = None,
+) -> Finished:
+    """Run a module of ours as `run` does. A stdout that is not all its own is left out, and `last_lines` says so."""
+    secret = secrets.token_bytes(SECRET_BYTES)
+    command = python_command(module, *arguments, sealed=True)
+    try:
+        finished = await run(command, folder=folder, stdin=secret + stdin, more=more, on_line=on_line)
+        return replace(finished, stdout=Seal(secret).open_all(finished.stdout))
+    except ForeignAnswerError as error:
+        return Finished(-1, b"", (str(error),))
 
 
 async def run(
@@ -45,14 +63,17 @@ async def run(
     *,
     folder: Path,
     stdin: bytes = b"",
-    environment: Mapping[str, str] | None = None,
+    more: Mapping[str, str] | None = None,
     on_line: Callable[[str], None] | None = None,
 ) -> Finished:
-    """Run a command in a folder, and give each line of its stderr to `on_line` as it comes."""
+    """Run a command in a folder, and give each line of its stderr to `on_line` as it comes.
+
+    `more` is added to its variables. Raises `OSError` when it cannot be started.
+    """
     process = await asyncio.create_subprocess_exec(
         *command,
         cwd=folder,
-        env={**os.environ, **(environment or {})},
+        env={**environment(), **(more or {})},
         stdin=PIPE,
         stdout=PIPE,
         stderr=PIPE,
@@ -82,7 +103,13 @@ async def _feed(process: Process, data: bytes) -> None:
 
 async def _read(process: Process) -> bytes:
     assert process.stdout is not None
-    return await process.stdout.read()
+    parts, size = [], 0
+    while part := await process.stdout.read(LONGEST_LINE):
+        size += len(part)
+        if size > MOST_BYTES:
+            raise ForeignAnswerError(f"the command wrote more than {MOST_BYTES >> 20} MB")
+        parts.append(part)
+    return b"".join(parts)
 
 
 async def _read_lines(process: Process, on_line: Callable[[str], None] | None) -> tuple[str, ...]:
