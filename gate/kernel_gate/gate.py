@@ -226,7 +226,10 @@ def _right(
     """Check and sanitize; whether the run goes on."""
     try:
         with ExitStack() as stack:
-            oracle = stack.enter_context(OracleProcess(workload)) if workload.oracle else None
+            oracle = None
+            if workload.oracle:
+                process = OracleProcess(workload, allow_uncontained=options.allow_uncontained)
+                oracle = stack.enter_context(process)
             checked = check(
                 device,
                 *both,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import errno
 import json
-import resource
 import sys
 from pathlib import Path
 from typing import Any
@@ -28,19 +27,10 @@ from kernel_gate.sandbox.containment import (
     compilers,
     enter,
 )
+from kernel_gate.sandbox.own_limits import limit
 
-_CPU_SECONDS_MORE = 10
 _REFUSALS = frozenset({errno.EACCES, errno.EPERM, errno.ENOENT, errno.EROFS})
 """How a sandbox says no; in a private root what is outside is not there."""
-
-
-def limit(limits: dict[str, int]) -> None:
-    """Memory, CPU seconds and bytes per file, for this process and those that it starts."""
-    resource.setrlimit(resource.RLIMIT_AS, (limits["address_bytes"],) * 2)
-    # The parent ends what takes too long, and says so; this is for a child whose parent is gone.
-    resource.setrlimit(resource.RLIMIT_CPU, (limits["seconds"] + _CPU_SECONDS_MORE,) * 2)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limits["output_bytes"],) * 2)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def program_to_json(program: Program) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.sandbox.containment import REMEDY, Containment, offered
 from kernel_gate.sandbox.group import GroupLimits, wait_within
+from kernel_gate.sandbox.leftovers import private_folder
 from kernel_gate.threads import ONE_THREAD
 
 _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH")
@@ -32,6 +33,8 @@ _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_HOME", "CU
 _GB, _MB = 1 << 30, 1 << 20
 _LEAST_FREE = 1 << 20
 """A disk with less than this left is full: a result may not have fitted."""
+_ANSWER_BYTES = 64 << 20
+"""The longest answer of a child: images of a large file with all its templates take a few MB."""
 
 
 def _half_of_memory() -> int:
@@ -141,10 +144,10 @@ def run_compiler(
 ) -> Mapping[str, Any]:
     """What a child answers to a request about one program. Raises as `compile_program` does."""
     limits, containment = limits or Limits(), containment or offered()
-    if program.language == "triton" and not containment.holds and not allow_uncontained:
+    if not containment.holds and not allow_uncontained:
         raise CompilerMissing(
-            f"Triton programs are Python, and this machine has no sandbox for them ({', '.join(containment.missing)} "
-            f"would not be contained); {REMEDY}",
+            f"this machine has no sandbox for programs that nobody has read ({', '.join(containment.missing)} would "
+            f"not be contained); {REMEDY}",
             code=Reason.SANDBOX_UNAVAILABLE,
         )
     request = {
@@ -173,8 +176,7 @@ def run_compiler(
 
 def _compiled(label: str, request: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
     """What the child answered. Raises `BuildError`, `CompilerMissing` and `OSError`."""
-    with tempfile.TemporaryDirectory(prefix="kernel-gate-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
+    with private_folder("kernel-gate-") as folder:
         (folder / "request.json").write_text(json.dumps(request), "utf-8")
         status, excess, messages = _run_child(folder, limits)
         result = _read_result(folder)
@@ -195,9 +197,12 @@ def _read_result(folder: Path) -> Mapping[str, Any] | None:
     """What the child wrote, if that is a plain file: neither a link to another nor a pipe that would be waited for."""
     try:
         handle = os.open(folder / "result.json", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(handle, encoding="utf-8") as file:
-            data = json.load(file) if stat.S_ISREG(os.fstat(handle).st_mode) else None
-    except (OSError, ValueError):
+        with os.fdopen(handle, "rb") as file:
+            about = os.fstat(handle)
+            if not stat.S_ISREG(about.st_mode) or about.st_size > _ANSWER_BYTES:
+                return None
+            data = json.loads(file.read(_ANSWER_BYTES))
+    except (OSError, ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) and ("images" in data or "error" in data) else None
 

@@ -110,8 +110,8 @@ MISSING: dict[str, str] = {
 REFUSED: dict[str, str] = {
     "networks and what reaches them": """
         socket socketpair connect accept accept4 bind listen sendto recvfrom sendmsg recvmsg sendmmsg recvmmsg shutdown
-        getsockname getpeername setsockopt getsockopt io_uring_setup io_uring_enter io_uring_register io_setup io_destroy
-        io_getevents io_submit io_cancel io_pgetevents""",
+        getsockname getpeername setsockopt getsockopt io_uring_setup io_uring_enter io_uring_register io_setup
+        io_destroy io_getevents io_submit io_cancel io_pgetevents""",
     "other processes: looking, changing, signalling": """
         ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp pidfd_open pidfd_getfd
         pidfd_send_signal tkill rt_sigqueueinfo rt_tgsigqueueinfo get_robust_list getpgid getsid getpriority setpriority
