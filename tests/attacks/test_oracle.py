@@ -55,9 +55,11 @@ def test_it_is_refused_what_a_candidate_is_refused(tmp_path, body):
 
 @needs_containment
 def test_a_server_of_the_machine_is_out_of_reach(tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        with pytest.raises(OracleError, match="PermissionError"):
-            asked(tmp_path, f"socket.create_connection(('127.0.0.1', {server.getsockname()[1]}))")
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        pytest.raises(OracleError, match="PermissionError"),
+    ):
+        asked(tmp_path, f"socket.create_connection(('127.0.0.1', {server.getsockname()[1]}))")
 
 
 def test_it_sees_no_key(tmp_path, monkeypatch):
