@@ -228,7 +228,10 @@ def _right(
     expressions = Expressions(*both, workload, options) if options.algebra_seconds else None
     try:
         with ExitStack() as stack:
-            oracle = stack.enter_context(OracleProcess(workload)) if workload.oracle else None
+            oracle = None
+            if workload.oracle:
+                process = OracleProcess(workload, allow_uncontained=options.allow_uncontained)
+                oracle = stack.enter_context(process)
             checked = check(
                 device,
                 *both,

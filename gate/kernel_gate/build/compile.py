@@ -19,16 +19,19 @@ from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image, image_from_json
 from kernel_gate.full_disk import MAKE_ROOM, is_full
 from kernel_gate.processes.group import GroupLimits, wait_within
-from kernel_gate.processes.python import ANSWER_BYTES, python_command, start
+from kernel_gate.processes.python import python_command, start
 from kernel_gate.processes.surroundings import bare_environment
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.sandbox.containment import REMEDY, Containment, offered
+from kernel_gate.sandbox.leftovers import private_folder
 from kernel_gate.threads import ONE_THREAD
 
 _GB, _MB = 1 << 30, 1 << 20
 _LEAST_FREE = 1 << 20
 """A disk with less than this left is full: a result may not have fitted."""
+_ANSWER_BYTES = 64 << 20
+"""The longest answer of a child: images of a large file with all its templates take a few MB."""
 
 
 def _half_of_memory() -> int:
@@ -118,10 +121,10 @@ def run_compiler(
 ) -> Mapping[str, Any]:
     """What a child answers to a request about one program. Raises as `compile_program` does."""
     limits, containment = limits or Limits(), containment or offered()
-    if program.language == "triton" and not containment.holds and not allow_uncontained:
+    if not containment.holds and not allow_uncontained:
         raise CompilerMissing(
-            f"Triton programs are Python, and this machine has no sandbox for them ({', '.join(containment.missing)} "
-            f"would not be contained); {REMEDY}",
+            f"this machine has no sandbox for programs that nobody has read ({', '.join(containment.missing)} would "
+            f"not be contained); {REMEDY}",
             code=Reason.SANDBOX_UNAVAILABLE,
         )
     request = {
@@ -150,8 +153,7 @@ def run_compiler(
 
 def _compiled(label: str, request: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
     """What the child answered. Raises `BuildError`, `CompilerMissing` and `OSError`."""
-    with tempfile.TemporaryDirectory(prefix="kernel-gate-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
+    with private_folder("kernel-gate-") as folder:
         (folder / "request.json").write_text(json.dumps(request), "utf-8")
         status, excess, messages = _run_child(folder, limits)
         result = _read_result(folder)
@@ -172,11 +174,12 @@ def _read_result(folder: Path) -> Mapping[str, Any] | None:
     """What the child wrote, if that is a plain file of bounded size: no link, and no pipe that would be waited for."""
     try:
         handle = os.open(folder / "result.json", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(handle, encoding="utf-8") as file:
+        with os.fdopen(handle, "rb") as file:
             about = os.fstat(handle)
-            small = stat.S_ISREG(about.st_mode) and about.st_size <= ANSWER_BYTES
-            data = json.load(file) if small else None
-    except (OSError, ValueError):
+            if not stat.S_ISREG(about.st_mode) or about.st_size > _ANSWER_BYTES:
+                return None
+            data = json.loads(file.read(_ANSWER_BYTES))
+    except (OSError, ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) and ("images" in data or "error" in data) else None
 

@@ -262,7 +262,7 @@ class EmulatedDevice:
         self.checks = checks or Checks()
         self.limits = limits or Limits()
         self.launch_seconds = self.limits.seconds
-        self._space = AddressSpace(self.checks.payloads)
+        self._space = AddressSpace(payloads=self.checks.payloads)
         self._launches = 0
         self._recording: Recording | None = None
 

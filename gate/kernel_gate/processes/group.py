@@ -18,6 +18,8 @@ from typing import Any
 _POLL_SECONDS = 0.05
 _SHARE = 20
 """Looking may take one part in so many of the time."""
+_DEEPEST = 100
+"""Folders within folders; a compiler makes a few."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -55,27 +57,37 @@ def usage(group: int) -> tuple[int, int]:
     return count, resident
 
 
-def folder_usage(folder: Path, most: int) -> tuple[int, int]:
-    """Files beneath a folder and their bytes on disk; counting stops above `most` files."""
-    files = size = 0
-    for place, folders, names in os.walk(folder):
-        files += len(names) + len(folders)
-        if files > most:
-            break
-        for name in names:
-            with contextlib.suppress(OSError):
-                size += os.lstat(os.path.join(place, name)).st_blocks * 512  # noqa: PTH118 - many, cheaply
-    return files, size
+def folder_usage(folder: Path, most: int) -> tuple[int, int, int]:
+    """Files beneath a folder, their bytes on disk, and how deep folders are nested.
+
+    Counting stops above `most` files or below the deepest allowed folder.
+    """
+    files = size = depth = 0
+    waiting = [(str(folder), 0)]
+    while waiting and files <= most and depth <= _DEEPEST:
+        place, depth_here = waiting.pop()
+        depth = max(depth, depth_here)
+        with contextlib.suppress(OSError), os.scandir(place) as entries:
+            for entry in entries:
+                files += 1
+                with contextlib.suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append((entry.path, depth_here + 1))
+                    else:
+                        size += entry.stat(follow_symlinks=False).st_blocks * 512
+    return files, size, depth
 
 
-def _excess(group: int, folder: Path, limits: GroupLimits) -> str:
+def excess_of(group: int, folder: Path, limits: GroupLimits) -> str:
     """What is over a limit, in words; "" for nothing."""
     processes, resident = usage(group) if Path("/proc/self/stat").exists() else (0, 0)
     if processes > limits.processes:
         return f"started more than {limits.processes} processes"
     if resident > limits.resident_bytes:
         return f"took more than {limits.resident_bytes / (1 << 30):.3g} GB of memory"
-    files, size = folder_usage(folder, limits.files)
+    files, size, depth = folder_usage(folder, limits.files)
+    if depth > _DEEPEST:
+        return f"nested folders more than {_DEEPEST} deep"
     if files > limits.files:
         return f"wrote more than {limits.files} files"
     if size > limits.folder_bytes:
@@ -96,7 +108,7 @@ def wait_within(process: subprocess.Popen[Any], folder: Path, limits: GroupLimit
                 return process.wait(min(pause, left)), ""
             except subprocess.TimeoutExpired:
                 before = time.monotonic()
-                if excess := _excess(process.pid, folder, limits):
+                if excess := excess_of(process.pid, folder, limits):
                     return None, excess
                 pause = max(_POLL_SECONDS, _SHARE * (time.monotonic() - before))
     finally:

@@ -125,8 +125,10 @@ def _another_expression(run: CheckState, progress: Callable[[str, float], None])
 
 
 def _details(run: CheckState) -> dict[str, Any]:
+    oracle = {} if run.oracle is None else {"oracle_contained": run.oracle.contained}
     return {
         "device": run.device.kind,
+        **oracle,
         "cases": run.compared,
         "passed": [str(case) for case in run.passed[:_MOST_NAMED]],
         "launches": run.launches,
