@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from kernel_gate.files.reading import read_file
+from kernel_lineage.cache_file import is_damage
+from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.history import git
 from kernel_lineage.history.cache import Cache, analyser_fingerprint, open_cache
 from kernel_lineage.history.cuda_chunks import CUDA
@@ -64,9 +68,22 @@ def mine(
     Raises `RepositoryError` when there is nothing to mine from.
     """
     opened = git.open_repository(repository)
-    folder = None if opened.bare or not use_cache else opened.top / ".klineage"
-    with open_cache(folder, analyser_fingerprint()) as cache, Workers(jobs) as workers:
-        return _Run(opened, cache, git.pathspecs(opened, paths), since, progress or _silent, workers).mined()
+    said: list[str] = []
+    kept = kept_in(opened.top)
+    folders = [kept, kept, None] if use_cache else [None]  # the cache; a new one where it is damaged; none
+    while True:
+        folder = folders.pop(0)
+        with open_cache(folder, analyser_fingerprint()) as cache, Workers(jobs) as workers:
+            cache.messages[:0] = said
+            specs = git.pathspecs(opened, paths)
+            try:
+                return _Run(opened, cache, specs, since, progress or _silent, workers).mined()
+            except sqlite3.Error as error:
+                if folder is None:
+                    raise
+                said = [*cache.messages, cache.given_up(error)]
+                if not is_damage(error):
+                    folders = [None]
 
 
 @dataclass
@@ -288,9 +305,7 @@ def _directions() -> dict[str, str]:
 
 def _contents(path: Path) -> bytes | None:
     try:
-        if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BLOB_BYTES:
-            return None
-        return path.read_bytes()
+        return None if path.is_symlink() else read_file(path, most=MAX_BLOB_BYTES)
     except OSError:
         return None
 

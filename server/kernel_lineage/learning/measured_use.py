@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from kernel_gate.devices.opening import DeviceKind
+from kernel_gate.files.writing import write_atomically
 from kernel_gate.verdict import Verdict
 from kernel_lineage.rewrite.apply import ApplyError, ApplyRequest, apply
 from kernel_lineage.rewrite.document import ApplyDocument
@@ -15,7 +16,6 @@ from kernel_lineage.rewrite.workloads import folder_of
 from kernel_lineage.skills.card import Evidence, SizeEffect
 from kernel_lineage.skills.library import library, nearest
 from kernel_lineage.skills.skill_file import evidence_name, evidence_text
-from kernel_lineage.skills.writing import write_atomically
 
 _TOOLCHAIN = ("nvrtc", "triton", "gate")
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from kernel_gate.files.writing import write_atomically
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.reading import language_of, read
@@ -28,7 +29,6 @@ from kernel_lineage.skills.applicable import known_here
 from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.graph.rules import limits_of
-from kernel_lineage.skills.writing import write_atomically
 
 Judge = Callable[[Kernel, Path, bytes, Candidate, FoundWorkload], Verdict]
 """Kernel, its path, the file's text, the candidate, the workload → the gate's verdict."""

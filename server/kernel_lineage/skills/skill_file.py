@@ -22,7 +22,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.skills.writing import write_atomically
+from kernel_gate.files.writing import write_atomically
 from kernel_lineage.skills.card import AnchorRule, Condition, Evidence, NothingToSay, Risk, Skill, SkillLineage
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
 
