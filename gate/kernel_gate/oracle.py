@@ -17,12 +17,14 @@ import numpy as np
 from kernel_gate.build.compile import child_environment
 from kernel_gate.cases import Case
 from kernel_gate.dtypes import DTYPES, Array
+from kernel_gate.files.reading import MOST_TEXT
+from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.full_disk import MAKE_ROOM
 from kernel_gate.inputs import integer_range
 from kernel_gate.reasons import Reason
 from kernel_gate.sandbox.group import kill_group
 from kernel_gate.threads import of_oracles
-from kernel_gate.workload import Argument, Workload
+from kernel_gate.workload import Argument, Workload, read_companion
 
 
 class OracleError(Exception):
@@ -43,12 +45,15 @@ class OracleProcess:
         self._path = (workload.folder or Path()) / file
         self._workload = workload
         self._seconds = seconds
-        if not self._path.is_file():
-            raise OracleError(f"the oracle {self._path} does not exist; put it beside the workload")
-        self.source = self._path.read_bytes()
+        try:
+            self.source = read_companion(workload.folder, file, MOST_TEXT)
+        except FileNotFoundError:
+            raise OracleError(f"the oracle {self._path} does not exist; put it beside the workload") from None
+        except OSError as error:
+            raise OracleError(f"the oracle {self._path} cannot be read: {error.strerror}") from None
 
     def __enter__(self) -> OracleProcess:
-        self._folder = tempfile.TemporaryDirectory(prefix="kernel-gate-oracle-", ignore_cleanup_errors=True)
+        self._folder = TemporaryFolder("oracle")
         place = Path(self._folder.name)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "kernel_gate.oracle_child", str(self._path.resolve()), self._function],

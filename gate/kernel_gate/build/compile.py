@@ -19,6 +19,7 @@ from kernel_gate.build.child import program_to_json, unit_to_json
 from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
 from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image, image_from_json
+from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.full_disk import MAKE_ROOM, is_full
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
@@ -173,7 +174,7 @@ def run_compiler(
 
 def _compiled(label: str, request: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
     """What the child answered. Raises `BuildError`, `CompilerMissing` and `OSError`."""
-    with tempfile.TemporaryDirectory(prefix="kernel-gate-", ignore_cleanup_errors=True) as name:
+    with TemporaryFolder("build") as name:
         folder = Path(name)
         (folder / "request.json").write_text(json.dumps(request), "utf-8")
         status, excess, messages = _run_child(folder, limits)

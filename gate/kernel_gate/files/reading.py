@@ -68,8 +68,12 @@ def read_file(
 def read_text(
     path: Path, *, within: Path | None = None, most: int = MOST_TEXT, errors: str = "strict"
 ) -> str:
-    """The contents as UTF-8 text. Raises `OSError` as `read_file` does, and `UnicodeDecodeError`."""
-    return read_file(path, within=within, most=most).decode("utf-8", errors)
+    """The contents as UTF-8 text, every line ended by a line feed.
+
+    Raises `OSError` as `read_file` does, and `UnicodeDecodeError`.
+    """
+    text = read_file(path, within=within, most=most).decode("utf-8", errors)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def is_plain_file(path: Path, *, within: Path | None = None) -> bool:

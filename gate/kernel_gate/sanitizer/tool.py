@@ -15,7 +15,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_gate.build.toolkit import toolkit_roots
+from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.sandbox.group import kill_group
 from kernel_gate.sanitizer.recording import ASKED, DONE, LEAVE, write_whole
 from kernel_gate.sanitizer.records import Record, RecordsError, read_records
@@ -91,7 +91,7 @@ class Running:
 
     tool: str
     process: subprocess.Popen[Any]
-    folder: tempfile.TemporaryDirectory[str]
+    folder: TemporaryFolder
     started: float
     waits: bool = True
     """Whether it can be given a recording."""
@@ -168,7 +168,7 @@ class Running:
 def start(one: str) -> Running:
     """Start one of the tools. Raises `SanitizerMissing`, and `OSError` when a process or a file cannot be made."""
     tool = find_tool()
-    folder = tempfile.TemporaryDirectory(prefix=f"kernel-gate-{one}-", ignore_cleanup_errors=True)
+    folder = TemporaryFolder(one)
     out = Path(folder.name)
     port = _FIRST_PORT + next(_numbers) * _PER_RUN % _PORTS
     command = [

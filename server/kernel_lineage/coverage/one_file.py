@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kernel_gate.build.child import limit
 from kernel_gate.build.compile import Limits
+from kernel_gate.files.reading import read_file
 from kernel_gate.sandbox.containment import Containment, enter
 from kernel_lineage.coverage.document import KernelCovered
 from kernel_lineage.kernels.reading import language_of, read
@@ -25,7 +26,7 @@ _CPU_SECONDS = 3600
 def _rows(request: dict[str, object], work: Path) -> Iterator[KernelCovered]:
     root, path, arch = Path(str(request["root"])), Path(str(request["path"])), str(request["arch"])
     sites: dict[str, object] = request["sites"]  # type: ignore[assignment]
-    data = (root / path).read_bytes()
+    data = read_file(root / path, within=root)
     language = language_of(str(path), data)
     if language is None:
         return

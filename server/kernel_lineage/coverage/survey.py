@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from pathlib import Path
 
 import kernel_lineage
 from kernel_gate.build.compile import Limits, child_environment
+from kernel_gate.files.reading import read_file
+from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.sandbox.containment import REMEDY, offered
 from kernel_gate.sandbox.group import wait_within
 from kernel_lineage.coverage.document import CoverageDocument, KernelCovered, document
@@ -73,7 +74,7 @@ def _sources(folder: Path, root: Path, problems: list[str]) -> Iterator[tuple[Pa
     paths = [folder] if folder.is_file() else sorted(_files(folder))
     for path in paths:
         try:
-            data = path.read_bytes()
+            data = read_file(path, within=root)
         except OSError as error:
             problems.append(f"{path}: {error.strerror}")
             continue
@@ -97,7 +98,7 @@ def _compile_file(
         missing = ", ".join(containment.missing)
         why = f"Triton modules are Python, and this machine cannot contain them ({missing}); {REMEDY}"
         return [_not_compiled(path, kernel, why) for kernel in source.kernels]
-    with tempfile.TemporaryDirectory(prefix="klineage-coverage-", ignore_cleanup_errors=True) as name:
+    with TemporaryFolder("coverage") as name:
         work = Path(name)
         request = {
             "root": str(root.resolve()),

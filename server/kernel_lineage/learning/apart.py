@@ -12,7 +12,6 @@ import importlib
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Mapping
@@ -22,6 +21,7 @@ from types import TracebackType
 from typing import IO
 
 from kernel_gate.devices.base import DeviceError
+from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.request import GateRequest
 from kernel_gate.sandbox.group import kill_group
 from kernel_gate.threads import ONE_THREAD
@@ -48,7 +48,7 @@ class Processes:
         self._all: set[_Process] = set()
         self._change = threading.Lock()
         self._closed = False
-        self._folder = tempfile.TemporaryDirectory(prefix="klineage-apart-", ignore_cleanup_errors=True)
+        self._folder = TemporaryFolder("apart")
         self.folder = Path(self._folder.name)
         """For what they leave to each other; removed with what they leave else."""
 
