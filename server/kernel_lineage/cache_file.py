@@ -10,6 +10,7 @@ import sqlite3
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from kernel_gate.files.writing import only_process
 from kernel_lineage.cache_folder import make_private
@@ -36,15 +37,22 @@ _ENVIRONMENT = frozenset(
 """What says something of the disk or of other processes, and nothing of the file's contents."""
 
 
+class DamagedRow(sqlite3.DatabaseError):
+    """A row that is not what was put there."""
+
+
 class CacheConnection(sqlite3.Connection):
     """An open cache file that knows which file it is."""
 
     path: Path
     identity: tuple[int, int]
 
-
-class DamagedRow(sqlite3.DatabaseError):
-    """A row that is not what was put there."""
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        """As its base class; a file so damaged that its error cannot be decoded is damaged all the same."""
+        try:
+            return super().execute(*arguments)
+        except UnicodeDecodeError as error:
+            raise DamagedRow(f"its schema is no text: {error.reason}") from None
 
 
 def is_damage(error: sqlite3.Error) -> bool:

@@ -61,7 +61,9 @@ def test_a_state_that_is_something_else_starts_over(repository: Path, state: str
     expected = mine(repository).lineages
     data = state.encode()
     with sqlite3.connect(kept_in(repository) / "cache.sqlite") as db:
-        db.execute("UPDATE walks SET state = ?", (zlib.crc32(data).to_bytes(4, "little") + data,))
+        ((key,),) = db.execute("SELECT key FROM walks").fetchall()
+        sealed = zlib.crc32(data, zlib.crc32(key.encode())).to_bytes(4, "little") + data
+        db.execute("UPDATE walks SET state = ?", (sealed,))
     mined = mine(repository)
     assert mined.lineages == expected
     assert "starting over" in mined.messages[0]

@@ -17,6 +17,7 @@ _ADVICE = {
     errno.EACCES: "permission denied; name a place where you may write",
     errno.EPERM: "not permitted; name a place where you may write",
     errno.ENOTDIR: "a folder is needed where a file lies; move it away, or name another place",
+    errno.EEXIST: "a folder is needed where a file lies; move it away, or name another place",
     errno.EIO: "the disk reports an error; look after the disk, or name a place on another one",
 }
 

@@ -17,6 +17,8 @@ import kernel_lineage
 from kernel_lineage.cache_file import CacheConnection, DamagedRow, is_damage, open_cache_file, set_aside
 
 SCHEMA = 2
+_SEAL = 4
+"""Bytes of the checksum before each row."""
 _TABLES = {
     "files": "blob TEXT PRIMARY KEY, seen BLOB NOT NULL",
     "texts": "digest TEXT PRIMARY KEY, text BLOB NOT NULL",
@@ -47,7 +49,7 @@ class Cache:
         for blob in blobs:
             row = self._db.execute("SELECT seen FROM files WHERE blob = ?", (blob,)).fetchone()
             if row is not None:
-                yield blob, _value(row[0])
+                yield blob, _value(blob, row[0])
 
     def known_files(self) -> set[str]:
         """Every blob that has been read."""
@@ -56,31 +58,31 @@ class Cache:
     def put_files(self, seen: Mapping[str, Any], texts: Mapping[str, str]) -> None:
         """Keeps what blobs say, with the texts that they refer to."""
         self._put(
-            ("texts", ((k, _sealed(v.encode("utf-8", "surrogatepass"))) for k, v in texts.items())),
-            ("files", ((k, _row(v)) for k, v in seen.items())),
+            ("texts", ((k, _sealed(k, v.encode("utf-8", "surrogatepass"))) for k, v in texts.items())),
+            ("files", ((k, _row(k, v)) for k, v in seen.items())),
         )
 
     def text(self, digest: str) -> str | None:
         """A text by its digest."""
         row = self._db.execute("SELECT text FROM texts WHERE digest = ?", (digest,)).fetchone()
-        return None if row is None else _opened(row[0]).decode("utf-8", "surrogatepass")
+        return None if row is None else _opened(digest, row[0]).decode("utf-8", "surrogatepass")
 
     def facts(self) -> dict[str, Any]:
         """All facts, by the digest of the version that they are of."""
-        return {row[0]: _value(row[1]) for row in self._db.execute("SELECT digest, facts FROM facts")}
+        return {row[0]: _value(row[0], row[1]) for row in self._db.execute("SELECT digest, facts FROM facts")}
 
     def put_facts(self, facts: Mapping[str, Any]) -> None:
         """Keeps facts of versions."""
-        self._put(("facts", ((k, _row(v)) for k, v in facts.items())))
+        self._put(("facts", ((k, _row(k, v)) for k, v in facts.items())))
 
     def walk(self, key: str) -> Any | None:
         """The state of an earlier walk over the history."""
         row = self._db.execute("SELECT state FROM walks WHERE key = ?", (key,)).fetchone()
-        return None if row is None else _value(row[0])
+        return None if row is None else _value(key, row[0])
 
     def put_walk(self, key: str, state: object) -> None:
         """Keeps the state of a walk."""
-        self._put(("walks", [(key, _row(state))]))
+        self._put(("walks", [(key, _row(key, state))]))
 
     def given_up(self, error: sqlite3.Error) -> str:
         """Close it after an error and put it aside where it is damaged; what to say of it."""
@@ -155,19 +157,23 @@ def _fingerprint_in(db: sqlite3.Connection) -> str | None:
     return None if row is None else str(row[0])
 
 
-def _row(value: object) -> bytes:
-    return _sealed(json.dumps(value, separators=(",", ":")).encode())
+def _row(key: str, value: object) -> bytes:
+    return _sealed(key, json.dumps(value, separators=(",", ":")).encode())
 
 
-def _sealed(data: bytes) -> bytes:
-    return zlib.crc32(data).to_bytes(4, "little") + data
+def _sealed(key: str, data: bytes) -> bytes:
+    return _checksum(key, data) + data
 
 
-def _opened(row: object) -> bytes:
-    if not isinstance(row, bytes) or zlib.crc32(row[4:]).to_bytes(4, "little") != row[:4]:
+def _opened(key: object, row: object) -> bytes:
+    if not isinstance(row, bytes) or _checksum(str(key), row[_SEAL:]) != row[:_SEAL]:
         raise DamagedRow("a row is not what was put there")
-    return row[4:]
+    return row[_SEAL:]
 
 
-def _value(row: object) -> Any:
-    return json.loads(_opened(row))
+def _value(key: object, row: object) -> Any:
+    return json.loads(_opened(key, row))
+
+
+def _checksum(key: str, data: bytes) -> bytes:
+    return zlib.crc32(data, zlib.crc32(key.encode("utf-8", "surrogatepass"))).to_bytes(_SEAL, "little")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from kernel_gate.files.reading import read_file
-from kernel_lineage.cache_file import is_damage
+from kernel_lineage.cache_file import DamagedRow, is_damage
 from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.history import git
 from kernel_lineage.history.cache import Cache, analyser_fingerprint, open_cache
@@ -116,6 +116,7 @@ class _Run:
         self._since = since
         self._progress = progress
         self._files: dict[str, FileSeen] = {}
+        self._kept: set[str] = set()
         self._texts: dict[str, str] = {}
         self._workers = workers
         self._facts = FactStore(cache, workers, self._text)
@@ -194,7 +195,7 @@ class _Run:
     def _read_files(self, places: Iterable[tuple[str, str]], skipped: dict[str, int]) -> None:
         """Outlines every blob that is not known yet."""
         wanted = {_file_key(path, blob): (path, blob) for path, blob in sorted(places)}
-        known = self._cache.known_files() if wanted else set()
+        known = self._kept = self._cache.known_files() if wanted else set()
         new = [place for key, place in wanted.items() if key not in known]
         languages = {blob: path for path, blob in new}
         unsaved: dict[str, Any] = {}
@@ -234,12 +235,17 @@ class _Run:
         if key not in self._files:
             for _, row in self._cache.files([key]):
                 self._files[key] = file_seen(row)
+        if key in self._kept and key not in self._files:
+            raise DamagedRow("a row is gone")
         return self._files.get(key)
 
     def _text(self, key: str) -> str:
         text = self._texts.get(key)
         if text is None:
-            text = self._texts[key] = self._cache.text(key) or ""
+            text = self._cache.text(key)
+            if text is None:  # it was put with what refers to it
+                raise DamagedRow("a text is gone")
+            self._texts[key] = text
         return text
 
     def _notes(self, node: Node) -> Mapping[int, str]:

@@ -48,6 +48,8 @@ def evidence_of_verdict(
 ) -> Evidence:
     """The evidence that a verdict on a skill's use gives."""
     environment = verdict.environment
+    if "device" not in environment:  # the gate's process ended before it had one
+        raise NoVerdictError(f"{kernel} was not judged: {verdict.reason}")
     return Evidence(
         kernel=kernel,
         outcome=verdict.outcome.value,

@@ -45,7 +45,7 @@ def command(
             click.echo(str(error), err=True)
             sys.exit(ExitCode.WRONG_USE)
         graph, name = found.graph, Path(found.mined.repository).name
-        for note in found.notes:
+        for note in (*found.mined.messages, *found.notes):
             click.echo(note, err=True)
         following = next_for(found, kernel) if kernel is not None else []
     if kernel is not None and not following:
