@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _ADVICE = {
@@ -22,6 +24,10 @@ _ADVICE = {
 }
 
 
+_PART = ".part"
+_ABANDONED_SECONDS = 3600
+
+
 def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
     """The whole data or nothing: a temporary file beside it takes its place. Raises `OSError` that names the file.
 
@@ -30,7 +36,9 @@ def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
+        stem = f".{path.name[:100]}."
+        _remove_abandoned(path.parent, stem)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=stem, suffix=_PART)
         temporary = Path(name)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -44,6 +52,14 @@ def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
         if isinstance(error, OSError):
             error.filename, error.filename2 = str(path), None
         raise
+
+
+def _remove_abandoned(folder: Path, stem: str) -> None:
+    """What a killed run left of this file; what another process writes just now is younger."""
+    for part in folder.glob(f"{glob.escape(stem)}*{_PART}"):
+        with suppress(OSError):
+            if time.time() - part.lstat().st_mtime > _ABANDONED_SECONDS:
+                part.unlink()
 
 
 def append_privately(path: Path, data: bytes) -> None:
