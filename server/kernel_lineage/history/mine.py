@@ -42,6 +42,8 @@ _KEEP_EVERY = 400
 """Files between two transactions: what an interrupted run keeps."""
 _MANY_COMMITS = 100
 """From so many on, processes for the analysis are started before there is something for them to do."""
+_MOST_CUT = 20
+"""Kernels of which it is said one by one that not all was read."""
 _FILES_IN_MEMORY = 3000
 _TEXT_IN_MEMORY = 64 << 20
 
@@ -275,6 +277,19 @@ class _Run:
             self._cache.put_files({}, self._texts)
         return changes
 
+    def _cut(self, state: _State) -> list[str]:
+        """What was left out of kernels whose text is beyond the budget of a reader."""
+        cut: dict[str, int] = {}
+        for node in state.walk.nodes:
+            if why := self._facts.of(node).cut:
+                named = f"{node.path}: {node.symbol}: {why}"
+                cut[named] = cut.get(named, 0) + 1
+        told = [
+            f"Not all was read in {n} version{'s' * (n > 1)} of {named}." for named, n in sorted(cut.items())
+        ]
+        more = len(told) - _MOST_CUT
+        return told if more <= 0 else [*told[:_MOST_CUT], f"Not all was read of {more} more kernels."]
+
     def _result(self, state: _State) -> Mined:
         repository = self._repository
         messages = list(self._cache.messages)
@@ -284,6 +299,7 @@ class _Run:
             )
         if repository.head is None:
             messages.append("There is no commit yet; only the work tree was read.")
+        messages += self._cut(state)
         return Mined(
             repository=str(repository.top / repository.prefix) if repository.prefix else str(repository.top),
             head=repository.head,
