@@ -28,8 +28,11 @@ CHAIN = "1+" * 200_000 + "1"
 BEYOND = {
     "a chain": (Language.CUDA, f"x[i] = {CHAIN};"),
     "an index": (Language.CUDA, f"x[{CHAIN}] = 1;"),
-    "conditions": (Language.CUDA, "if (" + " && ".join(f"i < n + {j}" for j in range(6000)) + ") x[i] = 1;"),
-    "unbraced ifs": (Language.CUDA, "".join(f"if (i < n - {j}) " for j in range(5000)) + "x[i] = 1;"),
+    "conditions": (
+        Language.CUDA,
+        "if (" + " && ".join(f"i < n + {j}" for j in range(12_000)) + ") x[i] = 1;",
+    ),
+    "unbraced ifs": (Language.CUDA, "".join(f"if (i < n - {j}) " for j in range(11_000)) + "x[i] = 1;"),
     "brackets": (Language.CUDA, "x[i] = " + "(" * 40_000 + "1" + ")" * 40_000 + ";"),
     "blocks": (Language.CUDA, "{" * 40_000 + "}" * 40_000),
     "a chain in Triton": (Language.TRITON, f"    tl.store(x, {CHAIN})"),
@@ -74,7 +77,7 @@ def test_tables_comments_and_strings_are_no_chains():
     table = "__constant__ int t[] = {" + "-1, " * 30_000 + "0};\n"
     rule = "/" + "*" * 9000 + "/\n//" + "-" * 9000 + "\n"
     string = 'const char* s = "' + "+(" * 5000 + '";\n'
-    for text in (table, rule, string, "/*" * 20_000):
+    for text in (table, rule, string, "/* " * 20_000):
         assert beyond_budget((text + NAIVE).encode(), Language.CUDA) is None, text[:20]
     lines = "# " + "-" * 9000 + '\n"""' + "=" * 9000 + '"""\n' + "t = [" + "1,\n" * 9000 + "]\n"
     assert beyond_budget(lines.encode(), Language.TRITON) is None

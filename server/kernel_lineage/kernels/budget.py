@@ -11,7 +11,7 @@ from kernel_lineage.kernels.source import Language
 
 MOST_DEPTH = 400
 """Brackets within brackets."""
-MOST_OPERATORS = 4000
+MOST_OPERATORS = 10_000
 """In one statement: readers take each operator up again for those around it."""
 MOST_LAUNCHES = 64
 """Launch sites of one kernel whose surroundings are read."""
@@ -21,7 +21,8 @@ _CUDA_TOKEN = re.compile(
     rb'//[^\n]*|/\*|"(?:[^"\\\n]|\\.)*"|([(\[{])|([)\]}])|([;#])|([-+*/%&|^<>=?:!~,.]|\bif\b)'
 )
 _PYTHON_TOKEN = re.compile(
-    rb'#[^\n]*|"""|\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|([(\[{])|([)\]}])|([;\n])|([-+*/%&|^<>=:~.,]|\bif\b)'
+    rb'#[^\n]*|"""|\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|([(\[{])|([)\]}])|([;\n])'
+    rb"|([-+~]+[-+~ ]*|[*/%&|^<>=:.,]|\bif\b)"
 )
 _CLOSES = {b"/*": b"*/", b'"""': b'"""', b"'''": b"'''"}
 
