@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from kernel_gate.cleaning import CleanStream
 from kernel_gate.files.writing import why_unwritable
 from kernel_lineage.cache_folder import KEEP_IN
 from kernel_lineage.cli import commands
@@ -31,6 +32,14 @@ class _LazyGroup(click.Group):
             return None
         command: click.Command = importlib.import_module(f"{commands.__name__}.{cmd_name}").command
         return command
+
+    def main(self, *arguments: Any, **more: Any) -> Any:
+        """Run with streams on which a stranger's words do nothing but be read."""
+        for name in ("stdout", "stderr"):
+            stream = getattr(sys, name)
+            if stream is not None and not isinstance(stream, CleanStream):
+                setattr(sys, name, CleanStream(stream))
+        return super().main(*arguments, **more)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; what the disk refuses is said in words, whichever file it is."""
