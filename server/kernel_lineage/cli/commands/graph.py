@@ -23,7 +23,7 @@ def command(
 ) -> None:
     """Build the transition graph of REPO (default: the current folder) from its lineages and kept outcomes.
 
-    Strategies under their directions, what came after what, effects and risks. It is kept in .klineage/cache.sqlite,
+    Strategies under their directions, what came after what, effects and risks. It is kept in your cache folder,
     where `applicable` and the editor take the order of what they offer from.
     """
     from kernel_lineage.cli.graph_table import print_graph
