@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format types imports docs docs-check bench test-gpu package extension test-editor lock clean
+.PHONY: help setup demo test attack lint format types imports docs docs-check bench test-gpu package extension test-editor lock clean
 
 help: ## show the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ test: $(STAMP) ## all tests that need no GPU and no editor
 
 test-gpu: $(STAMP) ## the tests that need an NVIDIA GPU (REPORT=folder for JUnit and a summary)
 	@$(BIN)/python tests/gpu.py $(if $(REPORT),--report $(REPORT)) $(ARGS)
+
+attack: $(STAMP) ## the attacks in their long form: more kills, damage and inputs (ARGS for pytest, TIMES=20)
+	@KLINEAGE_ATTACK=$(or $(TIMES),20) $(BIN)/python -m pytest tests/attacks --timeout 3600 $(ARGS)
 
 lint: $(STAMP) ## style and import rules
 	@$(BIN)/ruff check .

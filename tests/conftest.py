@@ -1,6 +1,15 @@
 """Every test does the same on every machine: generated cases are drawn alike, and none may fail for being slow."""
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("alike", derandomize=True, deadline=None)
 settings.load_profile("alike")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _keep_nothing_of_the_users(tmp_path_factory):
+    """What is kept of repositories lies in a folder of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KLINEAGE_KEEP_IN", str(tmp_path_factory.mktemp("kept")))
+        yield

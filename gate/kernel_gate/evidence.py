@@ -20,7 +20,7 @@ from kernel_gate.options import GateOptions
 from kernel_gate.processes.tools import run_tool
 from kernel_gate.program import Program
 from kernel_gate.sandbox.containment import offered
-from kernel_gate.workload import Workload
+from kernel_gate.workload import Workload, read_companion
 
 
 def _plain(value: Any) -> Any:
@@ -48,7 +48,7 @@ def companion_files(workload: Workload) -> dict[str, str]:
     hashes = {}
     for name in companion_names(workload):
         try:
-            hashes[name] = hashlib.sha256(((workload.folder or Path()) / name).read_bytes()).hexdigest()
+            hashes[name] = hashlib.sha256(read_companion(workload.folder, name)).hexdigest()
         except OSError:
             hashes[name] = "missing"
     return hashes

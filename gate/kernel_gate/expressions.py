@@ -97,6 +97,8 @@ def evaluate(text: str | Number, values: Mapping[str, Number]) -> Number:
         raise ExpressionError(
             f"`{text}`: {error}" if f"`{text}`" not in str(error) else str(error)
         ) from error
+    except RecursionError:
+        raise ExpressionError(f"`{text[:40]}…` is nested too deep") from None
     except (ArithmeticError, TypeError, ValueError) as error:
         raise ExpressionError(f"`{text}`: {error}") from error
 

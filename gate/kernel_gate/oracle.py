@@ -21,6 +21,8 @@ from kernel_gate.build.compile import Limits
 from kernel_gate.build.contained_run import contained_command, decided
 from kernel_gate.cases import Case
 from kernel_gate.dtypes import DTYPES, Array
+from kernel_gate.files.reading import MOST_TEXT
+from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.full_disk import MAKE_ROOM
 from kernel_gate.inputs import integer_range
 from kernel_gate.processes.group import excess_of, kill_group
@@ -28,9 +30,8 @@ from kernel_gate.processes.python import python_command, start
 from kernel_gate.processes.surroundings import bare_environment
 from kernel_gate.reasons import Reason
 from kernel_gate.sandbox.containment import ContainmentError
-from kernel_gate.sandbox.leftovers import remove
 from kernel_gate.threads import of_oracles
-from kernel_gate.workload import Argument, Workload
+from kernel_gate.workload import Argument, Workload, read_companion
 
 _LOOK_SECONDS = 0.25
 _ANSWER_BYTES = 1 << 16
@@ -62,9 +63,12 @@ class OracleProcess:
         self._path = (workload.folder or Path()) / file
         self._workload = workload
         self._seconds = seconds
-        if not self._path.is_file():
-            raise OracleError(f"the oracle {self._path} does not exist; put it beside the workload")
-        self.source = self._path.read_bytes()
+        try:
+            self.source = read_companion(workload.folder, file, MOST_TEXT)
+        except FileNotFoundError:
+            raise OracleError(f"the oracle {self._path} does not exist; put it beside the workload") from None
+        except OSError as error:
+            raise OracleError(f"the oracle {self._path} cannot be read: {error.strerror}") from None
         self._limits = Limits(
             seconds=_CPU_SECONDS, output_bytes=_RESULT_BYTES, folder_bytes=2 * _RESULT_BYTES
         )
@@ -79,7 +83,8 @@ class OracleProcess:
         return self._containment.holds
 
     def __enter__(self) -> OracleProcess:
-        self._folder = place = Path(tempfile.mkdtemp(prefix="kernel-gate-oracle-"))
+        self._temporary = TemporaryFolder("oracle")
+        self._folder = place = Path(self._temporary.name)
         self._process = start(
             contained_command(
                 python_command("kernel_gate.oracle_child", str(self._path.resolve()), self._function),
@@ -103,7 +108,7 @@ class OracleProcess:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe:
                 pipe.close()
-        remove(self._folder)
+        self._temporary.cleanup()
 
     def expected(self, case: Case, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Float64 (or exact) outputs in the shapes that the workload says.

@@ -21,6 +21,7 @@ from kernel_gate import expressions
 from kernel_gate.compile_time import constant
 from kernel_gate.dtype_names import FLOAT_NAMES, NAMES
 from kernel_gate.expressions import ExpressionError, Number
+from kernel_gate.files.reading import MOST_WORKLOAD, enclosing_repository, read_file, read_text
 from kernel_gate.launch_tables import (
     Expression,
     KernelLaunch,
@@ -50,6 +51,10 @@ _ARGUMENT_COUNT = {
 
 
 _FLOATS_ONLY = frozenset({"normal", "positive", "uniform", "peaked", "masked"})
+
+
+MOST_DATA = 1 << 30
+"""Bytes of a data file that a workload names."""
 
 
 class WorkloadError(Exception):
@@ -342,6 +347,10 @@ def parse_workload(text: str, *, name: str = "workload.toml", folder: Path | Non
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise WorkloadError(f"{name} is not valid TOML: {error}") from error
+    except RecursionError:
+        raise WorkloadError(
+            f"{name} is nested deeper than any workload is; `docs/workloads.md` shows one"
+        ) from None
     try:
         return Workload.model_validate({**data, "folder": folder})
     except ValidationError as error:
@@ -353,10 +362,17 @@ def parse_workload(text: str, *, name: str = "workload.toml", folder: Path | Non
         raise WorkloadError(f"{name}: " + "; ".join(problems)) from error
 
 
+def read_companion(folder: Path | None, name: str, most: int = MOST_DATA) -> bytes:
+    """A file that a workload names, from its folder or elsewhere in its repository. Raises `OSError`."""
+    place = folder or Path()
+    path = place / name
+    return read_file(path, within=enclosing_repository(place / "workload.toml") or place, most=most)
+
+
 def load_workload(path: Path) -> Workload:
     """The workload in a file. Raises `WorkloadError`."""
     try:
-        text = path.read_text("utf-8")
+        text = read_text(path, most=MOST_WORKLOAD)
     except OSError as error:
         raise WorkloadError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

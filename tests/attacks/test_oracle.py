@@ -70,16 +70,16 @@ def test_it_sees_no_key(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "seconds", "said"),
     [
-        ("import time; time.sleep(60)", "took longer than 1 s"),
-        ("os._exit(0)", "ended without an answer"),
-        ("return np.zeros(1 << 22)", "gave more than its outputs hold"),
+        ("import time; time.sleep(60)", 1.0, "took longer than 1 s"),
+        ("os._exit(0)", 60.0, "ended without an answer"),
+        ("return np.zeros(1 << 22)", 60.0, "gave more than its outputs hold"),
     ],
 )
-def test_what_it_answers_is_bounded(tmp_path, body, said):
+def test_what_it_answers_is_bounded(tmp_path, body, seconds, said):
     with pytest.raises(OracleError, match=said):
-        asked(tmp_path, body, seconds=1.0)
+        asked(tmp_path, body, seconds=seconds)
 
 
 def test_a_result_that_is_a_link_is_not_followed(tmp_path):

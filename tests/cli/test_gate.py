@@ -107,7 +107,7 @@ def test_a_full_disk_is_said_and_leaves_no_half_of_a_report(gate, tmp_path, monk
     def full(handle: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("kernel_lineage.skills.writing.os.fsync", full)
+    monkeypatch.setattr("kernel_gate.files.writing.os.fsync", full)
     option, name = asked
     result = gate(KERNEL.replace("i < n", "i < n - 1"), option, str(tmp_path / "out" / name))
     assert result.exit_code == ExitCode.ENVIRONMENT

@@ -15,6 +15,7 @@ from git import Actor, Repo
 
 from cli.test_gate import KERNEL, WORKLOAD
 from kernel_gate.verdict import ExitCode
+from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.cli.main import main
 
 ROOT = Path(__file__).parents[2]
@@ -79,7 +80,7 @@ def test_the_hook_of_the_documentation_lets_right_changes_through(tmp_path, boun
     assert repo.untracked_files == []
 
 
-def test_a_cache_keeps_itself_out_of_git_and_leaves_a_gitignore_that_is_there(tmp_path, monkeypatch):
+def test_what_is_kept_of_a_repository_lies_outside_of_it(tmp_path, monkeypatch):
     repo = Repo.init(tmp_path)
     for name, text in (
         ("a.cu", KERNEL),
@@ -91,7 +92,5 @@ def test_a_cache_keeps_itself_out_of_git_and_leaves_a_gitignore_that_is_there(tm
     monkeypatch.chdir(tmp_path)
     asked = ["gate", "a.cu", "b.cu", "--kernel", "twice", "--workload", "w.toml", "--device", "emulated"]
     assert CliRunner().invoke(main, asked).exit_code == ExitCode.REJECTED
-    assert (tmp_path / ".klineage" / "cache.sqlite").exists() and repo.untracked_files == []
-    (tmp_path / ".klineage" / ".gitignore").write_text("# ours\n")
-    assert CliRunner().invoke(main, asked).exit_code == ExitCode.REJECTED
-    assert (tmp_path / ".klineage" / ".gitignore").read_text() == "# ours\n"
+    assert (kept_in(tmp_path) / "cache.sqlite").exists() and repo.untracked_files == []
+    assert not (tmp_path / ".klineage").exists()

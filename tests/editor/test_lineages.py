@@ -6,6 +6,7 @@ from git import Actor, Repo
 
 from editor.conftest import SCALE
 from editor.session import session
+from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.history.mine import mine
 from kernel_lineage.learning.replay.record import Label, Record
 from kernel_lineage.learning.replay.store import replay_store
@@ -74,7 +75,7 @@ async def test_in_a_workspace_that_is_not_trusted_no_git_is_run(scale):
         uri = editor.open(scale)
         assert "**Lineage** not mined: this workspace is not trusted" in await editor.card(uri, "scale(")
         assert editor.statuses == []
-        assert not (scale.parent / ".klineage").exists()
+        assert not kept_in(scale.parent).exists()
 
 
 async def test_what_replaying_found_of_a_step_is_in_the_card_and_on_the_page(scale, tmp_path, monkeypatch):
@@ -95,7 +96,7 @@ async def test_what_replaying_found_of_a_step_is_in_the_card_and_on_the_page(sca
             made="2026-01-31T10:00:00+00:00",
             seconds=1.0,
         )
-        with replay_store(scale.parent / ".klineage") as store:
+        with replay_store(kept_in(scale.parent)) as store:
             store.keep(record, "emulated", "question")
         async with session(scale.parent) as editor:
             uri = editor.open(scale)

@@ -107,7 +107,7 @@ def test_a_full_disk_is_nobodys_fault(monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(building.tempfile, "TemporaryDirectory", full)
+        patch.setattr(building, "TemporaryFolder", full)
         v = verdict()
     assert (v.outcome, v.code) == (Outcome.INCONCLUSIVE, Reason.DISK_FULL)
     assert tempfile.gettempdir() in v.reason and "TMPDIR" in v.reason

@@ -1,11 +1,13 @@
 """The cache: it saves time and nothing depends on it."""
 
 import sqlite3
+import zlib
 from pathlib import Path
 
 import pytest
 
 from history.repositories import NAIVE, Step, add_commit, git, make_repository
+from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.history import mine as mining
 from kernel_lineage.history.cache import open_cache
 from kernel_lineage.history.mine import mine
@@ -35,7 +37,7 @@ def test_a_rewritten_history_is_walked_anew(repository: Path):
 @pytest.mark.parametrize("contents", [b"", b"not a database", b"SQLite format 3\0" + b"\1" * 4000])
 def test_a_damaged_cache_is_set_aside_and_built_anew(repository: Path, contents: bytes):
     expected = mine(repository).lineages
-    cache = repository / ".klineage" / "cache.sqlite"
+    cache = kept_in(repository) / "cache.sqlite"
     for file in cache.parent.glob("cache.sqlite-*"):
         file.unlink()
     cache.write_bytes(contents)
@@ -57,8 +59,11 @@ def test_a_cache_of_another_analyser_is_emptied(tmp_path: Path):
 @pytest.mark.parametrize("state", ["{}", '{"walk": 3}', "[]"])
 def test_a_state_that_is_something_else_starts_over(repository: Path, state: str):
     expected = mine(repository).lineages
-    with sqlite3.connect(repository / ".klineage" / "cache.sqlite") as db:
-        db.execute("UPDATE walks SET state = ?", (state,))
+    data = state.encode()
+    with sqlite3.connect(kept_in(repository) / "cache.sqlite") as db:
+        ((key,),) = db.execute("SELECT key FROM walks").fetchall()
+        sealed = zlib.crc32(data, zlib.crc32(key.encode())).to_bytes(4, "little") + data
+        db.execute("UPDATE walks SET state = ?", (sealed,))
     mined = mine(repository)
     assert mined.lineages == expected
     assert "starting over" in mined.messages[0]

@@ -168,9 +168,12 @@ def test_a_merge_that_changes_a_kernel_beyond_its_parents_is_a_version(tmp_path:
     assert ids[3] in {v.commit for line in mine(tmp_path, use_cache=False).lineages for v in line.versions}
 
 
-def test_a_folder_that_cannot_be_written_is_mined_without_a_cache(tmp_path: Path):
+def test_a_folder_that_cannot_be_written_is_mined_without_a_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     make_repository(tmp_path, TWO)
-    (tmp_path / ".klineage").write_text("a file where the folder would be")
+    (tmp_path / "file").write_text("a file where the folder would be")
+    monkeypatch.setenv("KLINEAGE_KEEP_IN", str(tmp_path / "file"))
     mined = mine(tmp_path)
     assert len(mined.lineages[0].versions) == 2
     assert any("cannot be used" in message for message in mined.messages)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernel_gate.verdict import Outcome
+from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.rewrite.apply import ApplyError, ApplyRequest, apply
 from kernel_lineage.rewrite.document import ApplyDocument
 from kernel_lineage.rewrite.materialise import Lane
@@ -58,7 +59,7 @@ def test_an_accepted_candidate_is_written(repository: Path) -> None:
     assert document.source_sha256 == hashlib.sha256(SCALE.encode()).hexdigest()
     assert text_of(repository) == judge.seen[0].apply(SCALE.encode()).decode()
     assert "float4" in text_of(repository)
-    assert not (repository / ".klineage" / "candidates").exists()
+    assert not (kept_in(repository) / "candidates").exists()
 
 
 def test_where_validity_is_unknown_the_guarded_form_is_applied_and_says_so(repository: Path) -> None:

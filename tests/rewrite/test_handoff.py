@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernel_gate.verdict import Outcome
+from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.rewrite.apply import ApplyRequest, apply
 from kernel_lineage.rewrite.document import ApplyDocument
 from kernel_lineage.rewrite.handoff import HandoffError
@@ -26,7 +27,7 @@ def ask(repository: Path, judge: Judges) -> ApplyDocument:
 
 
 def folder_of(repository: Path) -> Path:
-    (folder,) = (repository / ".klineage" / "handoff").iterdir()
+    (folder,) = (kept_in(repository) / "handoff").iterdir()
     return folder
 
 
@@ -71,12 +72,12 @@ def test_an_answer_for_an_older_text_is_not_taken(repository: Path) -> None:
     document = ask(repository, judge)
     assert document.outcome == "refused"
     assert judge.seen == []
-    assert len(list((repository / ".klineage" / "handoff").iterdir())) == 2
+    assert len(list((kept_in(repository) / "handoff").iterdir())) == 2
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"\xff\xfe", "not UTF-8"), (b" " * 300_000, "too long for an answer")],
+    [(b"\xff\xfe", "not UTF-8"), (b" " * 300_000, "larger than")],
 )
 def test_an_answer_that_cannot_be_read_is_said(repository: Path, content: bytes, message: str) -> None:
     ask(repository, Judges(verdict(Outcome.ACCEPTED)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
+from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.materialise import Lane
@@ -97,7 +98,7 @@ def test_limits_veto_before_anything_runs_in_every_lane(repository: Path) -> Non
         assert document.outcome == "refused"
         assert "Not now: memory already moves at its peak rate" in document.reason
     assert judge.seen == []
-    assert not (repository / ".klineage" / "handoff").exists()
+    assert not (kept_in(repository) / "handoff").exists()
 
 
 def test_a_verdict_tells_what_limits_the_baseline() -> None:

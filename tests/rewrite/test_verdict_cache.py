@@ -1,9 +1,7 @@
-"""`.klineage/cache.sqlite` as the gate's memory: whole, signed, bounded, and never in the way of a verdict."""
+"""The cache file as the gate's memory: whole, signed, bounded, and never in the way of a verdict."""
 
 import sqlite3
 from pathlib import Path
-
-import pytest
 
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
@@ -17,7 +15,7 @@ VERDICT = Verdict(
 
 
 def opened(folder: Path, user: str = "mine") -> VerdictCache:
-    return open_verdict_cache(folder / ".klineage", folder / user / "key")
+    return open_verdict_cache(folder / "kept", folder / user / "key")
 
 
 def test_what_is_kept_is_found_again(tmp_path):
@@ -45,7 +43,7 @@ def test_a_verdict_that_another_user_wrote_is_none(tmp_path):
 def test_a_row_that_was_moved_or_changed_is_none(tmp_path):
     with opened(tmp_path) as cache:
         cache.keep_verdict("k", VERDICT)
-    with sqlite3.connect(tmp_path / ".klineage" / "cache.sqlite") as db:
+    with sqlite3.connect(tmp_path / "kept" / "cache.sqlite") as db:
         db.execute("UPDATE gate_verdicts SET key = 'another'")
     with opened(tmp_path) as cache:
         assert cache.verdict("another") is None
@@ -59,20 +57,21 @@ def test_the_oldest_go_when_there_are_too_many(tmp_path, monkeypatch):
         assert [cache.verdict(key) is not None for key in "abc"] == [False, True, True]
 
 
-def test_a_file_that_is_no_database_is_said(tmp_path):
-    (tmp_path / ".klineage").mkdir()
-    (tmp_path / ".klineage" / "cache.sqlite").write_text(
-        "not a database at all, but long enough to be one" * 50
-    )
-    with pytest.raises(sqlite3.DatabaseError):
-        opened(tmp_path)
+def test_a_file_that_is_no_database_is_set_aside_and_said(tmp_path):
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "cache.sqlite").write_text("not a database at all, but long enough to be one" * 50)
+    said: list[str] = []
+    with open_verdict_cache(tmp_path / "kept", tmp_path / "key", said.append) as cache:
+        cache.keep_verdict("k", VERDICT)
+        assert cache.verdict("k") == VERDICT
+    assert "set aside" in said[0] and (tmp_path / "kept" / "cache.sqlite.broken").is_file()
 
 
 def test_what_cannot_be_written_costs_no_verdict(tmp_path):
     with opened(tmp_path) as cache:
         cache._db.execute("DROP TABLE gate_verdicts")
         cache.keep_verdict("k", VERDICT)
-        assert cache.problem is not None and "cannot be written" in cache.problem
+        assert cache.problem is not None and "set aside" in cache.problem
         assert cache.verdict("k") is None
 
 
@@ -81,15 +80,15 @@ def test_mining_and_the_gate_share_the_file(tmp_path):
 
     with opened(tmp_path) as cache:
         cache.keep_verdict("k", VERDICT)
-    with open_cache(tmp_path / ".klineage", "a fingerprint") as mining:
+    with open_cache(tmp_path / "kept", "a fingerprint") as mining:
         assert mining.messages == []
     with opened(tmp_path) as cache:
         assert cache.verdict("k") == VERDICT
 
 
 def test_a_table_of_an_older_form_is_made_anew(tmp_path):
-    (tmp_path / ".klineage").mkdir()
-    with sqlite3.connect(tmp_path / ".klineage" / "cache.sqlite") as db:
+    (tmp_path / "kept").mkdir()
+    with sqlite3.connect(tmp_path / "kept" / "cache.sqlite") as db:
         db.execute("CREATE TABLE gate_verdicts(key TEXT PRIMARY KEY, document BLOB NOT NULL)")
     with opened(tmp_path) as cache:
         cache.keep_verdict("k", VERDICT)

@@ -17,6 +17,7 @@ from kernel_gate.build.child import program_to_json, unit_to_json
 from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
 from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image, image_from_json
+from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.full_disk import MAKE_ROOM, is_full
 from kernel_gate.processes.group import GroupLimits, wait_within
 from kernel_gate.processes.python import python_command, start
@@ -24,7 +25,6 @@ from kernel_gate.processes.surroundings import bare_environment
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.sandbox.containment import REMEDY, Containment, offered
-from kernel_gate.sandbox.leftovers import private_folder
 from kernel_gate.threads import ONE_THREAD
 
 _GB, _MB = 1 << 30, 1 << 20
@@ -153,7 +153,8 @@ def run_compiler(
 
 def _compiled(label: str, request: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
     """What the child answered. Raises `BuildError`, `CompilerMissing` and `OSError`."""
-    with private_folder("kernel-gate-") as folder:
+    with TemporaryFolder("build") as name:
+        folder = Path(name)
         (folder / "request.json").write_text(json.dumps(request), "utf-8")
         status, excess, messages = _run_child(folder, limits)
         result = _read_result(folder)

@@ -7,7 +7,6 @@ A hang or a crash of a kernel ends the gate's process and not the Dask worker. O
 from __future__ import annotations
 
 import contextlib
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.evidence import companion_names
+from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.fleet.places import gpu_places
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Stage, Verdict
 from kernel_gate.worker import Progress, Worker, without_answer
+from kernel_gate.workload import read_companion
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -63,7 +64,7 @@ def judge_task(request: str, companions: Mapping[str, bytes], timeout: float) ->
     from distributed import get_worker
 
     plugin: GatePlugin = get_worker().plugins[_PLUGIN]
-    with plugin.turn, tempfile.TemporaryDirectory(prefix="kernel-gate-workload-") as name:
+    with plugin.turn, TemporaryFolder("workload") as name:
         for companion, data in companions.items():
             target = Path(name) / companion
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -142,7 +143,7 @@ def _companions(request: GateRequest) -> dict[str, bytes]:
                 f"{name} is outside the workload's folder and cannot be sent; put it beside the workload"
             )
         try:
-            files[name] = ((request.folder or Path()) / name).read_bytes()
+            files[name] = read_companion(request.folder, name)
         except OSError as error:
             raise ClusterError(
                 f"{name}, which the workload names, cannot be read: {error.strerror}"

@@ -105,7 +105,7 @@ without a GPU does and does not say.
 
 ## Verdicts that are kept
 
-In a repository, `klineage gate` keeps accepted and rejected verdicts in `.klineage/cache.sqlite` and answers the same
+In a repository, `klineage gate` keeps accepted and rejected verdicts in the cache file and answers the same
 question from there, saying so. The same question is the same `inputs_hash`, compilers, gate, device, driver and power
 limit; anything else is judged anew, and `--no-cache` always does. What is kept is signed with a key of the user's own,
 so that a cache that comes with a repository is worth nothing. A run that is interrupted after the check and the

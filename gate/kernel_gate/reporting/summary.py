@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kernel_gate.cleaning import cleaned
 from kernel_gate.reporting.figures import dims_text, interval, times
 from kernel_gate.reporting.named import NamedVerdict, counts
 from kernel_gate.verdict import Outcome, StageStatus
@@ -46,10 +47,10 @@ def _row(judged: NamedVerdict) -> str:
 def _details(judged: NamedVerdict) -> Iterator[str]:
     verdict = judged.verdict
     yield ""
-    yield f"### `{judged.kernel}`: {verdict.outcome}"
+    yield f"### `{cell(judged.kernel)}`: {verdict.outcome}"
     yield ""
-    where = f"`{judged.candidate}:{judged.place}`" if judged.candidate else ""
-    against = f" against `{judged.baseline}`" if judged.baseline else ""
+    where = f"`{cell(judged.candidate)}:{cell(str(judged.place))}`" if judged.candidate else ""
+    against = f" against `{cell(judged.baseline)}`" if judged.baseline else ""
     if where:
         yield f"{where}{against}"
         yield ""
@@ -68,10 +69,12 @@ def _details(judged: NamedVerdict) -> Iterator[str]:
 
 def cell(text: str) -> str:
     """Text that does not end a table's cell."""
-    return " ".join(text.split()).replace("|", "\\|")
+    return cleaned(" ".join(text.split()), "markdown").replace("|", "\\|")
 
 
 def _quoted(text: str) -> str:
     """A quotation in which nothing is markup: a program's own words may be in it."""
-    escaped = "".join(f"\\{c}" if c in "\\`*_{}[]<>#|!" else c for c in " ".join(text.split()))
+    escaped = "".join(
+        f"\\{c}" if c in "\\`*_{}[]<>#|!" else c for c in cleaned(" ".join(text.split()), "log")
+    )
     return f"> {escaped}"

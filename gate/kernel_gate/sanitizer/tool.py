@@ -13,7 +13,6 @@ import itertools
 import json
 import os
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_gate.build.toolkit import toolkit_roots
+from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.processes.group import kill_group
 from kernel_gate.processes.python import python_command
 from kernel_gate.processes.python import start as start_process
@@ -90,7 +90,7 @@ class Running:
 
     tool: str
     process: subprocess.Popen[Any]
-    folder: tempfile.TemporaryDirectory[str]
+    folder: TemporaryFolder
     started: float
     waits: bool = True
     """Whether it can be given a recording."""
@@ -167,7 +167,7 @@ class Running:
 def start(one: str) -> Running:
     """Start one of the tools. Raises `SanitizerMissing`, and `OSError` when a process or a file cannot be made."""
     tool = find_tool()
-    folder = tempfile.TemporaryDirectory(prefix=f"kernel-gate-{one}-", ignore_cleanup_errors=True)
+    folder = TemporaryFolder(one)
     out = Path(folder.name)
     port = _FIRST_PORT + next(_numbers) * _PER_RUN % _PORTS
     command = [

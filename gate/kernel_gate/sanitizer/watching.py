@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from types import TracebackType
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import Case
 from kernel_gate.devices.base import Fault
+from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.inputs import make_inputs
 from kernel_gate.sanitizer.recording import RecordedBuffer, RecordingDevice
 from kernel_gate.sanitizer.records import Record
@@ -61,7 +61,7 @@ class Watching:
 
     def __enter__(self) -> Watching:
         """Start the tools. Raises `SanitizerMissing`, and `OSError` when a process or a file cannot be made."""
-        self._folder = tempfile.TemporaryDirectory(prefix="kernel-gate-sanitize-", ignore_cleanup_errors=True)
+        self._folder = TemporaryFolder("sanitize")
         try:
             place = Path(self._folder.name)
             self._recording.save(place)

@@ -6,7 +6,6 @@ that its overhead is in no time that counts. Clocks are left alone; caches are f
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import Case
 from kernel_gate.devices.base import DeviceError
+from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.inputs import make_inputs
 from kernel_gate.launching import LaunchError
 from kernel_gate.sanitizer.recording import RecordingDevice
@@ -52,7 +52,7 @@ def counters(
     """What `ncu` counted, for the details of the profile; or that it is unavailable, and why."""
     try:
         ncu = find_ncu()
-        with tempfile.TemporaryDirectory(prefix="kernel-gate-ncu-") as folder:
+        with TemporaryFolder("ncu") as folder:
             launches = _record(Path(folder), (baseline, candidate), workload, Case(dims, seed))
             rows = read_counters(measure_recorded(ncu, Path(folder), METRICS, _SECONDS))
         if len(rows) != sum(launches):

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
 
 import click
 
+from kernel_gate.cleaning import CleanStream
+from kernel_gate.files.writing import why_unwritable
+from kernel_lineage.cache_folder import KEEP_IN
 from kernel_lineage.cli import commands
+
+_NOT_POSSIBLE = 4
+"""The status of `ExitCode.ENVIRONMENT`; its module takes long to import."""
 
 
 class _LazyGroup(click.Group):
@@ -22,8 +33,43 @@ class _LazyGroup(click.Group):
         command: click.Command = importlib.import_module(f"{commands.__name__}.{cmd_name}").command
         return command
 
+    def main(self, *arguments: Any, **more: Any) -> Any:
+        """Run with streams on which a stranger's words do nothing but be read."""
+        for name in ("stdout", "stderr"):
+            stream = getattr(sys, name)
+            if stream is not None and not isinstance(stream, CleanStream):
+                setattr(sys, name, CleanStream(stream))
+        return super().main(*arguments, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; what the disk refuses is said in words, whichever file it is."""
+        try:
+            return super().invoke(ctx)
+        except (OSError, sqlite3.OperationalError) as error:
+            if isinstance(error, OSError):
+                said = why_unwritable(error)
+            else:
+                said = f"what is kept of the repository cannot be written ({error}); see --keep-in"
+            if said is None:
+                raise
+            click.echo(f"Stopped: {said}.", err=True)
+            sys.exit(_NOT_POSSIBLE)
+
+
+def _keep_in(_context: click.Context, _parameter: click.Parameter, folder: Path | None) -> None:
+    if folder is not None:
+        os.environ[KEEP_IN] = str(folder.absolute())  # for the processes that are started as well
+
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="kernel-lineage", prog_name="klineage")
+@click.option(
+    "--keep-in",
+    type=click.Path(file_okay=False, path_type=Path),
+    expose_value=False,
+    callback=_keep_in,
+    metavar="FOLDER",
+    help="Keep what is worked out of repositories in FOLDER instead of your cache folder.",
+)
 def main() -> None:
     """Mine the lineages of GPU kernels, see when each optimisation is sound, change code only through the gate."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kernel_gate.files.reading import read_file
 from kernel_gate.program import Program
 from kernel_lineage.kernels.cuda_outline import What, outline
 from kernel_lineage.kernels.cuda_text import text_of
@@ -37,7 +38,7 @@ def resolver(root: Path, path: Path) -> Resolve:
         for place in places:
             target = (place / header).resolve()
             if target.is_relative_to(root) and target.is_file():
-                return target.read_bytes()
+                return read_file(target, within=root)
         return None
 
     return resolve
@@ -53,7 +54,7 @@ def attempts(
         yield [_program(source, kernel.name, root, path, arguments) for arguments in tried]
     for other in told.get("launched_in", []):
         if other != str(path) and (root / other).is_file():
-            data = (root / other).read_bytes()
+            data = read_file(root / other, within=root)
             language = language_of(other, data)
             if language is not None:
                 launching = read(data, language)

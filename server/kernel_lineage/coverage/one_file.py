@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kernel_gate.build.compile import Limits
+from kernel_gate.files.reading import read_file
 from kernel_gate.sandbox.containment import Containment, enter
 from kernel_gate.sandbox.own_limits import limit
 from kernel_lineage.coverage.document import KernelCovered
@@ -25,7 +26,7 @@ _CPU_SECONDS = 3600
 def _rows(request: dict[str, object], work: Path) -> Iterator[KernelCovered]:
     root, path, arch = Path(str(request["root"])), Path(str(request["path"])), str(request["arch"])
     sites: dict[str, object] = request["sites"]  # type: ignore[assignment]
-    data = (root / path).read_bytes()
+    data = read_file(root / path, within=root)
     language = language_of(str(path), data)
     if language is None:
         return

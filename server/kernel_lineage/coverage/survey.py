@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_gate.build.compile import Limits
+from kernel_gate.files.reading import read_file
+from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.processes.group import wait_within
 from kernel_gate.processes.python import python_command, start
 from kernel_gate.processes.surroundings import bare_environment
@@ -72,7 +73,7 @@ def _sources(folder: Path, root: Path, problems: list[str]) -> Iterator[tuple[Pa
     paths = [folder] if folder.is_file() else sorted(_files(folder))
     for path in paths:
         try:
-            data = path.read_bytes()
+            data = read_file(path, within=root)
         except OSError as error:
             problems.append(f"{path}: {error.strerror}")
             continue
@@ -96,7 +97,7 @@ def _compile_file(
         missing = ", ".join(containment.missing)
         why = f"Triton modules are Python, and this machine cannot contain them ({missing}); {REMEDY}"
         return [_not_compiled(path, kernel, why) for kernel in source.kernels]
-    with tempfile.TemporaryDirectory(prefix="klineage-coverage-", ignore_cleanup_errors=True) as name:
+    with TemporaryFolder("coverage") as name:
         work = Path(name)
         request = {
             "root": str(root.resolve()),

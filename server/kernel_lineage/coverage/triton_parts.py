@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kernel_gate.files.reading import read_text
 from kernel_lineage.workloads.triton_module import lines_of, reached
 
 
@@ -29,7 +30,7 @@ class Parts:
         return self._part(path, {kernel})
 
     def _part(self, path: Path, names: set[str]) -> str:
-        text = path.read_text("utf-8", "replace")
+        text = read_text(path, errors="replace")
         tree = ast.parse(text)
         chosen, needed = reached(tree, names)
         lines = text.split("\n")

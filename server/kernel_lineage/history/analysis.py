@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from kernel_lineage.history.facts import Facts, GuardFact, Task
 from kernel_lineage.history.rows import facts_row
+from kernel_lineage.kernels.budget import MOST_LAUNCHES, beyond_budget
 from kernel_lineage.kernels.guards import guards_of
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.reading import read
@@ -29,9 +30,15 @@ def analyse(task: Task) -> Facts:
     for part in task.parts:
         starts.append(text.count("\n") + 1)
         text += textwrap.dedent(part).rstrip("\n") + "\n\n"
-    kernel = read(text.encode("utf-8", "replace"), task.language).kernel(task.symbol)
+    data = text.encode("utf-8", "replace")
+    if cut := beyond_budget(data, task.language):
+        return Facts(cut=cut)
+    kernel = read(data, task.language).kernel(task.symbol)
     if kernel is None:
         return Facts()
+    cut = ""
+    if len(kernel.launches) > MOST_LAUNCHES:
+        cut = f"{len(kernel.launches)} launch sites: only around the first {MOST_LAUNCHES} are conditions looked for"
     guards = []
     for guard in guards_of(kernel):
         line = guard.span.first_line
@@ -47,7 +54,7 @@ def analyse(task: Task) -> Facts:
             )
         )
     sites = mechanisms_of(kernel) if task.device_code else ()
-    return Facts(tuple(sorted({site.mechanism for site in sites})), tuple(guards))
+    return Facts(tuple(sorted({site.mechanism for site in sites})), tuple(guards), cut)
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:

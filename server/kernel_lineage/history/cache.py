@@ -1,7 +1,6 @@
-"""`.klineage/cache.sqlite`: what mining has worked out, so that a new commit costs what it changed.
+"""What mining has worked out, in the repository's cache file, so that a new commit costs what it changed.
 
-Deleting it loses time, never knowledge. Everything is text or JSON: nothing read from a cache is ever executed, since
-a cache may come with somebody else's repository.
+Every row carries a checksum. Everything is text or JSON: nothing read from a cache is ever executed.
 """
 
 from __future__ import annotations
@@ -9,28 +8,31 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import kernel_lineage
-from kernel_lineage.cache_folder import CACHE, make_cache_folder
+from kernel_lineage.cache_file import CacheConnection, DamagedRow, is_damage, open_cache_file, set_aside
 
-SCHEMA = 1
+SCHEMA = 2
+_SEAL = 4
+"""Bytes of the checksum before each row."""
 _TABLES = {
-    "files": "blob TEXT PRIMARY KEY, seen TEXT NOT NULL",
+    "files": "blob TEXT PRIMARY KEY, seen BLOB NOT NULL",
     "texts": "digest TEXT PRIMARY KEY, text BLOB NOT NULL",
-    "facts": "digest TEXT PRIMARY KEY, facts TEXT NOT NULL",
-    "walks": "key TEXT PRIMARY KEY, state TEXT NOT NULL",
+    "facts": "digest TEXT PRIMARY KEY, facts BLOB NOT NULL",
+    "walks": "key TEXT PRIMARY KEY, state BLOB NOT NULL",
 }
 
 
 class Cache:
     """An open cache. Use it as a context manager; every `put_*` is one transaction."""
 
-    def __init__(self, connection: sqlite3.Connection, messages: list[str]):
+    def __init__(self, connection: sqlite3.Connection, fingerprint: str, messages: list[str]):
         self._db = connection
+        self._fingerprint = fingerprint
         self.messages = messages
         """What the user should know: the cache was set aside, or is not kept."""
 
@@ -47,7 +49,7 @@ class Cache:
         for blob in blobs:
             row = self._db.execute("SELECT seen FROM files WHERE blob = ?", (blob,)).fetchone()
             if row is not None:
-                yield blob, json.loads(row[0])
+                yield blob, _value(blob, row[0])
 
     def known_files(self) -> set[str]:
         """Every blob that has been read."""
@@ -55,40 +57,47 @@ class Cache:
 
     def put_files(self, seen: Mapping[str, Any], texts: Mapping[str, str]) -> None:
         """Keeps what blobs say, with the texts that they refer to."""
-        with self._db:
-            self._db.executemany(
-                "INSERT OR REPLACE INTO texts VALUES (?, ?)",
-                ((k, v.encode("utf-8", "surrogatepass")) for k, v in texts.items()),
-            )
-            self._db.executemany(
-                "INSERT OR REPLACE INTO files VALUES (?, ?)", ((k, _dumps(v)) for k, v in seen.items())
-            )
+        self._put(
+            ("texts", ((k, _sealed(k, v.encode("utf-8", "surrogatepass"))) for k, v in texts.items())),
+            ("files", ((k, _row(k, v)) for k, v in seen.items())),
+        )
 
     def text(self, digest: str) -> str | None:
         """A text by its digest."""
         row = self._db.execute("SELECT text FROM texts WHERE digest = ?", (digest,)).fetchone()
-        return None if row is None else bytes(row[0]).decode("utf-8", "surrogatepass")
+        return None if row is None else _opened(digest, row[0]).decode("utf-8", "surrogatepass")
 
     def facts(self) -> dict[str, Any]:
         """All facts, by the digest of the version that they are of."""
-        return {row[0]: json.loads(row[1]) for row in self._db.execute("SELECT digest, facts FROM facts")}
+        return {row[0]: _value(row[0], row[1]) for row in self._db.execute("SELECT digest, facts FROM facts")}
 
     def put_facts(self, facts: Mapping[str, Any]) -> None:
         """Keeps facts of versions."""
-        with self._db:
-            self._db.executemany(
-                "INSERT OR REPLACE INTO facts VALUES (?, ?)", ((k, _dumps(v)) for k, v in facts.items())
-            )
+        self._put(("facts", ((k, _row(k, v)) for k, v in facts.items())))
 
     def walk(self, key: str) -> Any | None:
         """The state of an earlier walk over the history."""
         row = self._db.execute("SELECT state FROM walks WHERE key = ?", (key,)).fetchone()
-        return None if row is None else json.loads(row[0])
+        return None if row is None else _value(key, row[0])
 
     def put_walk(self, key: str, state: object) -> None:
         """Keeps the state of a walk."""
+        self._put(("walks", [(key, _row(key, state))]))
+
+    def given_up(self, error: sqlite3.Error) -> str:
+        """Close it after an error and put it aside where it is damaged; what to say of it."""
+        if isinstance(self._db, CacheConnection) and is_damage(error):
+            return set_aside(self._db, error)
+        self._db.close()
+        return f"The cache cannot be used ({error}); going on without: the next run starts over."
+
+    def _put(self, *tables: tuple[str, Iterable[tuple[str, bytes]]]) -> None:
         with self._db:
-            self._db.execute("INSERT OR REPLACE INTO walks VALUES (?, ?)", (key, _dumps(state)))
+            self._db.execute("BEGIN IMMEDIATE")
+            if _fingerprint_in(self._db) != self._fingerprint:
+                raise sqlite3.InterfaceError("another version of Kernel Lineage has taken it over")
+            for table, rows in tables:
+                self._db.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", rows)
 
 
 def open_cache(folder: Path | None, fingerprint: str) -> Cache:
@@ -99,26 +108,16 @@ def open_cache(folder: Path | None, fingerprint: str) -> Cache:
     """
     messages: list[str] = []
     if folder is not None:
-        path = folder / CACHE
         try:
-            make_cache_folder(folder)
-            try:
-                return Cache(_prepared(path, fingerprint), messages)
-            except sqlite3.DatabaseError as error:
-                if isinstance(error, sqlite3.OperationalError):
-                    raise
-                path.replace(path.with_name("cache.sqlite.broken"))
-                for rest in ("cache.sqlite-wal", "cache.sqlite-shm"):
-                    (folder / rest).unlink(missing_ok=True)
-                messages.append(
-                    f"The cache was damaged ({error}); it is set aside as {path}.broken and built anew."
-                )
-                return Cache(_prepared(path, fingerprint), messages)
-        except (OSError, sqlite3.OperationalError) as error:
+            db = open_cache_file(folder, _preparing(fingerprint), messages.append)
+            return Cache(db, fingerprint, messages)
+        except (OSError, sqlite3.Error) as error:
             messages.append(
-                f"The cache {path} cannot be used ({error}); going on without: the next run starts over."
+                f"The cache in {folder} cannot be used ({error}); going on without: the next run starts over."
             )
-    return Cache(_prepared("", fingerprint), messages)
+    memory = sqlite3.connect(":memory:")
+    _preparing(fingerprint)(memory)
+    return Cache(memory, fingerprint, messages)
 
 
 def analyser_fingerprint() -> str:
@@ -137,27 +136,44 @@ def fingerprint_of(folders: Iterable[str]) -> str:
     return f"{zlib.crc32(' '.join(parts).encode()):08x}"
 
 
-def _prepared(path: Path | str, fingerprint: str) -> sqlite3.Connection:
-    db = sqlite3.connect(path, timeout=5)
-    try:
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("PRAGMA trusted_schema = OFF")
+def _preparing(fingerprint: str) -> Callable[[sqlite3.Connection], None]:
+    def prepare(db: sqlite3.Connection) -> None:
         with db:
+            db.execute("BEGIN IMMEDIATE")
             db.execute(
                 "CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
             )
-            row = db.execute("SELECT value FROM meta WHERE key = 'fingerprint'").fetchone()
-            if row is None or row[0] != fingerprint:
+            if _fingerprint_in(db) != fingerprint:
                 for name, columns in _TABLES.items():
                     db.execute(f"DROP TABLE IF EXISTS {name}")
                     db.execute(f"CREATE TABLE {name}({columns}) WITHOUT ROWID")
                 db.execute("INSERT OR REPLACE INTO meta VALUES ('fingerprint', ?)", (fingerprint,))
-    except BaseException:
-        db.close()
-        raise
-    return db
+
+    return prepare
 
 
-def _dumps(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
+def _fingerprint_in(db: sqlite3.Connection) -> str | None:
+    row = db.execute("SELECT value FROM meta WHERE key = 'fingerprint'").fetchone()
+    return None if row is None else str(row[0])
+
+
+def _row(key: str, value: object) -> bytes:
+    return _sealed(key, json.dumps(value, separators=(",", ":")).encode())
+
+
+def _sealed(key: str, data: bytes) -> bytes:
+    return _checksum(key, data) + data
+
+
+def _opened(key: object, row: object) -> bytes:
+    if not isinstance(row, bytes) or _checksum(str(key), row[_SEAL:]) != row[:_SEAL]:
+        raise DamagedRow("a row is not what was put there")
+    return row[_SEAL:]
+
+
+def _value(key: object, row: object) -> Any:
+    return json.loads(_opened(key, row))
+
+
+def _checksum(key: str, data: bytes) -> bytes:
+    return zlib.crc32(data, zlib.crc32(key.encode("utf-8", "surrogatepass"))).to_bytes(_SEAL, "little")

@@ -24,7 +24,7 @@ _TRANSPARENT = re.compile(rb'(?:inline\s+)?namespace\b|extern\s*"C(?:\+\+)?"\s*\
 _TYPE = re.compile(rb"\b(?:struct|class|union)\s+(?:__align__\s*\([^)]*\)\s*|alignas\s*\([^)]*\)\s*)?(\w+)")
 _NAME = re.compile(rb"(operator\s*\S+|~?\w+)\s*(?:<[^<>()]*>)?\s*\Z")
 _REFERS = re.compile(rb"\b([A-Za-z_]\w*)\s*(?=[(<])")
-_LAUNCHED = re.compile(rb"\b([A-Za-z_]\w*)\s*(?:<[^;{}]*?>)?\s*<<<")
+_LAUNCHED = re.compile(rb"\b([A-Za-z_]\w*)\s*(?:<[^;{}]{0,1000}?>)?\s*<<<")
 _LAUNCH_CALL = re.compile(rb"\b\w*(?:LAUNCH|[lL]aunch)\w*\s*(?:<[^;{}()]*>\s*)?\(([^;]*)")
 _FUNCTION_VALUE = re.compile(rb"\bauto\s*[*&]?\s*\w+\s*=\s*&?\s*([A-Za-z_]\w*)\s*[<;]")
 _WORD = re.compile(rb"[A-Za-z_]\w*")

@@ -105,7 +105,10 @@ def _share(symbol: str, parts: Sequence[Part], chosen: tuple[int, ...], what: by
 def _joined(shares: Iterable[tuple[_Share, Facts]]) -> Facts:
     mechanisms: set[str] = set()
     guards: list[GuardFact] = []
+    cut: dict[str, None] = {}
     for share, facts in shares:
         mechanisms.update(facts.mechanisms)
+        if facts.cut:
+            cut[facts.cut] = None
         guards += [replace(g, part=share.parts[g.part]) for g in facts.guards]
-    return Facts(tuple(sorted(mechanisms)), tuple(guards))
+    return Facts(tuple(sorted(mechanisms)), tuple(guards), "; ".join(cut))

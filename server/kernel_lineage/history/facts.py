@@ -37,3 +37,5 @@ class Facts:
 
     mechanisms: tuple[str, ...] = ()
     guards: tuple[GuardFact, ...] = ()
+    cut: str = ""
+    """What of the version was not looked at, and why; "" when all of it was."""

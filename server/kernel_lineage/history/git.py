@@ -14,6 +14,7 @@ from typing import IO
 
 from git import Git, GitCommandError, GitCommandNotFound, InvalidGitRepositoryError, NoSuchPathError, Repo
 
+from kernel_gate.files.reading import read_text
 from kernel_lineage.history.model import Commit
 
 KERNEL_PATHSPECS = ("*.cu", "*.cuh", "*.py", "*.h", "*.hpp", "*.inl")
@@ -317,7 +318,7 @@ def _resolve(git: Git, revision: str) -> str | None:
 def _is_partial(common: Path) -> bool:
     """Whether objects may be missing on purpose; read from the configuration as text, so that git runs nothing."""
     try:
-        return "promisor" in (common / "config").read_text("utf-8", "replace")
+        return "promisor" in read_text(common / "config", within=common, errors="replace")
     except OSError:
         return False
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from kernel_gate.files.reading import read_file
+from kernel_lineage.cache_file import DamagedRow, is_damage
+from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.history import git
 from kernel_lineage.history.cache import Cache, analyser_fingerprint, open_cache
 from kernel_lineage.history.cuda_chunks import CUDA
@@ -38,6 +42,8 @@ _KEEP_EVERY = 400
 """Files between two transactions: what an interrupted run keeps."""
 _MANY_COMMITS = 100
 """From so many on, processes for the analysis are started before there is something for them to do."""
+_MOST_CUT = 20
+"""Kernels of which it is said one by one that not all was read."""
 _FILES_IN_MEMORY = 3000
 _TEXT_IN_MEMORY = 64 << 20
 
@@ -64,9 +70,22 @@ def mine(
     Raises `RepositoryError` when there is nothing to mine from.
     """
     opened = git.open_repository(repository)
-    folder = None if opened.bare or not use_cache else opened.top / ".klineage"
-    with open_cache(folder, analyser_fingerprint()) as cache, Workers(jobs) as workers:
-        return _Run(opened, cache, git.pathspecs(opened, paths), since, progress or _silent, workers).mined()
+    said: list[str] = []
+    kept = kept_in(opened.top)
+    folders = [kept, kept, None] if use_cache else [None]  # the cache; a new one where it is damaged; none
+    while True:
+        folder = folders.pop(0)
+        with open_cache(folder, analyser_fingerprint()) as cache, Workers(jobs) as workers:
+            cache.messages[:0] = said
+            specs = git.pathspecs(opened, paths)
+            try:
+                return _Run(opened, cache, specs, since, progress or _silent, workers).mined()
+            except sqlite3.Error as error:
+                if folder is None:
+                    raise
+                said = [*cache.messages, cache.given_up(error)]
+                if not is_damage(error):
+                    folders = [None]
 
 
 @dataclass
@@ -99,6 +118,7 @@ class _Run:
         self._since = since
         self._progress = progress
         self._files: dict[str, FileSeen] = {}
+        self._kept: set[str] = set()
         self._texts: dict[str, str] = {}
         self._workers = workers
         self._facts = FactStore(cache, workers, self._text)
@@ -177,7 +197,7 @@ class _Run:
     def _read_files(self, places: Iterable[tuple[str, str]], skipped: dict[str, int]) -> None:
         """Outlines every blob that is not known yet."""
         wanted = {_file_key(path, blob): (path, blob) for path, blob in sorted(places)}
-        known = self._cache.known_files() if wanted else set()
+        known = self._kept = self._cache.known_files() if wanted else set()
         new = [place for key, place in wanted.items() if key not in known]
         languages = {blob: path for path, blob in new}
         unsaved: dict[str, Any] = {}
@@ -217,12 +237,17 @@ class _Run:
         if key not in self._files:
             for _, row in self._cache.files([key]):
                 self._files[key] = file_seen(row)
+        if key in self._kept and key not in self._files:
+            raise DamagedRow("a row is gone")
         return self._files.get(key)
 
     def _text(self, key: str) -> str:
         text = self._texts.get(key)
         if text is None:
-            text = self._texts[key] = self._cache.text(key) or ""
+            text = self._cache.text(key)
+            if text is None:  # it was put with what refers to it
+                raise DamagedRow("a text is gone")
+            self._texts[key] = text
         return text
 
     def _notes(self, node: Node) -> Mapping[int, str]:
@@ -252,6 +277,19 @@ class _Run:
             self._cache.put_files({}, self._texts)
         return changes
 
+    def _cut(self, state: _State) -> list[str]:
+        """What was left out of kernels whose text is beyond the budget of a reader."""
+        cut: dict[str, int] = {}
+        for node in state.walk.nodes:
+            if why := self._facts.of(node).cut:
+                named = f"{node.path}: {node.symbol}: {why}"
+                cut[named] = cut.get(named, 0) + 1
+        told = [
+            f"Not all was read in {n} version{'s' * (n > 1)} of {named}." for named, n in sorted(cut.items())
+        ]
+        more = len(told) - _MOST_CUT
+        return told if more <= 0 else [*told[:_MOST_CUT], f"Not all was read of {more} more kernels."]
+
     def _result(self, state: _State) -> Mined:
         repository = self._repository
         messages = list(self._cache.messages)
@@ -261,6 +299,7 @@ class _Run:
             )
         if repository.head is None:
             messages.append("There is no commit yet; only the work tree was read.")
+        messages += self._cut(state)
         return Mined(
             repository=str(repository.top / repository.prefix) if repository.prefix else str(repository.top),
             head=repository.head,
@@ -288,9 +327,7 @@ def _directions() -> dict[str, str]:
 
 def _contents(path: Path) -> bytes | None:
     try:
-        if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BLOB_BYTES:
-            return None
-        return path.read_bytes()
+        return None if path.is_symlink() else read_file(path, most=MAX_BLOB_BYTES)
     except OSError:
         return None
 

@@ -37,12 +37,12 @@ def file_seen(row: Any) -> FileSeen:
 
 def facts_row(facts: Facts) -> Any:
     """Facts of a version."""
-    return [facts.mechanisms, [astuple(g) for g in facts.guards]]
+    return [facts.mechanisms, [astuple(g) for g in facts.guards], facts.cut]
 
 
 def facts_of_row(row: Any) -> Facts:
     """What `facts_row` was given."""
-    return Facts(tuple(row[0]), tuple(GuardFact(*g) for g in row[1]))
+    return Facts(tuple(row[0]), tuple(GuardFact(*g) for g in row[1]), str(row[2]))
 
 
 def commit_row(commit: Commit) -> Any:

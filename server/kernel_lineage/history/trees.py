@@ -6,12 +6,13 @@ headers of its own time.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_gate.files.reading import is_plain_file, read_file
+from kernel_gate.files.temporary import TemporaryFolder
 from kernel_lineage.history.git import (
     KERNEL_PATHSPECS,
     Repository,
@@ -37,7 +38,7 @@ class Tree:
 
     def read(self, path: str) -> bytes | None:
         """The contents of a file; None when this state does not have it."""
-        return (self.root / path).read_bytes() if path in self.files else None
+        return read_file(self.root / path, within=self.root) if path in self.files else None
 
 
 @contextmanager
@@ -47,7 +48,7 @@ def trees(repository: Repository, since: str) -> Iterator[tuple[Tree, Tree]]:
     Raises `RepositoryError` for a revision that the repository does not have.
     """
     first, dots, last = since.partition("..")
-    with tempfile.TemporaryDirectory(prefix="klineage-") as folder:
+    with TemporaryFolder("trees") as folder:
         before = write_state(repository, first or "HEAD", Path(folder) / "before")
         if dots:
             yield before, write_state(repository, last.lstrip(".") or "HEAD", Path(folder) / "after")
@@ -65,7 +66,10 @@ def write_state(repository: Repository, revision: str | None, folder: Path) -> T
     contents: dict[str, bytes] = {}
     if revision is None:
         name = WORK_TREE
-        contents = {path: (repository.top / path).read_bytes() for path in _in_work_tree(repository)}
+        contents = {
+            path: read_file(repository.top / path, within=repository.top)
+            for path in _in_work_tree(repository)
+        }
     else:
         sha = resolve_revision(repository, revision)
         if sha is None:
@@ -85,4 +89,5 @@ def write_state(repository: Repository, revision: str | None, folder: Path) -> T
 
 
 def _in_work_tree(repository: Repository) -> list[str]:
-    return [p for p in work_tree_files(repository, KERNEL_PATHSPECS) if (repository.top / p).is_file()]
+    top = repository.top
+    return [p for p in work_tree_files(repository, KERNEL_PATHSPECS) if is_plain_file(top / p, within=top)]

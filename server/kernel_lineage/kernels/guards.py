@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kernel_lineage.kernels import cuda_guards, triton_guards
+from kernel_lineage.kernels.budget import MOST_LAUNCHES
 from kernel_lineage.kernels.source import Guard, Kernel, Language, Launch, SourceFile
 
 
 def guards_of(kernel: Kernel) -> tuple[Guard, ...]:
     """The guards of a kernel, in order, those in its launchers in the same file behind its own.
 
+    Of many launch sites the first ones count.
     Loop bounds are guards only where they say something of a size (`i < C / 4`).
     """
     if kernel.language is Language.CUDA:
         own = cuda_guards.in_kernel(kernel)
     else:
         own = triton_guards.in_kernel(kernel)
-    around = (guard for launch in kernel.launches for guard in launcher_guards(kernel.source, launch))
+    around = (
+        guard
+        for launch in kernel.launches[:MOST_LAUNCHES]
+        for guard in launcher_guards(kernel.source, launch)
+    )
     return _distinct([*own, *around])
 
 

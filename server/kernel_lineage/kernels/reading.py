@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from kernel_lineage.kernels import cuda, triton
+from kernel_lineage.kernels.budget import beyond_budget
 from kernel_lineage.kernels.source import Language, Problem, SourceFile
 
 LARGEST_FILE = 8 * 1024 * 1024
@@ -35,7 +36,7 @@ def language_of(path: str, data: bytes | None = None) -> Language | None:
 
 def read(data: bytes, language: Language) -> SourceFile:
     """All that is seen of a file. Never raises on content: what cannot be read is among `problems`."""
-    refused = refusal(data)
+    refused = refusal(data) or beyond_budget(data, language)
     if refused:
         return SourceFile(language, data, (), (), (), (Problem(refused),))
     return cuda.parse(data) if language is Language.CUDA else triton.parse(data)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 
 from kernel_gate.devices.base import DeviceError
+from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.processes.python import Child
 from kernel_gate.processes.seal import ForeignAnswerError
 from kernel_gate.request import GateRequest
@@ -46,7 +46,7 @@ class Processes:
         self._all: set[_Process] = set()
         self._change = threading.Lock()
         self._closed = False
-        self._folder = tempfile.TemporaryDirectory(prefix="klineage-apart-", ignore_cleanup_errors=True)
+        self._folder = TemporaryFolder("apart")
         self.folder = Path(self._folder.name)
         """For what they leave to each other; removed with what they leave else."""
 

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from kernel_gate.devices.opening import DeviceKind
+from kernel_gate.files.writing import write_atomically
 from kernel_gate.verdict import Verdict
 from kernel_lineage.rewrite.apply import ApplyError, ApplyRequest, apply
 from kernel_lineage.rewrite.document import ApplyDocument
@@ -14,7 +15,6 @@ from kernel_lineage.rewrite.materialise import Lane
 from kernel_lineage.skills.card import Evidence, SizeEffect
 from kernel_lineage.skills.library import library, nearest
 from kernel_lineage.skills.skill_file import evidence_name, evidence_text
-from kernel_lineage.skills.writing import write_atomically
 from kernel_lineage.workloads.saved import folder_of
 
 _TOOLCHAIN = ("nvrtc", "triton", "gate")
@@ -48,6 +48,8 @@ def evidence_of_verdict(
 ) -> Evidence:
     """The evidence that a verdict on a skill's use gives."""
     environment = verdict.environment
+    if "device" not in environment:  # the gate's process ended before it had one
+        raise NoVerdictError(f"{kernel} was not judged: {verdict.reason}")
     return Evidence(
         kernel=kernel,
         outcome=verdict.outcome.value,

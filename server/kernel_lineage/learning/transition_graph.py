@@ -6,6 +6,7 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_gate.files.reading import read_file
 from kernel_lineage.history.mine import Progress, mine
 from kernel_lineage.history.model import Lineage, Mined, Version
 from kernel_lineage.kernels.reading import read
@@ -111,7 +112,7 @@ def _next(graph: Graph, root: Path, lineage: Lineage, kernel: str, most: int) ->
 def _limits(root: Path, version: Version) -> Limits:
     """What earlier runs of the gate showed of a kernel's limits, if its file still holds the text that was run."""
     try:
-        kernel = read((root / version.path).read_bytes(), version.language).kernel(version.symbol)
+        kernel = read(read_file(root / version.path), version.language).kernel(version.symbol)
     except OSError:  # it is gone from the work tree
         return Limits()
     return Limits() if kernel is None else limits_of(remembered_facts(root, kernel))

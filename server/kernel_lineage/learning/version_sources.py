@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from kernel_gate.files.reading import is_plain_file, read_file
 from kernel_lineage.history.git import open_repository
 from kernel_lineage.history.model import Version
 from kernel_lineage.history.objects import BlobReader
@@ -31,8 +32,8 @@ class VersionSources:
             self._data.update(reader.read(sorted({v.blob for v in wanted if v.commit is not None})))
         for version in wanted:
             path = self._top / version.path
-            if version.commit is None and path.is_file():
-                self._data[version.blob] = path.read_bytes()
+            if version.commit is None and is_plain_file(path):
+                self._data[version.blob] = read_file(path)
         self._files: dict[str, SourceFile] = {}
 
     def path(self, version: Version) -> Path:

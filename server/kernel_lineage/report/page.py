@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernel_gate.files.writing import write_atomically
 from kernel_lineage.report import picture as layout
 from kernel_lineage.report.picture import picture
 from kernel_lineage.report.view import LineageView, ReportView
-from kernel_lineage.skills.writing import write_atomically
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from kernel_gate.files.reading import read_file
+from kernel_gate.files.writing import write_atomically
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.reading import language_of, read
@@ -26,7 +28,6 @@ from kernel_lineage.skills.applicable import known_here
 from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.graph.rules import limits_of
-from kernel_lineage.skills.writing import write_atomically
 from kernel_lineage.workloads.saved import FOLDER as WORKLOADS
 from kernel_lineage.workloads.saved import FoundWorkload, folder_of
 
@@ -201,6 +202,6 @@ def _kernel(request: ApplyRequest, text: bytes) -> Kernel:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_file(path)
     except OSError as error:
         raise ApplyError(f"{path} cannot be read: {error.strerror}.") from error

@@ -13,11 +13,14 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from kernel_gate.files.reading import read_file
+from kernel_gate.files.writing import write_atomically
+from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.rewrite.model.answer import LONGEST_REPLACEMENT
 from kernel_lineage.rewrite.model.client import Message
-from kernel_lineage.skills.writing import write_atomically
 
-FOLDER = Path(".klineage") / "handoff"
+FOLDER = "handoff"
+"""In the cache folder, never in the repository: what lies there as an answer is believed to come from this user."""
 _MESSAGES: TypeAdapter[list[Message]] = TypeAdapter(list[dict[str, str]])
 
 
@@ -50,9 +53,9 @@ class Handoff:
 def open_handoff(root: Path, messages: list[Message]) -> tuple[Handoff, list[Message]]:
     """The conversation that begins with these messages, and its messages so far; begun when there is none."""
     identity = hashlib.sha256(json.dumps(messages, sort_keys=True).encode()).hexdigest()[:12]
-    handoff = Handoff(root / FOLDER / identity)
+    handoff = Handoff(kept_in(root) / FOLDER / identity)
     try:
-        return handoff, _MESSAGES.validate_json(handoff.messages_file.read_bytes())
+        return handoff, _MESSAGES.validate_json(read_file(handoff.messages_file, within=handoff.folder))
     except FileNotFoundError:
         _write(handoff, messages)
         return handoff, messages
@@ -65,13 +68,11 @@ def open_handoff(root: Path, messages: list[Message]) -> tuple[Handoff, list[Mes
 def read_answer(handoff: Handoff) -> str | None:
     """The answer's text, or None while there is none. Raises `HandoffError`."""
     try:
-        data = handoff.answer.read_bytes()
+        data = read_file(handoff.answer, within=handoff.folder, most=4 * LONGEST_REPLACEMENT)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise HandoffError(f"{handoff.answer} cannot be read: {error.strerror}.") from error
-    if len(data) > 4 * LONGEST_REPLACEMENT:
-        raise HandoffError(f"{handoff.answer} is too long for an answer ({len(data) // 1024} KiB).")
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -24,6 +24,7 @@ from kernel_lineage.rewrite.handoff import ask_again, open_handoff, read_answer
 from kernel_lineage.rewrite.model.client import Answer, Budget, Message, Patience, ask
 from kernel_lineage.rewrite.model.prompt import RewriteRequest, messages_for, repair_message
 from kernel_lineage.rewrite.model.repair import attempt, findings
+from kernel_lineage.rewrite.model.secrets import secrets_in
 from kernel_lineage.rewrite.model.settings import ModelSettings
 from kernel_lineage.skills.applicable import Applicable, fits, is_at, judge_at, known_here
 from kernel_lineage.skills.card import Skill
@@ -136,9 +137,22 @@ def _unknown(place: Applicable) -> str:
     return place.reason if place.verdict is Truth.UNKNOWN else ""
 
 
+def _held_back(kernel: Kernel) -> NoCandidate | None:
+    """Where a secret stands in what a model would be sent; the secret itself is not repeated."""
+    for secret in secrets_in(kernel.text):
+        line = kernel.span.first_line + secret.line - 1
+        return NoCandidate(
+            f"Held back: {secret.kind} stands in line {line} of the file, in {kernel.name}. Nothing was sent; "
+            "take it out of the code, and renew it where it may have been seen"
+        )
+    return None
+
+
 def _by_model(
     request: RewriteRequest, settings: ModelSettings, patience: Patience, gate: Gate, place: Applicable
 ) -> Materialised | NoCandidate:
+    if held := _held_back(request.kernel):
+        return held
     budget = Budget(settings.token_budget)
 
     def put(messages: list[Message]) -> Answer:
@@ -153,6 +167,8 @@ def _by_model(
 def _by_handoff(
     request: RewriteRequest, root: Path, gate: Gate, place: Applicable
 ) -> Materialised | NoCandidate:
+    if held := _held_back(request.kernel):
+        return held
     handoff, messages = open_handoff(root, messages_for(request))
     text = read_answer(handoff)
     if text is None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from kernel_gate.files.reading import MOST_WORKLOAD, read_file
 from kernel_gate.verdict import Verdict
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.source import Kernel
@@ -84,4 +85,4 @@ def _facts(outcomes: Iterable[Outcome]) -> Iterable[Facts]:
 
 
 def _digest(workload: Path | None) -> str:
-    return hashlib.sha256(workload.read_bytes()).hexdigest() if workload is not None else ""
+    return hashlib.sha256(read_file(workload, most=MOST_WORKLOAD)).hexdigest() if workload is not None else ""

@@ -1,4 +1,4 @@
-"""Candidates that were not applied, kept as patches with what is known of them, under `.klineage/candidates/`."""
+"""Candidates that were not applied, kept as patches with what is known of them, in the repository's cache folder."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import difflib
 import hashlib
 from pathlib import Path
 
+from kernel_gate.files.writing import write_atomically
+from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.rewrite.document import ApplyDocument
-from kernel_lineage.skills.writing import write_atomically
 
-FOLDER = Path(".klineage") / "candidates"
+FOLDER = "candidates"
 
 
 def unified_diff(before: bytes, after: bytes, path: str) -> str:
@@ -35,7 +36,7 @@ def keep_candidate(root: Path, path: str, before: bytes, after: bytes, document:
     """
     patch = unified_diff(before, after, path).encode("utf-8", "surrogateescape")
     name = f"{document.skill}-{document.kernel}-{hashlib.sha256(patch).hexdigest()[:10]}"
-    target = root / FOLDER / f"{name}.patch"
+    target = kept_in(root) / FOLDER / f"{name}.patch"
     write_atomically(target, patch)
     known = document.model_copy(update={"patch": str(target)})
     write_atomically(target.with_suffix(".json"), known.model_dump_json(indent=2).encode() + b"\n")

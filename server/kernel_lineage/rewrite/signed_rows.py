@@ -1,7 +1,7 @@
-"""Documents in `.klineage/cache.sqlite` that only this user's own runs can have written.
+"""Documents in a repository's cache file that only this user's own runs can have written.
 
-The file lies in a repository and may come with somebody else's, so every row carries a signature by a key that lies in
-this user's own folder: a row that this user's gate did not write is as good as none.
+The file may be kept where others write (`--keep-in`), so every row carries a signature by a key that lies in this
+user's own folder: a row that this user's gate did not write is as good as none.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from typing import Any, TypeVar
 from platformdirs import user_state_path
 from pydantic import BaseModel, ValidationError
 
-from kernel_lineage.cache_folder import make_cache_folder
-from kernel_lineage.skills.writing import write_atomically
+from kernel_gate.files.writing import write_atomically
+from kernel_lineage.cache_file import CacheConnection, is_damage, set_aside
 
-FILE = "cache.sqlite"
 _COLUMNS = ["key", "name", "made", "document", "signature"]
 _STATEMENTS = {
     "columns": "PRAGMA table_info({table})",
@@ -89,7 +88,7 @@ class SignedRows:
         try:
             return self._db.execute(query, values).fetchall()
         except sqlite3.Error as error:
-            self.problem = f"cannot be read: {error}"
+            self._give_up(error)
             return []
 
     def _change(self, *statements: tuple[str, tuple[Any, ...]]) -> None:
@@ -98,7 +97,14 @@ class SignedRows:
                 for statement, values in statements:
                     self._db.execute(statement, values)
         except sqlite3.Error as error:
-            self.problem = f"cannot be written: {error}"
+            self._give_up(error)
+
+    def _give_up(self, error: sqlite3.Error) -> None:
+        if isinstance(self._db, CacheConnection) and is_damage(error):
+            said = set_aside(self._db, error)
+        else:
+            said = f"The cache cannot be used ({error}); deleting it loses time, never knowledge."
+        self.problem = self.problem or said
 
     def _read(self, model: type[_Kept], about: str, document: bytes, signature: bytes) -> _Kept | None:
         if not hmac.compare_digest(self._signature(about, document), signature):
@@ -110,20 +116,6 @@ class SignedRows:
 
     def _signature(self, about: str, document: bytes) -> bytes:
         return hmac.digest(self._secret, about.encode() + b"\0" + document, "sha256")
-
-
-def open_cache_file(folder: Path) -> sqlite3.Connection:
-    """The cache file of a `.klineage` folder, made if needed. Raises `OSError` or `sqlite3.Error`."""
-    make_cache_folder(folder)
-    db = sqlite3.connect(folder / FILE, timeout=5, check_same_thread=False)
-    try:
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("PRAGMA trusted_schema = OFF")
-    except BaseException:
-        db.close()
-        raise
-    return db
 
 
 def secret_file() -> Path:

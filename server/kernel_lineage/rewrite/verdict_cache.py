@@ -1,4 +1,4 @@
-"""Verdicts and unfinished runs of the gate in `.klineage/cache.sqlite`. Deleting it loses time, never knowledge."""
+"""Verdicts and unfinished runs of the gate in a repository's cache file. Deleting it loses time, never knowledge."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from types import TracebackType
 from kernel_gate.request import GateRequest
 from kernel_gate.reuse import OnStage, judge_once
 from kernel_gate.verdict import Stage, Verdict
-from kernel_lineage.rewrite.signed_rows import SignedRows, open_cache_file, secret_file, secret_in
+from kernel_lineage.cache_file import open_cache_file
+from kernel_lineage.cache_folder import kept_in
+from kernel_lineage.rewrite.signed_rows import SignedRows, secret_file, secret_in
 from kernel_lineage.skills.library import repository_of
 
 _KEPT_VERDICTS = 500
@@ -70,16 +72,16 @@ def judge_cached(
     root = repository_of(near)
     if root is None:
         return judge(request, lambda _stage: None)
-    folder = root / ".klineage"
+    folder = kept_in(root)
     try:
-        cache = open_verdict_cache(folder, secret_file())
+        cache = open_verdict_cache(folder, secret_file(), say)
     except (OSError, sqlite3.Error) as error:
         say(f"The cache in {folder} cannot be used ({error}); nothing is reused or kept.")
         return judge(request, lambda _stage: None)
     with cache:
         verdict = judge_once(request, cache, judge)
         if cache.problem is not None:
-            say(f"The cache in {folder} {cache.problem}; deleting cache.sqlite loses time, never knowledge.")
+            say(cache.problem)
     if verdict.environment.get("reused"):
         made = verdict.environment.get("made")
         say(f"The same question was judged at {made} on the same machine; --no-cache judges it anew.")
@@ -88,10 +90,15 @@ def judge_cached(
     return verdict
 
 
-def open_verdict_cache(folder: Path, secret: Path) -> VerdictCache:
-    """The cache in `folder`, made if needed. Raises `OSError` or `sqlite3.Error` when it cannot be used."""
+def open_verdict_cache(
+    folder: Path, secret: Path, say: Callable[[str], None] = lambda _said: None
+) -> VerdictCache:
+    """The cache in `folder`, made if needed; `say` is told of a damaged one.
+
+    Raises `OSError` or `sqlite3.Error` when it cannot be used.
+    """
     key = secret_in(secret)
-    db = open_cache_file(folder)
+    db = open_cache_file(folder, lambda db: VerdictCache(db, key), say)
     try:
         return VerdictCache(db, key)
     except BaseException:

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.skills.conditions.facts import Facts
@@ -38,7 +39,7 @@ class Case:
 def read_case(path: Path) -> Case:
     """The kernel and the facts of a case. Raises `CaseError`; a case must be whole code, without a reading problem."""
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except OSError as error:
         raise CaseError(f"cannot be read ({error.strerror})") from None
     said: dict[str, str] = {}

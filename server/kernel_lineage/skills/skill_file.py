@@ -21,8 +21,9 @@ import tomli_w
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.skills.writing import write_atomically
+from kernel_gate.files.writing import write_atomically
 from kernel_lineage.skills.card import AnchorRule, Condition, Evidence, NothingToSay, Risk, Skill, SkillLineage
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
 
@@ -156,14 +157,11 @@ def _files(folder: Path, suffix: str = "") -> list[str]:
 def _text(folder: Path, file: str) -> str:
     path = folder / file
     try:
-        with path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+        data = read_file(path, most=MAX_BYTES)
     except FileNotFoundError:
         raise _BadFileError(file, "is missing; see docs/skills-format.md for what a skill's folder holds") from None
     except OSError as error:
-        raise _BadFileError(file, f"cannot be read ({error.strerror})") from None
-    if len(data) > MAX_BYTES:
-        raise _BadFileError(file, f"is larger than {MAX_BYTES >> 20} MiB; a card is text for people")
+        raise _BadFileError(file, f"cannot be read: {error.strerror}") from None
     try:
         return data.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, SourceFile
 
@@ -29,9 +30,9 @@ def read_target(text: str) -> Target:
         file, _, name = text.rpartition(":")
         path = Path(file)
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except OSError as error:
-        raise TargetError(f"{path}: cannot be read ({error.strerror})") from None
+        raise TargetError(f"{path}: cannot be read: {error.strerror}") from None
     language = language_of(path.name, data)
     if language is None:
         raise TargetError(f"{path}: holds no kernels (CUDA C++ with __global__, or Python with @triton.jit)")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 from kernel_lineage.workloads.host_functions import host_functions, launched_kernels
@@ -32,7 +33,7 @@ def source_of(path: Path, data: bytes | None = None, called: str = "") -> Source
     """What a file holds. `called` is its name in messages. Raises `ProgramError`."""
     called = called or str(path)
     try:
-        data = path.read_bytes() if data is None else data
+        data = read_file(path) if data is None else data
     except OSError as error:
         raise ProgramError(f"{called} cannot be read: {error.strerror}") from error
     language = language_of(str(path), data)

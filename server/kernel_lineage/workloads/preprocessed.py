@@ -6,6 +6,8 @@ import os
 import re
 from pathlib import Path
 
+from kernel_gate.files.reading import read_file
+
 _DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define|undef)\b\s*(.*)")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
 _HEADERS = frozenset({".cuh", ".h", ".hpp", ".inl"})
@@ -67,7 +69,7 @@ def with_headers(path: Path, root: Path, data: bytes | None = None) -> str:
 def _included(path: Path, root: Path, data: bytes | None, seen: set[Path]) -> str:
     seen.add(path)
     try:
-        text = (path.read_bytes() if data is None else data).decode("utf-8", "replace")
+        text = (read_file(path, within=root) if data is None else data).decode("utf-8", "replace")
     except OSError:
         return ""
 
@@ -98,7 +100,7 @@ def standing_before(path: Path, root: Path) -> tuple[str, ...]:
 
 def _before(including: Path, path: Path) -> tuple[str, ...]:
     try:
-        text = including.read_bytes().decode("utf-8", "replace")
+        text = read_file(including).decode("utf-8", "replace")
     except OSError:
         return ()
     named = [(including.parent / header).resolve() for header in _INCLUDE.findall(text)]

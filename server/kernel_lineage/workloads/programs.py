@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from kernel_gate.files.reading import read_file
 from kernel_gate.program import LaunchSpec, LaunchStep, Program
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.reading import language_of, read
@@ -55,7 +56,7 @@ def program_from_file(
         data = source.data
     if data is None:
         try:
-            data = path.read_bytes()
+            data = read_file(path)
         except OSError as error:
             raise ProgramError(f"{path} cannot be read: {error.strerror}") from error
     language = language_of(str(path), data)
@@ -236,7 +237,7 @@ def _cuda_text(
         target = (folder / header).resolve()
         if not target.is_relative_to(inside) or not target.is_file():
             return None
-        return target.read_bytes()
+        return read_file(target, within=inside)
 
     cut = device_slice(source, kernels, resolve, path.name, names, standing_before(path.resolve(), inside))
     if not cut.text.strip():

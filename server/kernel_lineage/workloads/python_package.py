@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from kernel_gate.files.reading import read_text
+
 _MOST_MODULES = 400
 
 
@@ -30,7 +32,7 @@ def package_of(text: str, path: Path, import_path: Path | None = None) -> tuple[
         for module in _imported(code, importer, root):
             if module == own or module in found:
                 continue
-            found[module] = (root / module).read_text("utf-8", "replace")
+            found[module] = read_text(root / module, errors="replace")
             waiting.append((module, found[module]))
             if len(found) > _MOST_MODULES:
                 raise ValueError(f"{path} reaches more than {_MOST_MODULES} modules below {root}")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, Language, Launch, SourceFile
 from kernel_lineage.workloads.files import Target, kernel_in, source_of, target_in
@@ -108,6 +109,6 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_file(path)
     except OSError:
         return b""

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from kernel_gate.files.reading import read_text
 from kernel_lineage.workloads.python_package import import_root, imported_from
 from kernel_lineage.workloads.triton_module import part_of_module
 
@@ -57,6 +58,6 @@ def _taken(part: str, importer: str, root: Path) -> Iterator[tuple[str, str, boo
 
 def _part(file: Path, names: Mapping[str, bool]) -> str:
     """What some names of a module need; those that an import lists and nobody uses are None, at the end."""
-    whole = file.read_text("utf-8", "replace")
+    whole = read_text(file, errors="replace")
     part = part_of_module(whole, *sorted(n for n, used in names.items() if used))
     return part + "".join(f"\n{name} = None" for name, used in sorted(names.items()) if not used)

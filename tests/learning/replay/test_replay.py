@@ -125,7 +125,6 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     top = tmp_path_factory.mktemp("history")
     for message, text in HISTORY:
         commit(top, message, text)
-    (top / ".gitignore").write_text(".klineage/cache.sqlite*\n")
     return top
 
 
@@ -203,7 +202,7 @@ def test_a_second_run_asks_the_gate_nothing_and_a_new_commit_only_for_itself(
 
 def test_a_limit_and_spent_time_leave_the_rest_for_the_next_run(history, pool, replayed, tmp_path):
     top = tmp_path / "limited"
-    shutil.copytree(history, top, ignore=shutil.ignore_patterns("cache.sqlite*"))
+    shutil.copytree(history, top)
     none, counted = replay_here(top, pool, seconds=0.0)
     assert (none.remaining, none.found, counted.asked) == (3, 3, [])
     one, _ = replay_here(top, pool, limit=1)
@@ -216,7 +215,7 @@ def test_a_limit_and_spent_time_leave_the_rest_for_the_next_run(history, pool, r
 
 def test_steps_in_processes_of_their_own_give_the_same(history, pool, replayed, tmp_path, monkeypatch):
     top = tmp_path / "apart"
-    shutil.copytree(history, top, ignore=shutil.ignore_patterns("cache.sqlite*"))
+    shutil.copytree(history, top)
     monkeypatch.setattr(run, "_FEW", 0)
     there, counted = replay_here(top, pool)
     assert len(counted.asked) > 0
@@ -249,7 +248,7 @@ def test_a_step_whose_process_dies_is_lost_alone_and_replayed_again(
     history, pool, replayed, tmp_path, monkeypatch
 ):
     top = tmp_path / "dies"
-    shutil.copytree(history, top, ignore=shutil.ignore_patterns("cache.sqlite*"))
+    shutil.copytree(history, top)
     monkeypatch.setattr(run, "_FEW", 0)
     monkeypatch.setattr(apart, "_MODULE", "no_such_module")
     lost, counted = replay_here(top, pool)

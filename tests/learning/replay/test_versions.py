@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.history.model import Intent, Lineage, Transition, TransitionKind
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.replay.known import known_records, words_of
@@ -84,7 +85,7 @@ def test_a_version_that_gives_what_a_wrong_one_gives_is_wrong_too():
 def test_what_is_known_of_a_transition_is_the_most_that_any_device_showed(tmp_path):
     key = tmp_path / "key"
     measured = record("ab", label=Label.MEASURED, device="NVIDIA H200")
-    with replay_store(tmp_path / ".klineage", key) as store:
+    with replay_store(kept_in(tmp_path), key) as store:
         store.keep(measured, "NVIDIA H200", "q1")
         store.keep(AGREE, "emulated", "q2")
         store.keep(UNKNOWN, "emulated", "q3")

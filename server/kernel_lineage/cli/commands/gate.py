@@ -69,7 +69,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--allow-uncontained", is_flag=True, help="Run Triton programs, which you trust, without a sandbox."
 )
-@click.option("--no-cache", is_flag=True, help="Judge anew, and keep nothing in .klineage/cache.sqlite.")
+@click.option("--no-cache", is_flag=True, help="Judge anew, and keep nothing in your cache folder.")
 @report_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(

@@ -23,7 +23,7 @@ def command(
 ) -> None:
     """Build the transition graph of REPO (default: the current folder) from its lineages and kept outcomes.
 
-    Strategies under their directions, what came after what, effects and risks. It is kept in .klineage/cache.sqlite,
+    Strategies under their directions, what came after what, effects and risks. It is kept in your cache folder,
     where `applicable` and the editor take the order of what they offer from.
     """
     from kernel_lineage.cli.graph_table import print_graph
@@ -45,7 +45,7 @@ def command(
             click.echo(str(error), err=True)
             sys.exit(ExitCode.WRONG_USE)
         graph, name = found.graph, Path(found.mined.repository).name
-        for note in found.notes:
+        for note in (*found.mined.messages, *found.notes):
             click.echo(note, err=True)
         following = next_for(found, kernel) if kernel is not None else []
     if kernel is not None and not following:

@@ -19,7 +19,7 @@ from kernel_gate.verdict import ExitCode
 @click.option("--since", metavar="REV|DATE", help="Only history after a revision or a date.")
 @click.option("--kernel", metavar="NAME", help="Show one lineage in full: the one that holds this kernel.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (klineage schema mine).")
-@click.option("--no-cache", is_flag=True, help="Neither read nor write .klineage/cache.sqlite.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write what is kept in your cache folder.")
 @click.option(
     "--graph", is_flag=True, help="Also build and keep the transition graph, as `klineage graph` does."
 )
@@ -36,7 +36,7 @@ def command(
 ) -> None:
     """Mine the lineages of the kernels in REPO (default: the current folder) from its git history.
 
-    What was worked out is kept in .klineage/cache.sqlite; an interrupted run goes on from there.
+    What was worked out is kept in your cache folder; an interrupted run goes on from there.
     """
     from kernel_lineage.cli.progress import progress_bar
     from kernel_lineage.history.git import RepositoryError

@@ -34,7 +34,7 @@ _INTENTS = ("optimisation", "fix", "revert", "refactor", "feature", "unknown")
 @click.option("--cluster", metavar="WHERE", help="A Dask cluster (tcp://host:port, local or slurm) judges.")
 @click.option("--timeout", type=float, default=180.0, show_default=True, help="Seconds for one verdict.")
 @click.option("--no-learn", is_flag=True, help="Only replay: split and probe nothing, write no skill.")
-@click.option("--no-cache", is_flag=True, help="Neither read nor write .klineage/cache.sqlite.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write what is kept in your cache folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (klineage schema replay).")
 def command(
     repository: Path,
@@ -56,7 +56,7 @@ def command(
 
     Both states are taken from git's objects, built, checked against each other and, on a GPU, timed. An optimisation
     that was reproduced is split into its parts, each part is probed for when it is right, and the skills that come of
-    it are written to .klineage/skills. What was worked out is kept in .klineage/cache.sqlite: an interrupted run goes
+    it are written to .klineage/skills. What was worked out is kept in your cache folder: an interrupted run goes
     on from there, and a new commit costs what is new.
 
     Exit status: 0 every transition was replayed, whatever came of it; 2 wrong use, 3 some are left (--limit,

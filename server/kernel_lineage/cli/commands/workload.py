@@ -53,7 +53,7 @@ def init(target: str, out: Path | None, force: bool, device: Device, per_kind: i
     draft. Exit status: 0 the workload sees wrong kernels, 1 something is missing or a wrong kernel goes unseen (the
     draft is kept), 2 wrong use, 4 no such device.
     """
-    from kernel_lineage.skills.writing import write_atomically
+    from kernel_gate.files.writing import write_atomically
     from kernel_lineage.workloads.completing import tried_draft
     from kernel_lineage.workloads.document import ProofDocument, WorkloadDocument
     from kernel_lineage.workloads.files import target_of

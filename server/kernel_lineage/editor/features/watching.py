@@ -6,7 +6,7 @@ from lsprotocol import types
 
 from kernel_lineage.editor.server import EditorServer
 
-KNOWLEDGE = "**/.klineage/{skills,workloads,outcomes}/**"
+KNOWLEDGE = "**/.klineage/{skills,workloads}/**"
 
 
 def register(server: EditorServer) -> None:

@@ -23,7 +23,7 @@ from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.distillation.distil import Distilled, Proposal, distil
 from kernel_lineage.learning.distillation.lesson import Lesson
-from kernel_lineage.learning.measured_use import evidence_of_verdict
+from kernel_lineage.learning.measured_use import NoVerdictError, evidence_of_verdict
 from kernel_lineage.learning.steps import Judge, Step, as_launched
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.materialise import Lane, NoCandidate, materialise
@@ -189,14 +189,17 @@ def carrier(
         if isinstance(made, NoCandidate):
             return Use(step.transition, None, made.reason)
         verdict = made.verdict or gate(made.candidate)
-        evidence = evidence_of_verdict(
-            verdict,
-            kernel=step.before.entry,
-            held_out=True,
-            guarded=made.candidate.guarded,
-            command=command,
-            on=on,
-        )
+        try:
+            evidence = evidence_of_verdict(
+                verdict,
+                kernel=step.before.entry,
+                held_out=True,
+                guarded=made.candidate.guarded,
+                command=command,
+                on=on,
+            )
+        except NoVerdictError as error:
+            return Use(step.transition, None, str(error))
         told = {**evidence.details, "state": step.before.name}
         return Use(step.transition, evidence.model_copy(update={"details": told}), verdict.reason)
 

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from kernel_gate.files.reading import read_text
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.mechanisms.model import BACKGROUND
@@ -212,9 +213,7 @@ def cases_of(skill: Skill) -> dict[str, str]:
     afters = (path.replace(".before.", ".after.") for path in skill.applies)
     files = [Path(path) for path in (*skill.applies, *afters, *skill.refuses)]
     return {
-        path.as_posix(): (skill.folder / path).read_text("utf-8")
-        for path in files
-        if (skill.folder / path).is_file()
+        path.as_posix(): read_text(skill.folder / path) for path in files if (skill.folder / path).is_file()
     }
 
 

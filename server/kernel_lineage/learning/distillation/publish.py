@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from kernel_gate.files.temporary import TemporaryFolder
 from kernel_lineage.learning.distillation.distil import Proposal
 from kernel_lineage.skills.check import check
 from kernel_lineage.skills.skill_file import SkillProblem, read_skill, write_skill
@@ -41,6 +41,6 @@ def _in(path: str, failing: set[str]) -> bool:
 
 
 def _problems(proposal: Proposal, cases: Mapping[str, str]) -> tuple[SkillProblem, ...]:
-    with tempfile.TemporaryDirectory(prefix="kernel-lineage-") as folder:
+    with TemporaryFolder("published") as folder:
         skill, wrong = read_skill(write_skill(Path(folder), proposal.skill, cases), builtin=False)
         return (*wrong, *(check(skill) if skill is not None else ()))

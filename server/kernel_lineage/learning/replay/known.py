@@ -6,9 +6,10 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_lineage.cache_file import CACHE
+from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.learning.replay.record import Label, Record
 from kernel_lineage.learning.replay.store import replay_store
-from kernel_lineage.rewrite.signed_rows import FILE
 
 _RANK = {Label.MEASURED: 2, Label.REPRODUCED: 1, Label.INFERRED: 0}
 
@@ -18,8 +19,8 @@ def known_records(top: Path, secret: Path | None = None) -> dict[str, Record]:
 
     Empty where nothing was replayed, or what was kept cannot be read.
     """
-    folder = top / ".klineage"
-    if not (folder / FILE).is_file():
+    folder = kept_in(top)
+    if not (folder / CACHE).is_file():
         return {}
     found: dict[str, Record] = {}
     try:

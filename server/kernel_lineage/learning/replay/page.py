@@ -119,7 +119,7 @@ library's own examples.
 
 ## Going on, and again
 
-Results are kept in `.klineage/cache.sqlite`, by transition and device, signed with a key of the user's own. A run
+Results are kept in the cache file, by transition and device, signed with a key of the user's own. A run
 that is killed or cut short goes on where it was; a second run asks the gate nothing; a new commit costs what is
 new. A result is worked out anew when a state, the workload, the device, a compiler or the code that judges is
 another. Deleting the file loses time, never knowledge. `--jobs` emulated devices or one worker on each GPU judge

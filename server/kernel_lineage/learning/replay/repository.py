@@ -16,6 +16,7 @@ from kernel_gate.options import GateOptions
 from kernel_gate.request import GateRequest
 from kernel_gate.threads import share_of_cores
 from kernel_gate.verdict import Verdict
+from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.history.git import open_repository
 from kernel_lineage.history.mine import Progress, mine
 from kernel_lineage.history.model import Intent, Mined
@@ -115,7 +116,7 @@ def replay_repository(
             if one.fresh:
                 on_finished(len(replayed) - len(planned.known), len(planned.todo), one)
         if store.problem is not None:
-            messages.append(f"The cache {store.problem}; deleting cache.sqlite loses time, never knowledge.")
+            messages.append(store.problem)
         learned = None
         if asked.learn:
             began = time.monotonic()
@@ -229,9 +230,9 @@ def _studying(device: Device, asked: Asked, pool: Pool, processes: Processes) ->
 
 def _store(stack: ExitStack, path: Path, asked: Asked, messages: list[str]) -> ReplayStore:
     repository = open_repository(path)
-    folder = None if repository.bare or not asked.use_cache else repository.top / ".klineage"
+    folder = kept_in(repository.top) if asked.use_cache else None
     try:
-        return stack.enter_context(replay_store(folder))
+        return stack.enter_context(replay_store(folder, say=messages.append))
     except (OSError, sqlite3.Error) as error:
         messages.append(f"The cache in {folder} cannot be used ({error}); nothing is reused or kept.")
         return stack.enter_context(replay_store(None))

@@ -11,6 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
+from kernel_gate.files.reading import is_plain_file, read_file
 from kernel_lineage.history.git import KERNEL_PATHSPECS, Repository, work_tree_files
 from kernel_lineage.learning.replay.bench import Bench
 from kernel_lineage.learning.replay.claims import Claim, Claimed
@@ -144,6 +145,6 @@ def _work_tree_digest(repository: Repository, items: Sequence[Claimed]) -> str:
     whole = hashlib.sha256()
     for path in work_tree_files(repository, KERNEL_PATHSPECS):
         file = repository.top / path
-        if file.is_file():
-            whole.update(path.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
+        if is_plain_file(file):
+            whole.update(path.encode() + b"\0" + hashlib.sha256(read_file(file)).digest())
     return whole.hexdigest()

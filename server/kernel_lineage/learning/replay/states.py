@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kernel_gate.files.temporary import TemporaryFolder
 from kernel_lineage.history.git import Repository
 from kernel_lineage.history.model import Version
 from kernel_lineage.history.trees import Tree, write_state
@@ -72,7 +72,7 @@ def with_told_sizes(draft: Draft | NoDraft) -> Draft | NoDraft:
 @contextmanager
 def state_of(repository: Repository, version: Version, kept: KeptDrafts | None = None) -> Iterator[StateOf]:
     """The state of one version; its folder is gone when the block ends."""
-    with tempfile.TemporaryDirectory(prefix="klineage-state-") as folder:
+    with TemporaryFolder("state") as folder:
         tree = write_state(repository, version.commit, Path(folder) / "tree")
         yield StateOf(version, tree, State(tree.root), kept)
 

@@ -1,4 +1,4 @@
-"""What replaying gave, in `.klineage/cache.sqlite`: a cache, read by whoever shows a transition. Never knowledge."""
+"""What replaying gave, in the repository's cache file: read by whoever shows a transition. Never knowledge."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,13 @@ from pydantic import BaseModel
 from kernel_gate.evidence import companion_files, toolchain
 from kernel_gate.options import GateOptions
 from kernel_gate.workload import Workload
+from kernel_lineage.cache_file import open_cache_file
 from kernel_lineage.history.cache import fingerprint_of
 from kernel_lineage.history.model import Version
 from kernel_lineage.learning.replay.claims import Claimed
 from kernel_lineage.learning.replay.learners import Learned
 from kernel_lineage.learning.replay.record import Record
-from kernel_lineage.rewrite.signed_rows import SignedRows, open_cache_file, secret_file, secret_in
+from kernel_lineage.rewrite.signed_rows import SignedRows, secret_file, secret_in
 
 _MOST = 50_000
 _CODE = ("kernels", "rewrite", "learning/replay")
@@ -75,17 +76,21 @@ class ReplayStore:
 
 
 @contextmanager
-def replay_store(folder: Path | None, secret: Path | None = None) -> Iterator[ReplayStore]:
-    """The store in a `.klineage` folder; one that forgets where there is none.
+def replay_store(
+    folder: Path | None, secret: Path | None = None, say: Callable[[str], None] = lambda _said: None
+) -> Iterator[ReplayStore]:
+    """The store in a repository's cache folder; one that forgets where there is none.
 
-    `secret` is the file with this user's key. Raises `OSError` or `sqlite3.Error` when the file cannot be used.
+    `secret` is the file with this user's key; `say` is told of a damaged file that was set aside.
+    Raises `OSError` or `sqlite3.Error` when the file cannot be used.
     """
     if folder is None:
         with closing(sqlite3.connect(":memory:", check_same_thread=False)) as db:
             yield ReplayStore(db, b"")
         return
-    with closing(open_cache_file(folder)) as db:
-        yield ReplayStore(db, secret_in(secret or secret_file()))
+    key = secret_in(secret or secret_file())
+    with closing(open_cache_file(folder, lambda db: ReplayStore(db, key), say)) as db:
+        yield ReplayStore(db, key)
 
 
 def surroundings() -> dict[str, Any]:

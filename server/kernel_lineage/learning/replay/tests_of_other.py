@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+from kernel_gate.files.temporary import TemporaryFolder
 from kernel_lineage.learning.replay.states import StateOf
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.of_state import NoDraft, State, draft_for
@@ -37,7 +37,7 @@ def draft_by_tests_of(state: StateOf, other: StateOf) -> Draft | None:
 @contextmanager
 def _read_with_tests_of(state: StateOf, other: StateOf) -> Iterator[Path]:
     """A folder with the Python files of a state, and with the other's tests in the place of its own."""
-    with tempfile.TemporaryDirectory(prefix="klineage-tests-", dir=state.root.parent) as name:
+    with TemporaryFolder("tests", dir=state.root.parent) as name:
         folder = Path(name)
         for path in sorted(state.tree.files):
             if path.endswith(".py") and not _is_of_tests(path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
+from kernel_gate.files.reading import is_plain_file, read_text
 from kernel_gate.options import GateOptions
 from kernel_lineage.history.git import Repository, remote_of
 from kernel_lineage.history.licence import FILES, UNKNOWN, licence_of_text
@@ -78,5 +79,7 @@ def _held_out(replayed: Sequence[Replayed]) -> list[HeldOut]:
 def origin_of(repository: Repository) -> Origin:
     """What a repository says of itself: where it is from, and its licence."""
     texts = (repository.top / name for name in FILES)
-    licence = next((licence_of_text(p.read_text("utf-8", "replace")) for p in texts if p.is_file()), UNKNOWN)
+    licence = next(
+        (licence_of_text(read_text(p, errors="replace")) for p in texts if is_plain_file(p)), UNKNOWN
+    )
     return Origin(remote_of(repository) or repository.top.name, licence, "klineage replay")

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
 
+from kernel_lineage.rewrite.model.secrets import secrets_in
+from kernel_lineage.rewrite.model.sent import log_request
 from kernel_lineage.rewrite.model.settings import ModelSettings
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ Problem = Literal[
     "budget",
     "cancelled",
     "request",
+    "secret",
 ]
 
 LONGEST_WAIT = 30.0
@@ -94,6 +97,13 @@ def ask(
             f"The token budget is used up: {budget.spent} spent, {budget.left} left, the next request needs about "
             f"{prompt} and room for an answer. Raise it with --token-budget.",
         )
+    for number, message in enumerate(messages, 1):
+        for secret in secrets_in(message["content"]):
+            raise ModelError(
+                "secret",
+                f"Held back: {secret.kind} stands in line {secret.line} of message {number} to the model. Nothing was "
+                "sent; take it out of the code, and renew it where it may have been seen.",
+            )
     host = urlsplit(settings.base_url).netloc
     dialect = _Dialect()
     attempt = 0
@@ -197,7 +207,7 @@ def _stream(
     finish: str | None = None
     declined = ""
     tokens: int | None = None
-    for chunk in _chunks(client, settings.model, messages, dialect.fields(room)):
+    for chunk in _chunks(client, settings, messages, dialect.fields(room)):
         if patience.cancelled():
             raise ModelError("cancelled", "Cancelled; nothing was changed.")
         if patience.now() > deadline:
@@ -230,10 +240,21 @@ def _stream(
     return Answer(text, tokens if tokens is not None else spent)
 
 
-def _chunks(client: OpenAI, model: str, messages: list[Message], fields: dict[str, Any]) -> Iterator[Any]:
+def _chunks(
+    client: OpenAI, settings: ModelSettings, messages: list[Message], fields: dict[str, Any]
+) -> Iterator[Any]:
+    try:
+        log_request(
+            urlsplit(settings.base_url).netloc,
+            {"model": settings.model, "messages": messages, "stream": True, **fields},
+        )
+    except OSError as error:
+        raise ModelError(
+            "request", f"Nothing was sent, because what is sent cannot be logged: {error}."
+        ) from error
     try:
         with client.chat.completions.create(
-            model=model, messages=cast("Any", messages), stream=True, extra_body=fields
+            model=settings.model, messages=cast("Any", messages), stream=True, extra_body=fields
         ) as stream:
             yield from stream
     except ValueError as error:

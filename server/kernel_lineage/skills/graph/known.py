@@ -1,9 +1,9 @@
-"""Where graphs lie: one in the package, a repository's own in `.klineage/cache.sqlite`, for it is derived."""
+"""Where graphs lie: one in the package, a repository's own in its cache file, for it is derived."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,12 +11,13 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from kernel_lineage.cache_file import CACHE, open_cache_file
+from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.skills.graph.document import GraphDocument, graph_document, graph_of
 from kernel_lineage.skills.graph.joined import joined
 from kernel_lineage.skills.graph.model import Graph
 
 _BUILTIN = Path(__file__).with_name("builtin.json")
-_CACHE = Path(".klineage") / "cache.sqlite"
 _TABLE = "CREATE TABLE IF NOT EXISTS transition_graph(id INTEGER PRIMARY KEY CHECK (id = 1), document TEXT NOT NULL)"
 
 
@@ -47,7 +48,7 @@ class Known:
 
 def known_graph(root: Path | None) -> Known:
     """The graph to rank by in a repository, or outside of one."""
-    path = None if root is None else root / _CACHE
+    path = None if root is None else kept_in(root) / CACHE
     if path is None or not path.is_file():
         return Known(builtin_graph(), note=_WITHOUT if path is not None else "")
     try:
@@ -68,11 +69,13 @@ def known_graph(root: Path | None) -> Known:
 _WITHOUT = "ranked by public repositories only; `klineage graph` adds this repository's own history"
 
 
-def keep_graph(root: Path, graph: Graph, histories: Mapping[str, tuple[str, ...]]) -> None:
-    """Keep a repository's own graph and what came to its kernels. Raises `OSError` or `sqlite3.Error`."""
-    path = root / _CACHE
-    path.parent.mkdir(exist_ok=True)
+def keep_graph(
+    root: Path,
+    graph: Graph,
+    histories: Mapping[str, tuple[str, ...]],
+    say: Callable[[str], None] = lambda _said: None,
+) -> None:
+    """Keep a repository's own graph and what came to its kernels; `say` is told of a damaged file. Raises `OSError` or `sqlite3.Error`."""
     document = graph_document(graph, root.name, histories=histories).model_dump_json(by_alias=True)
-    with closing(sqlite3.connect(path, timeout=5)) as db, db:
-        db.execute(_TABLE)
+    with closing(open_cache_file(kept_in(root), lambda db: db.execute(_TABLE), say)) as db, db:
         db.execute("INSERT OR REPLACE INTO transition_graph VALUES (1, ?)", (document,))

@@ -1,6 +1,6 @@
-"""Outcomes: what the gate said of each skill that was carried over. They are evidence, so each is a file to be kept.
+"""Outcomes: what the gate said of each skill that was carried over, a file for each in the repository's cache folder.
 
-`.klineage/outcomes/<id>.json`, one for each candidate, named by its contents: two people's outcomes never conflict.
+`outcomes/<id>.json`, one for each candidate, named by its contents: two processes never write two of one name.
 """
 
 from __future__ import annotations
@@ -12,10 +12,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from kernel_gate.files.reading import read_file
+from kernel_gate.files.writing import write_atomically
+from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.skills.graph.model import REJECTED, Effect, Observation, Source
-from kernel_lineage.skills.writing import write_atomically
 
-FOLDER = Path(".klineage") / "outcomes"
+_FOLDER = "outcomes"
+_MOST = 1 << 20
+"""Bytes; one takes a few hundred."""
 
 
 class Outcome(BaseModel):
@@ -61,9 +65,9 @@ class Outcome(BaseModel):
 
 
 def keep_outcome(root: Path, outcome: Outcome) -> Path:
-    """Write an outcome into a repository; the same one again takes its own place. Raises `OSError`."""
-    path = root / FOLDER / f"{outcome.id}.json"
-    write_atomically(path, outcome.model_dump_json(indent=2).encode() + b"\n", 0o644)
+    """Keep an outcome of a repository; the same one again takes its own place. Raises `OSError`."""
+    path = kept_in(root) / _FOLDER / f"{outcome.id}.json"
+    write_atomically(path, outcome.model_dump_json(indent=2).encode() + b"\n", 0o600)
     return path
 
 
@@ -71,13 +75,14 @@ def outcomes_in(root: Path) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
     """The outcomes of a repository, in the order of their ids, and what could not be read."""
     found: list[Outcome] = []
     problems: list[str] = []
+    folder = kept_in(root) / _FOLDER
     try:
-        paths = sorted((root / FOLDER).glob("*.json"))
+        paths = sorted(folder.glob("*.json"))
     except OSError as error:
-        return (), (f"{root / FOLDER} cannot be read: {error.strerror}",)
+        return (), (f"{folder} cannot be read: {error.strerror}",)
     for path in paths:
         try:
-            found.append(Outcome.model_validate_json(path.read_bytes()))
+            found.append(Outcome.model_validate_json(read_file(path, within=folder, most=_MOST)))
         except (OSError, ValidationError) as error:
             problems.append(f"{path} is no outcome that can be read: {str(error).splitlines()[0]}")
     return tuple(found), tuple(problems)

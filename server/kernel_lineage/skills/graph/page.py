@@ -20,8 +20,7 @@ later; every edge names its transitions. `klineage applicable` and the code acti
 
 The same graph and the same facts always give the same order. Each place has its reason in one clause.
 
-Every verdict of the gate about a skill is kept in `.klineage/outcomes/`, one file for each candidate. They are evidence
-and meant to be committed: they move the graph, they tell later what limits the kernel (counts, registers, occupancy,
+Every verdict of the gate about a skill is kept in the user's cache folder, one file for each candidate: they move the graph, they tell later what limits the kernel (counts, registers, occupancy,
 shares of the peaks), and what was rejected on a kernel is not tried on that same text again. `klineage apply --anyway`
 overrides that, and a `not now`.
 

@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.python_text import tree_of
 
 _LARGEST = 400_000
@@ -109,9 +110,7 @@ def read_module(file: Path, place: str) -> HostModule | None:
     `place` tells files of one state apart that hold the same text: what one defines is not what the other does.
     """
     try:
-        if file.stat().st_size > _LARGEST:
-            return None
-        found = _PARSED.of(file.read_bytes(), place)
+        found = _PARSED.of(read_file(file, most=_LARGEST), place)
     except OSError:
         return None
     return replace(found, path=file) if found is not None else None
@@ -120,7 +119,7 @@ def read_module(file: Path, place: str) -> HostModule | None:
 def words_of(file: Path) -> frozenset[bytes]:
     """The words that stand in a file; none for one that cannot be read."""
     try:
-        return _WORDS.of(file.read_bytes())
+        return _WORDS.of(read_file(file))
     except OSError:
         return frozenset()
 

@@ -1,0 +1,141 @@
+"""Reading files of a repository, which somebody else may have made to hurt whoever opens it.
+
+What is read is a regular file, lies in the repository that its path lies in (a link may not lead out), and has a
+bounded size; no FIFO, device or endless file is ever waited for. Every refusal is an `OSError` with words.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from pathlib import Path
+
+MOST_TEXT = 16 << 20
+"""Bytes of a source, a header, a card: a larger one is no text that a person wrote."""
+MOST_WORKLOAD = 1 << 20
+MOST_SECONDS = 20.0
+"""For one file: a disk that takes longer does not answer."""
+_PIECE = 1 << 20
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+_FLAGS = os.O_RDONLY | sum(
+    getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOFOLLOW", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
+)
+
+
+class RefusedFile(OSError):  # noqa: N818 - an `OSError` as those that the system raises
+    """A file that is not read; `strerror` says why, the text names the file as well."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(errno.EINVAL, why, str(path))
+
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.strerror}"
+
+
+def read_file(
+    path: Path, *, within: Path | None = None, most: int = MOST_TEXT, seconds: float = MOST_SECONDS
+) -> bytes:
+    """The contents of a regular file of at most `most` bytes.
+
+    `within` is the folder that the file must lie in, links followed; by default the repository that the path lies in,
+    when it lies in one. Raises `OSError`; `RefusedFile` for what is no such file, leads out, or is too large or slow.
+    """
+    handle = _open(path, within if within is not None else enclosing_repository(path))
+    try:
+        if os.fstat(handle).st_size > most:
+            raise RefusedFile(path, _too_large(most))
+        pieces, length, end = [], 0, time.monotonic() + seconds
+        while piece := os.read(handle, min(_PIECE, most + 1 - length)):
+            pieces.append(piece)
+            length += len(piece)
+            if length > most:
+                raise RefusedFile(path, _too_large(most))
+            if time.monotonic() > end:
+                raise RefusedFile(path, f"could not be read within {seconds:g} s")
+        return b"".join(pieces)
+    finally:
+        os.close(handle)
+
+
+def read_text(
+    path: Path, *, within: Path | None = None, most: int = MOST_TEXT, errors: str = "strict"
+) -> str:
+    """The contents as UTF-8 text, every line ended by a line feed.
+
+    Raises `OSError` as `read_file` does, and `UnicodeDecodeError`.
+    """
+    text = read_file(path, within=within, most=most).decode("utf-8", errors)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def is_plain_file(path: Path, *, within: Path | None = None) -> bool:
+    """Whether `read_file` would begin to read: a regular file that lies where it must. Opens nothing."""
+    try:
+        _real(path, within if within is not None else enclosing_repository(path))
+    except OSError:
+        return False
+    return True
+
+
+def enclosing_repository(path: Path) -> Path | None:
+    """The repository that a path lies in by its text, no link followed: the nearest folder above with `.git`.
+
+    Where there is none, the nearest with `.klineage`; None where there is none either.
+    """
+    place = Path(os.path.normpath(path.absolute()))
+    for mark in (".git", ".klineage"):
+        for folder in place.parents:
+            if (folder / mark).exists():
+                return folder
+    return None
+
+
+def _open(path: Path, root: Path | None) -> int:
+    real = _real(path, root)
+    handle = os.open(real, _FLAGS)
+    try:
+        _check_kind(path, os.fstat(handle).st_mode)
+        # Between the look and the opening a folder on the way can have become a link: the open file itself decides.
+        opened = Path(f"/proc/self/fd/{handle}")
+        if root is not None and opened.exists():
+            _check_place(path, opened.readlink(), root)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _real(path: Path, root: Path | None) -> Path:
+    try:
+        real = path.resolve(strict=True)
+    except RuntimeError:  # a link to itself, before Python 3.13
+        raise RefusedFile(path, "is a link that leads back to itself") from None
+    except ValueError:
+        raise RefusedFile(path, "is no name that a file can have") from None
+    if root is not None:
+        _check_place(path, real, root)
+    _check_kind(path, real.stat().st_mode)
+    return real
+
+
+def _check_place(path: Path, real: Path, root: Path) -> None:
+    if not real.is_relative_to(root.resolve()):
+        raise RefusedFile(path, f"leads out of {root} and is not read; put the file itself there")
+
+
+def _check_kind(path: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        raise RefusedFile(path, f"is {_KINDS.get(stat.S_IFMT(mode), 'no regular file')}, not a regular file")
+
+
+def _too_large(most: int) -> str:
+    size = f"{most >> 20} MiB" if most >= 1 << 20 else f"{most} bytes"
+    return f"is larger than {size}, the most that is read of such a file"

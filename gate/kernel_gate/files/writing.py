@@ -1,0 +1,112 @@
+"""Writing state: each file whole or not at all, one process at a time where several write, and words when it fails."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_ADVICE = {
+    errno.ENOSPC: "the disk is full; make room there, or name a place on another disk",
+    errno.EDQUOT: "this user's share of the disk is used up; make room there, or name a place on another disk",
+    errno.EFBIG: "a file may not become that large here (ulimit -f); allow more, or name another place",
+    errno.EROFS: "the disk is read-only; name a place where you may write",
+    errno.EACCES: "permission denied; name a place where you may write",
+    errno.EPERM: "not permitted; name a place where you may write",
+    errno.ENOTDIR: "a folder is needed where a file lies; move it away, or name another place",
+    errno.EEXIST: "a folder is needed where a file lies; move it away, or name another place",
+    errno.EIO: "the disk reports an error; look after the disk, or name a place on another one",
+}
+
+
+_PART = ".part"
+_ABANDONED_SECONDS = 3600
+
+
+def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
+    """The whole data or nothing: a temporary file beside it takes its place. Raises `OSError` that names the file.
+
+    A link at `path` is replaced, never written through.
+    """
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stem = f".{path.name[:100]}."
+        _remove_abandoned(path.parent, stem)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=stem, suffix=_PART)
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o644 if mode is None else mode)
+        temporary.replace(path)
+    except BaseException as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = str(path), None
+        raise
+
+
+def _remove_abandoned(folder: Path, stem: str) -> None:
+    """What a killed run left of this file; what another process writes just now is younger."""
+    for part in folder.glob(f"{glob.escape(stem)}*{_PART}"):
+        with suppress(OSError):
+            if time.time() - part.lstat().st_mtime > _ABANDONED_SECONDS:
+                part.unlink()
+
+
+def append_privately(path: Path, data: bytes) -> None:
+    """Add to the end of a file that only this user may read; several processes may. Raises `OSError`.
+
+    A link is not followed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    flags = (
+        os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    )
+    handle = os.open(path, flags, 0o600)
+    with os.fdopen(handle, "ab") as file, _alone(file.fileno()):
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def only_process(lock: Path) -> Iterator[None]:
+    """One process at a time is in the block; the others wait. The lock ends with the process. Raises `OSError`."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    handle = os.open(lock, flags, 0o600)
+    try:
+        with _alone(handle):
+            yield
+    finally:
+        os.close(handle)
+
+
+def why_unwritable(error: OSError) -> str | None:
+    """What happened to a file that could not be written, and what to do; None where the error is of another kind."""
+    advice = _ADVICE.get(error.errno or 0)
+    if advice is None:
+        return None
+    return f"{error.filename} cannot be written: {advice}" if error.filename else advice
+
+
+@contextmanager
+def _alone(handle: int) -> Iterator[None]:
+    try:
+        import fcntl
+    except ImportError:  # Windows, where nothing of this is shared by design of the file system
+        yield
+        return
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(handle, fcntl.LOCK_UN)

@@ -1,0 +1,151 @@
+"""Kills at random points: the last good state stays, the next run gives the same answer, and no folder is left.
+
+`make attack` runs more of them: KLINEAGE_ATTACK says how many times as many.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from attacks.test_cache_damage import STEPS, TIMES
+from history.repositories import make_repository
+from kernel_gate.files import temporary
+from kernel_gate.files.temporary import TemporaryFolder, remove_tree, temporary_root
+from kernel_lineage.history.mine import mine
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setenv("KLINEAGE_KEEP_IN", str(tmp_path / "kept"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    return tmp_path
+
+
+def test_mining_that_is_killed_goes_on_where_it_was(scratch: Path):
+    top = scratch / "repository"
+    make_repository(top, STEPS)
+    expected = [lineage.id for lineage in mine(top, use_cache=False, jobs=1).lineages]
+    command = [sys.executable, "-m", "kernel_lineage", "mine", str(top), "--json", "--jobs", "1"]
+    chance = random.Random(11)
+    for _ in range(10 * TIMES):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(chance.uniform(0.05, 0.5))
+        process.send_signal(signal.SIGKILL)
+        assert "Traceback" not in process.communicate(timeout=60)[1]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert [lineage["id"] for lineage in document["lineages"]] == expected
+    assert mine(top, jobs=1).messages == ()
+    assert not (top / ".klineage").exists()
+
+
+HOLDER = """\
+import sys, time
+from pathlib import Path
+from kernel_gate.files.temporary import TemporaryFolder
+with TemporaryFolder("build") as name:
+    (Path(name) / "left").write_text("x")
+    print(name, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_folder_of_a_killed_process_goes_with_the_next_and_a_living_ones_stays(scratch: Path):
+    def start() -> tuple[subprocess.Popen[str], Path]:
+        process = subprocess.Popen([sys.executable, "-c", HOLDER], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        return process, Path(process.stdout.readline().strip())
+
+    killed, left = start()
+    killed.kill()
+    killed.communicate()
+    assert left.exists()
+    living, used = start()
+    try:
+        assert not left.exists() and used.exists()
+        temporary.sweep(temporary_root())
+        assert (used / "left").exists()
+    finally:
+        living.kill()
+        living.communicate()
+    with TemporaryFolder("own") as own:
+        assert Path(own).parent.parent == temporary_root() and not used.exists()
+    temporary._OWN.pop().remove()
+    assert [p.name for p in temporary_root().iterdir()] == [".lock"]
+
+
+def test_a_folder_of_a_process_that_ends_is_gone(scratch: Path):
+    code = HOLDER.replace("time.sleep(60)", "sys.exit(3)")
+    assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL).returncode == 3
+    assert [p.name for p in temporary_root().iterdir()] == [".lock"]
+
+
+def test_a_link_or_another_users_folder_is_not_used(scratch: Path):
+    root = temporary_root()
+    for entry in root.iterdir():
+        entry.unlink()
+    root.rmdir()
+    root.symlink_to(scratch)
+    with pytest.raises(OSError, match="not a folder of this user"):
+        temporary_root()
+
+
+def test_folders_nested_thousands_deep_and_unreadable_are_removed(tmp_path: Path):
+    top = tmp_path / "deep"
+    top.mkdir()
+    here = os.open(top, os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    (top / "closed").mkdir()
+    (top / "closed" / "file").write_text("x")
+    (top / "closed").chmod(0)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("x")
+    (top / "link").symlink_to(outside)
+    remove_tree(top)
+    assert not top.exists() and (outside / "kept").exists()
+
+
+def test_a_write_that_was_killed_leaves_no_litter_for_ever(tmp_path: Path):
+    from kernel_gate.files.writing import write_atomically
+
+    litter = tmp_path / ".state.json.0123abcd.part"
+    litter.write_text("half")
+    os.utime(litter, (0, 0))
+    young = tmp_path / ".state.json.4567abcd.part"
+    young.write_text("another process writes this")
+    write_atomically(tmp_path / "state.json", b"{}")
+    assert sorted(p.name for p in tmp_path.iterdir()) == [young.name, "state.json"]
+
+
+def test_a_use_whose_worker_dies_is_said(monkeypatch: pytest.MonkeyPatch):
+    from datetime import date
+
+    from kernel_gate.reasons import Reason
+    from kernel_gate.verdict import Outcome, Verdict
+    from kernel_lineage.learning.measured_use import NoVerdictError, evidence_of_verdict
+
+    died = Verdict(
+        outcome=Outcome.INCONCLUSIVE,
+        code=Reason.WORKER_DIED,
+        reason="the gate's process died (status -9)",
+        stages=[],
+        inputs_hash="ab",
+    )
+    with pytest.raises(NoVerdictError, match="process died"):
+        evidence_of_verdict(died, kernel="k", held_out=True, guarded=False, command="", on=date(2026, 1, 1))

@@ -1,0 +1,179 @@
+"""Files of a repository that are no files, lead elsewhere or have no end: refused with words, never waited for."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attacks.hostile_files import LINK, OUTSIDE, WORKLOAD, hostile_file
+from kernel_gate.cases import Case
+from kernel_gate.files.reading import RefusedFile, enclosing_repository, is_plain_file, read_file, read_text
+from kernel_gate.inputs import make_inputs
+from kernel_gate.oracle import OracleError, OracleProcess
+from kernel_gate.workload import WorkloadError, load_workload, parse_workload
+from kernel_lineage.history.mine import mine
+from kernel_lineage.skills.library import library
+from kernel_lineage.skills.target import TargetError, read_target
+from kernel_lineage.workloads.files import source_of
+from kernel_lineage.workloads.programs import ProgramError
+from kernel_lineage.workloads.saved import workloads_in
+
+SMALL = 4096
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    top = tmp_path / "repository"
+    (top / ".git").mkdir(parents=True)
+    (top / ".klineage" / "workloads").mkdir(parents=True)
+    (tmp_path / "secret.txt").write_text(OUTSIDE)
+    return top
+
+
+@pytest.mark.parametrize("kind", ["fifo", "zero", "link out", "folder", "loop", "socket", "large"])
+def test_what_is_no_plain_file_of_the_repository_is_refused_with_words(repository: Path, kind: str):
+    path = repository / "kernel.cu"
+    said = hostile_file(path, kind)
+    with pytest.raises(OSError, match=said):
+        read_file(path, most=SMALL)
+    assert kind == "large" or not is_plain_file(path)
+
+
+def test_a_link_within_the_repository_is_followed(repository: Path):
+    (repository / "a.cu").write_text("text\r\n")
+    (repository / "b.cu").symlink_to("a.cu")
+    assert read_text(repository / "b.cu") == "text\n"
+
+
+def test_the_repository_is_the_one_of_the_name_and_not_of_what_a_link_names(repository: Path):
+    (repository / "out").symlink_to(repository.parent)
+    assert enclosing_repository(repository / "out" / "secret.txt") == repository
+    with pytest.raises(RefusedFile, match=LINK):
+        read_file(repository / "out" / "secret.txt")
+
+
+@pytest.mark.parametrize("kind", ["fifo", "zero", "link out", "large", "loop"])
+def test_a_hostile_workload_is_a_problem_and_hides_no_other(repository: Path, kind: str):
+    folder = repository / ".klineage" / "workloads"
+    (folder / "good.toml").write_text(WORKLOAD)
+    hostile_file(folder / "bad.toml", kind)
+    found = workloads_in(repository)
+    assert [f.workload.kernel for f in found.found] == ["twice"]
+    assert "bad.toml" in found.problems[0] and OUTSIDE not in found.problems[0]
+
+
+@pytest.mark.parametrize("name", ["values.npy", "../../../secret.txt", "/dev/zero", "/proc/self/environ"])
+@pytest.mark.parametrize("kind", ["fifo", "zero", "link out"])
+def test_values_from_a_hostile_file_are_refused(repository: Path, name: str, kind: str):
+    folder = repository / ".klineage" / "workloads"
+    hostile_file(folder / "values.npy", kind)
+    text = WORKLOAD.replace('values = "normal"', f'values = "file({name})"')
+    workload = parse_workload(text, folder=folder)
+    with pytest.raises(WorkloadError, match="cannot be read"):
+        make_inputs(workload, Case({"n": 4}, seed=1))
+
+
+def test_a_header_that_says_more_than_the_file_holds_allocates_nothing(repository: Path):
+    folder = repository / ".klineage" / "workloads"
+    with (folder / "values.npy").open("wb") as file:
+        said = {"descr": "<f4", "fortran_order": False, "shape": (1 << 40,)}
+        np.lib.format.write_array_header_1_0(file, said)
+    text = WORKLOAD.replace('values = "normal"', 'values = "file(values.npy)"')
+    with pytest.raises(WorkloadError, match="shorter than that"):
+        make_inputs(parse_workload(text, folder=folder), Case({"n": 4}, seed=1))
+
+
+def test_a_damaged_header_is_said(repository: Path):
+    folder = repository / ".klineage" / "workloads"
+    (folder / "values.npy").write_bytes(b"\x93NUMPY\x01\x00\x10\x00{'shape': ((((4,")
+    text = WORKLOAD.replace('values = "normal"', 'values = "file(values.npy)"')
+    with pytest.raises(WorkloadError, match="cannot be read"):
+        make_inputs(parse_workload(text, folder=folder), Case({"n": 4}, seed=1))
+
+
+def test_values_from_a_file_beside_the_workload_are_read(repository: Path):
+    folder = repository / ".klineage" / "workloads"
+    np.save(folder / "values.npy", np.arange(4, dtype=np.float32))
+    text = WORKLOAD.replace('values = "normal"', 'values = "file(values.npy)"')
+    made = make_inputs(parse_workload(text, folder=folder), Case({"n": 4}, seed=1))
+    assert made["x"].tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("kind", ["fifo", "zero", "link out"])
+def test_a_hostile_oracle_is_not_read(repository: Path, kind: str):
+    folder = repository / ".klineage" / "workloads"
+    hostile_file(folder / "oracles.py", kind)
+    workload = parse_workload(WORKLOAD + '\n[oracle]\npython = "oracles.py:twice"\n', folder=folder)
+    with pytest.raises(OracleError, match="cannot be read"):
+        OracleProcess(workload)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "zero", "link out", "socket"])
+def test_a_hostile_source_is_refused_by_every_reader(repository: Path, kind: str):
+    path = repository / "kernel.cu"
+    hostile_file(path, kind)
+    with pytest.raises(TargetError, match="cannot be read"):
+        read_target(f"{path}:twice")
+    with pytest.raises(ProgramError, match="cannot be read"):
+        source_of(path)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "zero", "link out", "large"])
+def test_a_hostile_card_costs_only_its_skill(repository: Path, kind: str):
+    folder = repository / ".klineage" / "skills" / "planted"
+    folder.mkdir(parents=True)
+    hostile_file(folder / "SKILL.md", kind)
+    found = library(repository)
+    assert found.get("planted") is None and len(found.skills) > 10
+    assert any("planted" in str(p) for p in found.problems)
+
+
+def test_a_workload_nested_five_thousand_deep_is_no_workload():
+    for text in ("a = " + "[" * 5000 + "]" * 5000, "a = " + "{a=" * 5000 + "1" + "}" * 5000):
+        with pytest.raises(WorkloadError, match=r"nested deeper|not valid TOML"):
+            parse_workload(text)
+    deep = WORKLOAD.replace('shape = ["n"]', f'shape = ["{"(" * 150 + "n" + ")" * 150}"]')
+    minus = WORKLOAD.replace('shape = ["n"]', f'shape = ["{"-" * 900}n"]')
+    for text in (deep, minus):
+        try:
+            parse_workload(text)
+        except WorkloadError as error:
+            assert "shape" in str(error) or "n" in str(error)
+
+
+def test_mining_reads_no_link_of_the_work_tree_and_writes_nothing(tmp_path: Path):
+    from history.repositories import NAIVE, Step, make_repository
+
+    top = tmp_path / "repository"
+    make_repository(top, [Step("add", {"a.cu": NAIVE})])
+    (tmp_path / "other.cu").write_text(NAIVE.replace("scale_kernel1", "foreign"))
+    (top / "b.cu").symlink_to(tmp_path / "other.cu")
+    os.mkfifo(top / "c.cu")
+    (top / ".klineage").mkdir()
+    victim = tmp_path / "victim.sqlite"
+    victim.write_bytes(b"precious")
+    (top / ".klineage" / "cache.sqlite").symlink_to(victim)
+    before = {p: p.lstat().st_mtime_ns for p in top.rglob("*") if ".git" not in p.parts}
+    mined = mine(top, jobs=1)
+    assert [line.kernel for line in mined.lineages] == ["scale_kernel1"]
+    assert {p: p.lstat().st_mtime_ns for p in top.rglob("*") if ".git" not in p.parts} == before
+    assert victim.read_bytes() == b"precious"
+
+
+def test_coverage_of_a_folder_with_a_link_that_leads_out_names_it(tmp_path: Path):
+    from kernel_lineage.coverage.survey import _sources
+
+    top = tmp_path / "sources"
+    top.mkdir()
+    (tmp_path / "other.cu").write_text("__global__ void foreign(float* x) { x[0] = 1; }")
+    (top / "b.cu").symlink_to(tmp_path / "other.cu")
+    problems: list[str] = []
+    assert list(_sources(top, top, problems)) == []
+    assert "b.cu" in problems[0] and LINK in problems[0]
+
+
+def test_a_workload_reached_by_name_is_read(repository: Path):
+    path = repository / ".klineage" / "workloads" / "good.toml"
+    path.write_text(WORKLOAD)
+    assert load_workload(path).kernel == "twice"

@@ -1,0 +1,94 @@
+"""Secrets are held back with their place named and never repeated; what is sent is logged for this user alone."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kernel_lineage.cli.main import main
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.rewrite.materialise import _held_back
+from kernel_lineage.rewrite.model.client import Budget, ModelError, ask
+from kernel_lineage.rewrite.model.secrets import secrets_in
+from kernel_lineage.rewrite.model.sent import sent_file, sent_requests
+from kernel_lineage.rewrite.model.settings import ModelSettings
+from rewrite.protocol_server import ProtocolServer, Reply
+
+RANDOM = "a8F3kQ9zX1bV7mN2pL5tR6wY4cD0eH"
+SECRETS = (
+    "ghp_" + RANDOM,
+    "github_pat_" + RANDOM,
+    "glpat-" + RANDOM,
+    "AKIA" + "ABCDEFGH12345678",
+    "sk-" + RANDOM,
+    "sk-proj-" + RANDOM,
+    "hf_" + RANDOM,
+    "xoxb-123456789012-" + RANDOM,
+    "AIza" + RANDOM + "12345",
+    "-----BEGIN RSA PRIVATE " + "KEY-----",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc_DEF",
+    "https://me:hunter2pass@example.org/",
+    f'api_key = "{RANDOM}"',
+    f"PASSWORD: '{RANDOM}'",
+    f'os.environ["MY_SECRET"] = "{RANDOM}"',
+)
+HARMLESS = (
+    "int key = keys[i]; // token 12, sk-learn, AKIA",
+    'const char* token = "%s";',
+    'tokenizer = "bert-base-uncased-model"',
+    "// see https://example.org:8080/path@v1",
+    "extern __shared__ float password_free[];",
+    "0x9e3779b97f4a7c15ULL, 0xbf58476d1ce4e5b9ULL",
+)
+
+
+@pytest.fixture(autouse=True)
+def _own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KLINEAGE_KEEP_IN", str(tmp_path / "kept"))
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_secret_is_held_back_with_its_line_and_not_repeated(secret: str):
+    with ProtocolServer(Reply("hello")).running() as server:
+        settings = ModelSettings(base_url=server.url, model="m")
+        with pytest.raises(ModelError) as held:
+            ask(settings, [{"role": "user", "content": f"rewrite\n// {secret}\n"}], Budget(10_000))
+        assert server.requests == []
+    assert "line 2 of message 1" in str(held.value)
+    assert secret not in str(held.value) and RANDOM not in str(held.value)
+    assert not sent_file().exists()
+
+
+@pytest.mark.parametrize("line", HARMLESS)
+def test_code_is_no_secret(line: str):
+    assert list(secrets_in(line)) == []
+
+
+def test_the_line_is_that_of_the_file():
+    text = f"\n\n__global__ void k(float* x) {{\n  // ghp_{RANDOM}\n  x[0] = 1;\n}}\n"
+    (kernel,) = read(text.encode(), Language.CUDA).kernels
+    held = _held_back(kernel)
+    assert held is not None and "line 4 of the file, in k" in held.reason and RANDOM not in held.reason
+
+
+def test_what_is_sent_is_logged_whole_and_shown():
+    with ProtocolServer(Reply("hello")).running() as server:
+        settings = ModelSettings(base_url=server.url, model="m", api_key="the key")
+        ask(settings, [{"role": "user", "content": "rewrite this"}], Budget(10_000))
+        (request,) = sent_requests()
+        assert request.body == server.requests[0]
+    assert sent_file().stat().st_mode & 0o077 == 0
+    assert "the key" not in sent_file().read_text()
+    shown = CliRunner().invoke(main, ["sent"])
+    assert shown.exit_code == 0 and "rewrite this" in shown.output
+
+
+def test_what_cannot_be_logged_is_not_sent(tmp_path: Path):
+    (tmp_path / "kept").mkdir()
+    sent_file().symlink_to(tmp_path / "elsewhere")
+    with ProtocolServer(Reply("hello")).running() as server:
+        with pytest.raises(ModelError, match="cannot be logged"):
+            settings = ModelSettings(base_url=server.url, model="m")
+            ask(settings, [{"role": "user", "content": "rewrite this"}], Budget(10_000))
+        assert server.requests == []
