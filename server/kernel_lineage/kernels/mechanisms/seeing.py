@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import span_of
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Example, Site
+from kernel_lineage.kernels.mechanisms.model import Example, Parameters, Site
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.triton_syntax import TritonUnit, triton_syntax
 
@@ -47,16 +47,25 @@ def in_units(
     return detect
 
 
-def seen(mechanism: str, node: Node, detail: str) -> Site:
-    """A site at a node of a CUDA C++ kernel."""
-    return Site(mechanism, span_of(node), detail)
+def parameters(**values: object) -> Parameters:
+    """Parameters of an occurrence; those without a value (None, "") are left out."""
+    return tuple(sorted((name, str(value)) for name, value in values.items() if value not in (None, "")))
 
 
-def seen_in(mechanism: str, unit: TritonUnit, node: ast.AST, detail: str) -> Site:
+def seen(
+    mechanism: str, node: Node, detail: str, root: str = "", *, certain: bool = True, **values: object
+) -> Site:
+    """A site at a node of a CUDA C++ kernel; `values` are its parameters."""
+    return Site(mechanism, span_of(node), detail, root, parameters(**values), certain)
+
+
+def seen_in(
+    mechanism: str, unit: TritonUnit, node: ast.AST, detail: str, root: str = "", **values: object
+) -> Site:
     """A site at a node of a Triton kernel."""
-    return Site(mechanism, unit.span(node), detail)
+    return Site(mechanism, unit.span(node), detail, root, parameters(**values))
 
 
-def seen_on(mechanism: str, kernel: Kernel, detail: str) -> Site:
+def seen_on(mechanism: str, kernel: Kernel, detail: str, root: str = "", **values: object) -> Site:
     """A site at the kernel's name: for what its attributes or launch say."""
-    return Site(mechanism, kernel.name_span, detail)
+    return Site(mechanism, kernel.name_span, detail, root, parameters(**values))
