@@ -16,6 +16,9 @@ from kernel_lineage.kernels.mechanisms.model import Occurrence, Parameters
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
 
 _NUMBER = re.compile(r"\d+")
+_PLACES = frozenset({"bound"})
+"""Parameters that say where something is, not how much of it: another value is a move."""
+_SIZE = re.compile(r"\d+(?:×\d+)*|None")
 
 
 class How(StrEnum):
@@ -142,23 +145,39 @@ def _other_root(old: _Side, new: _Side) -> Iterator[Change]:
 def _other_numbers(old: _Side, new: _Side) -> Iterator[Change]:
     """The same on the same array with other values: more, less, or only different."""
     for root, parameters in sorted(old.left):
-        names = [name for name, _ in parameters]
-        candidates = [p for r, p in sorted(new.left) if r == root and [name for name, _ in p] == names]
-        alike = [p for p in candidates if _same_words(parameters, p)]
-        if alike:
-            other = alike[0]
-            before, after = old.left.pop((root, parameters)), new.left.pop((root, other))
-            yield Change(_direction(parameters, other), before, after)
+        ways = [(p, _direction(parameters, p)) for r, p in sorted(new.left) if r == root]
+        other, how = next(((p, way) for p, way in ways if way is not None), (parameters, None))
+        if how is not None:
+            yield Change(how, old.left.pop((root, parameters)), new.left.pop((root, other)))
 
 
-def _same_words(one: Parameters, other: Parameters) -> bool:
-    """Whether the parameters differ in numbers alone: `__expf` and `rsqrtf` are two things, 4 and 8 warps one."""
-    return [(n, _NUMBER.sub("#", v)) for n, v in one] == [(n, _NUMBER.sub("#", v)) for n, v in other]
+def _direction(one: Parameters, other: Parameters) -> How | None:
+    """Which of two sets of parameters is more; None when they speak of different things.
+
+    A parameter more is more. Numbers are compared by their product (`8×8` and `8×16`), lists by what they hold.
+    """
+    a, b = dict(one), dict(other)
+    if a.keys() == b.keys() and a.keys() & _PLACES:
+        return How.MOVED if all(a[name] == b[name] for name in a.keys() - _PLACES) else None
+    orders = [_order(a[name], b[name]) for name in a.keys() & b.keys()]
+    if None in orders or not (a.keys() <= b.keys() or b.keys() <= a.keys()):
+        return None
+    signs = {order for order in orders if order} | {len(b) - len(a)} - {0}
+    if not signs:
+        return How.CHANGED
+    return How.GREW if min(signs) > 0 else How.SHRANK if max(signs) < 0 else How.CHANGED
 
 
-def _direction(one: Parameters, other: Parameters) -> How:
-    sizes = [[prod(map(int, _NUMBER.findall(v))) for _, v in p] for p in (one, other)]
-    pairs = list(zip(*sizes, strict=True))
-    if all(a <= b for a, b in pairs) and sizes[0] != sizes[1]:
-        return How.GREW
-    return How.SHRANK if all(a >= b for a, b in pairs) and sizes[0] != sizes[1] else How.CHANGED
+def _order(one: str, other: str) -> int | None:
+    """Below, at or above 0 as the second value is less, the same or more; None for words that have no order."""
+    if one == other:
+        return 0
+    if "some" in (one, other) or "set" in (one, other):
+        return 0
+    left, right = one.split(), other.split()
+    if all(_SIZE.fullmatch(v) for v in (*left, *right)):
+        if len(left) == len(right) == 1:
+            a, b = (prod(map(int, _NUMBER.findall(v))) for v in (one, other))
+            return b - a
+        return len(set(right) - set(left)) - len(set(left) - set(right))
+    return None

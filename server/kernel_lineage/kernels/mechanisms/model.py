@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from kernel_lineage.kernels.source import Kernel, Language, Span
 
-BACKGROUND = frozenset({"masked_tail", "hoisted_index", "thread_coarsening"})
+BACKGROUND = frozenset({"masked_tail", "hoisted_index", "thread_coarsening", "wide_index"})
 """Ids of mechanisms that come and go with almost any change: they say little of why it was made, and nobody sets out to
 add them."""
 

@@ -39,11 +39,11 @@ def mechanisms_of(kernel: Kernel) -> tuple[Site, ...]:
 
 def occurrences(sites: Iterable[Site]) -> tuple[Occurrence, ...]:
     """Sites put together by what they do: one occurrence for each mechanism, array and set of parameters, sorted."""
-    places: dict[tuple[str, str, Parameters, bool], set[tuple[int, int]]] = {}
+    places: dict[tuple[str, str, Parameters, bool], set[tuple[int, int, str]]] = {}
     for site in sites:
         key = (site.mechanism, site.root, site.parameters, site.certain)
-        places.setdefault(key, set()).add((site.span.start, site.span.first_line))
+        places.setdefault(key, set()).add((site.span.start, site.span.first_line, site.detail))
     return tuple(
-        Occurrence(mechanism, root, parameters, tuple(line for _, line in sorted(at)), certain)
+        Occurrence(mechanism, root, parameters, tuple(line for _, line, _ in sorted(at)), certain)
         for (mechanism, root, parameters, certain), at in sorted(places.items())
     )
