@@ -190,12 +190,14 @@ def _unit(name: str, node: Node, entry: bool, kernel: Kernel, within: Span) -> U
     """A unit of a node. Around broken code a node can be larger than the function: what lies outside is left out."""
     cursor = QueryCursor(_query())
     cursor.set_byte_range(within.start, within.end)
-    nodes = cursor.captures(node)
-    if node.start_byte < within.start or node.end_byte > within.end:
-        nodes = {
-            kind: [n for n in found if within.start <= n.start_byte and n.end_byte <= within.end]
-            for kind, found in nodes.items()
-        }
+    # The order of captures differs from run to run, and what a name was given last decides.
+    nodes = {
+        kind: sorted(
+            (n for n in found if within.start <= n.start_byte and n.end_byte <= within.end),
+            key=lambda n: (n.start_byte, -n.end_byte),
+        )
+        for kind, found in cursor.captures(node).items()
+    }
     return Unit(name, node, entry, kernel, nodes)
 
 

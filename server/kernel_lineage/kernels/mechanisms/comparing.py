@@ -56,10 +56,15 @@ class _Side:
 
 
 def changes(before: Iterable[Occurrence], after: Iterable[Occurrence]) -> tuple[Change, ...]:
-    """What changed, by mechanism. Only occurrences that are certain are compared."""
+    """What changed, by mechanism. Only occurrences that are certain are compared, and not with a state that
+    may have the mechanism."""
+    before, after = list(before), list(after)
     old, new = _by_mechanism(before), _by_mechanism(after)
+    unsure = {
+        o.mechanism for side, known in ((before, old), (after, new)) for o in side if o.mechanism not in known
+    }
     found: list[Change] = []
-    for mechanism in sorted(old.keys() | new.keys()):
+    for mechanism in sorted((old.keys() | new.keys()) - unsure):
         counted = mechanism in mechanisms() and mechanisms()[mechanism].counted
         found += _matched(_side(old.get(mechanism, ())), _side(new.get(mechanism, ())), counted)
     return tuple(found)

@@ -47,6 +47,8 @@ class FileDefinitions:
     structures: dict[str, Node] = field(default_factory=dict)
     macros: dict[str, str] = field(default_factory=dict)
     numbers: dict[str, Node] = field(default_factory=dict)
+    functions: dict[str, Node] = field(default_factory=dict)
+    """The bodies of functions that are worked out at compile time."""
 
     def pack(self, name: str) -> Pack | None:
         """The pack that a type name stands for; None when it is a single element or not defined here."""
@@ -187,7 +189,7 @@ def _query() -> Query:
     return Query(
         grammar(),
         "(type_definition) @t (alias_declaration) @a (struct_specifier) @s (union_specifier) @s (class_specifier) @s"
-        " (preproc_def) @m (enumerator) @e (declaration (type_qualifier) @q) @c",
+        " (function_definition) @f (preproc_def) @m (enumerator) @e (declaration (type_qualifier) @q) @c",
     )
 
 
@@ -233,6 +235,14 @@ def _read(root: Node) -> FileDefinitions:
         for name, value, sizes, pointer in declarators(node):
             if value is not None and not sizes and not pointer:
                 found.numbers.setdefault(name, value)
+    for node in _sorted(captures, "f"):
+        body, declarator = node.child_by_field_name("body"), node.child_by_field_name("declarator")
+        if (
+            body is not None
+            and declarator is not None
+            and any(text_of(c) == "constexpr" for c in node.children)
+        ):
+            found.functions.setdefault(text_of(declarator.child_by_field_name("declarator")), body)
     return found
 
 
