@@ -27,7 +27,7 @@ _DESCRIPTORS = frozenset({
     "_experimental_make_tensor_descriptor", "_experimental_descriptor_store", "async_copy_global_to_local",
 })  # fmt: skip
 _LIBRARY = re.compile(
-    r"\b(?:SM80_CP_ASYNC\w*|SM90_(?:TMA_|BULK_)\w+|SM100_TMA\w*|make_tma_copy\w*|TmaDescriptor|CUtensorMap|PipelineTmaAsync)\b"
+    r"\b(?:SM80_CP_ASYNC\w*|SM90_(?:TMA_|BULK_)\w+|SM100_TMA\w*|make_tma_copy\w*|CUtensorMap|PipelineTmaAsync)\b"
 )
 """The copies of CuTe and CUTLASS that run in the background."""
 

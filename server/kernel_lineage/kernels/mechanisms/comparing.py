@@ -57,7 +57,8 @@ class _Side:
 
 def changes(before: Iterable[Occurrence], after: Iterable[Occurrence]) -> tuple[Change, ...]:
     """What changed, by mechanism. Only occurrences that are certain are compared, and not with a state that
-    may have the mechanism."""
+    may have the mechanism.
+    """
     before, after = list(before), list(after)
     old, new = _by_mechanism(before), _by_mechanism(after)
     unsure = {

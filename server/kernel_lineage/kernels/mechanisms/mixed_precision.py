@@ -25,7 +25,8 @@ _CONVERSIONS = re.compile(
     r"|__floats2(?:half2|bfloat162)_rn|__nv_cvt_\w+|__low2float|__high2float|__low2bfloat16|__double2float_rn"
 )
 _NARROW = frozenset({
-    "half", "__half", "__half2", "half2", "__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "bfloat16", "Half", "BFloat16",
+    "half", "__half", "__half2", "half2", "__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "bfloat16", "Half",
+    "BFloat16",
     "__nv_fp8_e4m3", "__nv_fp8_e5m2", "__nv_fp8x4_e4m3", "Float8_e4m3fn", "half_t", "bfloat16_t", "int8_t",
 })  # fmt: skip
 _WIDER = re.compile(r"(?:at::)?(?:opmath_type|acc_type)\b|(?:MathTypeT|AccType)$")

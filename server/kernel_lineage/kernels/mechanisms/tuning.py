@@ -69,7 +69,7 @@ def given(kernel: Kernel, name: str) -> ast.expr | None:
 
 
 def tried(kernel: Kernel, option: str) -> tuple[str, ...]:
-    """The values that the configurations try for an option such as `num_warps`, sorted; terms that vary by their list."""
+    """The values that the configurations try for an option such as `num_warps`, sorted."""
     call = tuning_call(kernel)
     listed = argument(call, 0, "configs") if call is not None else None
     for _ in range(_DEPTH):

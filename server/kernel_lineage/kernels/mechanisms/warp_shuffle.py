@@ -25,10 +25,11 @@ _LIBRARIES = re.compile(
 
 def _exchanges(call: Call, here: set[str]) -> bool | None:
     """Whether a call exchanges values within a warp; None where only the name of a function elsewhere says so."""
-    if (
-        call.name.startswith(_INTRINSICS)
-        and "sync" in call.name
-        or call.name in ("__shfl", "__shfl_down", "__shfl_xor", "__shfl_up")
+    if (call.name.startswith(_INTRINSICS) and "sync" in call.name) or call.name in (
+        "__shfl",
+        "__shfl_down",
+        "__shfl_xor",
+        "__shfl_up",
     ):
         return True
     if call.receiver:

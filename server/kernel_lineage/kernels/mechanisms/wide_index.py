@@ -17,7 +17,7 @@ from kernel_lineage.kernels.triton_syntax import TritonUnit
 ID = "wide_index"
 
 _WIDE = re.compile(
-    r"(?:const |constexpr |std::|unsigned )*(?:u?int64_t|size_t|ptrdiff_t|s?size_type|long long(?: int)?|int64|uint64|index_t64)(?: const)?"
+    r"(?:const |constexpr |std::|unsigned )*(?:u?int64_t|size_t|ptrdiff_t|size_type|long long(?: int)?)(?: const)?"
 )
 _TYPES = frozenset({"int64", "uint64"})
 
