@@ -50,6 +50,7 @@ _TYPES_OF_INTEREST = (
     "static_assert_declaration",
     "subscript_expression",
     "template_type",
+    "type_definition",
     "type_identifier",
     "update_expression",
     "while_statement",

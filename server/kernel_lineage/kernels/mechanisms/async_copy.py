@@ -6,10 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, first_type, seen, seen_in, triton
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import triton_syntax
@@ -17,7 +16,8 @@ from kernel_lineage.kernels.triton_syntax import triton_syntax
 ID = "async_copy"
 
 _CALLS = {
-    "memcpy_async": "cp.async", "__pipeline_memcpy_async": "cp.async", "cp_async": "cp.async", "make_pipeline": "cp.async",
+    "memcpy_async": "cp.async", "__pipeline_memcpy_async": "cp.async", "cp_async": "cp.async",
+    "make_pipeline": "cp.async",
     "cp_async_bulk": "tma", "cp_async_bulk_tensor_1d_global_to_shared": "tma",
     "cp_async_bulk_tensor_2d_global_to_shared": "tma", "cp_async_bulk_tensor_3d_global_to_shared": "tma",
     "cp_async_bulk_global_to_shared": "tma", "cp_async_fence": "cp.async", "cp_async_wait": "cp.async",
@@ -41,16 +41,10 @@ def _detect_cuda(syntax: CudaSyntax) -> Iterator[Site]:
             if "cp.async" in code:
                 kind = "tma" if "cp.async.bulk" in code else "cp.async"
                 yield seen(ID, node, "inline PTX copies in the background", by=kind)
-        for node in (*unit.of("template_type"), *unit.of("type_identifier"), *unit.of("alias_declaration")):
-            match = _LIBRARY.search(text_of(node)[:200])
-            if match is not None:
-                kind = "cp.async" if "CP_ASYNC" in match[0] else "tma"
-                yield seen(ID, node, f"{match[0]} copies in the background", by=kind)
-                break
-        for call in unit.calls:
-            if match := _LIBRARY.search(call.qualified):
-                yield seen(ID, call.node, f"{match[0]} copies in the background", by="tma")
-                break
+        atom = first_type(unit, _LIBRARY)
+        if atom is not None:
+            kind = "cp.async" if "CP_ASYNC" in atom[0][0] else "tma"
+            yield seen(ID, atom[1], f"{atom[0][0]} copies in the background", by=kind)
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:

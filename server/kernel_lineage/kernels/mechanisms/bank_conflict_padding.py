@@ -13,7 +13,7 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, first_type, seen
 from kernel_lineage.kernels.source import Kernel
 
 ID = "bank_conflict_padding"
@@ -111,10 +111,9 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
                 yield seen(ID, access.node, f"rows of {access.root} are padded", access.root, by="padding")
             if twisted and any(_is_twisted(unit, index, twisted) for index in access.indices):
                 yield seen(ID, access.node, f"index of {access.root} is swizzled", access.root, by="swizzle")
-        for node in (*unit.of("template_type"), *unit.of("call_expression"), *unit.of("alias_declaration")):
-            if _LIBRARY.search(text_of(node)[:200]):
-                yield seen(ID, node, "CuTe swizzles a shared layout", by="swizzle")
-                break
+        layout = first_type(unit, _LIBRARY)
+        if layout is not None:
+            yield seen(ID, layout[1], "CuTe swizzles a shared layout", by="swizzle")
 
 
 def _is_twisted(unit: Unit, index: Node, twisted: list[Node]) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_forms import Variable, bare, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
@@ -35,8 +34,10 @@ def _switches(value: Node, name: str) -> bool:
     if value.type != "binary_expression":
         return value.type == "unary_expression" and operator_of(value) == "!" and name in text_of(value)
     left, right = bare(value.child_by_field_name("left")), bare(value.child_by_field_name("right"))
-    if operator_of(value) in ("^", "-"):
-        return name in (text_of(left), text_of(right)) and 1 in (integer_of(left), integer_of(right))
+    if operator_of(value) == "-":
+        return text_of(right) == name and text_of(left) != name
+    if operator_of(value) == "^":
+        return name in (text_of(left), text_of(right))
     if operator_of(value) in ("%", "&") and left is not None and left.type == "binary_expression":
         return text_of(left.child_by_field_name("left")) == name
     return False

@@ -13,8 +13,10 @@ from kernel_lineage.kernels.triton_syntax import triton_syntax
 ID = "fast_math"
 
 _CUDA = (
-    "__expf", "__exp10f", "__logf", "__log2f", "__log10f", "__sinf", "__cosf", "__tanf", "__tanhf", "__powf",
+    "__expf", "__exp10f", "__logf", "__log2f", "__log10f", "__sinf", "__cosf", "__tanf", "__sincosf",
+    "__tanhf", "__powf",
     "__fdividef", "__frcp_rn", "__frsqrt_rn", "__saturatef", "rsqrtf", "exp2f", "h2exp", "hexp", "h2rsqrt", "hrsqrt",
+    "h2log", "hlog", "hrcp", "h2rcp",
 )  # fmt: skip
 _PTX = ("ex2.approx", "lg2.approx", "rsqrt.approx", "rcp.approx", "tanh.approx", "sin.approx", "cos.approx")
 _TRITON = (

@@ -28,6 +28,7 @@ _HALVES = frozenset({"half2", "bfloat162", "fp8x2_e4m3", "fp8x4_e4m3"})
 _LIBRARY_PACKS = frozenset({"AlignedArray", "AlignedVector", "aligned_vector", "CubVector", "aligned_array"})
 """Packs of CUTLASS, CUB, PyTorch and oneflow: as wide as their template arguments say."""
 _DEPTH = 12
+_MEMBERS = ("field_declaration", "declaration")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +80,15 @@ class FileDefinitions:
         written = text_of(node)
         head = written[: written.find("{")] if "{" in written else written
         aligned = "align" in head or "align" in text_of(node.prev_sibling)[:24]
-        members = [
-            m for m in (body.named_children if body is not None else ()) if m.type == "field_declaration"
+        members = [m for m in (body.named_children if body is not None else ()) if m.type in _MEMBERS]
+        data = [
+            (m, d) for m in members if not _is_function(m) for d in m.children_by_field_name("declarator")
         ]
-        fields = [m for m in members if m.child_by_field_name("declarator") is not None]
-        data = [m for m in fields if not _is_function(m)]
         if len(data) == 1:
-            declarator = data[0].child_by_field_name("declarator")
-            kind = text_of(data[0].child_by_field_name("type"))
+            member, declarator = data[0]
+            kind = text_of(member.child_by_field_name("type"))
             inner = self.pack(kind) if kind != name else None
-            if (
-                declarator is not None
-                and declarator.type == "array_declarator"
-                and (aligned or "align" in text_of(data[0]))
-            ):
+            if declarator.type == "array_declarator" and (aligned or "align" in text_of(member)):
                 return Pack(name, self._array_bytes(kind, declarator))
             return Pack(name, inner.width) if inner is not None else None
         return Pack(name, None) if aligned and len(data) > 1 else None
@@ -237,7 +233,12 @@ def _read(root: Node) -> FileDefinitions:
                 found.numbers.setdefault(name, value)
     for node in _sorted(captures, "f"):
         body, declarator = node.child_by_field_name("body"), node.child_by_field_name("declarator")
-        if (
+        kind = node.child_by_field_name("type")
+        if kind is not None and kind.type == "struct_specifier" and declarator is not None:
+            # `struct __align__(16) Name { … }` reads as a function to the grammar.
+            name = next((text_of(n) for n in declarator.named_children if n.type == "identifier"), "")
+            found.structures.setdefault(name, node)
+        elif (
             body is not None
             and declarator is not None
             and any(text_of(c) == "constexpr" for c in node.children)

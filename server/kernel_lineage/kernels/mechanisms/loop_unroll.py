@@ -11,13 +11,13 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, parameters, seen, seen_in, triton
+from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.kernels.triton_syntax import triton_syntax
 
 ID = "loop_unroll"
 
-_LAST_WORD = re.compile(r"\w+$")
+_ABOVE_A_LOOP = re.compile(r'(?:_Pragma\s*\(\s*("[^"]*")\s*\)|\b(\w+))\s*(?=(?:for|while)\s*\(|do\s*\{)')
 
 
 def asks_to_unroll(directive: str) -> bool:
@@ -47,22 +47,22 @@ def _stands_before_a_loop(pragma: Node) -> bool:
     return following is not None and following.type in _LOOPS
 
 
-def _in_words(unit: Unit) -> Iterator[tuple[Node, str]]:
-    """Loops below `_Pragma("unroll")`, or below a macro that stands for it: the loop, and what is asked for."""
-    macros = definitions_of(unit.kernel).macros
-    text, start = unit.node.text or b"", unit.node.start_byte
-    for loop in unit.loops:
-        above = text[: loop.node.start_byte - start].rstrip().decode("utf-8", "replace")
-        if above.endswith(")") and "_Pragma" in above[-60:]:
-            yield loop.node, above[above.rindex("_Pragma") + 8 : -1]
-        elif above[-1:].isalnum() or above[-1:] == "_":
-            word = _LAST_WORD.search(above)
-            written = (macros.get(word[0]) or _LIBRARY_MACROS.get(word[0])) if word else None
-            if written is not None:
-                yield (
-                    loop.node,
-                    written.strip().removeprefix("_Pragma").strip().removeprefix("(").removesuffix(")"),
-                )
+def _in_words(unit: Unit) -> Iterator[tuple[Span, str]]:
+    """Loops below `_Pragma("unroll")`, or below a macro that stands for it: the loop's first word, and what is asked.
+
+    Read from the text: a grammar takes a macro before `for` for a type.
+    """
+    macros = {**_LIBRARY_MACROS, **definitions_of(unit.kernel).macros}
+    text = (unit.node.text or b"").decode("latin-1")
+    for match in _ABOVE_A_LOOP.finditer(text):
+        written = match[1] or macros.get(match[2] or "", "")
+        if (
+            "unroll" in written
+            and text.rfind("//", text.rfind("\n", 0, match.start()) + 1, match.start()) < 0
+        ):
+            line = unit.node.start_point[0] + 1 + text.count("\n", 0, match.end())
+            at = unit.node.start_byte + match.end()
+            yield Span(at, at + 1, line, line), re.sub(r'_Pragma|["()]', " ", written).strip()
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
@@ -72,10 +72,10 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
             factor = _factor(directive)
             if factor is not None and _stands_before_a_loop(node):
                 yield seen(ID, node, f"#pragma {directive}", factor=factor)
-        for node, directive in _in_words(unit):
+        for span, directive in _in_words(unit):
             factor = _factor(directive)
             if factor is not None:
-                yield seen(ID, node, f"a macro asks to {directive}", factor=factor)
+                yield Site(ID, span, f"a macro asks to {directive}", "", parameters(factor=factor))
     python = triton_syntax(kernel)
     if python is not None:
         for triton_unit, call in python.calls("static_range", "range"):

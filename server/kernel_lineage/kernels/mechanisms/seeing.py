@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from textwrap import dedent
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import span_of
+from kernel_lineage.kernels.cuda_forms import span_of, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Example, Parameters, Site
 from kernel_lineage.kernels.source import Kernel, Language
@@ -45,6 +46,23 @@ def in_units(
             yield from in_triton(triton_unit)
 
     return detect
+
+
+def types_in(unit: Unit) -> Iterator[tuple[str, Node]]:
+    """The types that a function names with their scopes: in aliases, declarations and the calls' template arguments."""
+    for node in (*unit.of("alias_declaration"), *unit.of("type_definition")):
+        yield text_of(node.child_by_field_name("type")), node
+    for variable in unit.variables:
+        if "::" in variable.type or "<" in variable.type:
+            yield variable.type, variable.node
+    for call in unit.calls:
+        if call.template or "::" in call.qualified:
+            yield f"{call.qualified}<{call.template}>", call.node
+
+
+def first_type(unit: Unit, pattern: re.Pattern[str]) -> tuple[re.Match[str], Node] | None:
+    """The first type of a function that a pattern finds, and where it is named."""
+    return next(((found, node) for name, node in types_in(unit) if (found := pattern.search(name))), None)
 
 
 def parameters(**values: object) -> Parameters:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.cuda_forms import contains, text_of
+from kernel_lineage.kernels.cuda_forms import contains
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, first_type, seen
 from kernel_lineage.kernels.source import Kernel
 
 ID = "shared_tree_reduction"
@@ -51,14 +51,9 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
         here = {unit.name for unit in syntax.units}
         for unit in syntax.units:
             yield from _detect_in(unit)
-            for node in (
-                *unit.of("template_type"),
-                *unit.of("alias_declaration"),
-                *unit.of("call_expression"),
-            ):
-                if _LIBRARY.search(text_of(node)[:120]):
-                    yield seen(ID, node, "CUB reduces over the block", by="cub")
-                    break
+            collective = first_type(unit, _LIBRARY)
+            if collective is not None:
+                yield seen(ID, collective[1], "CUB reduces over the block", by="cub")
             for call in unit.calls:
                 if _HELPERS.fullmatch(call.name) and call.name not in here and not call.receiver:
                     yield seen(ID, call.node, f"{call.name} reduces over the block", certain=False)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, first_type, seen, seen_in, triton
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
 
@@ -35,20 +34,9 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
                         kind = instruction.strip(".").partition(".")[0]
                         yield seen(ID, node, "inline PTX uses matrix instructions", by=kind)
                         break
-            for node in (
-                *unit.of("template_type"),
-                *unit.of("type_identifier"),
-                *unit.of("alias_declaration"),
-            ):
-                if _LIBRARY.search(text_of(node)[:200]):
-                    yield seen(ID, node, f"{text_of(node)[:40]} stands for matrix instructions", by="library")
-                    break
-            for call in unit.calls:
-                if _LIBRARY.search(call.qualified) or _LIBRARY.search(call.template):
-                    yield seen(
-                        ID, call.node, f"{call.qualified} stands for matrix instructions", by="library"
-                    )
-                    break
+            atom = first_type(unit, _LIBRARY)
+            if atom is not None:
+                yield seen(ID, atom[1], f"{atom[0][0]} stands for matrix instructions", by="library")
     python = triton_syntax(kernel)
     if python is not None:
         for triton_unit, triton_call in python.calls("dot", "dot_scaled"):

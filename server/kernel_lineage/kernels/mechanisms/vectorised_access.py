@@ -13,7 +13,7 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.file_definitions import FileDefinitions, definitions_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, first_type, seen, seen_in, triton
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
 
@@ -63,10 +63,9 @@ def _detect_cuda(syntax: CudaSyntax) -> Iterator[Site]:
             if match := _PTX.search(code):
                 size = int(match[1]) * int(match[2]) // 8
                 yield seen(ID, node, f"inline PTX moves {size} bytes", bytes=size)
-        for node in (*unit.of("template_type"), *unit.of("alias_declaration")):
-            if _COLLECTIVE.search(text_of(node)):
-                yield seen(ID, node, "CUB moves vectors", by="cub")
-                break
+        collective = first_type(unit, _COLLECTIVE)
+        if collective is not None:
+            yield seen(ID, collective[1], "CUB moves vectors", by="cub")
     packs = {
         p.name: pack for p in syntax.kernel.parameters if p.pointer and (pack := known.pack(_element(p.type)))
     }

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.cuda_forms import Call, text_of
+from kernel_lineage.kernels.cuda_forms import Call
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, first_type, seen
 from kernel_lineage.kernels.source import Kernel
 
 ID = "warp_shuffle"
@@ -60,9 +60,9 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
         for code, node in unit.assembly:
             if "shfl.sync" in code or "redux.sync" in code:
                 yield seen(ID, node, "inline PTX exchanges values within a warp")
-        for node in unit.of("template_type"):
-            if _LIBRARIES.search(text_of(node).partition("<")[0]) or "cub::WarpReduce" in text_of(node):
-                yield seen(ID, node, "CUB exchanges values within a warp")
+        collective = first_type(unit, _LIBRARIES)
+        if collective is not None:
+            yield seen(ID, collective[1], f"{collective[0][0]} exchanges values within a warp")
 
 
 MECHANISM = Mechanism(

@@ -64,7 +64,11 @@ MECHANISM = Mechanism(
             __global__ void pipeline(float* out, const float* inp) {
                 __shared__ float tile[128];
                 if (threadIdx.x < 128) { tile[threadIdx.x] = inp[threadIdx.x]; asm volatile("bar.arrive 1, 256;"); }
-                else { take<232>(); asm volatile("bar.sync 1, 256;"); out[threadIdx.x - 128] = tile[threadIdx.x - 128]; }
+                else {
+                    take<232>();
+                    asm volatile("bar.sync 1, 256;");
+                    out[threadIdx.x - 128] = tile[threadIdx.x - 128];
+                }
             }
             """),
         cuda("""

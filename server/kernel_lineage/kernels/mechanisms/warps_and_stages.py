@@ -11,7 +11,8 @@ from kernel_lineage.kernels.source import Kernel
 
 ID = "warps_and_stages"
 
-OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+OPTIONS = ("num_warps", "num_stages")
+_ALL_OPTIONS = (*OPTIONS, "num_ctas", "maxnreg")
 
 
 def tuned_options(kernel: Kernel) -> set[str]:
@@ -20,12 +21,12 @@ def tuned_options(kernel: Kernel) -> set[str]:
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
-    for option in OPTIONS:
+    for option in _ALL_OPTIONS:
         values = tried(kernel, option)
         if values:
             yield seen_on(ID, kernel, f"{option} is tuned", option=option, values=" ".join(values))
     for launch in kernel.launches:
-        for option in OPTIONS:
+        for option in _ALL_OPTIONS:
             if option in launch.options:
                 value = launch.options[option]
                 said = f"{option} is {value}"
