@@ -25,8 +25,10 @@ _BYTES = {
 }  # fmt: skip
 _VECTOR = re.compile(r"(u?(?:char|short|int|long|longlong)|float|double)([234])(?:_16a|_32a)?")
 _HALVES = frozenset({"half2", "bfloat162", "fp8x2_e4m3", "fp8x4_e4m3"})
-_LIBRARY_PACKS = frozenset({"AlignedArray", "AlignedVector", "aligned_vector", "CubVector", "aligned_array"})
-"""Packs of CUTLASS, CUB, PyTorch and oneflow: as wide as their template arguments say."""
+_LIBRARY_PACKS = frozenset(
+    {"AlignedArray", "AlignedVector", "aligned_vector", "CubVector", "aligned_array", "aligned_storage"}
+)
+"""Packs of CUTLASS, CUB, PyTorch and of the standard library: as wide as their template arguments say."""
 _DEPTH = 12
 _MEMBERS = ("field_declaration", "declaration")
 

@@ -124,6 +124,8 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
     if python is not None:
         for unit, call in python.calls("to", "cast"):
             target = call.node.args[-1] if call.node.args else call.keyword("dtype")
+            known = unit.value_of(target.id, call.node.lineno) if isinstance(target, ast.Name) else None
+            target = known[1] if known is not None else target
             name = dotted(target).rpartition(".")[2]
             stored = isinstance(target, ast.Attribute) and name in ("dtype", "element_ty")
             if name in _TRITON_TYPES or stored:

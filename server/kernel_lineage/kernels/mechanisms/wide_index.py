@@ -17,7 +17,8 @@ from kernel_lineage.kernels.triton_syntax import TritonUnit
 ID = "wide_index"
 
 _WIDE = re.compile(
-    r"(?:const |constexpr |std::|unsigned )*(?:u?int64_t|size_t|ptrdiff_t|size_type|long long(?: int)?)(?: const)?"
+    r"(?:const |constexpr |std::|unsigned )*"
+    r"(?:u?int64_t|size_t|ptrdiff_t|size_type|long(?: long)?(?: unsigned)?(?: int)?)(?: const)?"
 )
 _TYPES = frozenset({"int64", "uint64"})
 
