@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from kernel_lineage.history.similarity import code_lines
 from kernel_lineage.kernels.reading import language_of, read
@@ -15,6 +16,7 @@ from kernel_lineage.kernels.source import Kernel, Language
 
 SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".py")
 _LARGEST = 400_000
+_INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"/]+)"', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ def step_at(checkout: Path, earlier: str, later: str, path: str, kernel: str, be
     old_path, _, old_name = before.rpartition(":")
     places = ((earlier, old_path or path), (later, path))
     old, new = (
-        _kernels(checkout, git(checkout, "rev-parse", f"{at}:{where}").strip(), where) for at, where in places
+        _kernels(checkout, git(checkout, "rev-parse", f"{at}:{where}").strip(), where, at)
+        for at, where in places
     )
     a, b = old.get(old_name), new.get(kernel)
     return Step(later, path, kernel, "", a, b) if a is not None and b is not None else None
@@ -70,16 +73,28 @@ def _changed(checkout: Path, commit: str, path: str, subject: str, old: str, new
             yield Step(commit, path, name, subject, a, b)
 
 
-def _kernels(checkout: Path, blob: str, path: str) -> dict[str, Kernel]:
-    data = subprocess.run(
-        ["git", "-C", str(checkout), "cat-file", "blob", blob],
-        capture_output=True,
-        check=True,
-    ).stdout
+def _kernels(checkout: Path, blob: str, path: str, commit: str = "") -> dict[str, Kernel]:
+    data = _contents(checkout, blob)
     language = language_of(path, data)
     if language is None or len(data) > _LARGEST:
         return {}
+    if commit and language is Language.CUDA:
+        data = b"\n".join([*_beside(checkout, data, path, commit), data])
     return {k.name: k for k in reversed(read(data, language).kernels)}
+
+
+def _beside(checkout: Path, data: bytes, path: str, commit: str) -> Iterator[bytes]:
+    """The headers that a file includes from its own folder: what a kernel's own names stand for is read there."""
+    for name in _INCLUDED.findall(data):
+        beside = PurePosixPath(path).parent / name.decode("utf-8", "replace")
+        found = git(checkout, "ls-tree", "-r", commit, "--", str(beside)).split()
+        if found:
+            yield _contents(checkout, found[2])
+
+
+def _contents(checkout: Path, blob: str) -> bytes:
+    command = ["git", "-C", str(checkout), "cat-file", "blob", blob]
+    return subprocess.run(command, capture_output=True, check=True).stdout
 
 
 def lines_of(kernel: Kernel) -> list[str]:
