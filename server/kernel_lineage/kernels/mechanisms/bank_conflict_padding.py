@@ -7,22 +7,24 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_expressions import integer_of
+from kernel_lineage.kernels.cuda_expressions import identifiers_in, integer_of
 from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, read_call, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
+from kernel_lineage.kernels.mechanisms.file_definitions import FileDefinitions, definitions_of, hidden_names
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, first_type, seen
 from kernel_lineage.kernels.source import Kernel
 
 ID = "bank_conflict_padding"
 
+_PADS = ("pad", "skew")
+
 _LIBRARY = re.compile(r"\b(?:cute::)?(?:Swizzle\s*<|Layout_\w+_SW\d+_Atom|SmemLayoutAtom\w*SW\d+)")
 """CuTe's swizzled layouts."""
 
 
-def is_padded(size: Node) -> bool:
+def is_padded(size: Node, known: FileDefinitions | None = None) -> bool:
     """Whether a row length is a bit more than a power of two, or is written as something plus a pad."""
     size_expression = bare(size)
     length = integer_of(size)
@@ -36,19 +38,17 @@ def is_padded(size: Node) -> bool:
     ):
         return False
     right = size_expression.child_by_field_name("right")
-    pad = integer_of(right)
-    if pad is None:
-        return any(word in text_of(right).lower() for word in ("pad", "skew", "extra", "offset"))
-    return 0 < pad <= 16
+    pad = known.value(right) if known is not None else integer_of(right)
+    return any(word in text_of(right).lower() for word in _PADS) if pad is None else 0 < pad <= 16
 
 
 def _stands_for_a_pad(unit: Unit, node: Node, depth: int = 0) -> bool:
     """Whether a row length has a pad in it: as written, through a name, or through a function of the file."""
-    if is_padded(node):
+    known = definitions_of(unit.kernel)
+    if is_padded(node, known):
         return True
     if depth >= 4:
         return False
-    known = definitions_of(unit.kernel)
     if node.type in ("identifier", "qualified_identifier"):
         name = text_of(node).rpartition("::")[2]
         value = bare(known.numbers.get(name))
@@ -58,7 +58,7 @@ def _stands_for_a_pad(unit: Unit, node: Node, depth: int = 0) -> bool:
         return value is not None and _stands_for_a_pad(unit, value, depth + 1)
     if node.type == "call_expression":
         body = known.functions.get(read_call(node).name)
-        return body is not None and any(is_padded(n) for n in _returned(body))
+        return body is not None and any(is_padded(n, known) for n in _returned(body))
     return False
 
 
@@ -85,8 +85,18 @@ def _pitches(unit: Unit, index: Node) -> Iterator[Node]:
     for product in products:
         for side in ("left", "right"):
             factor = bare(product.child_by_field_name(side))
-            if factor is not None and not indexing(unit).form(factor):
+            if factor is not None and not indexing(unit).form(factor) and _is_constant(unit, factor):
                 yield factor
+
+
+def _is_constant(unit: Unit, factor: Node) -> bool:
+    """Whether a factor is made of sizes alone: constants and the kernel's own parameters, no index handed over."""
+    known, hidden = definitions_of(unit.kernel), hidden_names(unit.kernel)
+    names = identifiers_in(factor)
+    return all(
+        n in hidden or n in known.numbers or n in known.macros or n in known.functions or n.isupper()
+        for n in names
+    )
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:

@@ -49,8 +49,8 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
                         else ""
                     )
                     said = f"{triton_call.qualified} gives {name}"
-                    hint = value.value if isinstance(value, ast.Constant) else "set"
-                    yield seen_in(ID, triton_unit, triton_call.node, said, root, hint=hint)
+                    word = value.value if isinstance(value, ast.Constant) else "set"
+                    yield seen_in(ID, triton_unit, triton_call.node, said, root, hint=word)
 
 
 def _is_nothing(value: ast.expr) -> bool:

@@ -260,6 +260,19 @@ def extents(unit: Unit, sizes: tuple[Node, ...]) -> str:
     return "" if not values or any(value is None for value in values) else "×".join(map(str, values))
 
 
+def factors(sizes: tuple[Node, ...]) -> int:
+    """Of how many factors an array's size is made: two for `[TM * TN]` and for `[TM][TN]`, one for `[TM]`."""
+    count = 0
+    waiting: list[Node | None] = list(sizes)
+    while waiting:
+        node = bare(waiting.pop())
+        if node is not None and node.type == "binary_expression" and operator_of(node) == "*":
+            waiting += [node.child_by_field_name("left"), node.child_by_field_name("right")]
+        else:
+            count += 1
+    return count
+
+
 def hidden_names(kernel: Kernel) -> frozenset[str]:
     """The names of a kernel's own parameters, which hide the file's constants."""
     return frozenset({p.name for p in kernel.parameters} | {p.name for p in kernel.template_parameters})
