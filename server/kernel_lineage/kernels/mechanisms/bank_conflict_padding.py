@@ -92,10 +92,13 @@ def _pitches(unit: Unit, index: Node) -> Iterator[Node]:
 def _is_constant(unit: Unit, factor: Node) -> bool:
     """Whether a factor is made of sizes alone: constants and the kernel's own parameters, no index handed over."""
     known, hidden = definitions_of(unit.kernel), hidden_names(unit.kernel)
-    names = identifiers_in(factor)
     return all(
-        n in hidden or n in known.numbers or n in known.macros or n in known.functions or n.isupper()
-        for n in names
+        name in hidden
+        or name in known.macros
+        or name in known.functions
+        or name.isupper()
+        or known.value(known.numbers.get(name)) is not None
+        for name in identifiers_in(factor)
     )
 
 

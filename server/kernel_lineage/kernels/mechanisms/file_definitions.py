@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
+from operator import attrgetter
 
 from tree_sitter import Node, Query, QueryCursor
 
@@ -44,14 +45,69 @@ class Pack:
 
 @dataclass
 class FileDefinitions:
-    """The definitions of one file."""
+    """The definitions of one file, each kind worked out when it is first asked for."""
 
-    aliases: dict[str, str] = field(default_factory=dict)
-    structures: dict[str, Node] = field(default_factory=dict)
-    macros: dict[str, str] = field(default_factory=dict)
-    numbers: dict[str, Node] = field(default_factory=dict)
-    functions: dict[str, Node] = field(default_factory=dict)
-    """The bodies of functions that are worked out at compile time."""
+    _captures: Mapping[str, list[Node]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """`typedef` and `using` names, and what they stand for."""
+        found: dict[str, str] = {}
+        for node in _sorted(self._captures, "t"):
+            name = text_of(node.child_by_field_name("declarator") or node.child_by_field_name("name"))
+            found.setdefault(name, text_of(node.child_by_field_name("type")))
+        return found
+
+    @cached_property
+    def structures(self) -> dict[str, Node]:
+        """Structures, unions and classes with a body."""
+        found: dict[str, Node] = {}
+        for node in _sorted(self._captures, "s"):
+            name = text_of(node.child_by_field_name("name")).partition("<")[0]
+            if node.child_by_field_name("body") is not None and name:
+                found.setdefault(name, node)
+        for node in _sorted(self._captures, "f"):
+            kind, declarator = node.child_by_field_name("type"), node.child_by_field_name("declarator")
+            if kind is not None and kind.type == "struct_specifier" and declarator is not None:
+                # `struct __align__(16) Name { … }` reads as a function to the grammar.
+                name = next((text_of(n) for n in declarator.named_children if n.type == "identifier"), "")
+                found.setdefault(name, node)
+        return found
+
+    @cached_property
+    def macros(self) -> dict[str, str]:
+        """Macros without parameters, and their bodies."""
+        found: dict[str, str] = {}
+        for node in _sorted(self._captures, "m"):
+            found.setdefault(
+                text_of(node.child_by_field_name("name")), text_of(node.child_by_field_name("value"))
+            )
+        return found
+
+    @cached_property
+    def numbers(self) -> dict[str, Node]:
+        """Constants and enumerators, and what they are given."""
+        found: dict[str, Node] = {}
+        for node in _sorted(self._captures, "e"):
+            value = node.child_by_field_name("value")
+            if value is not None:
+                found.setdefault(text_of(node.child_by_field_name("name")), value)
+        for node in _sorted(self._captures, "c"):
+            for name, value, sizes, pointer in declarators(node):
+                if value is not None and not sizes and not pointer:
+                    found.setdefault(name, value)
+        return found
+
+    @cached_property
+    def functions(self) -> dict[str, Node]:
+        """The bodies of functions that are worked out at compile time."""
+        found: dict[str, Node] = {}
+        for node in _sorted(self._captures, "f"):
+            body, declarator = node.child_by_field_name("body"), node.child_by_field_name("declarator")
+            constant = any(text_of(c) == "constexpr" for c in node.children[:4])
+            if body is not None and declarator is not None and constant:
+                found.setdefault(text_of(declarator.child_by_field_name("declarator")), body)
+        return found
 
     def pack(self, name: str) -> Pack | None:
         """The pack that a type name stands for; None when it is a single element or not defined here."""
@@ -186,8 +242,8 @@ def _is_function(member: Node) -> bool:
 def _query() -> Query:
     return Query(
         grammar(),
-        "(type_definition) @t (alias_declaration) @a (struct_specifier) @s (union_specifier) @s (class_specifier) @s"
-        " (function_definition) @f (preproc_def) @m (enumerator) @e (declaration (type_qualifier) @q) @c",
+        "(type_definition) @t (alias_declaration) @t (struct_specifier) @s (union_specifier) @s (class_specifier) @s"
+        " (function_definition) @f (preproc_def) @m (enumerator) @e (declaration (type_qualifier)) @c",
     )
 
 
@@ -202,55 +258,12 @@ def definitions_of(kernel: Kernel) -> FileDefinitions:
     if source is None or source.root is None:
         return _NOTHING
     if _latest is None or _latest[0] is not source:
-        _latest = (source, _read(source.root))
+        _latest = (source, FileDefinitions(QueryCursor(_query()).captures(source.root)))
     return _latest[1]
 
 
-def _read(root: Node) -> FileDefinitions:
-    found = FileDefinitions()
-    captures: Mapping[str, list[Node]] = QueryCursor(_query()).captures(root)
-    for node in _sorted(captures, "t"):
-        found.aliases[text_of(node.child_by_field_name("declarator"))] = text_of(
-            node.child_by_field_name("type")
-        )
-    for node in _sorted(captures, "a"):
-        found.aliases.setdefault(
-            text_of(node.child_by_field_name("name")), text_of(node.child_by_field_name("type"))
-        )
-    for node in _sorted(captures, "s"):
-        name = text_of(node.child_by_field_name("name")).partition("<")[0]
-        if node.child_by_field_name("body") is not None and name:
-            found.structures.setdefault(name, node)
-    for node in _sorted(captures, "m"):
-        found.macros.setdefault(
-            text_of(node.child_by_field_name("name")), text_of(node.child_by_field_name("value"))
-        )
-    for node in _sorted(captures, "e"):
-        value = node.child_by_field_name("value")
-        if value is not None:
-            found.numbers.setdefault(text_of(node.child_by_field_name("name")), value)
-    for node in _sorted(captures, "c"):
-        for name, value, sizes, pointer in declarators(node):
-            if value is not None and not sizes and not pointer:
-                found.numbers.setdefault(name, value)
-    for node in _sorted(captures, "f"):
-        body, declarator = node.child_by_field_name("body"), node.child_by_field_name("declarator")
-        kind = node.child_by_field_name("type")
-        if kind is not None and kind.type == "struct_specifier" and declarator is not None:
-            # `struct __align__(16) Name { … }` reads as a function to the grammar.
-            name = next((text_of(n) for n in declarator.named_children if n.type == "identifier"), "")
-            found.structures.setdefault(name, node)
-        elif (
-            body is not None
-            and declarator is not None
-            and any(text_of(c) == "constexpr" for c in node.children)
-        ):
-            found.functions.setdefault(text_of(declarator.child_by_field_name("declarator")), body)
-    return found
-
-
 def _sorted(captures: Mapping[str, list[Node]], name: str) -> list[Node]:
-    return sorted(captures.get(name, ()), key=lambda node: (node.start_byte, -node.end_byte))
+    return sorted(captures.get(name, ()), key=attrgetter("byte_range"))
 
 
 def extents(unit: Unit, sizes: tuple[Node, ...]) -> str:

@@ -52,8 +52,12 @@ def _in_words(unit: Unit) -> Iterator[tuple[Span, str]]:
 
     Read from the text: a grammar takes a macro before `for` for a type.
     """
-    macros = {**_LIBRARY_MACROS, **definitions_of(unit.kernel).macros}
-    text = (unit.node.text or b"").decode("latin-1")
+    own = {name: body for name, body in definitions_of(unit.kernel).macros.items() if "unroll" in body}
+    macros = {**_LIBRARY_MACROS, **own}
+    data = unit.node.text or b""
+    if b"_Pragma" not in data and not any(name.encode() in data for name in macros):
+        return
+    text = data.decode("latin-1")
     for match in _ABOVE_A_LOOP.finditer(text):
         written = match[1] or macros.get(match[2] or "", "")
         if (

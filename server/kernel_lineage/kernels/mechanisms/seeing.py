@@ -48,8 +48,15 @@ def in_units(
     return detect
 
 
-def types_in(unit: Unit) -> Iterator[tuple[str, Node]]:
+def types_in(unit: Unit) -> tuple[tuple[str, Node], ...]:
     """The types that a function names with their scopes: in aliases, declarations and the calls' template arguments."""
+    kept = unit.derived.get("types")
+    if not isinstance(kept, tuple):
+        kept = unit.derived["types"] = tuple(_read_types(unit))
+    return kept
+
+
+def _read_types(unit: Unit) -> Iterator[tuple[str, Node]]:
     for node in (*unit.of("alias_declaration"), *unit.of("type_definition")):
         yield text_of(node.child_by_field_name("type")), node
     for variable in unit.variables:
