@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 from math import prod
 
 from kernel_lineage.kernels.source import Kernel
@@ -14,10 +15,14 @@ _DEPTH = 6
 
 def tuning_call(kernel: Kernel) -> ast.Call | None:
     """The arguments of `@triton.autotune`, as a call; None without one, or where it is only half typed."""
-    if "autotune" not in kernel.attributes:
-        return None
+    written = kernel.attributes.get("autotune")
+    return None if written is None else _parsed(written)
+
+
+@lru_cache(maxsize=64)
+def _parsed(arguments: str) -> ast.Call | None:
     try:
-        parsed = ast.parse(f"f({kernel.attributes['autotune']})", mode="eval").body
+        parsed = ast.parse(f"f({arguments})", mode="eval").body
     except (SyntaxError, ValueError):
         parsed = ast.parse("f()", mode="eval").body
     return parsed if isinstance(parsed, ast.Call) else None
