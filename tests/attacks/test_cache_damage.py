@@ -146,7 +146,18 @@ main(sys.argv[2:], prog_name="klineage")
 def test_a_disk_without_room_ends_mining_with_its_answer(repository: Path, room: int):
     """A limit on the size of files is what stops writing also for root and on every file system."""
     expected = mine(repository, use_cache=False, jobs=1)
-    command = [sys.executable, "-B", "-c", LIMITED, str(room), "mine", str(repository), "--json", "--jobs", "1"]
+    command = [
+        sys.executable,
+        "-B",
+        "-c",
+        LIMITED,
+        str(room),
+        "mine",
+        str(repository),
+        "--json",
+        "--jobs",
+        "1",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
     assert f'"commits":{expected.commits_read}' in done.stdout

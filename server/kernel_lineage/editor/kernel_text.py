@@ -31,7 +31,7 @@ def kernel_text(
 ) -> str:
     """The card of a kernel. `state` says why there is no lineage, when there is none; `replayed` goes by transition."""
     parts = [f"**{kernel.name}** · {_LANGUAGES[kernel.language]} kernel · {_launched(kernel)}"]
-    seen = sorted({site.mechanism for site in mechanisms_of(kernel)})
+    seen = sorted({site.mechanism for site in mechanisms_of(kernel) if site.certain})
     if seen:
         parts.append("Uses " + ", ".join(_title(mechanism) for mechanism in seen))
     parts.append("\n".join(_lineage(lineage, state, replayed)))

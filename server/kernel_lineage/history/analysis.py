@@ -9,11 +9,11 @@ import sys
 import textwrap
 from typing import BinaryIO
 
-from kernel_lineage.history.facts import Facts, GuardFact, Task
+from kernel_lineage.history.facts import Facts, GuardFact, OccurrenceFact, Task
 from kernel_lineage.history.rows import facts_row
 from kernel_lineage.kernels.budget import MOST_LAUNCHES, beyond_budget
 from kernel_lineage.kernels.guards import guards_of
-from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
+from kernel_lineage.kernels.mechanisms.registry import mechanisms_of, occurrences
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 
@@ -39,22 +39,27 @@ def analyse(task: Task) -> Facts:
     cut = ""
     if len(kernel.launches) > MOST_LAUNCHES:
         cut = f"{len(kernel.launches)} launch sites: only around the first {MOST_LAUNCHES} are conditions looked for"
-    guards = []
-    for guard in guards_of(kernel):
-        line = guard.span.first_line
-        part_index = max((i for i, start in enumerate(starts) if start <= line), default=0)
-        guards.append(
-            GuardFact(
-                guard.expr,
-                guard.kind,
-                guard.where,
-                part_index,
-                max(0, line - starts[part_index]),
-                guard.leaves,
-            )
-        )
+    guards = tuple(
+        GuardFact(g.expr, g.kind, g.where, *_place(g.span.first_line, starts), g.leaves)
+        for g in guards_of(kernel)
+    )
     sites = mechanisms_of(kernel) if task.device_code else ()
-    return Facts(tuple(sorted({site.mechanism for site in sites})), tuple(guards), cut)
+    return Facts(
+        tuple(
+            OccurrenceFact(
+                o.mechanism, o.root, o.parameters, tuple(_place(n, starts) for n in o.lines), o.certain
+            )
+            for o in occurrences(sites)
+        ),
+        guards,
+        cut,
+    )
+
+
+def _place(line: int, starts: list[int]) -> tuple[int, int]:
+    """Which part a line of the joined text lies in, and the line counted from the part's first."""
+    part = max((i for i, start in enumerate(starts) if start <= line), default=0)
+    return part, max(0, line - starts[part])
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:

@@ -13,6 +13,8 @@ from kernel_lineage.history.outline import Role
 from kernel_lineage.history.similarity import TOKEN, code_lines
 from kernel_lineage.history.variants import parameter_names
 from kernel_lineage.history.walk import Node
+from kernel_lineage.kernels.mechanisms.comparing import Change, added_and_removed, changes
+from kernel_lineage.kernels.mechanisms.model import Occurrence
 from kernel_lineage.kernels.source import Language
 
 _QUALIFIERS = frozenset({"const", "constexpr", "static", "inline", "__forceinline__", "volatile"})
@@ -49,6 +51,7 @@ class Difference:
     """Ids of mechanisms, sorted."""
     guards_added: tuple[GuardSeen, ...] = ()
     guards_removed: tuple[GuardSeen, ...] = ()
+    occurrences: tuple[Change, ...] = ()
 
 
 class Texts:
@@ -97,6 +100,21 @@ def guards_seen(node: Node, facts: Facts) -> tuple[GuardSeen, ...]:
     )
 
 
+def _occurrences(node: Node, facts: Facts) -> tuple[Occurrence, ...]:
+    """The occurrences of a version with their lines in its files."""
+    parts = node.all_parts
+    return tuple(
+        Occurrence(
+            o.mechanism,
+            o.root,
+            o.parameters,
+            tuple(parts[part][1].first_line + line for part, line in o.places if part < len(parts)),
+            o.certain,
+        )
+        for o in facts.occurrences
+    )
+
+
 def text_difference(before: Node, after: Node, texts: Texts) -> Difference:
     """What the texts say of what changed from `before` to `after`: all but mechanisms and guards."""
     old_lines, new_lines = Counter(texts.lines(before)), Counter(texts.lines(after))
@@ -134,10 +152,14 @@ def with_facts(
 ) -> Difference:
     """A difference of texts, completed by what was seen in both versions."""
     old_guards, new_guards = guards_seen(before, facts_before), guards_seen(after, facts_after)
+    old, new = _occurrences(before, facts_before), _occurrences(after, facts_after)
+    changed = () if texts.same_code else changes(old, new)
+    added, removed = added_and_removed(changed, old, new, texts.parameters_added, texts.parameters_removed)
     return replace(
         texts,
-        added=tuple(sorted(set(facts_after.mechanisms) - set(facts_before.mechanisms))),
-        removed=tuple(sorted(set(facts_before.mechanisms) - set(facts_after.mechanisms))),
+        added=added,
+        removed=removed,
+        occurrences=changed,
         guards_added=_without(new_guards, old_guards),
         guards_removed=_without(old_guards, new_guards),
     )

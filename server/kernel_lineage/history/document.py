@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from kernel_lineage.history.model import GuardSeen, Lineage, Mined, Transition, Version
+from kernel_lineage.kernels.mechanisms.model import Occurrence
 
 VERSION = 1
 
@@ -45,6 +46,25 @@ class MechanismsDocument(_Document):
     removed: tuple[str, ...]
 
 
+class OccurrenceDocument(_Document):
+    """A mechanism as a version uses it, on one array with one set of parameters."""
+
+    array: str
+    """The array or tensor that it works on, "" when it works on none."""
+    parameters: dict[str, str]
+    lines: tuple[int, ...]
+
+
+class ChangeDocument(_Document):
+    """What happened to one occurrence of a mechanism; null on the side where there is none."""
+
+    mechanism: str
+    how: str
+    """`appeared`, `went`, `grew`, `shrank`, `changed` or `moved`."""
+    before: OccurrenceDocument | None
+    after: OccurrenceDocument | None
+
+
 class GuardsDocument(_Document):
     """Guards that a transition adds and removes."""
 
@@ -72,6 +92,8 @@ class TransitionDocument(_Document):
     intent: str
     because: str
     mechanisms: MechanismsDocument
+    occurrences: tuple[ChangeDocument, ...] = ()
+    """What `mechanisms` is made of."""
     guards: GuardsDocument
     commit: str | None
     subject: str
@@ -152,6 +174,12 @@ def _transition(transition: Transition, mined: Mined) -> TransitionDocument:
         intent=transition.intent,
         because=transition.because,
         mechanisms=MechanismsDocument(added=transition.added, removed=transition.removed),
+        occurrences=tuple(
+            ChangeDocument(
+                mechanism=c.mechanism, how=c.how, before=_occurrence(c.before), after=_occurrence(c.after)
+            )
+            for c in transition.occurrences
+        ),
         guards=GuardsDocument(
             added=tuple(map(_guard, transition.guards_added)),
             removed=tuple(map(_guard, transition.guards_removed)),
@@ -172,4 +200,12 @@ def _transition(transition: Transition, mined: Mined) -> TransitionDocument:
 def _guard(guard: GuardSeen) -> GuardDocument:
     return GuardDocument(
         expr=guard.expr, kind=guard.kind, where=guard.where, line=guard.line, leaves=guard.leaves
+    )
+
+
+def _occurrence(occurrence: Occurrence | None) -> OccurrenceDocument | None:
+    if occurrence is None:
+        return None
+    return OccurrenceDocument(
+        array=occurrence.root, parameters=dict(occurrence.parameters), lines=occurrence.lines
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kernel_lineage.history.cache import Cache
-from kernel_lineage.history.facts import Facts, GuardFact, Task
+from kernel_lineage.history.facts import Facts, GuardFact, OccurrenceFact, Task
 from kernel_lineage.history.outline import Role, digest
 from kernel_lineage.history.rows import facts_of_row, facts_row
 from kernel_lineage.history.seen import Part
@@ -103,12 +103,15 @@ def _share(symbol: str, parts: Sequence[Part], chosen: tuple[int, ...], what: by
 
 
 def _joined(shares: Iterable[tuple[_Share, Facts]]) -> Facts:
-    mechanisms: set[str] = set()
+    occurrences: list[OccurrenceFact] = []
     guards: list[GuardFact] = []
     cut: dict[str, None] = {}
     for share, facts in shares:
-        mechanisms.update(facts.mechanisms)
+        occurrences += [
+            replace(o, places=tuple((share.parts[p], line) for p, line in o.places))
+            for o in facts.occurrences
+        ]
         if facts.cut:
             cut[facts.cut] = None
         guards += [replace(g, part=share.parts[g.part]) for g in facts.guards]
-    return Facts(tuple(sorted(mechanisms)), tuple(guards), "; ".join(cut))
+    return Facts(tuple(occurrences), tuple(guards), "; ".join(cut))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernel_lineage.kernels.mechanisms.model import Parameters
 from kernel_lineage.kernels.source import Language
 
 
@@ -32,10 +33,26 @@ class GuardFact:
 
 
 @dataclass(frozen=True, slots=True)
+class OccurrenceFact:
+    """An occurrence of a mechanism, with its places as (part, line counted from the part's first line)."""
+
+    mechanism: str
+    root: str
+    parameters: Parameters
+    places: tuple[tuple[int, int], ...]
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What is seen in a version."""
 
-    mechanisms: tuple[str, ...] = ()
+    occurrences: tuple[OccurrenceFact, ...] = ()
     guards: tuple[GuardFact, ...] = ()
     cut: str = ""
     """What of the version was not looked at, and why; "" when all of it was."""
+
+    @property
+    def mechanisms(self) -> tuple[str, ...]:
+        """The ids of the mechanisms that are seen for certain, sorted."""
+        return tuple(sorted({o.mechanism for o in self.occurrences if o.certain}))

@@ -88,7 +88,7 @@ def _from_diff(diff: Difference, variant: bool, copied: bool) -> list[Sign]:
         signs.append((Intent.OPTIMISATION, weight, f"adds {', '.join(telling)}"))
     elif "masked_tail" in diff.added and not variant:
         signs.append((Intent.FIX, 0.8, "adds a mask against what lies past the end"))
-    elif diff.added:
+    elif set(diff.added) - {"wide_index"}:
         signs.append((Intent.OPTIMISATION, 0.4, f"adds {', '.join(diff.added)}"))
     elif diff.removed:
         weight = 0.5 if variant else 0.3
@@ -109,7 +109,7 @@ def _from_diff(diff: Difference, variant: bool, copied: bool) -> list[Sign]:
         and not diff.same_but_names
     ):
         signs.append((Intent.FIX, 0.4, "a few lines change and no mechanism"))
-    if diff.widens_integers and not diff.added:
+    if (diff.widens_integers or "wide_index" in diff.added) and not telling:
         signs.append((Intent.FIX, 1.0, "computes in 64-bit integers what was computed in 32"))
     if diff.parameters_added and not diff.added:
         signs.append((Intent.FEATURE, 0.8, f"new parameters: {', '.join(diff.parameters_added)}"))

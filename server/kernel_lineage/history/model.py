@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from kernel_lineage.kernels.mechanisms.comparing import Change
 from kernel_lineage.kernels.source import Language
 
 
@@ -123,6 +124,8 @@ class Transition:
     """The earlier transition that this one fixes, guards or reverts."""
     guards_added: tuple[GuardSeen, ...] = ()
     guards_removed: tuple[GuardSeen, ...] = ()
+    occurrences: tuple[Change, ...] = ()
+    """What `added` and `removed` are made of: each occurrence that appeared, went, grew, shrank or moved."""
 
 
 @dataclass(frozen=True, slots=True)

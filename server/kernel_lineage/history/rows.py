@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import astuple
 from typing import Any
 
-from kernel_lineage.history.facts import Facts, GuardFact
+from kernel_lineage.history.facts import Facts, GuardFact, OccurrenceFact
 from kernel_lineage.history.model import Commit, GuardSeen, Intent, Risk, Transition, TransitionKind
 from kernel_lineage.history.outline import Role
 from kernel_lineage.history.seen import FileSeen, ForeignLaunch, KernelSeen, Part
+from kernel_lineage.kernels.mechanisms.comparing import Change, How
+from kernel_lineage.kernels.mechanisms.model import Occurrence
 
 
 def file_row(seen: FileSeen) -> Any:
@@ -37,12 +39,20 @@ def file_seen(row: Any) -> FileSeen:
 
 def facts_row(facts: Facts) -> Any:
     """Facts of a version."""
-    return [facts.mechanisms, [astuple(g) for g in facts.guards], facts.cut]
+    return [[astuple(o) for o in facts.occurrences], [astuple(g) for g in facts.guards], facts.cut]
 
 
 def facts_of_row(row: Any) -> Facts:
     """What `facts_row` was given."""
-    return Facts(tuple(row[0]), tuple(GuardFact(*g) for g in row[1]), str(row[2]))
+    occurrences, guards, cut = row
+    return Facts(
+        tuple(
+            OccurrenceFact(mechanism, root, _pairs(values), _pairs(places), certain)
+            for mechanism, root, values, places, certain in occurrences
+        ),
+        tuple(GuardFact(*g) for g in guards),
+        str(cut),
+    )
 
 
 def commit_row(commit: Commit) -> Any:
@@ -61,15 +71,15 @@ def transition_row(t: Transition) -> Any:
     return [
         t.id, t.before, t.after, t.kind, t.intent, t.added, t.removed, t.commit, t.compound, t.because,
         [[r.kind, r.message, r.commit, r.transition] for r in t.risk], t.answers,
-        _guards_row(t.guards_added), _guards_row(t.guards_removed),
+        _guards_row(t.guards_added), _guards_row(t.guards_removed), [_change_row(c) for c in t.occurrences],
     ]  # fmt: skip
 
 
 def transition_of_row(row: Any) -> Transition:
     """What `transition_row` was given."""
-    id_, before, after, kind, intent, added, removed, commit, compound, because, risk, answers, more, less = (
-        row
-    )
+    (
+        id_, before, after, kind, intent, added, removed, commit, compound, because, risk, answers, more, less, changed,
+    ) = row  # fmt: skip
     return Transition(
         id=id_,
         before=before,
@@ -85,6 +95,9 @@ def transition_of_row(row: Any) -> Transition:
         answers=answers,
         guards_added=tuple(GuardSeen(*g) for g in more),
         guards_removed=tuple(GuardSeen(*g) for g in less),
+        occurrences=tuple(
+            Change(How(how), _occurrence(one), _occurrence(other)) for how, one, other in changed
+        ),
     )
 
 
@@ -98,3 +111,18 @@ def _parts(rows: Any) -> tuple[Part, ...]:
 
 def _guards_row(guards: Sequence[GuardSeen]) -> Any:
     return [[g.expr, g.kind, g.where, g.line, g.leaves] for g in guards]
+
+
+def _change_row(change: Change) -> Any:
+    return [change.how, *(None if o is None else astuple(o) for o in (change.before, change.after))]
+
+
+def _occurrence(row: Any) -> Occurrence | None:
+    if row is None:
+        return None
+    mechanism, root, values, lines, certain = row
+    return Occurrence(mechanism, root, _pairs(values), tuple(lines), certain)
+
+
+def _pairs(rows: Any) -> tuple[Any, ...]:
+    return tuple((first, second) for first, second in rows)

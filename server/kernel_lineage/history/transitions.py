@@ -104,6 +104,7 @@ class Judge:
             answers=None if answers is None else earlier[answers].id,
             guards_added=diff.guards_added,
             guards_removed=diff.guards_removed,
+            occurrences=diff.occurrences,
         )
         if answers is not None and intent in (Intent.REVERT, Intent.FIX):
             said = commit.subject if commit else "the work tree"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_access import Access
-from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import Coefficient, lane_stride
@@ -24,7 +24,7 @@ _WARP_WORDS = (
     "tile32.size",
     "kWarpSize",
 )
-_GRID_WORDS = ("gridDim", "grid.size", "grid.num_threads", "num_blocks")
+_GRID_WORDS = ("gridDim", "this_grid", "grid.size", "grid.num_threads", "num_blocks")
 
 
 class Stride(StrEnum):
@@ -45,13 +45,36 @@ def _written_out(unit: Unit, node: Node, depth: int = 0) -> str:
         if node.type == "identifier":
             value = indexing(unit).value_of(text_of(node), node.start_byte)
             return _written_out(unit, value, depth + 1) if value is not None else text_of(node)
+        if node.type == "field_expression":
+            owner = node.child_by_field_name("argument")
+            field = text_of(node.child_by_field_name("field"))
+            return f"{_written_out(unit, owner, depth + 1)}.{field}" if owner is not None else field
         if node.type in ("binary_expression", "cast_expression", "call_expression") and node.named_children:
             return " ".join(_written_out(unit, child, depth + 1) for child in node.named_children)
     return text_of(node)
 
 
+def _counted(unit: Unit, loop: Loop) -> Loop:
+    """A `while` loop with the counter that its condition tests and its body moves on; any other loop as it is."""
+    condition, body = bare(loop.condition), loop.body
+    if loop.counter or condition is None or condition.type != "binary_expression" or body is None:
+        return loop
+    name = text_of(condition.child_by_field_name("left"))
+    steps = [
+        n
+        for n in unit.of("assignment_expression")
+        if contains(body, n) and text_of(n.child_by_field_name("left")) == name
+    ]
+    if len(steps) != 1:
+        return loop
+    return replace(
+        loop, counter=name, start=indexing(unit).value_of(name, loop.node.start_byte), update=steps[0]
+    )
+
+
 def stride_of(unit: Unit, loop: Loop) -> Stride:
     """What a loop strides over. A start that moves with the thread tells threads from blocks."""
+    loop = _counted(unit, loop)
     update = loop.update
     if update is None or not loop.counter:
         return Stride.OTHER

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from operator import attrgetter
 
 from tree_sitter import Node, Query, QueryCursor
 
@@ -50,6 +51,7 @@ _TYPES_OF_INTEREST = (
     "static_assert_declaration",
     "subscript_expression",
     "template_type",
+    "type_definition",
     "type_identifier",
     "update_expression",
     "while_statement",
@@ -186,11 +188,15 @@ class CudaSyntax:
                 yield from unit.calls_by_name.get(name, ())
 
 
+_byte_range = attrgetter("byte_range")
+
+
 def _unit(name: str, node: Node, entry: bool, kernel: Kernel, within: Span) -> Unit:
     """A unit of a node. Around broken code a node can be larger than the function: what lies outside is left out."""
     cursor = QueryCursor(_query())
     cursor.set_byte_range(within.start, within.end)
-    nodes = cursor.captures(node)
+    # The order of captures differs from run to run, and what a name was given last decides.
+    nodes = {kind: sorted(found, key=_byte_range) for kind, found in cursor.captures(node).items()}
     if node.start_byte < within.start or node.end_byte > within.end:
         nodes = {
             kind: [n for n in found if within.start <= n.start_byte and n.end_byte <= within.end]

@@ -30,6 +30,9 @@ def program_step(unit: TritonUnit, loop: ast.For) -> str:
     start, _, step = range_arguments(loop)
     if start is None or step is None or "program" not in unit.form(start):
         return ""
+    value = unit.value_of(step.id, loop.lineno) if isinstance(step, ast.Name) else None
+    if value is not None and isinstance(value[1], ast.BinOp):
+        step = value[1]
     named = [n for n in ast.walk(step) if isinstance(n, ast.Name | ast.Call)]
     counts = False
     for node in named:

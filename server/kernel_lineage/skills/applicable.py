@@ -135,7 +135,7 @@ def applicable(
     speak, `facts` stay.
     """
     sites = mechanisms_of(kernel)
-    present = {site.mechanism for site in sites}
+    present = {site.mechanism for site in sites if site.certain}
     everything = known_here(kernel, facts, sites)
     promises = promises_of(kernel)
     anchors: dict[str, list[Anchor]] = {}

@@ -127,7 +127,7 @@ def _applies(skill: Skill, case: Case) -> str | None:
 
 
 def _shows(skill: Skill, case: Case) -> str | None:
-    if skill.mechanism not in {site.mechanism for site in mechanisms_of(case.kernel)}:
+    if skill.mechanism not in {site.mechanism for site in mechanisms_of(case.kernel) if site.certain}:
         return f"mechanism `{skill.mechanism}` is not seen in the code after the rewrite"
     return None
 

@@ -45,9 +45,13 @@ def syntax_facts(kernel: Kernel, sites: Iterable[Site], detectable: Iterable[str
         said = f"{a} and {b} are both declared __restrict__"
         known[f"noalias({a}, {b})"] = Fact((True,), said, FactSource.SYNTAX)
     first: dict[str, Site] = {}
+    unsure: set[str] = set()
     for site in sites:
-        first.setdefault(site.mechanism, site)
-    for mechanism in {*detectable, *first}:
+        if site.certain:
+            first.setdefault(site.mechanism, site)
+        else:
+            unsure.add(site.mechanism)
+    for mechanism in {*detectable, *first} - (unsure - first.keys()):
         seen = first.get(mechanism)
         said = (
             f"{seen.detail}, line {seen.span.first_line}" if seen else f"no {mechanism.replace('_', ' ')} is seen"

@@ -3,45 +3,73 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax, cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, first_type, seen, seen_in, triton
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import triton_syntax
 
 ID = "async_copy"
 
-_CALLS = ("memcpy_async", "__pipeline_memcpy_async", "cp_async_bulk", "cp_async", "make_pipeline")
-_DESCRIPTORS = (
-    "make_tensor_descriptor",
-    "_experimental_descriptor_load",
-    "_experimental_make_tensor_descriptor",
+_CALLS = {
+    "memcpy_async": "cp.async", "__pipeline_memcpy_async": "cp.async", "cp_async": "cp.async",
+    "make_pipeline": "cp.async",
+    "cp_async_bulk": "tma", "cp_async_bulk_tensor_1d_global_to_shared": "tma",
+    "cp_async_bulk_tensor_2d_global_to_shared": "tma", "cp_async_bulk_tensor_3d_global_to_shared": "tma",
+    "cp_async_bulk_global_to_shared": "tma", "cp_async_fence": "cp.async", "cp_async_wait": "cp.async",
+}  # fmt: skip
+_DESCRIPTORS = frozenset({
+    "make_tensor_descriptor", "load_tensor_descriptor", "_experimental_descriptor_load",
+    "_experimental_make_tensor_descriptor", "_experimental_descriptor_store", "async_copy_global_to_local",
+})  # fmt: skip
+_LIBRARY = re.compile(
+    r"\b(?:SM80_CP_ASYNC\w*|SM90_(?:TMA_|BULK_)\w+|SM100_TMA\w*|make_tma_copy\w*|CUtensorMap|PipelineTmaAsync)\b"
 )
+"""The copies of CuTe and CUTLASS that run in the background."""
+
+
+def _detect_cuda(syntax: CudaSyntax) -> Iterator[Site]:
+    for name, kind in _CALLS.items():
+        for call in syntax.calls(name):
+            yield seen(ID, call.node, f"{call.qualified} copies in the background", by=kind)
+    for unit in syntax.units:
+        for code, node in unit.assembly:
+            if "cp.async" in code:
+                kind = "tma" if "cp.async.bulk" in code else "cp.async"
+                yield seen(ID, node, "inline PTX copies in the background", by=kind)
+        atom = first_type(unit, _LIBRARY)
+        if atom is not None:
+            kind = "cp.async" if "CP_ASYNC" in atom[0][0] else "tma"
+            yield seen(ID, atom[1], f"{atom[0][0]} copies in the background", by=kind)
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
     syntax = cuda_syntax(kernel)
     if syntax is not None:
-        for call in syntax.calls(*_CALLS):
-            yield seen(ID, call.node, f"{call.qualified} copies in the background")
-        for unit in syntax.units:
-            for code, node in unit.assembly:
-                if "cp.async" in code:
-                    yield seen(ID, node, "inline PTX copies in the background")
+        yield from _detect_cuda(syntax)
     python = triton_syntax(kernel)
-    if python is not None:
-        for triton_unit, triton_call in python.calls("range"):
-            stages = triton_call.keyword("num_stages")
-            if (
-                triton_call.of_language
-                and stages is not None
-                and not (isinstance(stages, ast.Constant) and stages.value == 1)
-            ):
-                yield seen_in(ID, triton_unit, triton_call.node, "the loop's loads are pipelined")
-        for triton_unit, triton_call in python.calls(*_DESCRIPTORS):
-            yield seen_in(ID, triton_unit, triton_call.node, f"{triton_call.qualified} moves tiles by TMA")
+    for unit in python.units if python is not None else ():
+        for call in unit.called("range"):
+            stages = call.keyword("num_stages")
+            if call.of_language and stages is not None:
+                number = stages.value if isinstance(stages, ast.Constant) else "set"
+                if number != 1:
+                    yield seen_in(
+                        ID, unit, call.node, "the loop's loads are pipelined", by="staged loop", stages=number
+                    )
+        made = {name for name, pairs in unit.assignments.items() if any(_makes(value) for _, value in pairs)}
+        for call in unit.calls:
+            owner = call.qualified.rpartition(".")[0]
+            if call.name in _DESCRIPTORS or (call.name in ("load", "store") and owner in made):
+                yield seen_in(ID, unit, call.node, f"{call.qualified} moves tiles by TMA", by="tma")
+
+
+def _makes(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and dotted(value.func).rpartition(".")[2] in _DESCRIPTORS
 
 
 MECHANISM = Mechanism(

@@ -6,14 +6,28 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, seen_on, triton
+from kernel_lineage.kernels.mechanisms.tuning import argument, how_many, tuning_call
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_forms import elements
 
 ID = "autotune"
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
-    if "autotune" in kernel.attributes:
-        yield seen_on(ID, kernel, "launch options are chosen by measuring")
+    call = tuning_call(kernel)
+    if call is None:
+        return
+    listed = argument(call, 0, "configs")
+    keys = argument(call, 1, "key")
+    pruned = argument(call, 2, "prune_configs_by")
+    yield seen_on(
+        ID,
+        kernel,
+        "launch options are chosen by measuring",
+        configs=how_many(kernel, listed) or "some",
+        keys=len(elements(keys)) or None,
+        pruned="yes" if pruned is not None else None,
+    )
 
 
 MECHANISM = Mechanism(

@@ -19,8 +19,7 @@ _OTHER_OWNERS = ("warp", "y", "slow")
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
     syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        unit = syntax.entry
+    for unit in syntax.units if syntax is not None else ():
         for access in indexing(unit).accesses:
             form = access.index
             if (

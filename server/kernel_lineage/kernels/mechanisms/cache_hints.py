@@ -2,48 +2,59 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 
+from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import triton_syntax
+from kernel_lineage.kernels.triton_syntax import pointer_of, triton_syntax
 
 ID = "cache_hints"
 
 _CALLS = (
     "__ldcs", "__ldcg", "__ldca", "__ldlu", "__ldcv", "__stcs", "__stcg", "__stwb", "__stwt",
-    "load128cs", "load128cg", "store128cs", "store128cg",
-    "__prefetch_global_l1", "__prefetch_global_l2",
+    "__prefetch_global_l1", "__prefetch_global_l2", "__nv_prefetch", "__builtin_prefetch", "apply_access_property",
+    "associate_access_property", "discard_memory",
 )  # fmt: skip
-_PTX = (
-    "ld.global.cs",
-    "ld.global.cg",
-    "ld.global.nc",
-    "ld.global.lu",
-    "st.global.cs",
-    "st.global.cg",
-    "L2::",
-    "L1::",
+_PTX = re.compile(
+    r"(?:ld|st)\.global[\w.:]*\.(?:c[sgv]|lu|wt)\b|\bL[12]::\w+|\bprefetch\.|\bapplypriority|\bcreatepolicy"
 )
+_NAMES = ("eviction_policy", "cache_modifier")
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
     syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        for call in syntax.calls(*_CALLS):
-            yield seen(ID, call.node, f"{call.name} gives a cache hint")
-        for unit in syntax.units:
-            for code, node in unit.assembly:
-                if any(mark in code for mark in _PTX):
-                    yield seen(ID, node, "inline PTX gives a cache hint")
+    for unit in syntax.units if syntax is not None else ():
+        for name in _CALLS:
+            for call in unit.calls_by_name.get(name, ()):
+                root = indexing(unit).place(call.arguments[0]).root if call.arguments else ""
+                yield seen(ID, call.node, f"{call.name} gives a cache hint", root, hint=call.name)
+        for code, node in unit.assembly:
+            hint = _PTX.search(code)
+            if hint is not None:
+                yield seen(ID, node, "inline PTX gives a cache hint", hint=hint[0])
     python = triton_syntax(kernel)
     if python is not None:
         for triton_unit, triton_call in python.calls("load", "store"):
-            for name in ("eviction_policy", "cache_modifier"):
-                if triton_call.of_language and triton_call.keyword(name) is not None:
-                    yield seen_in(ID, triton_unit, triton_call.node, f"{triton_call.qualified} gives {name}")
+            for name in _NAMES:
+                value = triton_call.keyword(name)
+                if triton_call.of_language and value is not None and not _is_nothing(value):
+                    root = (
+                        pointer_of(triton_unit.form(triton_call.node.args[0]))
+                        if triton_call.node.args
+                        else ""
+                    )
+                    said = f"{triton_call.qualified} gives {name}"
+                    word = value.value if isinstance(value, ast.Constant) else "set"
+                    yield seen_in(ID, triton_unit, triton_call.node, said, root, hint=word)
+
+
+def _is_nothing(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value in ("", None)
 
 
 MECHANISM = Mechanism(

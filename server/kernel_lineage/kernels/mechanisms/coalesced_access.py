@@ -28,6 +28,8 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
                 if is_contiguous(access) and access.root not in first:
                     first[access.root] = None
                     yield seen(ID, access.node, f"neighbouring threads access neighbours of {access.root}")
+        elif accesses and not moving:
+            yield seen(ID, accesses[0].node, "no access is seen to move with the thread", certain=False)
     python = triton_syntax(kernel)
     if python is not None:
         yield from _detect_triton(python.entry)

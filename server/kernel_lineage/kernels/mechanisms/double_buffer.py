@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_expressions import integer_of
-from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Variable, bare, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.file_definitions import extents
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, in_units, seen, seen_in, triton
 from kernel_lineage.kernels.triton_syntax import TritonUnit
@@ -34,8 +34,10 @@ def _switches(value: Node, name: str) -> bool:
     if value.type != "binary_expression":
         return value.type == "unary_expression" and operator_of(value) == "!" and name in text_of(value)
     left, right = bare(value.child_by_field_name("left")), bare(value.child_by_field_name("right"))
-    if operator_of(value) in ("^", "-"):
-        return name in (text_of(left), text_of(right)) and 1 in (integer_of(left), integer_of(right))
+    if operator_of(value) == "-":
+        return text_of(right) == name and text_of(left) != name
+    if operator_of(value) == "^":
+        return name in (text_of(left), text_of(right))
     if operator_of(value) in ("%", "&") and left is not None and left.type == "binary_expression":
         return text_of(left.child_by_field_name("left")) == name
     return False
@@ -60,17 +62,78 @@ def _takes_turns(index: Node, unit: Unit, toggled: set[str]) -> bool:
     return (turning or own) and not any(axis in form for axis in ("x", "lane", "warp"))
 
 
+def _alternating_offset(unit: Unit, index: Node, toggled: set[str]) -> bool:
+    """Whether a flat index is moved by a whole buffer in turn: `stage * SIZE + i` with a stage that switches."""
+    for product in (*unit.operations_in(index, "*"), *unit.operations_in(index, "<<")):
+        for side in ("left", "right"):
+            factor = bare(product.child_by_field_name(side))
+            if factor is not None and _takes_turns(factor, unit, toggled):
+                return True
+    return False
+
+
+def _swapped(unit: Unit) -> set[str]:
+    """Pointers that change places in a loop, or that an offset which switches its sign or size moves on."""
+    names: set[str] = set()
+    for call in unit.calls:
+        if call.name in ("swap", "exchange") and len(call.arguments) == 2 and unit.loops_around(call.node):
+            names |= {text_of(a) for a in call.arguments}
+    assigned: dict[str, str] = {}
+    for node in unit.of("assignment_expression"):
+        left, right = text_of(node.child_by_field_name("left")), bare(node.child_by_field_name("right"))
+        if right is None or not unit.loops_around(node) or operator_of(node) != "=":
+            continue
+        if assigned.get(text_of(right), "") and left != text_of(right):
+            names |= {left, text_of(right)}
+        assigned[left] = text_of(right)
+    return names
+
+
 def _detect_cuda(unit: Unit) -> Iterator[Site]:
-    buffers = {v.name for v in unit.shared_variables if len(v.sizes) >= 2}
-    if not buffers:
+    shared = {v.name: v for v in unit.shared_variables if v.sizes}
+    if not shared:
         return
     toggled = _toggled(unit)
+    swapped = _swapped(unit)
+    reach = indexing(unit)
+    told: set[str] = set()
     for node in unit.of("subscript_expression"):
         base, listed = node.child_by_field_name("argument"), node.child_by_field_name("indices")
         first = next(iter(listed.named_children), None) if listed is not None else None
-        if first is not None and text_of(base) in buffers and _takes_turns(first, unit, toggled):
-            yield seen(ID, node, f"the halves of {text_of(base)} take turns")
-            return
+        root = reach.place(base).root if base is not None else ""
+        if first is None or root not in shared or root in told:
+            continue
+        outer = (
+            text_of(base) in shared and len(shared[root].sizes) >= 2 and _takes_turns(first, unit, toggled)
+        )
+        flat = (
+            text_of(base) in swapped
+            or _alternating_offset(unit, first, toggled)
+            or _moved(unit, first, toggled)
+        )
+        if outer or flat:
+            told.add(root)
+            yield seen(
+                ID,
+                node,
+                f"the halves of {root} take turns",
+                root,
+                buffers=_buffers(unit, shared[root], outer=outer),
+            )
+
+
+def _moved(unit: Unit, index: Node, toggled: set[str]) -> bool:
+    """Whether a term of a flat index is an offset that switches: `offset + i` with `offset ^= SIZE`."""
+    return any(
+        expression.type == "identifier" and text_of(expression) in toggled
+        for side in ("left", "right")
+        for sum_ in (index, *unit.operations_in(index, "+"))
+        if (expression := bare(sum_.child_by_field_name(side))) is not None
+    )
+
+
+def _buffers(unit: Unit, variable: Variable, *, outer: bool) -> str:
+    return extents(unit, variable.sizes[:1]) if outer else ""
 
 
 def _detect_triton(unit: TritonUnit) -> Iterator[Site]:

@@ -13,8 +13,10 @@ from kernel_lineage.kernels.triton_syntax import triton_syntax
 ID = "fast_math"
 
 _CUDA = (
-    "__expf", "__exp10f", "__logf", "__log2f", "__log10f", "__sinf", "__cosf", "__tanf", "__tanhf", "__powf",
+    "__expf", "__exp10f", "__logf", "__log2f", "__log10f", "__sinf", "__cosf", "__tanf", "__sincosf",
+    "__tanhf", "__powf",
     "__fdividef", "__frcp_rn", "__frsqrt_rn", "__saturatef", "rsqrtf", "exp2f", "h2exp", "hexp", "h2rsqrt", "hrsqrt",
+    "h2log", "hlog", "hrcp", "h2rcp",
 )  # fmt: skip
 _PTX = ("ex2.approx", "lg2.approx", "rsqrt.approx", "rcp.approx", "tanh.approx", "sin.approx", "cos.approx")
 _TRITON = (
@@ -27,15 +29,20 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
     syntax = cuda_syntax(kernel)
     if syntax is not None:
         for call in syntax.calls(*_CUDA):
-            yield seen(ID, call.node, f"{call.name} is a fast approximation")
+            plain = call.name.removeprefix("__")
+            yield seen(ID, call.node, f"{call.name} is a fast approximation", function=plain)
         for unit in syntax.units:
             for code, node in unit.assembly:
-                if any(instruction in code for instruction in _PTX):
-                    yield seen(ID, node, "inline PTX uses an approximate instruction")
+                for instruction in _PTX:
+                    if instruction in code:
+                        yield seen(
+                            ID, node, "inline PTX uses an approximate instruction", function=instruction
+                        )
     python = triton_syntax(kernel)
     if python is not None:
         for triton_unit, triton_call in python.calls(*_TRITON):
-            yield seen_in(ID, triton_unit, triton_call.node, f"{triton_call.qualified} is a fast path")
+            said = f"{triton_call.qualified} is a fast path"
+            yield seen_in(ID, triton_unit, triton_call.node, said, function=triton_call.name)
 
 
 MECHANISM = Mechanism(

@@ -11,14 +11,20 @@ from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, 
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import TritonCall
-from kernel_lineage.kernels.triton_syntax import TritonUnit, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
 
 ID = "global_atomics"
 
 _ATOMICS = frozenset({
     "atomicAdd", "atomicSub", "atomicMax", "atomicMin", "atomicExch", "atomicCAS", "atomicInc", "atomicDec",
-    "atomicAnd", "atomicOr", "atomicXor", "atomicAdd_block", "atomicAdd_system", "atomicAddX",
+    "atomicAnd", "atomicOr", "atomicXor", "atomicAdd_block", "atomicAdd_system", "gpuAtomicAdd",
+    "gpuAtomicAddNoReturn", "fastAtomicAdd", "gpuAtomicMax", "gpuAtomicMin", "gpuAtomicMul",
 })  # fmt: skip
+"""CUDA's own, and those of PyTorch's `Atomic.cuh` that stand for them."""
+_REFERENCES = frozenset(
+    {"fetch_add", "fetch_sub", "fetch_max", "fetch_min", "fetch_or", "fetch_and", "fetch_xor"}
+)
+_PTX = ("red.global", "atom.global", "red.relaxed.gpu", "red.async", "cp.reduce.async.bulk")
 
 
 def atomic_calls(unit: Unit) -> Iterator[tuple[Call, str, str]]:
@@ -39,11 +45,20 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
     for unit in syntax.units if syntax is not None else ():
         for call, root, space in atomic_calls(unit):
             if space not in ("shared", "local"):
-                yield seen(ID, call.node, f"{call.name} on {root or 'memory'}")
+                yield seen(ID, call.node, f"{call.name} on {root or 'memory'}", root)
+        for call in unit.calls:
+            if call.receiver and call.name in _REFERENCES:
+                yield seen(ID, call.node, f"{call.name} through an atomic reference")
+        for code, node in unit.assembly:
+            if any(mark in code for mark in _PTX):
+                yield seen(ID, node, "inline PTX updates memory atomically")
     python = triton_syntax(kernel)
     for triton_unit in python.units if python is not None else ():
         for triton_call in triton_atomics(triton_unit):
-            yield seen_in(ID, triton_unit, triton_call.node, f"{triton_call.qualified} on global memory")
+            root = pointer_of(triton_unit.form(triton_call.node.args[0]))
+            yield seen_in(
+                ID, triton_unit, triton_call.node, f"{triton_call.qualified} on global memory", root
+            )
 
 
 MECHANISM = Mechanism(

@@ -81,7 +81,7 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
         c
         for c in unit.calls
         if products
-        and c.node.lineno > products[0].node.lineno
+        and (c.node.lineno > products[0].node.lineno or products[0].node in unit.inside(c.node))
         and not _ACTIVATIONS.isdisjoint((c.name, *c.name.split("_")))
     ]
     if products and after:
@@ -100,7 +100,7 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
             isinstance(n, ast.Name)
             and n.id == stored_name
             and isinstance(n.ctx, ast.Load)
-            and n.lineno > node.lineno
+            and n.lineno > (node.end_lineno or node.lineno)
             for n in unit.nodes.get(ast.Name, ())
         )
         if name and used and later:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of, hidden_names, split
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen_on
 from kernel_lineage.kernels.source import Kernel
@@ -12,8 +13,25 @@ ID = "launch_bounds"
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
-    if "launch_bounds" in kernel.attributes:
-        yield seen_on(ID, kernel, f"__launch_bounds__({kernel.attributes['launch_bounds']})")
+    written = kernel.attributes.get("launch_bounds")
+    if written is not None:
+        threads, *blocks = split(written)
+        hidden = hidden_names(kernel)
+
+        def value(term: str) -> object:
+            return (None if term in hidden else definitions_of(kernel).number(term)) or "set"
+
+        yield seen_on(
+            ID,
+            kernel,
+            f"__launch_bounds__({written})",
+            threads=value(threads),
+            blocks=value(blocks[0]) if blocks else None,
+        )
+    if "maxnreg" in kernel.attributes:
+        yield seen_on(
+            ID, kernel, f"__maxnreg__({kernel.attributes['maxnreg']})", registers=kernel.attributes["maxnreg"]
+        )
 
 
 MECHANISM = Mechanism(

@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, parameters, seen, seen_in, triton
+from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.kernels.triton_syntax import triton_syntax
 
 ID = "loop_unroll"
 
+_ABOVE_A_LOOP = re.compile(r'(?:_Pragma\s*\(\s*("[^"]*")\s*\)|\b(\w+))\s*(?=(?:for|while)\s*\(|do\s*\{)')
+
 
 def asks_to_unroll(directive: str) -> bool:
     """Whether a `#pragma` line asks for it; `unroll 1` forbids it."""
-    words = directive.replace("(", " ").replace(")", " ").split()
-    return bool(words) and words[0] == "unroll" and words[1:2] not in (["1"], ["0"])
+    return _factor(directive) is not None
+
+
+def _factor(directive: str) -> str | None:
+    """How often a loop is repeated, `full` where no number says so; None when nothing is."""
+    words = directive.replace("(", " ").replace(")", " ").replace('"', " ").split()
+    while words[:1] in (["GCC"], ["clang"], ["loop"], ["nv_diag"]):
+        words = words[1:]
+    if words[:1] not in (["unroll"], ["unroll_count"]) or words[1:2] in (["1"], ["0"], ["disable"]):
+        return None
+    return words[1] if words[1:] and words[1].isdigit() else "full"
+
+
+_LOOPS = ("for_statement", "while_statement", "do_statement")
+_LIBRARY_MACROS = {"CUTLASS_PRAGMA_UNROLL": "unroll", "CUTE_UNROLL": "unroll", "C10_UNROLL": "unroll"}
 
 
 def _stands_before_a_loop(pragma: Node) -> bool:
@@ -27,22 +44,50 @@ def _stands_before_a_loop(pragma: Node) -> bool:
     following = pragma.next_named_sibling
     while following is not None and following.type in ("comment", "preproc_call"):
         following = following.next_named_sibling
-    return following is not None and following.type in ("for_statement", "while_statement", "do_statement")
+    return following is not None and following.type in _LOOPS
+
+
+def _in_words(unit: Unit) -> Iterator[tuple[Span, str]]:
+    """Loops below `_Pragma("unroll")`, or below a macro that stands for it: the loop's first word, and what is asked.
+
+    Read from the text: a grammar takes a macro before `for` for a type.
+    """
+    own = {name: body for name, body in definitions_of(unit.kernel).macros.items() if "unroll" in body}
+    macros = {**_LIBRARY_MACROS, **own}
+    data = unit.node.text or b""
+    if b"_Pragma" not in data and not any(name.encode() in data for name in macros):
+        return
+    text = data.decode("latin-1")
+    for match in _ABOVE_A_LOOP.finditer(text):
+        written = match[1] or macros.get(match[2] or "", "")
+        if (
+            "unroll" in written
+            and text.rfind("//", text.rfind("\n", 0, match.start()) + 1, match.start()) < 0
+        ):
+            line = unit.node.start_point[0] + 1 + text.count("\n", 0, match.end())
+            at = unit.node.start_byte + match.end()
+            yield Span(at, at + 1, line, line), re.sub(r'_Pragma|["()]', " ", written).strip()
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
     syntax = cuda_syntax(kernel)
     for unit in syntax.units if syntax is not None else ():
         for directive, node in unit.directives:
-            if asks_to_unroll(directive) and _stands_before_a_loop(node):
-                yield seen(ID, node, f"#pragma {directive}")
+            factor = _factor(directive)
+            if factor is not None and _stands_before_a_loop(node):
+                yield seen(ID, node, f"#pragma {directive}", factor=factor)
+        for span, directive in _in_words(unit):
+            factor = _factor(directive)
+            if factor is not None:
+                yield Site(ID, span, f"a macro asks to {directive}", "", parameters(factor=factor))
     python = triton_syntax(kernel)
     if python is not None:
         for triton_unit, call in python.calls("static_range", "range"):
-            factor = call.keyword("loop_unroll_factor")
-            unrolls = factor is not None and not (isinstance(factor, ast.Constant) and factor.value == 1)
-            if call.of_language and (call.name == "static_range" or unrolls):
-                yield seen_in(ID, triton_unit, call.node, f"{call.qualified} is unrolled")
+            asked = call.keyword("loop_unroll_factor")
+            times = ast.unparse(asked) if asked is not None else "1"
+            if call.of_language and (call.name == "static_range" or times != "1"):
+                times = times if times.isdigit() and times != "1" else "full"
+                yield seen_in(ID, triton_unit, call.node, f"{call.qualified} is unrolled", factor=times)
 
 
 MECHANISM = Mechanism(
@@ -53,6 +98,7 @@ MECHANISM = Mechanism(
     looks_for="`#pragma unroll`, `tl.static_range`, `loop_unroll_factor`.",
     detect=_detect,
     languages=BOTH,
+    counted=True,
     conditions=(
         TypicalCondition("kernel.spills == 0", "profit", "pipeline", "Unrolled bodies need registers."),
         TypicalCondition("kernel.registers <= 128", "profit", "hardware", "Too many lower the occupancy."),

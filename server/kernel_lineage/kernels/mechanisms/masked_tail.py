@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_mapping import bounds_guards
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import triton_syntax
+from kernel_lineage.kernels.triton_forms import children
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
 
 ID = "masked_tail"
+
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_DEPTH = 6
+
+
+_INDEX_AXES = frozenset({"x", "y", "lane", "warp", "block", "slow"})
 
 
 def _sizes_of(unit: Unit, bound: Node) -> set[str]:
@@ -26,21 +33,103 @@ def _sizes_of(unit: Unit, bound: Node) -> set[str]:
     return names.union(*(identifiers_in(value) for value in given if value is not None))
 
 
+def _heads(unit: Unit) -> set[int]:
+    """The comparisons that only say how long a loop runs."""
+    return {c.id for loop in unit.loops if (c := bare(loop.condition)) is not None}
+
+
+def _tests(unit: Unit) -> Iterator[tuple[Node, Node, Node]]:
+    """Each comparison of something that moves with the thread with a bound: the comparison, the index, the bound."""
+    reach, heads = indexing(unit), _heads(unit)
+    for operator in ("<", "<=", ">", ">="):
+        for node in unit.operations.get(operator, ()):
+            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+            if left is None or right is None or node.id in heads:
+                continue
+            for index, bound in ((left, right), (right, left)):
+                if _INDEX_AXES & reach.form(index).keys() and not reach.form(bound):
+                    yield node, index, bound
+
+
+def _written(unit: Unit, bound: Node, sizes: set[str]) -> str:
+    """A bound by the kernel's own names, which a renamed local variable leaves alone."""
+    fields = {text_of(n) for n in unit.of("field_expression")} if "." in text_of(bound) else set()
+    own = text_of(bound) if text_of(bound) in fields else ""
+    return own or " ".join(sorted(_sizes_of(unit, bound) & sizes))
+
+
 def _detect(kernel: Kernel) -> Iterator[Site]:
     syntax = cuda_syntax(kernel)
     if syntax is not None:
         # A bound that is a parameter is a size; one that is a constant chooses threads.
         sizes = {p.name for p in kernel.parameters if not p.pointer}
         for unit in syntax.units:
-            for guard in bounds_guards(unit):
-                if _sizes_of(unit, guard.bound) & sizes:
-                    yield seen(ID, guard.node, f"{text_of(guard.index)} is guarded by {text_of(guard.bound)}")
+            for node, index, bound in _tests(unit):
+                if _sizes_of(unit, bound) & sizes:
+                    said = f"{text_of(index)} is guarded by {text_of(bound)}"
+                    yield seen(ID, node, said, bound=_written(unit, bound, sizes))
     python = triton_syntax(kernel)
     if python is not None:
-        for triton_unit, triton_call in python.calls("load", "store"):
-            for name in ("mask", "boundary_check"):
-                if triton_call.of_language and triton_call.keyword(name) is not None:
-                    yield seen_in(ID, triton_unit, triton_call.node, f"{triton_call.qualified} has a {name}")
+        names = {p.name for p in kernel.parameters}
+        for triton_unit in python.units:
+            yield from _masks(triton_unit, names)
+
+
+def _masks(unit: TritonUnit, names: set[str]) -> Iterator[Site]:
+    for call in unit.called("load", "store"):
+        root = pointer_of(unit.form(call.node.args[0])) if call.node.args else ""
+        method = isinstance(call.node.func, ast.Attribute) and not call.of_language
+        if method and call.keyword("boundary_check") is None:
+            continue
+        position = 1 if call.name == "load" else 2
+        mask = call.keyword("mask") or (call.node.args[position] if len(call.node.args) > position else None)
+        for bound in _bounds(unit, mask, names) if mask is not None else ():
+            yield seen_in(ID, unit, call.node, f"{call.qualified} has a mask", root, bound=bound)
+        if call.keyword("boundary_check") is not None:
+            yield seen_in(ID, unit, call.node, f"{call.qualified} has a boundary_check", root, bound="block")
+    stored = {value for call in unit.stores() for value in call.node.args[1:2]}
+    for call in unit.called("where"):
+        # What is stored as it is was chosen, not left out of a sum.
+        if call.of_language and call.node.args and call.node not in stored:
+            for bound in _bounds(unit, call.node.args[0], names, only_sizes=True):
+                yield seen_in(
+                    ID, unit, call.node, f"{call.qualified} leaves out what lies past the end", bound=bound
+                )
+
+
+def _bounds(unit: TritonUnit, mask: ast.expr, names: set[str], *, only_sizes: bool = False) -> list[str]:
+    """What the comparisons of a mask compare with, by the kernel's own names; `mask` for one without comparisons."""
+    found: set[str] = set()
+    waiting: list[tuple[ast.expr, int]] = [(mask, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], _ORDERS):
+            sides = (node.left, node.comparators[0])
+            moving = [any(a.startswith("arange") for a in unit.form(side)) for side in sides]
+            if moving[0] != moving[1] or not only_sizes:
+                still = sides[1] if moving[0] or not moving[1] else sides[0]
+                found.add(" ".join(sorted(_origins(unit, still, names))) or "value")
+        elif isinstance(node, ast.Name) and depth < _DEPTH:
+            known = unit.value_of(node.id, node.lineno)
+            if known is not None:
+                waiting.append((known[1], depth + 1))
+        else:
+            waiting += [(part, depth) for part in children(node) if isinstance(part, ast.expr)]
+    if only_sizes:
+        found.discard("value")
+    return sorted(found) or ([] if only_sizes else ["mask"])
+
+
+def _origins(unit: TritonUnit, node: ast.expr, names: set[str], depth: int = 0) -> set[str]:
+    """The kernel's parameters that a value is made of, through the variables in between."""
+    found: set[str] = set()
+    for name in sorted(unit.names_in(node)):
+        known = unit.value_of(name, getattr(node, "lineno", 0)) if depth < _DEPTH else None
+        if name in names:
+            found.add(name)
+        elif known is not None:
+            found |= _origins(unit, known[1], names, depth + 1)
+    return found
 
 
 MECHANISM = Mechanism(

@@ -3,37 +3,56 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit, cuda_syntax
+from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_forms import dotted
-from kernel_lineage.kernels.triton_syntax import triton_syntax
+from kernel_lineage.kernels.triton_forms import TritonCall, dotted
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
 
 ID = "mixed_precision"
 
-_CONVERSIONS = (
-    "__half2float", "__float2half", "__float2half_rn", "__bfloat162float", "__float2bfloat16", "__float2bfloat16_rn",
-    "__half22float2", "__float22half2_rn", "__bfloat1622float2", "__nv_cvt_float_to_fp8", "stochastic_rounding",
-)  # fmt: skip
+_CONVERSIONS = re.compile(
+    r"__(?:half2?2?|bfloat16?2?2?|nv_bfloat162?)2?float2?(?:_r[nzdu])?|__float(?:22|2)(?:half|bfloat16|bfloat162|half2)2?(?:_r[nzdu])?"
+    r"|__floats2(?:half2|bfloat162)_rn|__nv_cvt_\w+|__low2float|__high2float|__low2bfloat16|__double2float_rn"
+)
 _NARROW = frozenset({
-    "half", "__half", "__half2", "half2", "__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "bfloat16", "floatX",
-    "__nv_fp8_e4m3", "__nv_fp8_e5m2", "x128",
+    "half", "__half", "__half2", "half2", "__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "bfloat16", "Half",
+    "BFloat16",
+    "__nv_fp8_e4m3", "__nv_fp8_e5m2", "__nv_fp8x4_e4m3", "Float8_e4m3fn", "half_t", "bfloat16_t", "int8_t",
 })  # fmt: skip
+_WIDER = re.compile(r"(?:at::)?(?:opmath_type|acc_type)\b|(?:MathTypeT|AccType)$")
+"""PyTorch's names for the type in which an element is computed."""
 _TRITON_TYPES = frozenset({"float64", "float32", "float16", "bfloat16", "float8e4nv", "float8e5", "tf32"})
 
 
 def _narrow_storage(syntax: CudaSyntax) -> bool:
     """Whether a pointer's element type is narrower than float, or a type parameter that may be."""
-    types = {t.name for t in syntax.kernel.template_parameters if t.type is None}
-    written = [p.type for p in syntax.kernel.parameters if p.pointer]
-    return any(word in _NARROW or word in types for w in written for word in w.replace("*", " ").split())
+    kernel = syntax.kernel
+    types = {t.name for t in kernel.template_parameters if t.type is None}
+    written = [p.type for p in kernel.parameters if p.pointer]
+    # A structure of pointers says nothing of their types: its template parameter chooses them.
+    if types and not written:
+        return True
+    words = {word.rpartition("::")[2] for w in written for word in w.replace("*", " ").split()}
+    aliases = definitions_of(kernel).aliases
+    return any(_is_narrow(word, aliases) or word in types for word in words)
+
+
+def _is_narrow(word: str, aliases: Mapping[str, str]) -> bool:
+    for _ in range(4):
+        if word.rpartition("::")[2] in _NARROW:
+            return True
+        word = aliases.get(word, "")
+    return False
 
 
 def _is_element(unit: Unit, node: Node | None) -> bool:
@@ -55,9 +74,23 @@ def _is_element(unit: Unit, node: Node | None) -> bool:
     )
 
 
+def _casts(unit: Unit) -> Iterator[tuple[Node, str, Node | None]]:
+    """Each conversion of a value to a named type: `(float)x`, `float(x)`, `static_cast<float>(x)`."""
+    for node in unit.of("cast_expression"):
+        yield node, text_of(node.child_by_field_name("type")), node.child_by_field_name("value")
+    for call in unit.calls:
+        if len(call.arguments) == 1 and call.name == "static_cast":
+            yield call.node, call.template, call.arguments[0]
+        elif len(call.arguments) == 1 and not call.receiver and not call.template:
+            yield call.node, call.name, call.arguments[0]
+
+
 def _detect_cuda(syntax: CudaSyntax) -> Iterator[Site]:
-    for call in syntax.calls(*_CONVERSIONS):
-        yield seen(ID, call.node, f"{call.name} changes the precision")
+    aliases = definitions_of(syntax.kernel).aliases
+    for unit in syntax.units:
+        for call in unit.calls:
+            if _CONVERSIONS.fullmatch(call.name):
+                yield seen(ID, call.node, f"{call.name} changes the precision", to=_target(call.name))
     narrow = _narrow_storage(syntax)
     for unit in syntax.units:
         wide = {v.name for v in unit.variables if v.type == "double" and not v.pointer}
@@ -65,20 +98,22 @@ def _detect_cuda(syntax: CudaSyntax) -> Iterator[Site]:
         for node in unit.of("assignment_expression"):
             left = node.child_by_field_name("left")
             if elements and text_of(left) in wide and unit.loops_around(node):
-                yield seen(ID, node, f"{text_of(left)} gathers in double")
-        if not narrow:
-            continue
-        for node in unit.of("cast_expression"):
-            kind = text_of(node.child_by_field_name("type"))
-            if kind in ("float", "double") and _is_element(unit, node.child_by_field_name("value")):
-                yield seen(ID, node, f"elements are computed as {kind}")
-        for call in unit.calls_by_name.get("static_cast", ()):
-            if (
-                call.template in ("float", "double")
-                and call.arguments
-                and _is_element(unit, call.arguments[0])
-            ):
-                yield seen(ID, call.node, f"elements are computed as {call.template}")
+                yield seen(ID, node, f"{text_of(left)} gathers in double", to="double")
+        for node, kind, value in _casts(unit) if narrow else ():
+            meant = kind if kind in ("float", "double") else aliases.get(kind, kind)
+            wider = kind in ("float", "double") or _WIDER.search(meant)
+            if wider and _is_element(unit, value):
+                yield seen(
+                    ID,
+                    node,
+                    f"elements are computed as {kind}",
+                    to=kind if kind in ("float", "double") else "wider",
+                )
+
+
+def _target(function: str) -> str:
+    after = function.rpartition("2")[2] if function.endswith(("float", "float2")) else function
+    return "float" if "float" in after and "bfloat" not in after else "narrow"
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
@@ -89,10 +124,24 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
     if python is not None:
         for unit, call in python.calls("to", "cast"):
             target = call.node.args[-1] if call.node.args else call.keyword("dtype")
+            known = unit.value_of(target.id, call.node.lineno) if isinstance(target, ast.Name) else None
+            target = known[1] if known is not None else target
             name = dotted(target).rpartition(".")[2]
             stored = isinstance(target, ast.Attribute) and name in ("dtype", "element_ty")
             if name in _TRITON_TYPES or stored:
-                yield seen_in(ID, unit, call.node, f"converted to {dotted(target)}")
+                kind = name if name in _TRITON_TYPES else "stored"
+                said = f"converted to {dotted(target)}"
+                yield seen_in(ID, unit, call.node, said, _loaded(unit, call), to=kind)
+
+
+def _loaded(unit: TritonUnit, call: TritonCall) -> str:
+    """The tensor whose loaded elements are converted right away, "" for what was computed."""
+    value = (
+        call.node.func.value if isinstance(call.node.func, ast.Attribute) and not call.of_language else None
+    )
+    if isinstance(value, ast.Call) and dotted(value.func).endswith(".load") and value.args:
+        return pointer_of(unit.form(value.args[0]))
+    return ""
 
 
 MECHANISM = Mechanism(
@@ -103,6 +152,7 @@ MECHANISM = Mechanism(
     looks_for="Conversions of elements between half, bfloat16, float and double, wider sums, `.to(tl.float32)`.",
     detect=_detect,
     languages=BOTH,
+    counted=True,
     conditions=(
         TypicalCondition(
             "dtype(x) in (float16, bfloat16)",

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 from kernel_lineage.kernels.source import Kernel, Language, Span
 
-BACKGROUND = frozenset({"masked_tail", "hoisted_index", "thread_coarsening"})
+BACKGROUND = frozenset({"masked_tail", "hoisted_index", "thread_coarsening", "wide_index"})
 """Ids of mechanisms that come and go with almost any change: they say little of why it was made, and nobody sets out to
 add them."""
 
@@ -30,6 +31,10 @@ class Direction(StrEnum):
     ALGORITHM = "algorithm"
 
 
+Parameters: TypeAlias = tuple[tuple[str, str], ...]
+"""What tells one occurrence of a mechanism from another: (name, value) pairs, sorted; a value is a number or a term."""
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """A place where a mechanism is seen, with what was seen in a few words."""
@@ -37,6 +42,28 @@ class Site:
     mechanism: str
     span: Span
     detail: str
+    root: str = ""
+    """The array or tensor that it works on, "" when it works on none."""
+    parameters: Parameters = ()
+    certain: bool = True
+    """Whether the code itself shows it; False where only the name of a function that is not at hand says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A mechanism as a kernel uses it: on one array with one set of parameters, at one place or several."""
+
+    mechanism: str
+    root: str
+    parameters: Parameters
+    lines: tuple[int, ...]
+    """The first line of each place, counted from 1."""
+    certain: bool = True
+
+    @property
+    def count(self) -> int:
+        """At how many places."""
+        return len(self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +104,5 @@ class Mechanism:
     conditions: tuple[TypicalCondition, ...]
     present: tuple[Example, ...]
     absent: tuple[Example, ...]
+    counted: bool = False
+    """Whether one more place with the same parameters is more of it, as one more unrolled loop is."""

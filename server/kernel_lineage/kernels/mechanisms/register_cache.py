@@ -66,11 +66,12 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
             if call is None or _within_a_row(unit, call.node) or not _is_block(unit, call.node.args[0]):
                 continue
             names = _same_block(unit, name, line)
-            reduced = [
-                c.node.lineno
+            reductions = [
+                c.node
                 for c in unit.calls
                 if c.name in _REDUCTIONS and c.of_language and names & unit.names_in(c.node)
             ]
+            within = {n for call_node in reductions for n in unit.inside(call_node)}
             used = [
                 n.lineno
                 for n in unit.nodes.get(ast.Name, ())
@@ -78,8 +79,9 @@ def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
                 and n.id in names
                 and isinstance(n.ctx, ast.Load)
                 and n.lineno > line
+                and n not in within
             ]
-            if reduced and any(use > min(reduced) for use in used):
+            if reductions and any(use >= min(r.lineno for r in reductions) for use in used):
                 root = pointer_of(unit.form(call.node.args[0]))
                 yield seen_in(ID, unit, call.node, f"the row of {root or 'a tensor'} stays in {name}")
                 return

@@ -9,6 +9,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.mechanisms.file_definitions import extents, factors
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
 from kernel_lineage.kernels.source import Kernel
@@ -32,7 +33,12 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
         axes = len(arrays[root].sizes) if root in arrays else 1
         if len(unit.loops_around(node)) >= 2 or axes >= 2:
             found.add(root)
-            yield seen(ID, node, f"{root} gathers {axes}-D results in registers")
+            sizes = arrays[root].sizes if root in arrays else ()
+            size = extents(unit, sizes)
+            terms = factors(sizes) if sizes and not size else None
+            yield seen(
+                ID, node, f"{root} gathers {axes}-D results in registers", root, extents=size, factors=terms
+            )
 
 
 def _is_product(value: Node) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
 
 from kernel_lineage.collected import declared_in
 from kernel_lineage.kernels import mechanisms as package
-from kernel_lineage.kernels.mechanisms.model import Mechanism, Site
+from kernel_lineage.kernels.mechanisms.model import Mechanism, Occurrence, Parameters, Site
 from kernel_lineage.kernels.source import Kernel
 
 
@@ -32,4 +32,18 @@ def mechanisms_of(kernel: Kernel) -> tuple[Site, ...]:
                 sites += mechanism.detect(kernel)
             except RecursionError:
                 continue
-    return tuple(sorted(set(sites), key=lambda site: (site.span, site.mechanism, site.detail)))
+    return tuple(
+        sorted(set(sites), key=lambda site: (site.span, site.mechanism, site.detail, site.parameters))
+    )
+
+
+def occurrences(sites: Iterable[Site]) -> tuple[Occurrence, ...]:
+    """Sites put together by what they do: one occurrence for each mechanism, array and set of parameters, sorted."""
+    places: dict[tuple[str, str, Parameters, bool], set[tuple[int, int, str]]] = {}
+    for site in sites:
+        key = (site.mechanism, site.root, site.parameters, site.certain)
+        places.setdefault(key, set()).add((site.span.start, site.span.first_line, site.detail))
+    return tuple(
+        Occurrence(mechanism, root, parameters, tuple(line for _, line, _ in sorted(at)), certain)
+        for (mechanism, root, parameters, certain), at in sorted(places.items())
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
@@ -15,11 +16,15 @@ ID = "restrict_read_only"
 def _detect(kernel: Kernel) -> Iterator[Site]:
     for parameter in kernel.parameters:
         if parameter.restrict:
-            yield Site(ID, parameter.span, f"{parameter.name} is __restrict__")
+            yield Site(ID, parameter.span, f"{parameter.name} is __restrict__", parameter.name)
     syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        for call in syntax.calls("__ldg"):
-            yield seen(ID, call.node, "__ldg loads through the read-only path")
+    for unit in syntax.units if syntax is not None else ():
+        for call in unit.calls_by_name.get("__ldg", ()):
+            root = indexing(unit).place(call.arguments[0]).root if call.arguments else ""
+            yield seen(ID, call.node, "__ldg loads through the read-only path", root, by="__ldg")
+        for code, node in unit.assembly:
+            if "ld.global.nc" in code:
+                yield seen(ID, node, "inline PTX loads through the read-only path", by="ld.global.nc")
 
 
 MECHANISM = Mechanism(

@@ -10,6 +10,7 @@ from kernel_lineage.kernels.cuda_access import Access
 from kernel_lineage.kernels.cuda_forms import Call, bare, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import Indexing, indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.mechanisms.file_definitions import extents
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
 from kernel_lineage.kernels.source import Kernel
@@ -61,20 +62,34 @@ def _copied(unit: Unit) -> Iterator[tuple[Call, str, str]]:
                 yield call, roots["shared"], roots["global"]
 
 
+def _array(access: Access) -> str:
+    """The array that a store names: of dynamic shared memory the part that a pointer was given."""
+    node: Node | None = access.node
+    while node is not None and node.type != "identifier":
+        node = bare(node.child_by_field_name("argument"))
+    return text_of(node) or access.root
+
+
 def _detect(kernel: Kernel) -> Iterator[Site]:
     syntax = cuda_syntax(kernel)
     for unit in syntax.units if syntax is not None else ():
         found: set[str] = set()
+        sizes = {v.name: extents(unit, v.sizes) for v in unit.shared_variables}
         # An array that is added to in place gathers results: its first elements come from memory, but it is no tile.
-        gathered = {a.root for a in indexing(unit).accesses if a.space == "shared" and a.reads and a.writes}
+        gathered = {
+            _array(a) for a in indexing(unit).accesses if a.space == "shared" and a.reads and a.writes
+        }
         for store, load in staged(unit):
-            if store.root not in found | gathered:
-                found.add(store.root)
-                yield seen(ID, store.node, f"{store.root} holds a tile of {load.root}")
+            name = _array(store)
+            if name not in found | gathered:
+                found.add(name)
+                yield seen(
+                    ID, store.node, f"{name} holds a tile of {load.root}", name, extents=sizes.get(name)
+                )
         for copy, tile, root in _copied(unit):
             if tile not in found:
                 found.add(tile)
-                yield seen(ID, copy.node, f"{tile} holds a tile of {root}")
+                yield seen(ID, copy.node, f"{tile} holds a tile of {root}", tile, extents=sizes.get(tile))
         planes = {v.name: v for v in unit.variables if v.shared and len(v.sizes) >= 2 and v.name not in found}
         if planes:
             spoken = [a for call in unit.calls for a in call.arguments]
@@ -83,7 +98,7 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
                     indexing(unit).place(a).root == name for a in spoken if a.type != "number_literal"
                 )
                 if handed or any(a.root == name and a.writes for a in indexing(unit).accesses):
-                    yield seen(ID, variable.node, f"{name} is a shared tile")
+                    yield seen(ID, variable.node, f"{name} is a shared tile", name, extents=sizes.get(name))
 
 
 MECHANISM = Mechanism(

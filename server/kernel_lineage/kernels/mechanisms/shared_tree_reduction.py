@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import contains
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, first_type, seen
 from kernel_lineage.kernels.source import Kernel
 
 ID = "shared_tree_reduction"
 
-_HELPERS = (
-    "blockReduce",
-    "block_reduce",
-    "blockReduceSum",
-    "blockReduceMax",
-    "BlockReduce",
-    "blockAllReduce",
+_BARRIERS = ("__syncthreads", "sync", "__barrier_sync", "barrier_sync")
+
+_HELPERS = re.compile(
+    r"(?:cub::)?(?:block_?(?:all_?)?reduce(?:_?(?:sum|max|min))?|block_?sum|block_?max)", re.IGNORECASE
 )
+_LIBRARY = re.compile(r"\bcub::(?:BlockReduce|BlockScan)\b|\bBlockReduce\s*<")
+"""CUB's collectives of a block."""
 
 
 def _detect_in(unit: Unit) -> Iterator[Site]:
@@ -28,11 +28,11 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
     accesses = [a for a in indexing(unit).accesses if a.space in ("shared", "unknown")]
     for loop in unit.loops:
         if loop.halves and any(
-            contains(loop.node, c.node) for c in unit.calls_by_name.get("__syncthreads", ())
+            contains(loop.node, c.node) for name in _BARRIERS for c in unit.calls_by_name.get(name, ())
         ):
             root = next((a.root for a in accesses if a.writes and contains(loop.node, a.node)), None)
             if root is not None:
-                yield seen(ID, loop.node, f"{root} is folded in halves")
+                yield seen(ID, loop.node, f"{root} is folded in halves", by="halves")
     # Each warp leaves its partial result; then the partial results are read side by side, or one by one.
     own = [a for a in accesses if a.space == "shared" and a.writes and len(a.indices) == 1]
     partial = {a.root for a in own if a.index.get("warp") == 1}
@@ -41,7 +41,7 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
         if gathers and (
             "lane" in access.index or "x" in access.index or any(k[:4] == "loop" for k in access.index)
         ):
-            yield seen(ID, access.node, f"the warps' results meet in {access.root}")
+            yield seen(ID, access.node, f"the warps' results meet in {access.root}", by="warps")
             return
 
 
@@ -51,9 +51,12 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
         here = {unit.name for unit in syntax.units}
         for unit in syntax.units:
             yield from _detect_in(unit)
-        for call in syntax.calls(*_HELPERS):
-            if call.name not in here:
-                yield seen(ID, call.node, f"{call.name} reduces over the block")
+            collective = first_type(unit, _LIBRARY)
+            if collective is not None:
+                yield seen(ID, collective[1], "CUB reduces over the block", by="cub")
+            for call in unit.calls:
+                if _HELPERS.fullmatch(call.name) and call.name not in here and not call.receiver:
+                    yield seen(ID, call.node, f"{call.name} reduces over the block", certain=False)
 
 
 MECHANISM = Mechanism(

@@ -17,21 +17,24 @@ ID = "template_specialisation"
 def _detect(kernel: Kernel) -> Iterator[Site]:
     for parameter in kernel.template_parameters:
         if parameter.type is not None:
-            yield seen_on(ID, kernel, f"{parameter.name} is a compile-time {parameter.type}")
+            yield seen_on(ID, kernel, f"{parameter.name} is a compile-time {parameter.type}", by="parameter")
     syntax = cuda_syntax(kernel)
     for unit in syntax.units if syntax is not None else ():
         for node in unit.of("if_statement"):
             if any(child.type == "constexpr" for child in node.children):
-                yield seen(ID, node, "if constexpr")
+                yield seen(ID, node, "if constexpr", by="branch")
     python = triton_syntax(kernel)
     if python is not None:
         constants = {p.name for p in kernel.parameters if p.constexpr}
         entry = python.entry
+        told: set[str] = set()
         for test in (*entry.nodes.get(ast.If, ()), *entry.nodes.get(ast.IfExp, ())):
             if isinstance(test, ast.If | ast.IfExp):
-                names = {n.id for n in ast.walk(test.test) if isinstance(n, ast.Name)}
-                if names & constants:
-                    yield seen_in(ID, entry, test.test, f"branches on the constant {min(names & constants)}")
+                for name in sorted(
+                    {n.id for n in ast.walk(test.test) if isinstance(n, ast.Name)} & constants - told
+                ):
+                    told.add(name)
+                    yield seen_in(ID, entry, test.test, f"branches on the constant {name}", by="constant")
 
 
 MECHANISM = Mechanism(
@@ -42,6 +45,7 @@ MECHANISM = Mechanism(
     looks_for="Template parameters that are values, `if constexpr`, and branches on `tl.constexpr` parameters.",
     detect=_detect,
     languages=BOTH,
+    counted=True,
     conditions=(
         TypicalCondition(
             "launch.block.x in (64, 128, 256, 512, 1024)",

@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, first_type, seen, seen_in, triton
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
 
 ID = "tensor_core"
 
 _CALLS = ("mma_sync", "load_matrix_sync", "store_matrix_sync", "bmma_sync")
-_PTX = ("mma.sync", "wgmma.", "wmma.", "tcgen05.mma", "ldmatrix")
+_PTX = ("mma.sync", "wgmma.", "wmma.", "tcgen05.mma", "ldmatrix", "mma.sp")
+_LIBRARY = re.compile(
+    r"\b(?:cute::)?(?:SM\d+_\w*MMA\w*|SM\d+_\d+x\d+x\d+_\w+|MMA_Atom|TiledMMA|TiledMma|make_tiled_mma|warpgroup_arrive|"
+    r"GMMA::\w+|UMMA::\w+)|\bcutlass::(?:arch::OpClassTensorOp|gemm::warp::\w*Mma\w*|arch::Mma)\b|\bnvcuda::wmma\b"
+)
+"""The atoms of CuTe and CUTLASS that stand for matrix instructions."""
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
     syntax = cuda_syntax(kernel)
     if syntax is not None:
         for call in syntax.calls(*_CALLS):
-            yield seen(ID, call.node, f"{call.qualified} works on matrix fragments")
+            yield seen(ID, call.node, f"{call.qualified} works on matrix fragments", by="wmma")
         for unit in syntax.units:
             for code, node in unit.assembly:
-                if any(instruction in code for instruction in _PTX):
-                    yield seen(ID, node, "inline PTX uses matrix instructions")
+                for instruction in _PTX:
+                    if instruction in code:
+                        kind = instruction.strip(".").partition(".")[0]
+                        yield seen(ID, node, "inline PTX uses matrix instructions", by=kind)
+                        break
+            atom = first_type(unit, _LIBRARY)
+            if atom is not None:
+                yield seen(ID, atom[1], f"{atom[0][0]} stands for matrix instructions", by="library")
     python = triton_syntax(kernel)
     if python is not None:
         for triton_unit, triton_call in python.calls("dot", "dot_scaled"):
             if triton_call.of_language:
-                yield seen_in(ID, triton_unit, triton_call.node, f"{triton_call.qualified} multiplies tiles")
+                said = f"{triton_call.qualified} multiplies tiles"
+                yield seen_in(ID, triton_unit, triton_call.node, said, by=triton_call.name)
 
 
 MECHANISM = Mechanism(

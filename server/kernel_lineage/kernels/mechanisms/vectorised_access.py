@@ -7,67 +7,89 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_expressions import pointee
+from kernel_lineage.kernels.cuda_forms import Call, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit, cuda_syntax
+from kernel_lineage.kernels.mechanisms.file_definitions import FileDefinitions, definitions_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, first_type, seen, seen_in, triton
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
 
 ID = "vectorised_access"
 
-_VECTOR = re.compile(
-    r"(?:u?(?:char|short|int|long|longlong)|float|double)[234]|(?:__)?half2|(?:__)?nv_bfloat162"
-)
-_PACK = re.compile(r"\w*(?:Packed|Pack|Vec|Vector|Aligned)\w*|[xf]128|\w+_vec(?:_t)?")
-_PACKED_CALLS = ("load128", "load128cs", "load128cg", "store128", "store128cs", "store128cg")
+_PTX = re.compile(r"\b(?:ld|st)(?:\.\w+(?:::\w+)*)*\.v([248])\.[a-z](\d+)")
+_COPIES = frozenset({"memcpy", "__builtin_memcpy"})
+_COLLECTIVE = re.compile(r"\bBLOCK_(?:LOAD|STORE)_VECTORIZE\b")
+"""CUB's ways to load a block of items that use vectors."""
 
 
 def is_vector_type(name: str, syntax: CudaSyntax) -> bool:
     """Whether a type holds several elements: a built-in vector, a name that stands for one, or a packing struct."""
-    seen_names: set[str] = set()
-    while name not in seen_names:
-        seen_names.add(name)
-        bare_name = name.removeprefix("const ").split("<")[0].strip().rpartition("::")[2]
-        if _VECTOR.fullmatch(bare_name) or _PACK.fullmatch(bare_name):
-            return True
-        name = _aliases(syntax).get(bare_name, name)
-    return False
+    return definitions_of(syntax.kernel).pack(name) is not None
 
 
-def _aliases(syntax: CudaSyntax) -> dict[str, str]:
-    """`typedef` and `using` names of the file → the type that they stand for."""
-    kept = syntax.entry.derived.get(ID)
-    if isinstance(kept, dict):
-        return kept
-    aliases: dict[str, str] = {}
-    source = syntax.kernel.source
-    for node in source.root.named_children if source is not None and source.root is not None else ():
-        if node.type == "type_definition":
-            aliases[text_of(node.child_by_field_name("declarator"))] = text_of(
-                node.child_by_field_name("type")
-            )
-        elif node.type == "alias_declaration":
-            aliases[text_of(node.child_by_field_name("name"))] = text_of(node.child_by_field_name("type"))
-    syntax.entry.derived[ID] = aliases
-    return aliases
-
-
-def _pointer_types(unit: Unit) -> Iterator[tuple[str, Node]]:
+def _casts(unit: Unit) -> Iterator[tuple[str, Node, Node | None]]:
+    """Each address that is taken as that of another type: the type pointed to, the cast, the address."""
     for node in unit.of("cast_expression"):
-        yield from _pointee(node.child_by_field_name("type"), node)
+        kind = pointee(node.child_by_field_name("type"))
+        if kind:
+            yield kind, node, node.child_by_field_name("value")
     for call in unit.calls:
-        if call.name == "reinterpret_cast":
-            function = call.node.child_by_field_name("function")
-            listed = function.child_by_field_name("arguments") if function is not None else None
-            for described in listed.named_children if listed is not None else ():
-                yield from _pointee(described, call.node)
+        if call.name == "reinterpret_cast" and call.template.endswith(("*", "&")) and call.arguments:
+            yield call.template.rstrip("*& "), call.node, call.arguments[0]
 
 
-def _pointee(described: Node | None, at: Node) -> Iterator[tuple[str, Node]]:
-    if described is not None and described.child_by_field_name("declarator") is not None:
-        yield text_of(described.child_by_field_name("type")), at
+def _detect_cuda(syntax: CudaSyntax) -> Iterator[Site]:
+    known = definitions_of(syntax.kernel)
+    for unit in syntax.units:
+        reach = indexing(unit)
+        carved = {v.name for v in unit.shared_variables if v.sizes and v.sizes[0].type == "array_declarator"}
+        for kind, node, address in _casts(unit):
+            pack = known.pack(kind)
+            root = reach.place(address).root
+            # A cast of a dynamic shared array carves it up; one of a local array only fills registers.
+            if pack is not None and root not in carved and reach.spaces.get(root) != "local":
+                yield seen(ID, node, f"address taken as {kind}*", root, bytes=pack.width)
+        for call in unit.calls:
+            size = _copied_bytes(call, known) if call.name in _COPIES and len(call.arguments) == 3 else 0
+            if size in (8, 16, 32):
+                roots = [reach.place(a).root for a in call.arguments[:2]]
+                outer = [root for root in roots if root and reach.space_of(root) != "local"]
+                for root in outer[:1]:
+                    yield seen(ID, call.node, f"{call.name} moves {size} bytes at once", root, bytes=size)
+        for code, node in unit.assembly:
+            if match := _PTX.search(code):
+                size = int(match[1]) * int(match[2]) // 8
+                yield seen(ID, node, f"inline PTX moves {size} bytes", bytes=size)
+        collective = first_type(unit, _COLLECTIVE)
+        if collective is not None:
+            yield seen(ID, collective[1], "CUB moves vectors", by="cub")
+    packs = {
+        p.name: pack for p in syntax.kernel.parameters if p.pointer and (pack := known.pack(_element(p.type)))
+    }
+    for access in indexing(syntax.entry).accesses if packs else ():
+        if access.root in packs:
+            width = packs[access.root].width
+            yield seen(ID, access.node, f"{access.root} holds vectors", access.root, bytes=width)
+
+
+def _copied_bytes(call: Call, known: FileDefinitions) -> int:
+    """How many bytes a `memcpy` copies, as far as its text tells."""
+    size = call.arguments[2]
+    described = size.child_by_field_name("type") if size.type == "sizeof_expression" else None
+    pack = known.pack(text_of(described)) if described is not None else None
+    return (pack.width or 0) if pack is not None else known.value(size) or 0
+
+
+def _element(written: str) -> str:
+    words = [
+        w
+        for w in written.replace("*", " ").split()
+        if w not in ("const", "__restrict__", "volatile", "restrict")
+    ]
+    return words[0] if words else ""
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
@@ -78,34 +100,8 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
     if python is not None:
         for unit, call in python.calls("max_contiguous", "multiple_of"):
             if call.of_language:
-                yield seen_in(
-                    ID, unit, call.node, f"{call.qualified} tells the compiler what it may vectorise"
-                )
-
-
-def _detect_cuda(syntax: CudaSyntax) -> Iterator[Site]:
-    for unit in syntax.units:
-        for kind, node in _pointer_types(unit):
-            if is_vector_type(kind, syntax):
-                yield seen(ID, node, f"address taken as {kind}*")
-        wide = {
-            p.name for p in syntax.kernel.parameters if p.pointer and is_vector_type(_element(p.type), syntax)
-        }
-        if unit.entry and wide:
-            for access in indexing(unit).accesses:
-                if access.root in wide:
-                    yield seen(ID, access.node, f"{access.root} holds vectors")
-    for call in syntax.calls(*_PACKED_CALLS):
-        yield seen(ID, call.node, f"{call.name} moves 16 bytes")
-
-
-def _element(written: str) -> str:
-    words = [
-        w
-        for w in written.replace("*", " ").split()
-        if w not in ("const", "__restrict__", "volatile", "restrict")
-    ]
-    return words[0] if words else ""
+                said = f"{call.qualified} tells the compiler what it may vectorise"
+                yield seen_in(ID, unit, call.node, said, by=call.name)
 
 
 MECHANISM = Mechanism(
@@ -149,11 +145,16 @@ MECHANISM = Mechanism(
             }
             """),
         cuda("""
+            struct alignas(16) Eight {
+                half e[8];
+                __device__ half& operator[](int k) { return e[k]; }
+            };
+            __device__ Eight fetch(const half* p) { return *reinterpret_cast<const Eight*>(p); }
             __global__ void negate(half* out, const half* inp) {
-                int i = (blockIdx.x * blockDim.x + threadIdx.x) * x128::size;
-                x128 v = load128(inp + i);
-                for (int k = 0; k < x128::size; k++) { v[k] = -v[k]; }
-                store128(out + i, v);
+                int i = (blockIdx.x * blockDim.x + threadIdx.x) * 8;
+                Eight v = fetch(inp + i);
+                for (int k = 0; k < 8; k++) { v[k] = -v[k]; }
+                *(Eight*)(out + i) = v;
             }
             """),
         triton("""

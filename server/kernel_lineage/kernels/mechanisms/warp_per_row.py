@@ -24,9 +24,9 @@ def _owned_by_a_warp(unit: Unit, access: Access) -> bool:
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
     syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        for access in indexing(syntax.entry).accesses:
-            if _owned_by_a_warp(syntax.entry, access):
+    for unit in syntax.units if syntax is not None else ():
+        for access in indexing(unit).accesses:
+            if _owned_by_a_warp(unit, access):
                 yield seen(ID, access.node, f"a warp strides along its row of {access.root}")
                 return
 

@@ -2,44 +2,67 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import Call
-from kernel_lineage.kernels.cuda_syntax import CudaSyntax, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, first_type, seen
 from kernel_lineage.kernels.source import Kernel
 
 ID = "warp_shuffle"
 
 _INTRINSICS = ("__shfl", "__reduce_")
 _METHODS = frozenset({"shfl", "shfl_down", "shfl_up", "shfl_xor"})
+_COLLECTIVES = frozenset({"reduce", "inclusive_scan", "exclusive_scan", "invoke_one_broadcast"})
+_GROUPS = ("cg::", "cooperative_groups::")
+_LIBRARIES = re.compile(
+    r"\bcub::(?:WarpReduce|WarpScan|WarpExchange|ShuffleDown|ShuffleIndex|ShuffleUp)\b|\bWARP_SHFL(?:_XOR|_DOWN|_UP)?$"
+)
+"""CUB's collectives of a warp, and PyTorch's `DeviceUtils.cuh`."""
 
 
-def _exchanges(call: Call, syntax: CudaSyntax) -> bool:
-    if call.name.startswith(_INTRINSICS) and "sync" in call.name:
+def _exchanges(call: Call, here: set[str]) -> bool | None:
+    """Whether a call exchanges values within a warp; None where only the name of a function elsewhere says so."""
+    if (call.name.startswith(_INTRINSICS) and "sync" in call.name) or call.name in (
+        "__shfl",
+        "__shfl_down",
+        "__shfl_xor",
+        "__shfl_up",
+    ):
         return True
     if call.receiver:
         return call.name in _METHODS
-    if call.name == "reduce" and call.qualified in ("cg::reduce", "cooperative_groups::reduce"):
+    if call.name in _COLLECTIVES and call.qualified.startswith(_GROUPS):
+        return True
+    if _LIBRARIES.search(call.qualified):
         return True
     # A helper of another file is known by its name alone.
-    here = {unit.name for unit in syntax.units}
-    return call.name not in here and (_is_warp_reduction(call.name) or _is_warp_reduction(call.template))
+    elsewhere = call.name not in here and (_is_warp_reduction(call.name) or _is_warp_reduction(call.template))
+    return None if elsewhere else False
 
 
 def _is_warp_reduction(name: str) -> bool:
     plain = name.lower().replace("_", "").rpartition("::")[2]
-    return plain.startswith(("warpreduce", "warpallreduce"))
+    return plain.startswith(("warpreduce", "warpallreduce", "warpscan", "warpsum", "warpmax"))
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
     syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        for unit in syntax.units:
-            for call in unit.calls:
-                if _exchanges(call, syntax):
-                    yield seen(ID, call.node, f"{call.qualified} exchanges values within a warp")
+    here = {unit.name for unit in syntax.units} if syntax is not None else set()
+    for unit in syntax.units if syntax is not None else ():
+        for call in unit.calls:
+            exchanges = _exchanges(call, here)
+            if exchanges is not False:
+                said = f"{call.qualified} exchanges values within a warp"
+                yield seen(ID, call.node, said, certain=exchanges is True)
+        for code, node in unit.assembly:
+            if "shfl.sync" in code or "redux.sync" in code:
+                yield seen(ID, node, "inline PTX exchanges values within a warp")
+        collective = first_type(unit, _LIBRARIES)
+        if collective is not None:
+            yield seen(ID, collective[1], f"{collective[0][0]} exchanges values within a warp")
 
 
 MECHANISM = Mechanism(

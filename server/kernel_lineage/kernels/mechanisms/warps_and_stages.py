@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, seen_on, triton
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, parameters, seen_on, triton
+from kernel_lineage.kernels.mechanisms.tuning import tried
 from kernel_lineage.kernels.source import Kernel
 
 ID = "warps_and_stages"
 
 OPTIONS = ("num_warps", "num_stages")
+_ALL_OPTIONS = (*OPTIONS, "num_ctas", "maxnreg")
 
 
 def tuned_options(kernel: Kernel) -> set[str]:
     """Which of the options the configurations of `@triton.autotune` give."""
-    if "autotune" not in kernel.attributes:
-        return set()
-    try:
-        tree = ast.parse(f"f({kernel.attributes['autotune']})")
-    except (SyntaxError, ValueError):  # a decorator that is only half typed
-        return set()
-    return {
-        k.arg for k in ast.walk(tree) if isinstance(k, ast.keyword) and k.arg in OPTIONS and k.arg is not None
-    }
+    return {option for option in OPTIONS if tried(kernel, option)}
 
 
 def _detect(kernel: Kernel) -> Iterator[Site]:
-    for option in sorted(tuned_options(kernel)):
-        yield seen_on(ID, kernel, f"{option} is tuned")
+    for option in _ALL_OPTIONS:
+        values = tried(kernel, option)
+        if values:
+            yield seen_on(ID, kernel, f"{option} is tuned", option=option, values=" ".join(values))
     for launch in kernel.launches:
-        for option in OPTIONS:
+        for option in _ALL_OPTIONS:
             if option in launch.options:
-                yield Site(ID, launch.span, f"{option} is {launch.options[option]}")
+                value = launch.options[option]
+                said = f"{option} is {value}"
+                yield Site(
+                    ID,
+                    launch.span,
+                    said,
+                    "",
+                    parameters(option=option, values=value if value.isdigit() else "set"),
+                )
 
 
 MECHANISM = Mechanism(

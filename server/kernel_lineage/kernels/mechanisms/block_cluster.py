@@ -1,0 +1,103 @@
+"""Blocks of a cluster that read each other's shared memory or receive one copy together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_syntax import cuda_syntax
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_on, triton
+from kernel_lineage.kernels.source import Kernel
+
+ID = "block_cluster"
+
+_CALLS = (
+    "this_cluster",
+    "map_shared_rank",
+    "cluster_arrive",
+    "cluster_wait",
+    "cluster_sync",
+    "cluster_arrive_relaxed",
+    "__cluster_dims__",
+)
+_PTX = re.compile(r"barrier\.cluster|mapa\.|\.multicast::cluster|ld\.shared::cluster|st\.async")
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    if "cluster_dims" in kernel.attributes:
+        size = kernel.attributes["cluster_dims"]
+        yield seen_on(ID, kernel, f"__cluster_dims__({size})", blocks=size if size.isdigit() else "set")
+    for launch in kernel.launches:
+        size = launch.options.get("num_ctas", "1")
+        if size != "1":
+            yield seen_on(ID, kernel, f"num_ctas is {size}", blocks=size if size.isdigit() else "set")
+    syntax = cuda_syntax(kernel)
+    if syntax is not None:
+        for call in syntax.calls(*_CALLS):
+            yield seen(ID, call.node, f"{call.qualified} works on a cluster of blocks")
+        for unit in syntax.units:
+            for code, node in unit.assembly:
+                if _PTX.search(code):
+                    yield seen(ID, node, "inline PTX works on a cluster of blocks")
+            for node in unit.of("template_type"):
+                if "MULTICAST" in text_of(node):
+                    yield seen(ID, node, "one copy goes to all blocks of a cluster")
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Block cluster",
+    direction=Direction.DATA_REUSE,
+    summary="Lets a few neighbouring blocks share what each has loaded, so that memory is read once for all of them.",
+    looks_for="`__cluster_dims__`, `this_cluster`, cluster barriers, multicast copies and distributed shared memory; "
+    "in Triton `num_ctas`.",
+    detect=_detect,
+    languages=BOTH,
+    conditions=(
+        TypicalCondition(
+            "device.compute_capability >= (9, 0)", "validity", "hardware", "Clusters came with Hopper."
+        ),
+        TypicalCondition("launch.grid.x % 2 == 0", "validity", "shape", "The grid holds whole clusters."),
+    ),
+    present=(
+        cuda("""
+            __global__ void __cluster_dims__(2, 1, 1) swap_tiles(float* out, const float* inp) {
+                __shared__ float tile[128];
+                tile[threadIdx.x] = inp[blockIdx.x * 128 + threadIdx.x];
+                auto cluster = cooperative_groups::this_cluster();
+                cluster.sync();
+                float* other = cluster.map_shared_rank(tile, cluster.block_rank() ^ 1);
+                out[blockIdx.x * 128 + threadIdx.x] = other[threadIdx.x];
+            }
+            """),
+        cuda("""
+            __device__ void all_blocks() { asm volatile("barrier.cluster.arrive.aligned;" ::: "memory"); }
+            __global__ void meet(float* out) { all_blocks(); out[threadIdx.x] = 1.0f; }
+            """),
+        triton("""
+            @triton.jit
+            def fill(Y, BLOCK: tl.constexpr):
+                tl.store(Y + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), 1.0)
+
+            def run(y):
+                fill[(8,)](y, BLOCK=1024, num_ctas=2)
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void fill(float* out, int cluster) {  // this_cluster() would name its blocks
+                out[blockIdx.x * cluster + threadIdx.x] = 1.0f;
+            }
+            """),
+        triton("""
+            @triton.jit
+            def fill(Y, num_ctas, BLOCK: tl.constexpr):
+                tl.store(Y + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), 1.0)
+
+            def run(y):
+                fill[(8,)](y, 2, BLOCK=1024, num_warps=8)
+            """),
+    ),
+)

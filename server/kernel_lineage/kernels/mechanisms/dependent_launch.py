@@ -1,0 +1,77 @@
+"""A kernel that starts while the one before it still runs, and waits for it only where it needs its results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.cuda_syntax import cuda_syntax
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
+from kernel_lineage.kernels.source import Kernel
+
+ID = "dependent_launch"
+
+_CALLS = (
+    "cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion", "griddepcontrol_wait",
+    "griddepcontrol_launch_dependents", "launch_dependent_grids", "wait_on_dependent_grids",
+)  # fmt: skip
+
+
+def _detect(kernel: Kernel) -> Iterator[Site]:
+    syntax = cuda_syntax(kernel)
+    if syntax is not None:
+        for call in syntax.calls(*_CALLS):
+            yield seen(ID, call.node, f"{call.name} overlaps with the neighbouring launch")
+        for unit in syntax.units:
+            for code, node in unit.assembly:
+                if "griddepcontrol" in code:
+                    yield seen(ID, node, "inline PTX overlaps with the neighbouring launch")
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="Dependent launch",
+    direction=Direction.LATENCY_HIDING,
+    summary="Starts while the kernel before still runs, so that launching and setting up cost no time.",
+    looks_for="`cudaGridDependencySynchronize`, `griddepcontrol` in inline PTX, and CUTLASS's names for them.",
+    detect=_detect,
+    languages=CUDA_ONLY,
+    conditions=(
+        TypicalCondition(
+            "device.compute_capability >= (9, 0)", "validity", "hardware", "It came with Hopper."
+        ),
+        TypicalCondition("launch.grid.x >= device.sms", "profit", "hardware", "A short kernel gains most."),
+    ),
+    present=(
+        cuda("""
+            __global__ void scale(float* out, const float* inp) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                cudaGridDependencySynchronize();
+                out[i] = 2.0f * inp[i];
+                cudaTriggerProgrammaticLaunchCompletion();
+            }
+            """),
+        cuda("""
+            __device__ void wait_for_the_one_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+            __global__ void scale(float* out, const float* inp) {
+                wait_for_the_one_before();
+                out[threadIdx.x] = 2.0f * inp[threadIdx.x];
+            }
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void scale(float* out, const float* inp) {
+                __threadfence();  // griddepcontrol would wait for the launch before
+                out[threadIdx.x] = 2.0f * inp[threadIdx.x];
+            }
+            """),
+        cuda("""
+            namespace cg = cooperative_groups;
+            __global__ void scale(float* out, const float* inp) {
+                cg::this_grid().sync();
+                out[threadIdx.x] = 2.0f * inp[threadIdx.x];
+            }
+            """),
+    ),
+)

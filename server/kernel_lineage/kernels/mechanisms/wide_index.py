@@ -1,0 +1,122 @@
+"""Offsets worked out in 64-bit integers, so that they hold for tensors of more than 2^31 elements."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.cuda_forms import bare, text_of
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, in_units, seen, seen_in, triton
+from kernel_lineage.kernels.triton_forms import dotted
+from kernel_lineage.kernels.triton_syntax import TritonUnit
+
+ID = "wide_index"
+
+_WIDE = re.compile(
+    r"(?:const |constexpr |std::|unsigned )*"
+    r"(?:u?int64_t|size_t|ptrdiff_t|size_type|long(?: long)?(?: unsigned)?(?: int)?)(?: const)?"
+)
+_TYPES = frozenset({"int64", "uint64"})
+
+
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    reach = indexing(unit)
+    for node in unit.of("cast_expression"):
+        if _is_wide(text_of(node.child_by_field_name("type"))) and reach.form(
+            node.child_by_field_name("value")
+        ):
+            yield seen(ID, node, "an index is widened to 64 bits")
+    for call in unit.calls:
+        wide = call.template if call.name == "static_cast" else call.name
+        if (
+            len(call.arguments) == 1
+            and _is_wide(wide)
+            and not call.receiver
+            and reach.form(call.arguments[0])
+        ):
+            yield seen(ID, call.node, "an index is widened to 64 bits")
+    for variable in unit.variables:
+        value = bare(variable.value)
+        if variable.pointer or variable.sizes or value is None or not _is_wide(variable.type):
+            continue
+        # A cast in the value has been told already.
+        if value.type not in ("cast_expression", "call_expression") and reach.form(value):
+            yield seen(ID, variable.node, f"{variable.name} is worked out in 64 bits")
+
+
+def _is_wide(kind: str) -> bool:
+    return _WIDE.fullmatch(kind.strip()) is not None
+
+
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    for call in unit.called("to", "cast"):
+        target = call.node.args[-1] if call.node.args else call.keyword("dtype")
+        if dotted(target).rpartition(".")[2] in _TYPES:
+            yield seen_in(ID, unit, call.node, "an index is widened to 64 bits")
+    for argument in (*unit.function.args.args, *unit.function.args.kwonlyargs):
+        written = argument.annotation
+        kind = written.value if isinstance(written, ast.Constant) else dotted(written)
+        if str(kind).rpartition(".")[2] in (*_TYPES, "i64"):
+            yield seen_in(ID, unit, argument, f"{argument.arg} is passed in 64 bits")
+
+
+MECHANISM = Mechanism(
+    id=ID,
+    title="64-bit index arithmetic",
+    direction=Direction.MEMORY_ACCESS,
+    summary="Works out offsets in 64 bits, so that they do not wrap around for tensors of more than 2^31 elements.",
+    looks_for="Indices that are cast to or kept in a 64-bit integer: `(int64_t)row * stride`, `size_t at = …`, "
+    "`pid.to(tl.int64)`.",
+    detect=in_units(_detect_cuda, _detect_triton),
+    languages=BOTH,
+    counted=True,
+    conditions=(
+        TypicalCondition("N * C >= 2147483648", "profit", "shape", "Below that 32 bits hold every offset."),
+        TypicalCondition("kernel.spills == 0", "profit", "pipeline", "A wide index takes two registers."),
+    ),
+    present=(
+        cuda("""
+            __global__ void scale(float* out, const float* inp, int C) {
+                int row = blockIdx.x;
+                out[(int64_t)row * C + threadIdx.x] = 2.0f * inp[(int64_t)row * C + threadIdx.x];
+            }
+            """),
+        cuda("""
+            __global__ void scale(float* out, const float* inp, size_t n) {
+                size_t i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) { out[i] = 2.0f * inp[i]; }
+            }
+            """),
+        triton("""
+            @triton.jit
+            def scale(X, Y, stride, BLOCK: tl.constexpr):
+                row = tl.program_id(0).to(tl.int64)
+                offs = tl.arange(0, BLOCK)
+                tl.store(Y + row * stride + offs, tl.load(X + row * stride + offs))
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void count(unsigned long long* out, const int* inp) {
+                out[threadIdx.x] = (unsigned long long)inp[0];  // int64_t
+            }
+            """),
+        cuda("""
+            __global__ void scale(float* out, const float* inp, int C) {
+                int row = blockIdx.x;
+                out[row * C + threadIdx.x] = 2.0f * inp[row * C + threadIdx.x];
+            }
+            """),
+        triton("""
+            @triton.jit
+            def scale(X, Y, stride, BLOCK: tl.constexpr):
+                row = tl.program_id(0).to(tl.int32)
+                offs = tl.arange(0, BLOCK)
+                tl.store(Y + row * stride + offs, tl.load(X + row * stride + offs))
+            """),
+    ),
+)

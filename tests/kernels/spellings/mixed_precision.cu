@@ -1,0 +1,15 @@
+__global__ void k(half* y) { y[0] = __float2half(2.0f * __half2float(y[1])); }
+// ---
+__global__ void k(__nv_bfloat16* y) { y[0] = __float2bfloat16(1.0f); }
+// ---
+__global__ void k(half* y) { float2 f = __half22float2(*(half2*)y); y[0] = f.x; }
+// ---
+template <typename T> __global__ void k(float* y, const T* x) { y[0] = (float)x[0]; }
+// ---
+template <typename T> __global__ void k(float* y, const T* x) { y[0] = static_cast<float>(x[threadIdx.x]); }
+// ---
+template <typename T> __global__ void k(float* y, const T* x) { T v = x[0]; y[0] = float(v); }
+// ---
+__global__ void k(float* y, const float* x, int n) { double s = 0; for (int i = 0; i < n; i++) { s += x[i]; } y[0] = s; }
+// ---
+template <typename scalar_t> __global__ void k(float* y, const scalar_t* x) { using acc = at::opmath_type<scalar_t>; y[0] = static_cast<acc>(x[0]); }

@@ -1,0 +1,5 @@
+__global__ void k(float* y, const float* x, int n) { float r[4]; float s = 0; for (int q = 0; q < 4; q++) { r[q] = x[q * 64 + threadIdx.x]; s += r[q]; } for (int q = 0; q < 4; q++) { y[q * 64 + threadIdx.x] = r[q] / s; } }
+// ---
+__global__ void k(float* y, const float* x, int n) { float r[4], m = 0; for (int q = 0; q < 4; ++q) { float v = x[q * 64 + threadIdx.x]; r[q] = v; m = fmaxf(m, v); } for (int q = 0; q < 4; ++q) y[q * 64 + threadIdx.x] = r[q] - m; }
+// ---
+template <int N> __global__ void k(float* y, const float* x, int n) { float r[N], s = 0; for (int q = 0; q < N; q++) { r[q] = x[q * blockDim.x + threadIdx.x]; s += r[q] * r[q]; } s = rsqrtf(s); for (int q = 0; q < N; q++) { y[q * blockDim.x + threadIdx.x] = r[q] * s; } }
