@@ -17,9 +17,10 @@ from typing import Any
 import kernel_lineage
 from kernel_lineage.cache_folder import CACHE, make_cache_folder
 
-SCHEMA = 1
+SCHEMA = 2
 _TABLES = {
     "files": "blob TEXT PRIMARY KEY, seen TEXT NOT NULL",
+    "pieces": "key TEXT PRIMARY KEY, names TEXT NOT NULL",
     "texts": "digest TEXT PRIMARY KEY, text BLOB NOT NULL",
     "facts": "digest TEXT PRIMARY KEY, facts TEXT NOT NULL",
     "walks": "key TEXT PRIMARY KEY, state TEXT NOT NULL",
@@ -53,9 +54,22 @@ class Cache:
         """Every blob that has been read."""
         return {row[0] for row in self._db.execute("SELECT blob FROM files")}
 
-    def put_files(self, seen: Mapping[str, Any], texts: Mapping[str, str]) -> None:
-        """Keeps what blobs say, with the texts that they refer to."""
+    def pieces(self, keys: Iterable[str]) -> dict[str, Any]:
+        """What was put for pieces of files."""
+        rows = (
+            self._db.execute("SELECT key, names FROM pieces WHERE key = ?", (k,)).fetchone() for k in keys
+        )
+        return {row[0]: json.loads(row[1]) for row in rows if row is not None}
+
+    def put_files(
+        self, seen: Mapping[str, Any], texts: Mapping[str, str], pieces: Mapping[str, Any] | None = None
+    ) -> None:
+        """Keeps what blobs say, with the texts and pieces that they refer to."""
         with self._db:
+            self._db.executemany(
+                "INSERT OR IGNORE INTO pieces VALUES (?, ?)",
+                ((k, _dumps(v)) for k, v in (pieces or {}).items()),
+            )
             self._db.executemany(
                 "INSERT OR REPLACE INTO texts VALUES (?, ?)",
                 ((k, v.encode("utf-8", "surrogatepass")) for k, v in texts.items()),

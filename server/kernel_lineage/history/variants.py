@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from kernel_lineage.history.outline import Role
-from kernel_lineage.history.seen import FileSeen, KernelSeen
+from kernel_lineage.history.seen import KernelSeen
 
 _LAST_NUMBER = re.compile(r"^(?P<stem>.*?[A-Za-z_])_?(?P<v>[vV])?(?P<n>\d{1,2})$")
 _INNER_NUMBER = re.compile(r"^(?P<stem>\w*?(?:kernel|_v|_k))_?(?P<n>\d{1,2})_\w*[A-Za-z]\w*$")
@@ -43,18 +43,18 @@ class Step:
     kernels: tuple[str, ...]
 
 
-def steps_in_file(seen: FileSeen, text_of: Callable[[str], str]) -> list[tuple[Step, ...]]:
+def steps_in_file(seen: Sequence[KernelSeen], text_of: Callable[[str], str]) -> list[tuple[Step, ...]]:
     """The groups of numbered variants of one file, each in order of number, two steps at least."""
     groups: dict[str, dict[int, list[str]]] = {}
     by_own: dict[str, set[int]] = {}
     stems: dict[str, str] = {}
-    numbered = {k.key: _number(k.symbol) for k in seen.kernels}
-    by_launcher = {k.key: _launcher_number(k) for k in seen.kernels}
+    numbered = {k.key: _number(k.symbol) for k in seen}
+    by_launcher = {k.key: _launcher_number(k) for k in seen}
     for key, own in numbered.items():  # a kernel that has both numbers says that the two stems are one group
         launcher = by_launcher[key]
         if own and launcher and own[1] == launcher[1]:
             stems[own[0]] = launcher[0]
-    for kernel in seen.kernels:
+    for kernel in seen:
         own, launcher = numbered[kernel.key], by_launcher[kernel.key]
         if own is not None:
             stem, number = stems.get(own[0], own[0]), own[1]
@@ -64,7 +64,7 @@ def steps_in_file(seen: FileSeen, text_of: Callable[[str], str]) -> list[tuple[S
             continue
         groups.setdefault(stem, {}).setdefault(number, []).append(kernel.key)
         by_own.setdefault(stem, set()).update([number] if own is not None else [])
-    kernels = {k.key: k for k in seen.kernels}
+    kernels = {k.key: k for k in seen}
     for stem, steps in groups.items():  # where a step has a kernel of its number, the others are its helpers
         for number in by_own.get(stem, ()):
             steps[number] = [k for k in steps[number] if numbered[k] is not None]
