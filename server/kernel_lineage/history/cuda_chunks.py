@@ -23,6 +23,8 @@ _COMMENT = re.compile(rb"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _LEADING = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _TRANSPARENT = re.compile(rb'(?:inline\s+)?namespace\b|extern\s*"C(?:\+\+)?"\s*\Z')
 _TYPE = re.compile(rb"\b(?:struct|class|union)\s+(?:__align__\s*\([^)]*\)\s*|alignas\s*\([^)]*\)\s*)?(\w+)")
+_ENUM = re.compile(rb"\benum\b\s*(?:class\b|struct\b)?\s*(\w*)")
+_ENUMERATOR = re.compile(rb"[{,]\s*([A-Za-z_]\w*)")
 _NAME = re.compile(rb"(operator\s*\S+|~?\w+)\s*(?:<[^<>()]*>)?\s*\Z")
 _LAUNCHED = re.compile(rb"\b([A-Za-z_]\w*)\s*(?:<[^;{}]*?>)?\s*<<<")
 _LAUNCH_CALL = re.compile(rb"\b\w*(?:LAUNCH|[lL]aunch)\w*\s*(?:<[^;{}()]*>\s*)?\(([^;]*)")
@@ -46,7 +48,7 @@ _VALUE = re.compile(
     rb"[^=({]*?(?P<value>[A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*(?:[={].*)?\Z)",
     re.DOTALL,
 )
-_UPPER = re.compile(rb"\b[A-Z][A-Z0-9_]{2,}\b")
+_UPPER = re.compile(rb"\b[A-Z][A-Z0-9_]+\b")
 _DEVICE_CALL = re.compile(rb"\boperator\s*\(\s*\)\s*\(")
 _NOT_NAMES = frozenset(
     b"if else for while do switch case return break continue const constexpr static inline void int float double char"
@@ -202,6 +204,13 @@ def _add_definition(
     data: bytes, start: int, end: int, head: bytes, comments: list[re.Match[bytes]], found: _Found
 ) -> None:
     text = data[start:end]
+    enumeration = _ENUM.search(head)
+    if enumeration:
+        body = _COMMENT.sub(b" ", text[text.find(b"{") :])
+        named = [m for m in (enumeration[1], *_ENUMERATOR.findall(body)) if m]
+        for name in dict.fromkeys(named):  # an enumerator is as good a name for it as its own
+            found.add(Role.DEVICE, name.decode(), _lines(data, start, end), text)
+        return
     role, name, marks = _classify(head)
     if role is None or (role is Role.HOST and not marks and not _LAUNCHES.search(text)):
         return  # what launches nothing is of no kernel
