@@ -107,8 +107,10 @@ def test_the_headers_of_a_branch_are_those_of_that_branch(tmp_path: Path):
         ("#define KERNEL(n) __global__ void n(float* x)\nKERNEL(k) { x[0] = 1; }\n", "k"),
         ("#define K(T) \\\n__global__ void k_##T(T* x) { \\\n  x[0] = 1; \\\n}\nK(float)\n", "k_T"),
         (
-            'extern "C" {\ntemplate <int N>\n'
-            "__global__ static void __launch_bounds__(N) k(float* x) { x[0] = 1; }\n}\n",
+            (
+                'extern "C" {\ntemplate <int N>\n'
+                "__global__ static void __launch_bounds__(N) k(float* x) { x[0] = 1; }\n}\n"
+            ),
             "k",
         ),
         (
@@ -192,3 +194,15 @@ void run(float* x, int n) {
 def _mined(folder: Path, *steps: Step):
     make_repository(folder, steps)
     return mine(folder, use_cache=False).lineages
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("k.py", f"{IMPORTS}def k(x, n, B: tl.constexpr):\n    i = tl.arange(0, B)\n    tl.store(x + i, 1.0, mask=i < n)\nk2 = triton.jit(k)\n"),
+        ("k.cuh", "struct K { LIB_DEVICE void operator()(float* x, int i, int n) const { if (i < n) x[i] = 1; } };\n"),
+    ],
+)  # fmt: skip
+def test_the_guards_of_what_only_code_beside_it_makes_a_kernel_are_read(tmp_path: Path, path: str, text: str):
+    (lineage,) = _mined(tmp_path, Step("add", {path: text}))
+    assert [g.expr for g in lineage.versions[0].guards] == ["i < n"]

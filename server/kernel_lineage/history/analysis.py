@@ -10,6 +10,7 @@ import textwrap
 from typing import BinaryIO
 
 from kernel_lineage.history.facts import Facts, GuardFact, Task
+from kernel_lineage.history.launchable import launch_line
 from kernel_lineage.history.rows import facts_row
 from kernel_lineage.kernels.guards import guards_of
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
@@ -30,6 +31,9 @@ def analyse(task: Task) -> Facts:
         starts.append(text.count("\n") + 1)
         text += textwrap.dedent(part).rstrip("\n") + "\n\n"
     kernel = read(text.encode("utf-8", "replace"), task.language).kernel(task.symbol)
+    if kernel is None:
+        text += launch_line(text, task.symbol, task.language)
+        kernel = read(text.encode("utf-8", "replace"), task.language).kernel(task.symbol)
     if kernel is None:
         return Facts()
     guards = []
