@@ -28,6 +28,8 @@ _ENUMERATOR = re.compile(rb"[{,]\s*([A-Za-z_]\w*)")
 _NAME = re.compile(rb"(operator\s*\S+|~?\w+)\s*(?:<[^<>()]*>)?\s*\Z")
 _LAUNCHED = re.compile(rb"\b([A-Za-z_]\w*)\s*(?:<[^;{}]*?>)?\s*<<<")
 _LAUNCH_CALL = re.compile(rb"\b\w*(?:LAUNCH|[lL]aunch)\w*\s*(?:<[^;{}()]*>\s*)?\(([^;]*)")
+_FUNCTOR = re.compile(rb"\b([A-Z]\w*)\s*(?:<[^;(){}]*>)?\s*(?:\(\s*\)|\{\s*\})\s*[,)]")
+"""An object that is made to be handed over: a kernel of someone else may call it."""
 _FUNCTION_VALUE = re.compile(rb"\bauto\s*[*&]?\s*\w+\s*=\s*&?\s*([A-Za-z_]\w*)\s*[<;]")
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _LONGEST_VALUE = 4000
@@ -212,10 +214,10 @@ def _add_definition(
             found.add(Role.DEVICE, name.decode(), _lines(data, start, end), text)
         return
     role, name, marks = _classify(head)
-    if role is None or (role is Role.HOST and not marks and not _LAUNCHES.search(text)):
-        return  # what launches nothing is of no kernel
     bare = _COMMENT.sub(b" ", text)
-    launches: set[bytes] = set()
+    launches: set[bytes] = set(_FUNCTOR.findall(bare)) if role is Role.HOST else set()
+    if role is None or (role is Role.HOST and not marks and not launches and not _LAUNCHES.search(text)):
+        return  # what launches nothing is of no kernel
     if role is Role.HOST:
         launches.update(_LAUNCHED.findall(bare))
         if _LAUNCHES.search(bare):

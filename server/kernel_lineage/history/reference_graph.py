@@ -22,6 +22,8 @@ class _Resolved:
     closures: dict[str, tuple[str, ...]] = field(default_factory=dict)
     readers: dict[str, list[str]] = field(default_factory=dict)
     """By the file that is read; empty until it is asked for."""
+    endings: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    """(end of a path, folder of the reader) → the file that is meant."""
 
 
 class ReferenceGraph:
@@ -45,7 +47,7 @@ class ReferenceGraph:
         self.resolved = old
         if any(old.edges.get(p) != self._references(p) for p in changed if p in blobs):
             edges = {p: e for p, e in old.edges.items() if p not in changed}
-            self.resolved = _Resolved(old.files, old.by_name, edges)
+            self.resolved = _Resolved(old.files, old.by_name, edges, endings=old.endings)
 
     def closure(self, path: str) -> tuple[str, ...]:
         """The file, and what it includes or imports, directly or not, nearest first."""
@@ -126,10 +128,14 @@ class ReferenceGraph:
 
     def _ending(self, name: str, reader: str) -> str | None:
         """The file whose path ends so: with several, that which shares most folders with its reader."""
-        name = name.lstrip("./")
-        named = self.resolved.by_name.get(posixpath.basename(name), ())
-        fit = [p for p in named if p == name or p.endswith(f"/{name}")]
-        return min(fit, key=lambda p: (-_common(p, reader), len(p), p), default=None)
+        folder = posixpath.dirname(reader)
+        known = self.resolved.endings
+        if (name, folder) not in known:
+            end = name.lstrip("./")
+            named = self.resolved.by_name.get(posixpath.basename(end), ())
+            fit = [p for p in named if p == end or p.endswith(f"/{end}")]
+            known[name, folder] = min(fit, key=lambda p: (-_common(p, folder), len(p), p), default=None)
+        return known[name, folder]
 
 
 def _by_name(blobs: Iterable[str]) -> dict[str, list[str]]:
@@ -139,7 +145,5 @@ def _by_name(blobs: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def _common(one: str, other: str) -> int:
-    return len(
-        posixpath.commonpath([posixpath.dirname(one) or ".", posixpath.dirname(other) or "."]).split("/")
-    )
+def _common(path: str, folder: str) -> int:
+    return len(posixpath.commonpath([posixpath.dirname(path) or ".", folder or "."]).split("/"))
