@@ -36,7 +36,7 @@ _LONGEST_VALUE = 4000
 """Characters; a longer constant is a table of data."""
 _MAY_MATTER = re.compile(
     rb"__global__|__device__|<<<|[lL]aunch|LAUNCH|DEVICE|#|\b(?:struct|class|union|enum|using|typedef|const|constexpr)\b"
-    rb"|__constant__|__host__"
+    rb"|__constant__|__host__|\b[A-Z]\w*(?:<[^;(){}]*>)?\s*(?:\(\s*\)|\{\s*\})\s*[,)]"
 )
 _LAUNCHES = re.compile(rb"<<<|[lL]aunch|LAUNCH")
 _TAIL = re.compile(rb"\)\s*(?:const|noexcept|override|final|->[^()]*|\s)*\Z")

@@ -6,6 +6,7 @@ of all that, so a changed `num_warps`, a guard in the wrapper or a device functi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from kernel_lineage.history.reference_graph import Outlines, ReferenceGraph
 from kernel_lineage.history.seen import ForeignLaunch, KernelSeen, Part, digest_of
 from kernel_lineage.kernels.source import Language
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _KEPT = 4000
 """Files in one state whose kernels are remembered."""
 Placed = tuple[str, Piece]
@@ -105,9 +107,14 @@ class Units:
                 if language is Language.CUDA
                 else self._triton_reach(path, piece, graph)
             )
+            launchers = tuple(self._launchers.of(outline, names, language))
+            if language is Language.CUDA:  # what it is instantiated with is named where it is launched
+                texts = "\n".join(self._text_of(part.digest) for part in launchers)
+                named = replace(piece, names=frozenset(_WORD.findall(texts)) - piece.names)
+                reach += self._cuda_reach(named, self._index(path, graph))
             device = [(at, p) for at, p in reach if p.digest != piece.digest]
             parts += [self._part(path, at, p, Role.DEVICE) for at, p in _in_order(path, device)]
-            parts += self._launchers.of(outline, names, language)
+            parts += launchers
             unique = tuple(dict.fromkeys(parts))
             ordinal = counts[piece.name] = counts.get(piece.name, -1) + 1
             yield KernelSeen(piece.name, ordinal, digest_of(unique), unique, piece.comment)
