@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from kernel_lineage.history.facts import Facts
 from kernel_lineage.history.model import GuardSeen
 from kernel_lineage.history.outline import Role
-from kernel_lineage.history.similarity import TOKEN, code_lines
+from kernel_lineage.history.similarity import TOKEN, code_lines, code_statements
 from kernel_lineage.history.variants import parameter_names
 from kernel_lineage.history.walk import Node
 from kernel_lineage.kernels.source import Language
@@ -33,6 +33,8 @@ class Difference:
     """The code is the same when identifiers are renamed one for one."""
     same_but_qualifiers: bool
     """The code is the same without `const` and the like."""
+    same_but_numbers: bool
+    """The code is the same but for numbers that stand in it."""
     widens_integers: bool
     """Few lines change, and 64-bit integers come into them."""
     device_changed: bool
@@ -57,6 +59,8 @@ class Texts:
     def __init__(self, text_of: Callable[[str], str]):
         self.text_of = text_of
         self._lines: dict[str, list[str]] = {}
+        self._statements: dict[str, list[str]] = {}
+        self._counts: dict[str, Counter[str]] = {}
         self._parameters: dict[str, frozenset[str]] = {}
         self._tokens: dict[str, list[str]] = {}
 
@@ -70,6 +74,26 @@ class Texts:
                 known = self._lines[digest] = code_lines(self.text_of(digest), python)
             found += known
         return found
+
+    def statements(self, node: Node, *roles: Role) -> list[str]:
+        """The statements of a version's parts (of some roles), whatever their layout."""
+        found: list[str] = []
+        for digest in dict.fromkeys(p.digest for _, p in node.all_parts if not roles or p.role in roles):
+            if digest not in self._statements:
+                text = self.text_of(digest)
+                self._statements[digest] = code_statements(text, node.language is Language.TRITON)
+            found += self._statements[digest]
+        return found
+
+    def count(self, node: Node, statement: str) -> int:
+        """How often a version has a statement."""
+        total = 0
+        for digest in {p.digest for _, p in node.all_parts}:
+            if digest not in self._counts:
+                text = self.text_of(digest)
+                self._counts[digest] = Counter(code_statements(text, node.language is Language.TRITON))
+            total += self._counts[digest][statement]
+        return total
 
     def tokens(self, lines: Sequence[str]) -> list[str]:
         """The tokens of lines of code."""
@@ -103,7 +127,8 @@ def text_difference(before: Node, after: Node, texts: Texts) -> Difference:
     old_device, new_device = (texts.lines(n, Role.KERNEL, Role.DEVICE) for n in (before, after))
     old_host, new_host = (texts.lines(n, Role.HOST) for n in (before, after))
     less, more = old_lines - new_lines, new_lines - old_lines
-    same_code = old_device == new_device and old_host == new_host
+    same_device = old_device == new_device or _same_statements(before, after, texts, Role.KERNEL, Role.DEVICE)
+    same_code = same_device and (old_host == new_host or _same_statements(before, after, texts, Role.HOST))
     old_code, new_code = old_device + old_host, new_device + new_host
     old_parameters = texts.parameters(before)
     new_parameters = texts.parameters(after)
@@ -118,8 +143,9 @@ def text_difference(before: Node, after: Node, texts: Texts) -> Difference:
         same_but_qualifiers=not same_code
         and max(less.total(), more.total()) <= _FEW_LINES
         and _same_but_qualifiers(old_code, new_code, texts),
+        same_but_numbers=not same_code and _same_but_numbers(texts.tokens(old_code), texts.tokens(new_code)),
         widens_integers=_widens(less, more),
-        device_changed=old_device != new_device,
+        device_changed=not same_device,
         launch_changed=old_host != new_host,
         parameters_added=tuple(sorted(new_parameters - old_parameters)),
         parameters_removed=tuple(sorted(old_parameters - new_parameters)),
@@ -141,6 +167,12 @@ def with_facts(
         guards_added=_without(new_guards, old_guards),
         guards_removed=_without(old_guards, new_guards),
     )
+
+
+def _same_statements(before: Node, after: Node, texts: Texts, *roles: Role) -> bool:
+    """Whether the tokens of two versions are the same but for layout."""
+    old, new = texts.statements(before, *roles), texts.statements(after, *roles)
+    return old == new or "".join(old).replace(",", "") == "".join(new).replace(",", "")
 
 
 def _without(guards: Sequence[GuardSeen], known: Sequence[GuardSeen]) -> tuple[GuardSeen, ...]:
@@ -182,6 +214,12 @@ def _widens(removed: Counter[str], added: Counter[str]) -> bool:
         and added.total() <= 6
         and any(_WIDE.search(line) for line in added)
         and not any(_WIDE.search(line) for line in removed)
+    )
+
+
+def _same_but_numbers(old: Sequence[str], new: Sequence[str]) -> bool:
+    return len(old) == len(new) and all(
+        a == b or (a[0].isdigit() and b[0].isdigit()) for a, b in zip(old, new, strict=True)
     )
 
 

@@ -7,7 +7,15 @@ from dataclasses import astuple
 from typing import Any
 
 from kernel_lineage.history.facts import Facts, GuardFact
-from kernel_lineage.history.model import Commit, GuardSeen, Intent, Risk, Transition, TransitionKind
+from kernel_lineage.history.model import (
+    ChangedPart,
+    Commit,
+    GuardSeen,
+    Intent,
+    Risk,
+    Transition,
+    TransitionKind,
+)
 from kernel_lineage.history.outline import Outline, Piece, Role, Wrapped
 
 
@@ -85,15 +93,15 @@ def transition_row(t: Transition) -> Any:
     return [
         t.id, t.before, t.after, t.kind, t.intent, t.added, t.removed, t.commit, t.compound, t.because,
         [[r.kind, r.message, r.commit, r.transition] for r in t.risk], t.answers,
-        _guards_row(t.guards_added), _guards_row(t.guards_removed),
+        _guards_row(t.guards_added), _guards_row(t.guards_removed), t.mends,
+        [[c.path, c.name, c.role] for c in t.changed],
     ]  # fmt: skip
 
 
 def transition_of_row(row: Any) -> Transition:
     """What `transition_row` was given."""
-    id_, before, after, kind, intent, added, removed, commit, compound, because, risk, answers, more, less = (
-        row
-    )
+    id_, before, after, kind, intent, added, removed, commit, compound, because, risk, answers, *rest = row
+    more, less, mends, changed = rest
     return Transition(
         id=id_,
         before=before,
@@ -109,6 +117,8 @@ def transition_of_row(row: Any) -> Transition:
         answers=answers,
         guards_added=tuple(GuardSeen(*g) for g in more),
         guards_removed=tuple(GuardSeen(*g) for g in less),
+        mends=mends,
+        changed=tuple(ChangedPart(*c) for c in changed),
     )
 
 

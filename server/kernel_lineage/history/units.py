@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from kernel_lineage.history.jit_names import JitNames
-from kernel_lineage.history.launcher_parts import LauncherParts
+from kernel_lineage.history.launcher_parts import LauncherParts, launchable
 from kernel_lineage.history.outline import Outline, Piece, Role, language_of
 from kernel_lineage.history.reference_graph import Outlines, ReferenceGraph
 from kernel_lineage.history.seen import ForeignLaunch, KernelSeen, Part, digest_of
@@ -58,7 +58,7 @@ class Units:
         """What a file launches: each name with the module that it is imported from ("" where the file does not say)."""
         outline = self._outline_of(path, blob)
         imported = {here: (module, there) for here, module, there in outline.imports if here}
-        names = {name for piece in outline.pieces for name in piece.launches}
+        names = {name for piece in outline.pieces for name in launchable(piece)}
         launched: dict[str, str] = {}
         for name in sorted(names):
             module, symbol = imported.get(name, ("", name))

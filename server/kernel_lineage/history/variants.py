@@ -32,6 +32,7 @@ _NOTE = re.compile(
     _STEP + r"(\d{1,2})\b[ \t:.)\-]*(.+?)(?=" + _STEP + r"\d|^[ \t*/#]*(?:\./|$)|\Z)",
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
+_CALL = re.compile(r"\boperator\s*\(\s*\)\s*\(")
 _BRANCHES = re.compile(r"\b(?:switch|case|if|elif|match)\b")
 
 
@@ -88,7 +89,7 @@ def file_step(path: str) -> tuple[str, int] | None:
 
 def parameter_names(text: str, symbol: str) -> frozenset[str]:
     """The names of a kernel's parameters, read from its head; what makes kernels of two files comparable."""
-    at = re.search(rf"\b{re.escape(symbol)}\s*\(", text)
+    at = re.search(rf"\b{re.escape(symbol)}\s*\(", text) or _CALL.search(text)
     if at is None:
         return frozenset()
     depth, start, names = 1, at.end(), []
