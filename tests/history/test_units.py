@@ -130,6 +130,8 @@ def test_a_type_that_a_kernel_uses_is_no_kernel(tmp_path: Path):
     assert versions(tmp_path, Step("add", {"op.h": functor, "k.cu": kernel})) == {"k": 1}
 
 
+MASKED = "def k(x, n, B: tl.constexpr):\n    i = tl.arange(0, B)\n"
+MASKED += "    tl.store(x + i, 1.0, mask=i < n)\nk2 = triton.jit(k)\n"
 NESTED = "(x, BLOCK: tl.constexpr):\n        tl.store(x + tl.arange(0, BLOCK), 1.0)\n"
 BODY = "(x, BLOCK: tl.constexpr):\n    tl.store(x + tl.arange(0, BLOCK), 1.0)\n"
 IMPORTS = "import triton\nimport triton.language as tl\n"
@@ -199,8 +201,8 @@ def _mined(folder: Path, *steps: Step):
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("k.py", f"{IMPORTS}def k(x, n, B: tl.constexpr):\n    i = tl.arange(0, B)\n    tl.store(x + i, 1.0, mask=i < n)\nk2 = triton.jit(k)\n"),
-        ("k.cuh", "struct K { LIB_DEVICE void operator()(float* x, int i, int n) const { if (i < n) x[i] = 1; } };\n"),
+        ("k.py", IMPORTS + MASKED),
+        ("k.cuh", "struct K { LIB_DEVICE void operator()(float* x, int i, int n) { if (i < n) x[i] = 1; } };\n"),
     ],
 )  # fmt: skip
 def test_the_guards_of_what_only_code_beside_it_makes_a_kernel_are_read(tmp_path: Path, path: str, text: str):

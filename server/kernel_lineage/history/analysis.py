@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from kernel_lineage.history.facts import Facts, GuardFact, Task
 from kernel_lineage.history.launchable import launch_line
+from kernel_lineage.history.narrowings import narrowings
 from kernel_lineage.history.rows import facts_row
 from kernel_lineage.kernels.guards import guards_of
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
@@ -50,6 +51,9 @@ def analyse(task: Task) -> Facts:
                 guard.leaves,
             )
         )
+    if task.device_code:
+        for index, part in enumerate(task.parts):
+            guards += narrowings(part, index, task.language)
     sites = mechanisms_of(kernel) if task.device_code else ()
     return Facts(tuple(sorted({site.mechanism for site in sites})), tuple(guards))
 

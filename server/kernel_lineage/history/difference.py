@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from kernel_lineage.history.facts import Facts
 from kernel_lineage.history.model import GuardSeen
+from kernel_lineage.history.narrowings import WIDENING
 from kernel_lineage.history.outline import Role
 from kernel_lineage.history.similarity import TOKEN, code_lines, code_statements
 from kernel_lineage.history.variants import parameter_names
@@ -18,6 +19,8 @@ from kernel_lineage.kernels.source import Language
 _QUALIFIERS = frozenset({"const", "constexpr", "static", "inline", "__forceinline__", "volatile"})
 _WIDE = re.compile(r"\b(?:u?int64(?:_t)?|size_t|ptrdiff_t|long long)\b")
 _FEW_LINES = 12
+_TEXTS_KEPT = 2000
+"""Texts whose statements are remembered: a long history has more than memory should hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class Difference:
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     """Ids of mechanisms, sorted."""
+    widens: int = 0
+    """How many more places than before compute in 64 bits."""
     guards_added: tuple[GuardSeen, ...] = ()
     guards_removed: tuple[GuardSeen, ...] = ()
 
@@ -67,6 +72,8 @@ class Texts:
     def lines(self, node: Node, *roles: Role) -> list[str]:
         """The lines of code of a version's parts (of some roles)."""
         python = node.language is Language.TRITON
+        if len(self._lines) > _TEXTS_KEPT:
+            self._lines.clear()
         found: list[str] = []
         for digest in dict.fromkeys(p.digest for _, p in node.all_parts if not roles or p.role in roles):
             known = self._lines.get(digest)
@@ -78,6 +85,8 @@ class Texts:
     def statements(self, node: Node, *roles: Role) -> list[str]:
         """The statements of a version's parts (of some roles), whatever their layout."""
         found: list[str] = []
+        if len(self._statements) > _TEXTS_KEPT:
+            self._statements.clear()
         for digest in dict.fromkeys(p.digest for _, p in node.all_parts if not roles or p.role in roles):
             if digest not in self._statements:
                 text = self.text_of(digest)
@@ -87,6 +96,8 @@ class Texts:
 
     def count(self, node: Node, statement: str) -> int:
         """How often a version has a statement."""
+        if len(self._counts) > _TEXTS_KEPT:
+            self._counts.clear()
         total = 0
         for digest in {p.digest for _, p in node.all_parts}:
             if digest not in self._counts:
@@ -164,6 +175,7 @@ def with_facts(
         texts,
         added=tuple(sorted(set(facts_after.mechanisms) - set(facts_before.mechanisms))),
         removed=tuple(sorted(set(facts_before.mechanisms) - set(facts_after.mechanisms))),
+        widens=sum(g.kind == WIDENING for g in new_guards) - sum(g.kind == WIDENING for g in old_guards),
         guards_added=_without(new_guards, old_guards),
         guards_removed=_without(old_guards, new_guards),
     )

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from kernel_lineage.history.difference import Difference
 from kernel_lineage.history.message_signs import Sign, from_message, short
 from kernel_lineage.history.model import Commit, Intent
+from kernel_lineage.history.narrowings import NARROWINGS
 from kernel_lineage.kernels.mechanisms.model import BACKGROUND
 
 _ENOUGH = 0.8
@@ -98,10 +99,13 @@ def _from_diff(diff: Difference, variant: bool, copied: bool) -> list[Sign]:
         signs.append(_of_a_copy(diff))
     if variant:
         signs.append((Intent.OPTIMISATION, 0.7, "a further variant of the same task"))
-    of_options = [g for g in diff.guards_added if _asks_for(g.expr, diff.parameters_added)]
-    guards = [g for g in diff.guards_added if g not in of_options]
+    of_options = [
+        g for g in diff.guards_added if g.kind not in NARROWINGS and _asks_for(g.expr, diff.parameters_added)
+    ]
+    guards = [g for g in diff.guards_added if g not in of_options and g.kind not in NARROWINGS]
     whole = [g for g in guards if _OF_THE_WHOLE_LAUNCH.search(g.expr)]
-    if guards and not telling and not diff.guards_removed and (changed <= 12 or whole):
+    replaced = any(g.kind not in NARROWINGS for g in diff.guards_removed)
+    if guards and not telling and not replaced and (changed <= 12 or whole):
         guard = (whole or guards)[0]
         signs.append((Intent.FIX, 0.8, f"adds a guard: {short(guard.expr)}"))
     if of_options:
@@ -114,7 +118,7 @@ def _from_diff(diff: Difference, variant: bool, copied: bool) -> list[Sign]:
         and not diff.same_but_names
     ):
         signs.append((Intent.FIX, 0.4, "a few lines change and no mechanism"))
-    if diff.widens_integers and not diff.added:
+    if (diff.widens_integers and not diff.added) or (diff.widens > 0 and not diff.parameters_added):
         signs.append((Intent.FIX, 1.0, "computes in 64-bit integers what was computed in 32"))
     if diff.parameters_added and not diff.added:
         signs.append((Intent.FEATURE, 0.8, f"new parameters: {', '.join(diff.parameters_added)}"))

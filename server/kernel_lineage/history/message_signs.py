@@ -20,7 +20,8 @@ _FIX = re.compile(
     re.IGNORECASE,
 )
 _FASTER = re.compile(
-    r"\b(?:optimi[sz](?!ers?\b)\w*|perf|performance|fast(?:er|est)?|speed[- ]?ups?|speed|accelerat\w*|throughput|latency|"
+    r"\b(?:optimi[sz](?!ers?\b)\w*|perf|performance|fast(?:er|est)?|speed[- ]?ups?|speed|accelerat\w*|throughput|"
+    r"latency|"
     r"efficien\w*|vectori[sz]\w*|coalesc\w*|occupancy|tun(?:e[sd]?|ing)|autotun(?:e[sd]?|ing)|"
     r"fus(?:e|es|ing|ion)|fused (?:in|into|with|the)|unroll\w*|"
     r"improv\w*(?! (?:numerical |the )?(?:precision|stability|accuracy|interface|api|readab\w*|error|docs?|messages?|"
@@ -124,6 +125,13 @@ def from_message(commit: Commit | None, kernels_changed: int) -> list[Sign]:
     if not signs and _MEANS.search(words):
         return [(Intent.OPTIMISATION, share * 0.8, f'message: "{short(subject)}"')]
     return signs or _from_body(commit.body, share)
+
+
+def says_fix(commit: Commit | None) -> bool:
+    """Whether a message's subject says that something is mended, whatever else it says."""
+    if commit is None or _FIXES_PROSE.search(commit.subject):
+        return False
+    return _FIX.search(_CODE.sub(" ", commit.subject)) is not None
 
 
 def short(text: str, limit: int = 90) -> str:

@@ -10,6 +10,7 @@ from kernel_lineage.history import blame
 from kernel_lineage.history.difference import Difference, Texts, text_difference, with_facts
 from kernel_lineage.history.facts import Facts
 from kernel_lineage.history.intent import is_compound, judge
+from kernel_lineage.history.message_signs import says_fix
 from kernel_lineage.history.model import ChangedPart, Commit, Intent, Risk, Transition, TransitionKind
 from kernel_lineage.history.outline import digest
 from kernel_lineage.history.risks import said_in, said_in_comments, said_in_message
@@ -150,9 +151,10 @@ class Judge:
         """The transition that a fix answers, and the version that brought in what it mends."""
         narrows = not diff.device_changed and any(g.where == "launcher" for g in diff.guards_added)
         variant = edge.kind is TransitionKind.VARIANT
-        if variant or diff.same_code or not (intent is Intent.FIX or narrows):
+        mends = intent is Intent.FIX or says_fix(commit)  # a commit can also fix what it makes faster
+        if variant or diff.same_code or not (mends or narrows):
             return None, None
-        if intent is Intent.FIX:
+        if mends:
             target = blame.named(self._walk, line, commit, self._commits)
             if target is not None:
                 return target, self._walk.edges[target].after
