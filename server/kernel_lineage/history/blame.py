@@ -65,8 +65,8 @@ def introduced(walk: Walk, edges: Sequence[int], edge: Edge, texts: Texts) -> tu
     if not hits:
         return edge.before, None
     most = max(hits.values())
-    index = next((i for i in edges if hits[i] == most), None)
-    return (first, None) if index is None else (walk.edges[index].after, index)
+    target = next((i for i in edges if hits[i] == most), None)
+    return (first, None) if target is None else (walk.edges[target].after, target)
 
 
 def named(

@@ -39,6 +39,8 @@ class ReferenceGraph:
         """`before` is the graph of a state from which this one differs in the `changed` files only."""
         self.blobs = blobs
         self._outline_of = outline_of
+        self.resolved: _Resolved
+        """What was worked out so far; shared with the states before of which nothing in it differs."""
         changed = tuple(changed)
         old = before.resolved if before else None
         if old is None or any((p in blobs) != (p in old.files) for p in changed):

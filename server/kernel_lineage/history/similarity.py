@@ -36,8 +36,7 @@ def code_lines(text: str, python: bool) -> list[str]:
 def code_statements(text: str, python: bool) -> list[str]:
     """The statements of a text as tokens: the same however lines are broken, indented and commented.
 
-    Long ones are cut at commas, so that a changed argument is not a changed call; a comma before a closing bracket is
-    layout.
+    A comma before a closing bracket is layout.
     """
     bare = _COMMENTS[python].sub(lambda m: "\n" * m[0].count("\n"), text)
     found: list[str] = []
@@ -52,7 +51,7 @@ def code_statements(text: str, python: bool) -> list[str]:
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(word, 0) if python else 0
         if word != "\n":
             current.append(word)
-        if word in ("\n", ",") or (not python and word in ";{}"):
+        if word == "\n" or (not python and word in ";{}"):
             if current:
                 found.append(" ".join(current))
             current = []
