@@ -6,7 +6,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from history.repositories import Step, make_repository
-from history.test_lineages import KERNEL, WARP
+from history.test_lineages import KERNEL, UNRELATED, WARP
 from kernel_lineage.cli.main import main
 from kernel_lineage.history.document import MineDocument
 
@@ -70,3 +70,52 @@ def test_not_a_repository_is_wrong_use(tmp_path: Path):
     code, _, err = run(tmp_path)
     assert code == 2
     assert "not in a git repository" in err
+
+
+def test_the_screen_has_80_columns_and_is_sorted_by_what_happened(tmp_path: Path):
+    folder = (
+        tmp_path
+        / "a repository in a folder whose name is long enough"
+        / "to need a second line of the screen"
+    )
+    deep = "/".join(["a_long_folder_name"] * 6) + "/sum.cu"
+    make_repository(
+        folder,
+        [
+            Step("begin", {deep: KERNEL}),
+            Step("a warp per row " * 9, {deep: WARP.format(name="row_sum")}),
+            Step(
+                "fix the stride of lanes", {deep: WARP.format(name="row_sum").replace("c += 32", "c += 64")}
+            ),
+        ],
+    )
+    code, out, _ = run(folder)
+    screen = out[: out.index("One lineage in full")]
+    assert code == 0
+    assert max(map(len, screen.splitlines())) <= 80
+    assert screen.index("Optimised: 1 commit\n") < screen.index("Bugs answered: 1 commit\n")
+    assert "…/a_long_folder_name/" in screen and "(answers " in screen
+
+
+def test_a_name_of_several_lineages_asks_which(tmp_path: Path):
+    make_repository(
+        tmp_path, [Step("a", {"a.cu": KERNEL, "b.cu": UNRELATED.replace("histogram", "row_sum")})]
+    )
+    code, out, _ = run(tmp_path, "--kernel", "row_sum")
+    assert code == 2
+    assert "2 lineages hold a kernel named row_sum" in out and "--kernel b.cu:row_sum" in out
+    code, out, _ = run(tmp_path, "--kernel", "b.cu:row_sum")
+    assert code == 0 and "b.cu:1" in out
+
+
+def test_a_change_of_a_header_is_told_once_with_its_kernels(tmp_path: Path):
+    header = "__device__ float f(float x) {{ return {} * x; }}\n"
+    kernel = '#include "f.h"\n__global__ void {}(float* x) {{ x[0] = f(x[0]); }}\n'
+    files = {"f.h": header.format(2), "a.cu": kernel.format("one"), "b.cu": kernel.format("two")}
+    make_repository(tmp_path, [Step("add", files), Step("more", {"f.h": header.format(3)})])
+    document = json.loads(run(tmp_path, "--json")[1])
+    (shared,) = [s for s in document["shared"] if s["commit"] == document["head"]]
+    assert (shared["path"], shared["name"], shared["kernels"]) == ("f.h", "f", ["one", "two"])
+    edits = [t for line in document["lineages"] for t in line["transitions"] if t["kind"] == "edit"]
+    assert sorted(shared["transitions"]) == sorted(t["id"] for t in edits)
+    assert {p["path"] for t in edits for p in t["changed"]} == {"f.h"}

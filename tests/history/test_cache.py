@@ -23,7 +23,7 @@ def repository(tmp_path: Path) -> Path:
 
 def test_nothing_new_reads_no_file_again(repository: Path, monkeypatch: pytest.MonkeyPatch):
     first = mine(repository)
-    monkeypatch.setattr(mining, "see", None)
+    monkeypatch.setattr(mining.Outliner, "outline", None)
     assert mine(repository) == first
 
 
@@ -77,7 +77,7 @@ def test_an_interrupted_run_keeps_what_it_read(repository: Path, monkeypatch: py
         patch.setattr(mining._Run, "_advance", interrupt)
         with pytest.raises(KeyboardInterrupt):
             mine(repository)
-    monkeypatch.setattr(mining, "see", None)
+    monkeypatch.setattr(mining.Outliner, "outline", None)
     assert len(mine(repository).lineages[0].versions) == 2
 
 

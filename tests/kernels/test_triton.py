@@ -29,6 +29,9 @@ DECORATED = {
     "imported under another name": "from triton import jit as compiled\n@compiled\ndef k(x): pass",
     "autotuned": "import triton\n@triton.autotune(configs=[], key=['n'])\n@triton.jit\ndef k(x): pass",
     "wrapped": "import triton\ndef k(x): pass\nfast = triton.jit(k)",
+    "assigned": "import triton\ncompiled = triton.jit\n@compiled\ndef k(x): pass",
+    "the file's own decorator": "import triton\ndef own(f):\n    return triton.jit(f)\n@own\ndef k(x): pass",
+    "own decorator with options": "import triton\ndef own(n):\n    def deco(f):\n        return triton.jit(f)\n    return deco\n@own(1)\ndef k(x): pass",  # noqa: E501
     "in a factory": "import triton\ndef make():\n    @triton.jit\n    def k(x): pass\n    return k",
     "broken code behind": "import triton\n@triton.jit\ndef k(x):\n    pass\n\ndef f(:\n    g(\n",
     "broken code before": "import triton\ndef f(a:\n    g(\n\n@triton.jit\ndef k(x):\n    pass\n",

@@ -1,13 +1,14 @@
-"""Lineages as tables for people."""
+"""Lineages for people: all of a repository on a screen, or one in full."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from kernel_lineage.cli.lineage_screen import print_screen
 from kernel_lineage.history.model import Commit, Intent, Lineage, Mined, Transition
 
 _COLOURS = {
@@ -21,34 +22,10 @@ _COLOURS = {
 
 
 def print_lineages(mined: Mined) -> None:
-    """One row per lineage, and what to type next."""
+    """What happened to the kernels of a repository, what could not be read, and what to type next."""
     console = _console()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column, justify in (
-        ("kernel", "left"),
-        ("versions", "right"),
-        ("optimised", "right"),
-        ("fixed", "right"),
-        ("reverted", "right"),
-    ):
-        table.add_column(column, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    table.add_column("mechanisms, as they came", overflow="fold")
-    for lineage in mined.lineages:
-        intents = [t.intent for t in lineage.transitions]
-        came = list(dict.fromkeys(m for t in lineage.transitions for m in t.added))
-        table.add_row(
-            lineage.kernel,
-            str(len(lineage.versions)),
-            *(str(intents.count(i) or "") for i in (Intent.OPTIMISATION, Intent.FIX, Intent.REVERT)),
-            ", ".join(came),
-        )
-    versions = sum(len(line.versions) for line in mined.lineages)
-    console.print(
-        f"{mined.repository}: {len(mined.lineages)} lineages, {versions} versions in {mined.commits_read} commits\n",
-        soft_wrap=True,
-    )
+    print_screen(console, mined)
     if mined.lineages:
-        console.print(table)
         console.print(
             f"\nOne lineage in full: klineage mine {mined.repository} --kernel {mined.lineages[0].kernel}",
             soft_wrap=True,
@@ -58,13 +35,32 @@ def print_lineages(mined: Mined) -> None:
     _print_remarks(console, mined)
 
 
-def print_lineage(mined: Mined, kernel: str) -> bool:
-    """Every transition of the lineage that holds a kernel of this name; False when there is none."""
-    lineage = next((line for line in mined.lineages if line.kernel == kernel), None) or next(
-        (line for line in mined.lineages if any(v.symbol == kernel for v in line.versions)), None
+def lineages_named(mined: Mined, kernel: str) -> list[Lineage]:
+    """The lineages that hold a kernel of this name, or `PATH:NAME`; those that have the name now come alone."""
+    path, _, name = kernel.rpartition(":")
+    found = [
+        line
+        for line in mined.lineages
+        if any(v.symbol == name and (not path or v.path.endswith(path)) for v in line.versions)
+    ]
+    return [line for line in found if line.kernel == name] or found
+
+
+def print_choice(kernel: str, lineages: Sequence[Lineage]) -> None:
+    """Says that a name means several lineages, and how to ask for each."""
+    console = _console()
+    console.print(
+        f"{len(lineages)} lineages hold a kernel named {kernel}. Ask for one of them:", soft_wrap=True
     )
-    if lineage is None:
-        return False
+    for line in lineages:
+        last = line.versions[-1]
+        console.print(
+            f"  --kernel {last.path}:{last.symbol}  ({len(line.versions)} versions)", soft_wrap=True
+        )
+
+
+def print_lineage(mined: Mined, lineage: Lineage) -> None:
+    """Every transition of a lineage."""
     console = _console()
     console.print(f"{lineage.kernel} ({lineage.language}): {len(lineage.versions)} versions\n", style="bold")
     by_id = {v.id: v for v in lineage.versions}
@@ -91,7 +87,6 @@ def print_lineage(mined: Mined, kernel: str) -> bool:
                 where,
             )
     _print_remarks(console, mined)
-    return True
 
 
 def _print_transition(
@@ -134,10 +129,11 @@ def _print_transition(
 
 
 def _print_remarks(console: Console, mined: Mined) -> None:
-    for reason, count in mined.skipped.items():
-        console.print(f"Passed over: {reason}: {count}", style="yellow", soft_wrap=True)
+    if mined.skipped:
+        reasons = ", ".join(f"{reason} ({count})" for reason, count in mined.skipped.items())
+        console.print(f"Not read: {reasons}", style="yellow")
     for message in mined.messages:
-        console.print(message, style="yellow", soft_wrap=True)
+        console.print(message, style="yellow")
 
 
 def _short(sha: str | None) -> str:

@@ -10,6 +10,8 @@ import textwrap
 from typing import BinaryIO
 
 from kernel_lineage.history.facts import Facts, GuardFact, OccurrenceFact, Task
+from kernel_lineage.history.launchable import launch_line
+from kernel_lineage.history.narrowings import narrowings
 from kernel_lineage.history.rows import facts_row
 from kernel_lineage.kernels.budget import MOST_LAUNCHES, beyond_budget
 from kernel_lineage.kernels.guards import guards_of
@@ -35,14 +37,20 @@ def analyse(task: Task) -> Facts:
         return Facts(cut=cut)
     kernel = read(data, task.language).kernel(task.symbol)
     if kernel is None:
+        text += launch_line(text, task.symbol, task.language)
+        kernel = read(text.encode("utf-8", "replace"), task.language).kernel(task.symbol)
+    if kernel is None:
         return Facts()
     cut = ""
     if len(kernel.launches) > MOST_LAUNCHES:
         cut = f"{len(kernel.launches)} launch sites: only around the first {MOST_LAUNCHES} are conditions looked for"
-    guards = tuple(
+    guards = [
         GuardFact(g.expr, g.kind, g.where, *_place(g.span.first_line, starts), g.leaves)
         for g in guards_of(kernel)
-    )
+    ]
+    if task.device_code:
+        for index, part in enumerate(task.parts):
+            guards += narrowings(part, index, task.language)
     sites = mechanisms_of(kernel) if task.device_code else ()
     return Facts(
         tuple(
@@ -51,7 +59,7 @@ def analyse(task: Task) -> Facts:
             )
             for o in occurrences(sites)
         ),
-        guards,
+        tuple(guards),
         cut,
     )
 

@@ -35,29 +35,38 @@ def ancestors(walk: Walk, incoming: Mapping[int, Sequence[int]], version: int) -
     return found
 
 
-def introduced(walk: Walk, edges: Sequence[int], edge: Edge, texts: Texts) -> int | None:
-    """The earlier transition that brought in most of what `edge` changes, or None when it was there from the start.
+def introduced(walk: Walk, edges: Sequence[int], edge: Edge, texts: Texts) -> tuple[int, int | None]:
+    """The version that brought in most of what `edge` changes, and the transition to it; None for a first version.
 
-    Lines that `edge` takes away or rewrites are looked for; where it only adds, the lines around. A side-by-side copy
-    (a variant) answers for everything it took over: there the lines came to this kernel.
+    Statements that `edge` takes away or rewrites are looked for; where it only adds, those around. Layout, renames of
+    files and moves do not hide where they come from. A side-by-side copy (a variant) answers for everything it took
+    over: there the statements came to this kernel.
     """
-    wanted = Counter(_touched(texts.lines(walk.nodes[edge.before]), texts.lines(walk.nodes[edge.after])))
-    hits: Counter[int] = Counter()
+    before, after = walk.nodes[edge.before], walk.nodes[edge.after]
+    wanted = Counter(_touched(texts.statements(before), texts.statements(after)))
+    hits: Counter[int | None] = Counter()
+    first = edge.before
     for index in edges:
         earlier = walk.edges[index]
-        now = Counter(texts.lines(walk.nodes[earlier.after]))
+        start, end = walk.nodes[earlier.before], walk.nodes[earlier.after]
         took_over = earlier.kind is TransitionKind.VARIANT
-        brought = now if took_over else now - Counter(texts.lines(walk.nodes[earlier.before]))
-        found = wanted & brought
-        if found:
-            hits[index] += sum(found.values())
-            wanted -= found
+        for statement, left in list(wanted.items()):
+            brought = texts.count(end, statement) - (0 if took_over else texts.count(start, statement))
+            found = min(left, brought)
+            if found > 0:
+                hits[index] += found
+                wanted[statement] -= found
+        wanted = +wanted
+        first = earlier.before
         if not wanted or took_over:
             break
+    else:
+        hits[None] += wanted.total()
     if not hits:
-        return None
+        return edge.before, None
     most = max(hits.values())
-    return next(index for index in edges if hits[index] == most)
+    target = next((i for i in edges if hits[i] == most), None)
+    return (first, None) if target is None else (walk.edges[target].after, target)
 
 
 def named(
@@ -94,6 +103,16 @@ def undone(walk: Walk, edges: Sequence[int], edge: Edge) -> int | None:
         ):
             return index
     return None
+
+
+def takes_back(walk: Walk, edge: Edge, target: int, texts: Texts) -> bool:
+    """Whether most of what `edge` changes is what the earlier transition changed, the other way round."""
+    then = walk.edges[target]
+    old, new, start, end = (
+        Counter(texts.statements(walk.nodes[i])) for i in (edge.before, edge.after, then.before, then.after)
+    )
+    undone = ((old - new) & (end - start)).total() + ((new - old) & (start - end)).total()
+    return 2 * undone >= ((old - new) + (new - old)).total()
 
 
 def _own_pull_request(commit: Commit) -> str | None:

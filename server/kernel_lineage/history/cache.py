@@ -21,6 +21,7 @@ _SEAL = 4
 """Bytes of the checksum before each row."""
 _TABLES = {
     "files": "blob TEXT PRIMARY KEY, seen BLOB NOT NULL",
+    "pieces": "key TEXT PRIMARY KEY, names BLOB NOT NULL",
     "texts": "digest TEXT PRIMARY KEY, text BLOB NOT NULL",
     "facts": "digest TEXT PRIMARY KEY, facts BLOB NOT NULL",
     "walks": "key TEXT PRIMARY KEY, state BLOB NOT NULL",
@@ -55,9 +56,22 @@ class Cache:
         """Every blob that has been read."""
         return {row[0] for row in self._db.execute("SELECT blob FROM files")}
 
-    def put_files(self, seen: Mapping[str, Any], texts: Mapping[str, str]) -> None:
-        """Keeps what blobs say, with the texts that they refer to."""
+    def pieces(self, keys: Iterable[str]) -> dict[str, Any]:
+        """What was put for pieces of files. Raises `DamagedRow` for one that is not there."""
+        pieces = {}
+        for key in keys:
+            row = self._db.execute("SELECT key, names FROM pieces WHERE key = ?", (key,)).fetchone()
+            if row is None:  # it was put with the file that refers to it
+                raise DamagedRow("a piece is gone")
+            pieces[row[0]] = _value(row[0], row[1])
+        return pieces
+
+    def put_files(
+        self, seen: Mapping[str, Any], texts: Mapping[str, str], pieces: Mapping[str, Any] | None = None
+    ) -> None:
+        """Keeps what blobs say, with the texts and pieces that they refer to."""
         self._put(
+            ("pieces", ((k, _row(k, v)) for k, v in (pieces or {}).items())),
             ("texts", ((k, _sealed(k, v.encode("utf-8", "surrogatepass"))) for k, v in texts.items())),
             ("files", ((k, _row(k, v)) for k, v in seen.items())),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from kernel_lineage.history.outline import Chunk, ChunkReader, Piece, Role, digest
 
@@ -22,18 +23,41 @@ _COMMENT = re.compile(rb"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _LEADING = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _TRANSPARENT = re.compile(rb'(?:inline\s+)?namespace\b|extern\s*"C(?:\+\+)?"\s*\Z')
 _TYPE = re.compile(rb"\b(?:struct|class|union)\s+(?:__align__\s*\([^)]*\)\s*|alignas\s*\([^)]*\)\s*)?(\w+)")
+_ENUM = re.compile(rb"\benum\b\s*(?:class\b|struct\b)?\s*(\w*)")
+_ENUMERATOR = re.compile(rb"[{,]\s*([A-Za-z_]\w*)")
 _NAME = re.compile(rb"(operator\s*\S+|~?\w+)\s*(?:<[^<>()]*>)?\s*\Z")
-_REFERS = re.compile(rb"\b([A-Za-z_]\w*)\s*(?=[(<])")
 _LAUNCHED = re.compile(rb"\b([A-Za-z_]\w*)\s*(?:<[^;{}]{0,1000}?>)?\s*<<<")
 _LAUNCH_CALL = re.compile(rb"\b\w*(?:LAUNCH|[lL]aunch)\w*\s*(?:<[^;{}()]*>\s*)?\(([^;]*)")
+_FUNCTOR = re.compile(rb"\b([A-Z]\w*)\s*(?:<[^;(){}]*>)?\s*(?:\(\s*\)|\{\s*\})\s*[,)]")
+"""An object that is made to be handed over: a kernel of someone else may call it."""
 _FUNCTION_VALUE = re.compile(rb"\bauto\s*[*&]?\s*\w+\s*=\s*&?\s*([A-Za-z_]\w*)\s*[<;]")
 _WORD = re.compile(rb"[A-Za-z_]\w*")
-_MAY_MATTER = re.compile(rb"__global__|__device__|<<<|[lL]aunch|LAUNCH")
+_LONGEST_VALUE = 4000
+"""Characters; a longer constant is a table of data."""
+_MAY_MATTER = re.compile(
+    rb"__global__|__device__|<<<|[lL]aunch|LAUNCH|DEVICE|#|\b(?:struct|class|union|enum|using|typedef|const|constexpr)\b"
+    rb"|__constant__|__host__|\b[A-Z]\w*(?:<[^;(){}]*>)?\s*(?:\(\s*\)|\{\s*\})\s*[,)]"
+)
+_LAUNCHES = re.compile(rb"<<<|[lL]aunch|LAUNCH")
 _TAIL = re.compile(rb"\)\s*(?:const|noexcept|override|final|->[^()]*|\s)*\Z")
-
-
-def _relevant(data: bytes) -> bool:
-    return b"__global__" in data or b"<<<" in data
+_INCLUDE = re.compile(rb"\#\s*include\s*[<\"]([^>\"\n]+)[>\"]")
+_DEFINE = re.compile(rb"\#\s*define\s+([A-Za-z_]\w*)(\([^)\n]*\))?(.*)", re.DOTALL)
+_MACRO_KERNEL = re.compile(rb"__global__[^{;]*?\b([A-Za-z_]\w*)\s*\([^{;]*\{")
+_VALUE = re.compile(
+    rb"\s*(?:template\s*<.*>\s*)?(?:using\s+(?P<using>[A-Za-z_]\w*)\s*="
+    rb"|typedef\b.*?(?P<typedef>[A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*\Z"
+    rb"|(?:(?:static|inline|extern|const|__host__)\s+)*(?:constexpr|const|__device__|__constant__|__managed__)\b"
+    rb"[^=({]*?(?P<value>[A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*(?:[={].*)?\Z)",
+    re.DOTALL,
+)
+_UPPER = re.compile(rb"\b[A-Z][A-Z0-9_]+\b")
+_DEVICE_CALL = re.compile(rb"\boperator\s*\(\s*\)\s*\(")
+_NOT_NAMES = frozenset(
+    b"if else for while do switch case return break continue const constexpr static inline void int float double char"
+    b" bool unsigned signed long short auto template typename class struct sizeof using namespace true false this"
+    b" operator __global__ __device__ __host__ __restrict__ __forceinline__ __shared__ threadIdx blockIdx blockDim"
+    b" gridDim nullptr public private default".split()
+)
 
 
 def _cuts(data: bytes) -> Iterator[int]:
@@ -47,7 +71,7 @@ def _cuts(data: bytes) -> Iterator[int]:
 def _read(data: bytes) -> Chunk:
     if not _MAY_MATTER.search(data) and data.count(b"{") == data.count(b"}"):
         return Chunk()
-    pieces: list[Piece] = []
+    found = _Found()
     comments: list[re.Match[bytes]] = []
     conditionals: list[int] = []
     depth, boundary, opened, head = 0, 0, 0, b""
@@ -58,8 +82,13 @@ def _read(data: bytes) -> Chunk:
             if depth == 0 and first == b"/":
                 comments.append(token)
         elif first == b"#":
-            depth = _at_directive(text.lstrip(), depth, conditionals)
+            directive = text.lstrip()
+            included = _INCLUDE.match(directive)
+            if included:
+                found.imports.append(("", included[1].decode("utf-8", "replace").strip(), ""))
+            depth = _at_directive(directive, depth, conditionals)
             if depth == 0:
+                _add_macro(data, token, found)
                 boundary = token.end()
         elif first in b"_t":
             if (
@@ -76,15 +105,89 @@ def _read(data: bytes) -> Chunk:
                     continue
             depth += 1
         elif depth == 0:
+            if text == b";":
+                _add_value(data, boundary, token.end(), comments, found)
             boundary, comments = token.end(), []
         elif text == b"}":
             depth -= 1
             if depth == 0:
-                piece = _piece(data, opened, token.end(), head, comments)
-                if piece is not None:
-                    pieces.append(piece)
+                if _goes_on(head):
+                    continue
+                _add_definition(data, opened, token.end(), head, comments, found)
                 boundary, comments = token.end(), []
-    return Chunk(tuple(pieces), open=depth > 0)
+    return Chunk(tuple(found.pieces), tuple(found.imports), open=depth > 0, texts=tuple(found.texts.items()))
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a chunk was seen to say so far."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    imports: list[tuple[str, str, str]] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def add(
+        self,
+        role: Role,
+        name: str,
+        lines: tuple[int, int],
+        text: bytes,
+        *,
+        launches: frozenset[str] = frozenset(),
+        comment: str = "",
+        entry: bool = False,
+        marks: frozenset[str] = frozenset(),
+    ) -> None:
+        """Keep a piece with its text."""
+        words = set(_WORD.findall(_COMMENT.sub(b" ", text))) - _NOT_NAMES
+        names = {word.decode() for word in words} - {name}
+        key = digest(text)
+        self.texts[key] = text.decode("utf-8", "replace")
+        self.pieces.append(Piece(role, name, *lines, key, frozenset(names), launches, comment, entry, marks))
+
+
+def _goes_on(head: bytes) -> bool:
+    """Whether what stands before a brace goes on behind it: an initialiser, or a type that is named after its body."""
+    if head.startswith(b"typedef"):
+        return True
+    return not _TYPE.search(head) and not _TAIL.search(head) and bool(_VALUE.match(head))
+
+
+def _lines(data: bytes, start: int, end: int) -> tuple[int, int]:
+    first = data.count(b"\n", 0, start) + 1
+    return first, first + data.count(b"\n", start, end)
+
+
+def _add_macro(data: bytes, token: re.Match[bytes], found: _Found) -> None:
+    """A macro is a piece of device code; one whose body is a kernel is that kernel."""
+    defined = _DEFINE.match(
+        data, token.start() + len(token.group()) - len(token.group().lstrip()), token.end()
+    )
+    if defined is None or not defined[3].strip():
+        return
+    lines = _lines(data, token.start(), token.end())
+    kernel = _MACRO_KERNEL.search(defined[3])
+    if kernel is None:
+        found.add(Role.DEVICE, defined[1].decode(), lines, defined[0])
+        return
+    body = re.sub(rb"\s*##\s*", b"", re.sub(rb"\\[ \t]*\r?\n", b"\n", defined[3]))
+    name = _MACRO_KERNEL.search(body)
+    found.add(Role.KERNEL, (name or kernel)[1].decode(), lines, body.strip(b"\n"), entry=True)
+
+
+def _add_value(data: bytes, start: int, end: int, comments: list[re.Match[bytes]], found: _Found) -> None:
+    """A constant, an alias or a variable of the device."""
+    skip = _LEADING.match(data, start, end)
+    start = skip.end() if skip else start
+    head = _COMMENT.sub(b" ", data[start : end - 1]).strip()
+    if len(head) > _LONGEST_VALUE or (_TAIL.search(head) and b"=" not in head):
+        return  # a declaration of a function
+    named = _VALUE.match(head)
+    if named is None:
+        return
+    name = named["using"] or named["typedef"] or named["value"]
+    comment = _comment_above(data, start, comments)
+    found.add(Role.DEVICE, name.decode(), _lines(data, start, end), data[start:end], comment=comment)
 
 
 def _at_directive(text: bytes, depth: int, conditionals: list[int]) -> int:
@@ -99,42 +202,49 @@ def _at_directive(text: bytes, depth: int, conditionals: list[int]) -> int:
     return depth
 
 
-def _piece(data: bytes, start: int, end: int, head: bytes, comments: list[re.Match[bytes]]) -> Piece | None:
-    role, name = _classify(head, data, start, end)
-    if role is None:
-        return None
+def _add_definition(
+    data: bytes, start: int, end: int, head: bytes, comments: list[re.Match[bytes]], found: _Found
+) -> None:
     text = data[start:end]
-    if role is Role.HOST and not _MAY_MATTER.search(text):
-        return None  # it launches nothing
+    enumeration = _ENUM.search(head)
+    if enumeration:
+        body = _COMMENT.sub(b" ", text[text.find(b"{") :])
+        named = [m for m in (enumeration[1], *_ENUMERATOR.findall(body)) if m]
+        for name in dict.fromkeys(named):  # an enumerator is as good a name for it as its own
+            found.add(Role.DEVICE, name.decode(), _lines(data, start, end), text)
+        return
+    role, name, marks = _classify(head)
     bare = _COMMENT.sub(b" ", text)
-    launches: set[bytes] = set()
+    launches: set[bytes] = set(_FUNCTOR.findall(bare)) if role is Role.HOST else set()
+    if role is None or (role is Role.HOST and not marks and not launches and not _LAUNCHES.search(text)):
+        return  # what launches nothing is of no kernel
     if role is Role.HOST:
-        launches.update(_LAUNCHED.findall(bare), _FUNCTION_VALUE.findall(bare))
+        launches.update(_LAUNCHED.findall(bare))
+        if _LAUNCHES.search(bare):
+            launches.update(_FUNCTION_VALUE.findall(bare))
         for arguments in _LAUNCH_CALL.findall(bare):
             launches.update(_WORD.findall(arguments))
-    first = data.count(b"\n", 0, start) + 1
-    return Piece(
-        role=role,
-        name=name,
-        first_line=first,
-        last_line=first + text.count(b"\n"),
-        text=text.decode("utf-8", "replace"),
-        digest=digest(text),
-        names=frozenset(n.decode() for n in _REFERS.findall(bare)),
+    functor = role is Role.DEVICE and b"DEVICE" in text.upper() and bool(_DEVICE_CALL.search(text))
+    found.add(
+        role,
+        name,
+        _lines(data, start, end),
+        text,
         launches=frozenset(n.decode() for n in launches),
         comment=_comment_above(data, start, comments),
-        entry=role is Role.KERNEL,
+        entry=role is Role.KERNEL or (functor and not _TAIL.search(head)),
+        marks=marks,
     )
 
 
-def _classify(head: bytes, data: bytes, start: int, end: int) -> tuple[Role | None, str]:
+def _classify(head: bytes) -> tuple[Role | None, str, frozenset[str]]:
+    """What the head of a definition makes it, its name, and the macros that may make it something else."""
+    none: frozenset[str] = frozenset()
     kernel = b"__global__" in head
     tail = _TAIL.search(head)
     if tail is None:
         declared = _TYPE.search(head)
-        if declared and b"__device__" in data[start:end]:
-            return Role.DEVICE, declared[1].decode()
-        return None, ""
+        return (Role.DEVICE, declared[1].decode(), none) if declared else (None, "", none)
     depth, at = 0, tail.start()
     for at in range(tail.start(), -1, -1):
         depth += {41: 1, 40: -1}.get(head[at], 0)
@@ -142,9 +252,17 @@ def _classify(head: bytes, data: bytes, start: int, end: int) -> tuple[Role | No
             break
     name = _NAME.search(head[:at])
     if name is None or (not kernel and re.search(rb"(?<![=!<>])=(?!=)", head[:at])):
-        return None, ""
-    role = Role.KERNEL if kernel else Role.DEVICE if b"__device__" in head else Role.HOST
-    return role, name[1].decode("ascii", "replace")
+        return None, "", none
+    if kernel or b"__device__" in head or b"constexpr" in head[:at]:
+        role = Role.KERNEL if kernel else Role.DEVICE
+        return role, name[1].decode("ascii", "replace"), none
+    marks = frozenset(m.decode() for m in _UPPER.findall(head[:at]))
+    if any("DEVICE" in m for m in marks):  # as libraries call it whose headers are elsewhere
+        return Role.DEVICE, name[1].decode("ascii", "replace"), marks
+    first = _WORD.search(head, at)
+    if name[1].decode("ascii", "replace") in marks and first and head[: name.start()].strip() == b"":
+        return Role.HOST, first[0].decode(), marks  # `DEFINE_KERNEL(name, …) {`
+    return Role.HOST, name[1].decode("ascii", "replace"), marks
 
 
 def _comment_above(data: bytes, start: int, comments: list[re.Match[bytes]]) -> str:
@@ -162,4 +280,9 @@ def _without_marks(line: str) -> str:
     return line.strip().removeprefix("/**").removeprefix("/*").removesuffix("*/").lstrip("/*").strip(" -=")
 
 
-CUDA = ChunkReader(relevant=_relevant, cuts=_cuts, read=_read)
+CUDA = ChunkReader(
+    relevant=lambda _: True,  # a header of constants can be what a kernel reaches
+    cuts=_cuts,
+    unclosed=lambda _: False,
+    read=_read,
+)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 from kernel_lineage.history.facts import Facts
 from kernel_lineage.history.model import GuardSeen
+from kernel_lineage.history.narrowings import WIDENING
 from kernel_lineage.history.outline import Role
-from kernel_lineage.history.similarity import TOKEN, code_lines
+from kernel_lineage.history.similarity import TOKEN, code_lines, code_statements
 from kernel_lineage.history.variants import parameter_names
 from kernel_lineage.history.walk import Node
 from kernel_lineage.kernels.mechanisms.comparing import Change, added_and_removed, changes
@@ -20,6 +21,8 @@ from kernel_lineage.kernels.source import Language
 _QUALIFIERS = frozenset({"const", "constexpr", "static", "inline", "__forceinline__", "volatile"})
 _WIDE = re.compile(r"\b(?:u?int64(?:_t)?|size_t|ptrdiff_t|long long)\b")
 _FEW_LINES = 12
+_TEXTS_KEPT = 2000
+"""Texts whose statements are remembered: a long history has more than memory should hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,8 @@ class Difference:
     """The code is the same when identifiers are renamed one for one."""
     same_but_qualifiers: bool
     """The code is the same without `const` and the like."""
+    same_but_numbers: bool
+    """The code is the same but for numbers that stand in it."""
     widens_integers: bool
     """Few lines change, and 64-bit integers come into them."""
     device_changed: bool
@@ -49,6 +54,8 @@ class Difference:
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     """Ids of mechanisms, sorted."""
+    widens: int = 0
+    """How many more places than before compute in 64 bits."""
     guards_added: tuple[GuardSeen, ...] = ()
     guards_removed: tuple[GuardSeen, ...] = ()
     occurrences: tuple[Change, ...] = ()
@@ -60,12 +67,16 @@ class Texts:
     def __init__(self, text_of: Callable[[str], str]):
         self.text_of = text_of
         self._lines: dict[str, list[str]] = {}
+        self._statements: dict[str, list[str]] = {}
+        self._counts: dict[str, Counter[str]] = {}
         self._parameters: dict[str, frozenset[str]] = {}
         self._tokens: dict[str, list[str]] = {}
 
     def lines(self, node: Node, *roles: Role) -> list[str]:
         """The lines of code of a version's parts (of some roles)."""
         python = node.language is Language.TRITON
+        if len(self._lines) > _TEXTS_KEPT:
+            self._lines.clear()
         found: list[str] = []
         for digest in dict.fromkeys(p.digest for _, p in node.all_parts if not roles or p.role in roles):
             known = self._lines.get(digest)
@@ -73,6 +84,30 @@ class Texts:
                 known = self._lines[digest] = code_lines(self.text_of(digest), python)
             found += known
         return found
+
+    def statements(self, node: Node, *roles: Role) -> list[str]:
+        """The statements of a version's parts (of some roles), whatever their layout."""
+        found: list[str] = []
+        if len(self._statements) > _TEXTS_KEPT:
+            self._statements.clear()
+        for digest in dict.fromkeys(p.digest for _, p in node.all_parts if not roles or p.role in roles):
+            if digest not in self._statements:
+                text = self.text_of(digest)
+                self._statements[digest] = code_statements(text, node.language is Language.TRITON)
+            found += self._statements[digest]
+        return found
+
+    def count(self, node: Node, statement: str) -> int:
+        """How often a version has a statement."""
+        if len(self._counts) > _TEXTS_KEPT:
+            self._counts.clear()
+        total = 0
+        for digest in {p.digest for _, p in node.all_parts}:
+            if digest not in self._counts:
+                text = self.text_of(digest)
+                self._counts[digest] = Counter(code_statements(text, node.language is Language.TRITON))
+            total += self._counts[digest][statement]
+        return total
 
     def tokens(self, lines: Sequence[str]) -> list[str]:
         """The tokens of lines of code."""
@@ -121,7 +156,8 @@ def text_difference(before: Node, after: Node, texts: Texts) -> Difference:
     old_device, new_device = (texts.lines(n, Role.KERNEL, Role.DEVICE) for n in (before, after))
     old_host, new_host = (texts.lines(n, Role.HOST) for n in (before, after))
     less, more = old_lines - new_lines, new_lines - old_lines
-    same_code = old_device == new_device and old_host == new_host
+    same_device = old_device == new_device or _same_statements(before, after, texts, Role.KERNEL, Role.DEVICE)
+    same_code = same_device and (old_host == new_host or _same_statements(before, after, texts, Role.HOST))
     old_code, new_code = old_device + old_host, new_device + new_host
     old_parameters = texts.parameters(before)
     new_parameters = texts.parameters(after)
@@ -136,8 +172,9 @@ def text_difference(before: Node, after: Node, texts: Texts) -> Difference:
         same_but_qualifiers=not same_code
         and max(less.total(), more.total()) <= _FEW_LINES
         and _same_but_qualifiers(old_code, new_code, texts),
+        same_but_numbers=not same_code and _same_but_numbers(texts.tokens(old_code), texts.tokens(new_code)),
         widens_integers=_widens(less, more),
-        device_changed=old_device != new_device,
+        device_changed=not same_device,
         launch_changed=old_host != new_host,
         parameters_added=tuple(sorted(new_parameters - old_parameters)),
         parameters_removed=tuple(sorted(old_parameters - new_parameters)),
@@ -160,9 +197,16 @@ def with_facts(
         added=added,
         removed=removed,
         occurrences=changed,
+        widens=sum(g.kind == WIDENING for g in new_guards) - sum(g.kind == WIDENING for g in old_guards),
         guards_added=_without(new_guards, old_guards),
         guards_removed=_without(old_guards, new_guards),
     )
+
+
+def _same_statements(before: Node, after: Node, texts: Texts, *roles: Role) -> bool:
+    """Whether the tokens of two versions are the same but for layout."""
+    old, new = texts.statements(before, *roles), texts.statements(after, *roles)
+    return old == new or "".join(old).replace(",", "") == "".join(new).replace(",", "")
 
 
 def _without(guards: Sequence[GuardSeen], known: Sequence[GuardSeen]) -> tuple[GuardSeen, ...]:
@@ -204,6 +248,12 @@ def _widens(removed: Counter[str], added: Counter[str]) -> bool:
         and added.total() <= 6
         and any(_WIDE.search(line) for line in added)
         and not any(_WIDE.search(line) for line in removed)
+    )
+
+
+def _same_but_numbers(old: Sequence[str], new: Sequence[str]) -> bool:
+    return len(old) == len(new) and all(
+        a == b or (a[0].isdigit() and b[0].isdigit()) for a, b in zip(old, new, strict=True)
     )
 
 

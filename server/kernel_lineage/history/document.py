@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from kernel_lineage.history.model import GuardSeen, Lineage, Mined, Transition, Version
@@ -82,6 +84,26 @@ class RiskDocument(_Document):
     """The transition that answers this one."""
 
 
+class PartDocument(_Document):
+    """A definition that a transition changes: of the kernel, of what it reaches, or of its launchers."""
+
+    path: str
+    name: str
+    role: str
+    """`kernel`, `device` or `host`."""
+
+
+class SharedChangeDocument(_Document):
+    """One change of code that several kernels reach: told once, with the transitions that it is in each of them."""
+
+    commit: str | None
+    path: str
+    name: str
+    role: str
+    kernels: tuple[str, ...]
+    transitions: tuple[str, ...]
+
+
 class TransitionDocument(_Document):
     """One edge of a lineage."""
 
@@ -101,6 +123,10 @@ class TransitionDocument(_Document):
     date: str
     compound: bool
     answers: str | None
+    mends: str | None
+    """The version that brought in what a fix changes: where no transition led to it, it is a first version."""
+    changed: tuple[PartDocument, ...]
+    """The definitions that differ."""
     risk: tuple[RiskDocument, ...]
 
 
@@ -125,6 +151,8 @@ class MineDocument(_Document):
     kernels: int
     """How many different kernels (path and name) have a version."""
     lineages: tuple[LineageDocument, ...]
+    shared: tuple[SharedChangeDocument, ...]
+    """Changes of code that several kernels reach, such as a device function in a header."""
     skipped: dict[str, int]
     messages: tuple[str, ...]
 
@@ -137,9 +165,33 @@ def mine_document(mined: Mined) -> MineDocument:
         commits=mined.commits_read,
         kernels=len({(v.path, v.symbol) for line in mined.lineages for v in line.versions}),
         lineages=tuple(_lineage(line, mined) for line in mined.lineages),
+        shared=tuple(_shared(mined)),
         skipped=mined.skipped,
         messages=mined.messages,
     )
+
+
+def _shared(mined: Mined) -> Iterator[SharedChangeDocument]:
+    found: dict[tuple[str, str, str, str], tuple[set[str], list[str]]] = {}
+    for lineage in mined.lineages:
+        symbols = {v.id: v.symbol for v in lineage.versions}
+        for t in lineage.transitions:
+            for part in t.changed:
+                if part.role != "kernel":
+                    key = t.commit or "", part.path, part.name, part.role
+                    kernels, transitions = found.setdefault(key, (set(), []))
+                    kernels.add(symbols[t.after])
+                    transitions.append(t.id)
+    for (commit, path, name, role), (kernels, transitions) in sorted(found.items()):
+        if len(kernels) > 1:
+            yield SharedChangeDocument(
+                commit=commit or None,
+                path=path,
+                name=name,
+                role=role,
+                kernels=tuple(sorted(kernels)),
+                transitions=tuple(sorted(transitions)),
+            )
 
 
 def _lineage(lineage: Lineage, mined: Mined) -> LineageDocument:
@@ -190,6 +242,8 @@ def _transition(transition: Transition, mined: Mined) -> TransitionDocument:
         date=commit.date if commit else "",
         compound=transition.compound,
         answers=transition.answers,
+        mends=transition.mends,
+        changed=tuple(PartDocument(path=c.path, name=c.name, role=c.role) for c in transition.changed),
         risk=tuple(
             RiskDocument(kind=r.kind, message=r.message, commit=r.commit, transition=r.transition)
             for r in transition.risk

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -10,7 +9,8 @@ from kernel_lineage.history.git import Change
 from kernel_lineage.history.growing import GrowingWalk
 from kernel_lineage.history.model import TransitionKind
 from kernel_lineage.history.outline import language_of
-from kernel_lineage.history.seen import FileSeen, ForeignLaunch
+from kernel_lineage.history.seen import ForeignLaunch
+from kernel_lineage.history.units import Units
 from kernel_lineage.kernels.source import Language
 
 _TESTS = frozenset({"test", "tests", "benchmark", "benchmarks", "bench", "examples"})
@@ -21,25 +21,25 @@ class ForeignLaunches:
     """Takes changed launchers into a walk."""
 
     growing: GrowingWalk
-    read: Callable[[str, str], FileSeen | None]
+    units: Units
 
     def take(self, change: Change, sha: str | None) -> None:
         """New versions of the kernels whose launchers a changed file holds; tests and benchmarks do not count."""
         if _TESTS & {part.lower() for part in PurePosixPath(change.path).parts}:
             return
-        old = {f.symbol: f for path, blob in change.parents for f in self._launches(path, blob)}
-        now = {f.symbol: f for f in self._launches(change.path, change.blob)}
+        old_path, old_blob = change.parents[0] if change.parents else (change.path, None)
+        old = self.units.launched(old_path, old_blob) if old_blob else {}
+        now = self.units.launched(change.path, change.blob) if change.blob else {}
         for symbol in sorted(old.keys() | now.keys()):
-            before, after = old.get(symbol), now.get(symbol)
-            if before is not None and after is not None and before.digest == after.digest:
+            target = self._meant(symbol, now.get(symbol) or old.get(symbol, ""), change.path)
+            if target is None:
                 continue
-            target = self._meant(symbol, (after or old[symbol]).module, change.path)
-            if target is not None:
+            before = self.units.launch(old_path, old_blob, symbol) if old_blob and symbol in old else None
+            after = (
+                self.units.launch(change.path, change.blob, symbol) if change.blob and symbol in now else None
+            )
+            if before is None or after is None or before.digest != after.digest:
                 self._attach(target, change, before, after, sha)
-
-    def _launches(self, path: str, blob: str | None) -> tuple[ForeignLaunch, ...]:
-        seen = self.read(path, blob) if blob else None
-        return seen.foreign if seen else ()
 
     def _attach(
         self,
@@ -57,20 +57,27 @@ class ForeignLaunches:
             node.foreign = foreign
             return
         # First heard of now: the version before had the old launcher.
-        node.foreign.setdefault(change.parents[0][0], list(before.parts))
+        node.foreign = {change.parents[0][0]: list(before.parts), **node.foreign}
         new = replace(node, commit=sha, foreign=foreign)
         self.growing.follow(target, new, TransitionKind.EDIT, f"launched from {change.path}")
 
     def _meant(self, symbol: str, module: str, path: str) -> int | None:
-        """The living kernel that a launch in another file means, if that is clear."""
+        """The living kernel of another file that a launch means, if that is clear."""
         walk, language = self.growing.walk, language_of(path)
         found = [
-            i for i in self.growing.named(symbol) if walk.nodes[i].language is language and walk.is_alive(i)
+            i
+            for i in sorted(self.growing.named(symbol))
+            if walk.nodes[i].language is language and walk.is_alive(i)
         ]
+        if any(walk.nodes[i].path == path for i in found):
+            return None  # its own
+        graph = walk.tip.graph
+        if len(found) > 1 and graph is not None and path in walk.tip.blobs:
+            reached = graph.closure(path)
+            found = [i for i in found if walk.nodes[i].path in reached] or found
         if language is Language.TRITON:
             imported = module.lstrip(".").replace(".", "/")
-            exact = [i for i in found if walk.nodes[i].path.removesuffix(".py").endswith(imported)]
-            found = exact or found
+            found = [i for i in found if walk.nodes[i].path.removesuffix(".py").endswith(imported)] or found
         if len(found) > 1:
             folder = PurePosixPath(path).parent
             found = [i for i in found if PurePosixPath(walk.nodes[i].path).parent == folder] or found

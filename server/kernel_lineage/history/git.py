@@ -163,13 +163,13 @@ def read_log(
 ) -> list[CommitChanges]:
     """The commits that change files of `specs`, parents before children, in one pass of `git log`.
 
-    Merges are listed only with files that differ from every parent (`-c`), so conflict resolutions and evil merges
-    are seen and nothing is seen twice. Renames are reported by git only when they are exact: inexact detection
+    A merge is listed with what differs from its first parent, so that the files at each commit follow from those at
+    its parent. Renames are reported by git only when they are exact: inexact detection
     reads blobs (a partial clone lacks them), and matching kernels by their text finds more than matching files.
     """
     process = repository.git.log(
         *revisions,
-        "-c",
+        "--diff-merges=first-parent",
         "-M100%",
         "--raw",
         "-z",
@@ -190,6 +190,29 @@ def read_log(
         skipped[f"history before {commits[-1].commit.sha[:10] if commits else 'HEAD'} ({_said(error)})"] = 1
     commits.reverse()
     return commits
+
+
+def read_parents(repository: Repository, revisions: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """Every commit of a range with its parents, parents before children; none when the range cannot be walked."""
+    try:
+        out: str = repository.git.rev_list("--topo-order", "--reverse", "--parents", *revisions)
+    except GitCommandError:
+        return []
+    return [(line.split()[0], tuple(line.split()[1:])) for line in out.splitlines() if line]
+
+
+def files_at(repository: Repository, revision: str, specs: Sequence[str]) -> dict[str, str]:
+    """Blob id by path of the regular files of a commit that match `specs`; none when it cannot be read."""
+    try:
+        empty = repository.git.hash_object("-t", "tree", "/dev/null")
+        out: bytes = repository.git.diff_tree(
+            "-r", "-z", "--no-abbrev", empty, revision, "--", *specs, stdout_as_string=False
+        )
+    except GitCommandError:
+        return {}
+    tokens = iter(out.split(b"\0"))
+    changes = (_change(token, tokens) for token in tokens if token.startswith(b":"))
+    return {c.path: c.blob for c in changes if c is not None and c.blob is not None}
 
 
 def commits_named(repository: Repository, shas: Iterable[str]) -> dict[str, Commit]:
@@ -301,10 +324,10 @@ def _change(record: bytes, tokens: Iterator[bytes]) -> Change | None:
     renamed = parents == 1 and words[-1][:1] in (b"R", b"C")
     path = _text(next(tokens, b"")) if renamed else first
     modes, blobs = words[: parents + 1], [w.decode() for w in words[parents + 1 : -1]]
-    if modes[-1] not in _REGULAR_FILES and modes[-1] != b"000000":
-        return None  # a symbolic link or a submodule
     seen = zip(modes[:parents], blobs[:parents], strict=True)
     before = tuple(dict.fromkeys((first, blob) for mode, blob in seen if mode in _REGULAR_FILES))
+    if modes[-1] not in _REGULAR_FILES and not before:
+        return None  # a symbolic link or a submodule
     return Change(path, blobs[-1] if modes[-1] in _REGULAR_FILES else None, before)
 
 

@@ -42,7 +42,7 @@ class GrowingWalk:
             node.foreign = dict(old.foreign)
         twin = self._twin(before, node)
         if twin is not None:
-            self.walk.settle(node.path, node.blob, node.key, twin)
+            self.walk.settle(node.path, node.key, twin)
             return twin
         index = self.add(node)
         self.join(before, index, kind, note, node.commit)

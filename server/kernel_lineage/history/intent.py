@@ -7,11 +7,12 @@ is named. A message speaks for a whole commit, so the more kernels it changed, t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kernel_lineage.history.difference import Difference
 from kernel_lineage.history.message_signs import Sign, from_message, short
 from kernel_lineage.history.model import Commit, Intent
+from kernel_lineage.history.narrowings import NARROWINGS
 from kernel_lineage.kernels.mechanisms.model import BACKGROUND
 
 _ENOUGH = 0.8
@@ -22,6 +23,7 @@ _OF_THE_WHOLE_LAUNCH = re.compile(
     r"\b[A-Za-z_]\w*\s*%\s*\d+\s*[=!]=|capability|is_contiguous|\.dtype\b|align"
 )
 """Guards that test a size, a type, a layout or a device, not a thread's own index."""
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _COPY = 0.15
 """Up to this share of changed lines a copy is hardly changed."""
 
@@ -97,10 +99,17 @@ def _from_diff(diff: Difference, variant: bool, copied: bool) -> list[Sign]:
         signs.append(_of_a_copy(diff))
     if variant:
         signs.append((Intent.OPTIMISATION, 0.7, "a further variant of the same task"))
-    whole = [g for g in diff.guards_added if _OF_THE_WHOLE_LAUNCH.search(g.expr)]
-    if diff.guards_added and not telling and (changed <= 12 or whole):
-        guard = (whole or diff.guards_added)[0]
+    of_options = [
+        g for g in diff.guards_added if g.kind not in NARROWINGS and _asks_for(g.expr, diff.parameters_added)
+    ]
+    guards = [g for g in diff.guards_added if g not in of_options and g.kind not in NARROWINGS]
+    whole = [g for g in guards if _OF_THE_WHOLE_LAUNCH.search(g.expr)]
+    replaced = any(g.kind not in NARROWINGS for g in diff.guards_removed)
+    if guards and not telling and not replaced and (changed <= 12 or whole):
+        guard = (whole or guards)[0]
         signs.append((Intent.FIX, 0.8, f"adds a guard: {short(guard.expr)}"))
+    if of_options:
+        signs.append((Intent.FEATURE, 0.6, f"does something else for {short(of_options[0].expr)}"))
     if (
         diff.device_changed
         and not diff.added
@@ -109,15 +118,24 @@ def _from_diff(diff: Difference, variant: bool, copied: bool) -> list[Sign]:
         and not diff.same_but_names
     ):
         signs.append((Intent.FIX, 0.4, "a few lines change and no mechanism"))
-    if (diff.widens_integers or "wide_index" in diff.added) and not telling:
+    widens = (diff.widens_integers or "wide_index" in diff.added) and not telling
+    if widens or (diff.widens > 0 and not diff.parameters_added):
         signs.append((Intent.FIX, 1.0, "computes in 64-bit integers what was computed in 32"))
     if diff.parameters_added and not diff.added:
         signs.append((Intent.FEATURE, 0.8, f"new parameters: {', '.join(diff.parameters_added)}"))
     if not diff.device_changed and diff.launch_changed and not diff.added:
-        signs.append((Intent.REFACTOR, 0.2, "only its launcher changes"))
+        if diff.same_but_numbers:
+            signs.append((Intent.OPTIMISATION, 0.9, "only numbers of its launch change"))
+        else:
+            signs.append((Intent.REFACTOR, 0.2, "only its launcher changes"))
     if diff.lines_removed and not diff.lines_added and not diff.removed:
         signs.append((Intent.REFACTOR, 0.7, "only takes lines away"))
     return signs
+
+
+def _asks_for(expr: str, parameters: Sequence[str]) -> bool:
+    """Whether a guard asks for a parameter that is new: an option, not a bound."""
+    return not {word.casefold() for word in _WORD.findall(expr)}.isdisjoint(parameters)
 
 
 def _of_a_copy(diff: Difference) -> Sign:

@@ -13,21 +13,33 @@ Sign = tuple[Intent, float, str]
 _FIX = re.compile(
     r"\b(?:fix(?:e[sd]|ing)?|bugs?|bugfix|hot-?fix|crash\w*|incorrect\w*|correct(?:s|ed|ing)|wrong\w*|broke[n]?|"
     r"race conditions?|data race|out[- ]of[- ]bounds?|oob|overflows?|underflows?|nans?|illegal memory|misaligned|"
-    r"dead-?lock\w*|regression|corrupt\w*|mistake|off[- ]by[- ]one|guards?|prevent\w*|"
+    r"dead-?lock\w*|regression|corrupt\w*|mistake|off[- ]by[- ]one|guards?|prevent\w*|work ?arounds?|hangs?|segfault|"
+    r"harden\w*|stabili[sz]\w*|64[- ]bit index\w*|int64|"
     r"only (?:when|if)|never written|missing|make sure|happy|"
     r"(?:improv\w*|better) (?:numerical )?(?:precision|stability|accuracy))\b",
     re.IGNORECASE,
 )
 _FASTER = re.compile(
-    r"\b(?:optimi[sz]\w*|perf|performance|fast(?:er|est)?|speed[- ]?ups?|speed|accelerat\w*|throughput|latency|"
+    r"\b(?:optimi[sz](?!ers?\b)\w*|perf|performance|fast(?:er|est)?|speed[- ]?ups?|speed|accelerat\w*|throughput|"
+    r"latency|"
     r"efficien\w*|vectori[sz]\w*|coalesc\w*|occupancy|tun(?:e[sd]?|ing)|autotun(?:e[sd]?|ing)|"
     r"fus(?:e|es|ing|ion)|fused (?:in|into|with|the)|unroll\w*|"
-    r"improv\w*(?! (?:numerical )?(?:precision|stability|accuracy))|tok(?:ens)?/s|tflops|warps?|"
-    r"less memory|memory usage|bandwidth|shared memory|(?:less|fewer) \w+|out(?:side)? (?:of )?(?:the )?loop|"
-    r"(?:double|multi)[- ]?buffer\w*|(?:warp|block|thread|register)?[- ]?tiling|prefetch\w*|pipelin\w*|swizzl\w*|"
-    r"bank[- ]conflicts?|async|in[- ]?place|shorter|reus(?:e[sd]?|ing)|"
-    r"float4|128[- ]bit|tensor ?cores?)\b"
+    r"improv\w*(?! (?:numerical |the )?(?:precision|stability|accuracy|interface|api|readab\w*|error|docs?|messages?|"
+    r"tests?|logging|naming|handling|support|compat\w*))|tok(?:ens)?/s|tflops|"
+    r"less memory|(?:less|fewer) \w+|out(?:side)? (?:of )?(?:the )?loop|prefetch(?:es|ed|ing)?)\b"
     r"|\d(?:\.\d+)?\s*(?:x|×)\s*(?:faster|speed)|\d\s*%\s*(?:faster|speed|improve)|\b\d+(?:\.\d+)?\s*ms\b",
+    re.IGNORECASE,
+)
+_MEANS = re.compile(
+    r"\b(?:warps?|memory usage|bandwidth|shared memory|(?:double|multi)[- ]?buffer\w*|"
+    r"(?:warp|block|thread|register)?[- ]?tiling|pipelin\w*|swizzl\w*|bank[- ]conflicts?|async|in[- ]?place|shorter|"
+    r"reus(?:e[sd]?|ing)|float4|128[- ]bit|tensor ?cores?)\b",
+    re.IGNORECASE,
+)
+"""What is optimised with: it tells an optimisation only where nothing else is told."""
+_FIXES_PROSE = re.compile(
+    r"\bfix(?:e[sd]|ing)?\s+(?:[\w`']+\s+){0,2}(?:typos?|format\w*|lint\w*|style|comments?|doc(?:s|strings?)?|"
+    r"licen[cs]e\w*|naming|indent\w*|whitespace)\b",
     re.IGNORECASE,
 )
 _REFACTOR = re.compile(
@@ -39,7 +51,8 @@ _REFACTOR = re.compile(
 )
 _FEATURE = re.compile(
     r"\b(?:add(?:s|ed|ing)?|support\w*|implement\w*|introduc\w*|feat(?:ure)?s?|new|enable[sd]?|allow\w*|"
-    r"initial|first (?:version|draft)|port(?:ed|ing|s)?|optional|b?f(?:loat)?16|fp16|fp8)\b",
+    r"initial|first (?:version|draft)|port(?:ed|ing|s)?|optional|b?f(?:loat)?16|fp16|fp8|generali[sz]\w*|enhanc\w*|"
+    r"extend\w*)\b",
     re.IGNORECASE,
 )
 _CONVENTIONAL = re.compile(
@@ -72,6 +85,12 @@ _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TAGS = re.compile(r"^(?:\s*\[[^\]]*\]\s*:?|\s*\w{1,8}:\s)+")
 """What stands before the sentence: `[NPU]`, `K10:`."""
 _LEAD = 0.4
+_OF_TYPE = 2.2
+"""A type that the author chose from a list."""
+_SAYS_LITTLE = frozenset({"chore", "style", "doc", "docs", "test"})
+"""Types that say little of code that changed all the same."""
+_BUILDS = re.compile(r"\b(?:build|compil\w*)\b", re.IGNORECASE)
+_FOR_THE_COMPILER = 1.0
 _BODY = 600
 
 
@@ -87,17 +106,32 @@ def from_message(commit: Commit | None, kernels_changed: int) -> list[Sign]:
     subject = commit.subject
     typed = _CONVENTIONAL.match(subject)
     if typed:
-        return [(_BY_TYPE[typed["type"].lower()], 2.2, f'message: "{short(subject)}"')]
+        if typed["type"].lower() not in _SAYS_LITTLE:
+            return [(_BY_TYPE[typed["type"].lower()], _OF_TYPE, f'message: "{short(subject)}"')]
+        subject = subject[typed.end() :]
     if re.match(r"Merge\b", subject):
         share *= 0.6
     words = _CODE.sub(" ", subject)
+    if _FIXES_PROSE.search(words):
+        return [(Intent.REFACTOR, share * 1.5, f'message: "{short(subject)}"')]
     signs = []
     for intent, weight, pattern in _WORDS:
         if pattern.search(words):
             first = pattern.match(_TAGS.sub("", words).lstrip())
             lead = _LEAD if first and intent is not Intent.FEATURE else 0.0
+            if intent is Intent.FIX and _BUILDS.search(words):
+                lead += _FOR_THE_COMPILER
             signs.append((intent, share * weight + lead, f'message: "{short(subject)}"'))
+    if not signs and _MEANS.search(words):
+        return [(Intent.OPTIMISATION, share * 0.8, f'message: "{short(subject)}"')]
     return signs or _from_body(commit.body, share)
+
+
+def says_fix(commit: Commit | None) -> bool:
+    """Whether a message's subject says that something is mended, whatever else it says."""
+    if commit is None or _FIXES_PROSE.search(commit.subject):
+        return False
+    return _FIX.search(_CODE.sub(" ", commit.subject)) is not None
 
 
 def short(text: str, limit: int = 90) -> str:

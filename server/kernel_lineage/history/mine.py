@@ -21,18 +21,22 @@ from kernel_lineage.history.lineages import lineages_of
 from kernel_lineage.history.matching import Matcher
 from kernel_lineage.history.model import Commit, Mined, Transition
 from kernel_lineage.history.objects import MAX_BLOB_BYTES, BlobReader
-from kernel_lineage.history.outline import Outliner, digest, language_of
+from kernel_lineage.history.outline import Outline, Outliner, Piece, digest, language_of
 from kernel_lineage.history.rows import (
     commit_of_row,
     commit_row,
-    file_row,
-    file_seen,
+    outline_of_row,
+    outline_row,
+    piece_key,
+    piece_row,
+    pieces_of_row,
     transition_of_row,
     transition_row,
 )
-from kernel_lineage.history.seen import FileSeen, see
+from kernel_lineage.history.tips import Tips
 from kernel_lineage.history.transitions import Judge
 from kernel_lineage.history.triton_chunks import TRITON
+from kernel_lineage.history.units import Units
 from kernel_lineage.history.variants import step_notes
 from kernel_lineage.history.walk import Node, Walk, from_state, to_state
 from kernel_lineage.history.workers import Workers
@@ -44,7 +48,7 @@ _MANY_COMMITS = 100
 """From so many on, processes for the analysis are started before there is something for them to do."""
 _MOST_CUT = 20
 """Kernels of which it is said one by one that not all was read."""
-_FILES_IN_MEMORY = 3000
+_FILES_IN_MEMORY = 10_000
 _TEXT_IN_MEMORY = 64 << 20
 
 
@@ -117,12 +121,16 @@ class _Run:
         self._specs = specs
         self._since = since
         self._progress = progress
-        self._files: dict[str, FileSeen] = {}
+        self._files: dict[str, Outline] = {}
         self._kept: set[str] = set()
+        self._pieces: dict[str, Piece] = {}
+        self._edge: dict[str, dict[str, str]] = {}
+        """Commits that are not walked but have one that is after them → their files."""
         self._texts: dict[str, str] = {}
         self._workers = workers
         self._facts = FactStore(cache, workers, self._text)
         self._outliner = Outliner({Language.CUDA: CUDA, Language.TRITON: TRITON})
+        self._units = Units(self._file, self._text, self._keep_text)
 
     def mined(self) -> Mined:
         """Everything: the history, then the work tree on top of it."""
@@ -133,7 +141,8 @@ class _Run:
             self._cache.put_walk(key, _state_row(state))
         changes = self._work_tree()
         if changes:
-            self._advance(state, [CommitChanges(Commit("", (), "", "", ""), tuple(changes))])
+            parents = (self._repository.head,) if self._repository.head else ()
+            self._advance(state, [CommitChanges(Commit("", parents, "", "", ""), tuple(changes))])
         return self._result(state)
 
     def _load(self, key: str) -> _State:
@@ -159,16 +168,30 @@ class _Run:
             return state
         revisions = [head, f"^{state.head}"] if state.head else [head, *self._limits()]
         skipped = state.skipped
-        commits = git.read_log(repository, revisions, self._specs, skipped)
+        commits = self._in_order(revisions, git.read_log(repository, revisions, self._specs, skipped))
         if len(commits) > _MANY_COMMITS:
             self._workers.start()
-        self._read_files(
-            {(path, blob) for c in commits for change in c.changes for path, blob in _places(change)}, skipped
-        )
+        places = {(path, blob) for c in commits for change in c.changes for path, blob in _places(change)}
+        walked = {state.head, *(c.commit.sha for c in commits)}
+        for parent in sorted({p for c in commits for p in c.commit.parents} - walked):
+            self._edge[parent] = git.files_at(repository, parent, self._specs)
+            places.update(self._edge[parent].items())
+        self._read_files(places, skipped)
         state.commits_read += git.count_commits(repository, revisions)
-        state.head = head
         self._advance(state, commits)
+        state.head = head
         return state
+
+    def _in_order(self, revisions: Sequence[str], listed: Sequence[CommitChanges]) -> list[CommitChanges]:
+        """The listed commits, with those between them that change no kernel file."""
+        by_sha = {c.commit.sha: c for c in listed}
+        everything = git.read_parents(self._repository, revisions)
+        if not everything:
+            return list(listed)
+        return [
+            by_sha.get(sha) or CommitChanges(Commit(sha, parents, "", "", ""), ())
+            for sha, parents in everything
+        ]
 
     def _limits(self) -> list[str]:
         if self._since is None:
@@ -180,9 +203,12 @@ class _Run:
         """Takes commits into a state: versions, then their facts, then what the transitions mean."""
         walk = state.walk
         first, boundary = len(walk.nodes), len(walk.boundary)
-        matcher = Matcher(walk, self._file, self._text)
+        states = {state.head: walk.tip} if state.head else {}
+        tips = Tips(states, [c.commit for c in commits], self._edge.__getitem__)
+        matcher = Matcher(walk, tips, self._units, self._file, self._text)
         for commit in commits:
             matcher.advance(commit)
+        self._keep({})
         used = {n.commit for n in walk.nodes[first:]} | {e.commit for e in walk.edges}
         state.commits.update((c.commit.sha, c.commit) for c in commits if c.commit.sha in used)
         if len(walk.boundary) > boundary:
@@ -215,31 +241,36 @@ class _Run:
 
     def _take_file(self, path: str, blob: str, data: bytes, unsaved: dict[str, Any]) -> None:
         language = language_of(path)
-        outline = self._outliner.outline(data, language)
-        seen = FileSeen() if outline is None else see(outline, language, self._texts)
+        outline = self._outliner.outline(data, language, self._texts)
         key = _file_key(path, blob)
-        self._files[key] = seen
-        unsaved[key] = file_row(seen)
-        for kernel in seen.kernels:  # its facts are worked out while the rest is read
-            self._facts.ask(kernel.symbol, kernel.parts, language)
+        self._files[key] = outline
+        unsaved[key] = outline_row(outline)
+        for piece in outline.pieces:
+            self._pieces[piece_key(piece.name, piece.digest)] = piece
 
     def _keep(self, unsaved: dict[str, Any]) -> None:
-        if unsaved:
-            self._cache.put_files(unsaved, self._texts)
+        if unsaved or self._texts:
+            self._cache.put_files(unsaved, self._texts, {k: piece_row(p) for k, p in self._pieces.items()})
             unsaved.clear()
+            self._pieces.clear()
         if len(self._files) > _FILES_IN_MEMORY:
-            self._files.clear()
+            self._files = {k: f for k, f in self._files.items() if k.startswith("work:")}
         if sum(map(len, self._texts.values())) > _TEXT_IN_MEMORY:
             self._texts.clear()
 
-    def _file(self, path: str, blob: str) -> FileSeen | None:
+    def _file(self, path: str, blob: str) -> Outline:
+        """What a blob says; nothing where it could not be read."""
         key = _file_key(path, blob)
-        if key not in self._files:
+        outline = self._files.get(key)
+        if outline is None:
+            outline = Outline()
             for _, row in self._cache.files([key]):
-                self._files[key] = file_seen(row)
-        if key in self._kept and key not in self._files:
-            raise DamagedRow("a row is gone")
-        return self._files.get(key)
+                outline = outline_of_row(row, self._cache.pieces(pieces_of_row(row)))
+                self._files[key] = outline
+            if key in self._kept and key not in self._files:
+                raise DamagedRow("a row is gone")
+            self._files[key] = outline
+        return outline
 
     def _text(self, key: str) -> str:
         text = self._texts.get(key)
@@ -250,9 +281,11 @@ class _Run:
             self._texts[key] = text
         return text
 
+    def _keep_text(self, key: str, text: str) -> None:
+        self._texts[key] = text
+
     def _notes(self, node: Node) -> Mapping[int, str]:
-        seen = self._file(node.path, node.blob)
-        return step_notes(seen.header) if seen else {}
+        return step_notes(self._file(node.path, node.blob).header)
 
     def _work_tree(self) -> list[Change]:
         """Files that differ from HEAD. Read and hashed here: git would run the repository's filters to compare them."""
@@ -273,8 +306,8 @@ class _Run:
             blob = f"work:{_blob_id(data, length)}"
             self._take_file(path, blob, data, unsaved)
             changes.append(Change(path, blob, ((path, head),) if head else ()))
-        if unsaved:
-            self._cache.put_files({}, self._texts)
+        if unsaved:  # the texts are kept; what a file of the work tree says is not
+            self._keep({})
         return changes
 
     def _cut(self, state: _State) -> list[str]:

@@ -103,6 +103,16 @@ class Risk:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedPart:
+    """A definition that is new, gone or different after a transition."""
+
+    path: str
+    name: str
+    role: str
+    """`kernel`, `device` or `host`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Transition:
     """One edge of a lineage, before → after."""
 
@@ -126,6 +136,10 @@ class Transition:
     guards_removed: tuple[GuardSeen, ...] = ()
     occurrences: tuple[Change, ...] = ()
     """What `added` and `removed` are made of: each occurrence that appeared, went, grew, shrank or moved."""
+    mends: str | None = None
+    """The version that brought in what this fix changes: that of the transition it answers, or a first version."""
+    changed: tuple[ChangedPart, ...] = ()
+    """The definitions that differ, those in other files than the kernel's too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from kernel_lineage.history.growing import GrowingWalk
 from kernel_lineage.history.likeness import Likeness
 from kernel_lineage.history.model import TransitionKind
-from kernel_lineage.history.seen import FileSeen
+from kernel_lineage.history.seen import KernelSeen
 from kernel_lineage.history.variants import Step, file_step, steps_in_file
 
 
@@ -20,24 +20,22 @@ class NumberedSteps:
 
     growing: GrowingWalk
     likeness: Likeness
-    read: Callable[[str, str], FileSeen | None]
+    kernels_in: Callable[[str], Sequence[KernelSeen]]
+    """The kernels of a file as it is now."""
     text_of: Callable[[str], str]
 
-    def in_one_group(self, path: str, blob: str, keys: Collection[str]) -> bool:
+    def in_one_group(self, path: str, keys: Collection[str]) -> bool:
         """Whether kernels of one file are numbered steps of one task."""
-        return any(
-            set(keys) <= {k for step in steps for k in step.kernels} for steps in self._groups(path, blob)
-        )
+        return any(set(keys) <= {k for step in steps for k in step.kernels} for steps in self._groups(path))
 
     def join_in_file(self, path: str, fresh: Iterable[int], sha: str | None) -> None:
         """Link the fresh versions of a file to the steps before and after them."""
         walk = self.growing.walk
-        blob = walk.alive.get(path)
         new = {walk.nodes[i].key for i in fresh if walk.nodes[i].path == path}
-        if blob is None or not new:
+        if not new:
             return
-        place = walk.place(path, blob)
-        for steps in self._groups(path, blob):
+        place = walk.place(path)
+        for steps in self._groups(path):
             for earlier, later in pairwise(steps):
                 if new & {*earlier.kernels, *later.kernels}:
                     self._join(earlier, later, place, sha)
@@ -52,7 +50,7 @@ class NumberedSteps:
         folder = PurePosixPath(path).parent
         numbered = [
             (step[1], p)
-            for p in sorted(walk.alive)
+            for p in sorted(walk.tip.blobs)
             if p != path
             and PurePosixPath(p).parent == folder
             and (step := file_step(p))
@@ -69,9 +67,8 @@ class NumberedSteps:
                 names = (PurePosixPath(walk.nodes[i].path).name for i in (first, second))
                 self.growing.join(first, second, TransitionKind.VARIANT, " → ".join(names), sha)
 
-    def _groups(self, path: str, blob: str) -> Sequence[tuple[Step, ...]]:
-        seen = self.read(path, blob)
-        return steps_in_file(seen, self.text_of) if seen else []
+    def _groups(self, path: str) -> Sequence[tuple[Step, ...]]:
+        return steps_in_file(self.kernels_in(path), self.text_of)
 
     def _join(self, earlier: Step, later: Step, place: Mapping[str, int], sha: str | None) -> None:
         before = [place[k] for k in earlier.kernels if k in place]
@@ -96,7 +93,7 @@ class NumberedSteps:
         node = walk.nodes[index]
         like = [
             i
-            for i in walk.place(path, walk.alive[path]).values()
+            for i in walk.place(path).values()
             if walk.nodes[i].language is node.language
             and (walk.nodes[i].symbol == node.symbol or self.likeness.same_task(node, walk.nodes[i]))
         ]

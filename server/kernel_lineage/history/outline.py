@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 
 from kernel_lineage.kernels.source import Language
 
@@ -21,7 +22,8 @@ class Role(StrEnum):
 
     KERNEL = "kernel"
     DEVICE = "device"
-    """A device function, a `@triton.jit` function, or a type with device methods."""
+    """What device code is made of besides kernels: device functions, types, macros and constants of CUDA C++, and
+    functions with decorators or not of Python that are compiled for the device."""
     HOST = "host"
     """A host function, or (Triton) a module constant that host code and kernels read."""
 
@@ -34,16 +36,32 @@ class Piece:
     name: str
     first_line: int
     last_line: int
-    text: str
     digest: str
+    """Of its text, which the outliner keeps under it."""
     names: frozenset[str]
-    """What it refers to, as far as it can be a function or constant of the same file."""
+    """What it refers to, as far as it can be a definition of the repository."""
     launches: frozenset[str] = frozenset()
     """Names that it launches as kernels."""
     comment: str = ""
     """The comment block directly above."""
     entry: bool = False
-    """It can be launched: `__global__`, or a `@triton.jit` function that returns nothing."""
+    """It can be launched: `__global__`, a type that the device can call, a Python function that gives nothing."""
+    marks: frozenset[str] = frozenset()
+    """What may make it device code, as far as its own chunk tells: macros before its name (CUDA), the dotted names of
+    its decorators (Python)."""
+    wraps: frozenset[str] = frozenset()
+    """Python: the dotted names of what it calls on what it is given: as a decorator it stands for one of them."""
+    constant: bool = False
+    """Python: an assignment of the module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """`name = wrapper(function)` in Python."""
+
+    name: str
+    wrapper: str
+    function: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +70,38 @@ class Chunk:
 
     pieces: tuple[Piece, ...] = ()
     imports: tuple[tuple[str, str, str], ...] = ()
-    """(name here, module, name there)."""
+    """(name here, module, name there); for a whole module the last is "", for a header the first too."""
+    wrapped: tuple[Wrapped, ...] = ()
     open: bool = False
     """The chunk ends inside a definition: look at it together with what follows."""
+    texts: tuple[tuple[str, str], ...] = ()
+    """(digest, text) of the pieces."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Outline:
     """The pieces of a file in order, what it imports, and the comment or docstring that it begins with."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Piece, ...] = ()
     imports: tuple[tuple[str, str, str], ...] = ()
+    wrapped: tuple[Wrapped, ...] = ()
     header: str = ""
+
+    @cached_property
+    def by_name(self) -> dict[str, list[Piece]]:
+        """The pieces by their names."""
+        found: dict[str, list[Piece]] = {}
+        for piece in self.pieces:
+            found.setdefault(piece.name, []).append(piece)
+        return found
+
+    @cached_property
+    def imported(self) -> dict[str, tuple[str, str]]:
+        """Name here → module and name there; of several imports of a name the first."""
+        found: dict[str, tuple[str, str]] = {}
+        for here, module, there in self.imports:
+            found.setdefault(here, (module, there))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +109,11 @@ class ChunkReader:
     """How one language is cut and looked into."""
 
     relevant: Callable[[bytes], bool]
-    """Whether a file can hold kernels or launches at all."""
+    """Whether a file can hold kernels, launches or what kernels reach."""
     cuts: Callable[[bytes], Iterator[int]]
     """End offsets of the chunks, in order; the last is the file's length."""
+    unclosed: Callable[[bytes], bool]
+    """Whether a text ends inside a string, so that more of it is needed; cheap."""
     read: Callable[[bytes], Chunk]
 
 
@@ -105,30 +145,36 @@ class Outliner:
         self._readers = readers
         self._seen: dict[tuple[Language, bytes], Chunk] = {}
 
-    def outline(self, data: bytes, language: Language) -> Outline | None:
-        """The file's outline, or None when it cannot hold kernels or launches (or is binary)."""
+    def outline(self, data: bytes, language: Language, texts: dict[str, str]) -> Outline:
+        """The file's outline, empty when it cannot matter to kernels (or is binary). Texts of pieces go to `texts`."""
         reader = self._readers[language]
         if not reader.relevant(data) or b"\0" in data:
-            return None
+            return Outline()
         if b"\r" in data:
             data = data.replace(b"\r\n", b"\n")
         pieces: list[Piece] = []
         imports: list[tuple[str, str, str]] = []
+        wrapped: list[Wrapped] = []
         start, line, merged, chunk = 0, 0, 0, Chunk()
         for end in reader.cuts(data):
-            if merged < _MERGE_AT_MOST or end == len(
-                data
-            ):  # give up on an unclosed one: the rest is one chunk
-                chunk = self._chunk(data[start:end], language, reader)
-            if chunk.open and end < len(data):
+            last = end == len(data)
+            text = data[start:end]
+            if not last and reader.unclosed(text):
+                continue
+            if merged < _MERGE_AT_MOST or last:  # give up on an unclosed one: the rest is one chunk
+                chunk = self._chunk(text, language, reader)
+            if chunk.open and not last:
                 merged += 1
                 continue
             pieces += [_shift(p, line) for p in chunk.pieces]
             imports += chunk.imports
-            line += data.count(b"\n", start, end)
+            wrapped += chunk.wrapped
+            texts.update(chunk.texts)
+            line += text.count(b"\n")
             start, merged = end, 0
         header = _HEADER.match(data)
-        return Outline(tuple(pieces), tuple(imports), header[0].decode("utf-8", "replace") if header else "")
+        said = header[0].decode("utf-8", "replace") if header else ""
+        return Outline(tuple(pieces), tuple(imports), tuple(wrapped), said)
 
     def _chunk(self, data: bytes, language: Language, reader: ChunkReader) -> Chunk:
         key = language, hashlib.blake2b(data, digest_size=12).digest()
@@ -139,7 +185,4 @@ class Outliner:
 
 
 def _shift(p: Piece, lines: int) -> Piece:
-    if not lines:
-        return p
-    first, last = p.first_line + lines, p.last_line + lines
-    return Piece(p.role, p.name, first, last, p.text, p.digest, p.names, p.launches, p.comment, p.entry)
+    return replace(p, first_line=p.first_line + lines, last_line=p.last_line + lines) if lines else p

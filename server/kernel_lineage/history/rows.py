@@ -2,38 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
 
 from kernel_lineage.history.facts import Facts, GuardFact, OccurrenceFact
-from kernel_lineage.history.model import Commit, GuardSeen, Intent, Risk, Transition, TransitionKind
-from kernel_lineage.history.outline import Role
-from kernel_lineage.history.seen import FileSeen, ForeignLaunch, KernelSeen, Part
+from kernel_lineage.history.model import (
+    ChangedPart,
+    Commit,
+    GuardSeen,
+    Intent,
+    Risk,
+    Transition,
+    TransitionKind,
+)
+from kernel_lineage.history.outline import Outline, Piece, Role, Wrapped
 from kernel_lineage.kernels.mechanisms.comparing import Change, How
 from kernel_lineage.kernels.mechanisms.model import Occurrence
 
 
-def file_row(seen: FileSeen) -> Any:
-    """A file's kernels and foreign launches; None when it has neither."""
-    if not seen.kernels and not seen.foreign:
+def outline_row(outline: Outline) -> Any:
+    """A file's pieces without what `piece_row` keeps, and its imports; None when it has neither."""
+    if not outline.pieces and not outline.imports:
         return None
-    return [
-        [[k.symbol, k.ordinal, k.digest, _parts_row(k.parts), k.comment] for k in seen.kernels],
-        [[f.symbol, f.module, f.digest, _parts_row(f.parts)] for f in seen.foreign],
-        seen.header,
+    pieces = [
+        [p.role, p.name, p.first_line, p.last_line, p.digest, p.comment, p.entry, p.constant]
+        for p in outline.pieces
     ]
+    wrapped = [[w.name, w.wrapper, w.function] for w in outline.wrapped]
+    return [pieces, outline.imports, wrapped, outline.header]
 
 
-def file_seen(row: Any) -> FileSeen:
-    """What `file_row` was given."""
+def piece_row(piece: Piece) -> Any:
+    """What is the same wherever a text stands: the names in it."""
+    return [sorted(names) for names in (piece.names, piece.launches, piece.marks, piece.wraps)]
+
+
+def outline_of_row(row: Any, pieces: Mapping[str, Any]) -> Outline:
+    """What `outline_row` was given, with the rows of its pieces by `piece_key`."""
     if row is None:
-        return FileSeen()
-    kernels, foreign, header = row
-    return FileSeen(
-        tuple(KernelSeen(s, o, d, _parts(parts), comment) for s, o, d, parts, comment in kernels),
-        tuple(ForeignLaunch(s, m, d, _parts(parts)) for s, m, d, parts in foreign),
+        return Outline()
+    kept, imports, wrapped, header = row
+    return Outline(
+        tuple(_piece(row, pieces) for row in kept),
+        tuple((here, module, there) for here, module, there in imports),
+        tuple(Wrapped(*w) for w in wrapped),
         header,
+    )
+
+
+def piece_key(name: str, digest: str) -> str:
+    """What a piece's row is kept under: one text can define several names."""
+    return f"{digest}:{name}"
+
+
+def pieces_of_row(row: Any) -> list[str]:
+    """The keys of the pieces that an outline's row needs."""
+    return [] if row is None else [piece_key(r[1], r[4]) for r in row[0]]
+
+
+def _piece(row: Any, pieces: Mapping[str, Any]) -> Piece:
+    role, name, first, last, digest, comment, entry, constant = row
+    names, launches, marks, wraps = map(frozenset, pieces[piece_key(name, digest)])
+    return Piece(
+        Role(role), name, first, last, digest, names, launches, comment, entry, marks, wraps, constant
     )
 
 
@@ -72,14 +104,14 @@ def transition_row(t: Transition) -> Any:
         t.id, t.before, t.after, t.kind, t.intent, t.added, t.removed, t.commit, t.compound, t.because,
         [[r.kind, r.message, r.commit, r.transition] for r in t.risk], t.answers,
         _guards_row(t.guards_added), _guards_row(t.guards_removed), [_change_row(c) for c in t.occurrences],
+        t.mends, [[c.path, c.name, c.role] for c in t.changed],
     ]  # fmt: skip
 
 
 def transition_of_row(row: Any) -> Transition:
     """What `transition_row` was given."""
-    (
-        id_, before, after, kind, intent, added, removed, commit, compound, because, risk, answers, more, less, changed,
-    ) = row  # fmt: skip
+    id_, before, after, kind, intent, added, removed, commit, compound, because, risk, answers, *rest = row
+    more, less, occurrences, mends, changed = rest
     return Transition(
         id=id_,
         before=before,
@@ -96,17 +128,11 @@ def transition_of_row(row: Any) -> Transition:
         guards_added=tuple(GuardSeen(*g) for g in more),
         guards_removed=tuple(GuardSeen(*g) for g in less),
         occurrences=tuple(
-            Change(How(how), _occurrence(one), _occurrence(other)) for how, one, other in changed
+            Change(How(how), _occurrence(one), _occurrence(other)) for how, one, other in occurrences
         ),
+        mends=mends,
+        changed=tuple(ChangedPart(*c) for c in changed),
     )
-
-
-def _parts_row(parts: Sequence[Part]) -> Any:
-    return [[p.role, p.name, p.digest, p.first_line, p.last_line] for p in parts]
-
-
-def _parts(rows: Any) -> tuple[Part, ...]:
-    return tuple(Part(Role(r[0]), *r[1:]) for r in rows)
 
 
 def _guards_row(guards: Sequence[GuardSeen]) -> Any:

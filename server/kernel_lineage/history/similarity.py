@@ -17,6 +17,7 @@ _COMMENTS = {
     False: re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL),
 }
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|[^\w\s]")
+_TOKEN_OR_LINE = re.compile(rf"{TOKEN.pattern}|\n")
 _SKETCH = 16
 _TELLING_LINE = 12
 
@@ -30,6 +31,31 @@ def code_lines(text: str, python: bool) -> list[str]:
     """The lines of a text without comments, layout and empty lines; two texts of the same lines do the same."""
     bare = _COMMENTS[python].sub(lambda m: "\n" * m[0].count("\n"), text)
     return [line for line in (" ".join(raw.split()) for raw in bare.splitlines()) if line]
+
+
+def code_statements(text: str, python: bool) -> list[str]:
+    """The statements of a text as tokens: the same however lines are broken, indented and commented.
+
+    A comma before a closing bracket is layout.
+    """
+    bare = _COMMENTS[python].sub(lambda m: "\n" * m[0].count("\n"), text)
+    found: list[str] = []
+    current: list[str] = []
+    depth = 0
+    for word in _TOKEN_OR_LINE.findall(bare):
+        if word == "\n":
+            if not python or depth > 0:
+                continue
+        elif word in ")]}" and current and current[-1] == ",":
+            current.pop()
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(word, 0) if python else 0
+        if word != "\n":
+            current.append(word)
+        if word == "\n" or (not python and word in ";{}"):
+            if current:
+                found.append(" ".join(current))
+            current = []
+    return [*found, " ".join(current)] if current else found
 
 
 class Similarity:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 from kernel_lineage.history import blame
 from kernel_lineage.history.difference import Difference, Texts, text_difference, with_facts
 from kernel_lineage.history.facts import Facts
 from kernel_lineage.history.intent import is_compound, judge
-from kernel_lineage.history.model import Commit, Intent, Risk, Transition, TransitionKind
+from kernel_lineage.history.message_signs import says_fix
+from kernel_lineage.history.model import ChangedPart, Commit, Intent, Risk, Transition, TransitionKind
 from kernel_lineage.history.outline import digest
 from kernel_lineage.history.risks import said_in, said_in_comments, said_in_message
 from kernel_lineage.history.walk import Edge, Node, Walk
@@ -85,9 +86,9 @@ class Judge:
         reverted, how = self._reverted(edge, line, commit, diff)
         copied = edge.note.startswith("copied from")
         intent, because = judge(diff, commit, self._kernels_in[edge.commit], how, variant, copied)
-        answers = (
-            reverted if intent is Intent.REVERT else self._answered(intent, edge, line, commit, diff, variant)
-        )
+        answers, mends = reverted, None
+        if intent is not Intent.REVERT:
+            answers, mends = self._answered(intent, edge, line, commit, diff)
         ids = version_id(before), version_id(after)
         made = Transition(
             id=transition_id(*ids),
@@ -105,6 +106,8 @@ class Judge:
             guards_added=diff.guards_added,
             guards_removed=diff.guards_removed,
             occurrences=diff.occurrences,
+            mends=None if mends is None else version_id(walk.nodes[mends]),
+            changed=_changed(before, after),
         )
         if answers is not None and intent in (Intent.REVERT, Intent.FIX):
             said = commit.subject if commit else "the work tree"
@@ -136,28 +139,28 @@ class Judge:
         if said and commit is not None:
             target = blame.named(self._walk, line, commit, self._commits)
             if target is None:
-                target = blame.introduced(self._walk, line, edge, self._texts)
+                target = blame.introduced(self._walk, line, edge, self._texts)[1]
+                if target is not None and not blame.takes_back(self._walk, edge, target, self._texts):
+                    target = None
             if target is not None:
                 return target, f'message: "{commit.subject}"'
         return None, ""
 
     def _answered(
-        self,
-        intent: Intent,
-        edge: Edge,
-        line: list[int],
-        commit: Commit | None,
-        diff: Difference,
-        variant: bool,
-    ) -> int | None:
+        self, intent: Intent, edge: Edge, line: list[int], commit: Commit | None, diff: Difference
+    ) -> tuple[int | None, int | None]:
+        """The transition that a fix answers, and the version that brought in what it mends."""
         narrows = not diff.device_changed and any(g.where == "launcher" for g in diff.guards_added)
-        if variant or diff.same_code or not (intent is Intent.FIX or narrows):
-            return None
-        if intent is Intent.FIX:
+        variant = edge.kind is TransitionKind.VARIANT
+        mends = intent is Intent.FIX or says_fix(commit)  # a commit can also fix what it makes faster
+        if variant or diff.same_code or not (mends or narrows):
+            return None, None
+        if mends:
             target = blame.named(self._walk, line, commit, self._commits)
             if target is not None:
-                return target
-        return blame.introduced(self._walk, line, edge, self._texts)
+                return target, self._walk.edges[target].after
+        version, target = blame.introduced(self._walk, line, edge, self._texts)
+        return target, version
 
     def _own_risks(self, before: Node, after: Node, commit: Commit | None, intent: Intent) -> list[Risk]:
         """What the message and new comments say against this very change."""
@@ -187,6 +190,12 @@ class Judge:
             if note:
                 said.append(f'the file says of {number}: "{note}"')
         return "; ".join(said)
+
+
+def _changed(before: Node, after: Node) -> tuple[ChangedPart, ...]:
+    old, new = ({p.digest for _, p in n.all_parts} for n in (before, after))
+    differ = [(path, p) for n in (before, after) for path, p in n.all_parts if p.digest in old ^ new]
+    return tuple(sorted({ChangedPart(path, p.name, p.role.value) for path, p in differ}, key=astuple))
 
 
 def _add_risk(transitions: list[Transition], index: int, risk: Risk) -> None:

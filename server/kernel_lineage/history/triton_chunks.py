@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from kernel_lineage.history.outline import Chunk, ChunkReader, Piece, Role, digest
+from kernel_lineage.history.outline import Chunk, ChunkReader, Piece, Role, Wrapped, digest
 
 _TOP = re.compile(rb"^(?:@|(?:async\s+)?def\b|class\b|[A-Za-z_])", re.MULTILINE)
 _CONTINUES = re.compile(rb"(?:else|elif|except|finally)\b")
-_COMMENT_ABOVE = re.compile(r"(?:^[ \t]*#[^\n]*\n)+\Z", re.MULTILINE)
-_TRITON = re.compile(rb"\btriton\b|\bjit\b")
 
 
 def _relevant(data: bytes) -> bool:
-    return b"triton" in data and _TRITON.search(data) is not None
+    if b"triton" in data:
+        return True
+    return b"import" in data and b"def " not in data  # a package that passes names on
+
+
+def _unclosed(data: bytes) -> bool:
+    """Whether a triple-quoted string is open at the end: text in the first column of one is no statement."""
+    return data.count(b'"""') % 2 == 1 or data.count(b"'''") % 2 == 1
 
 
 def _cuts(data: bytes) -> Iterator[int]:
@@ -46,80 +53,156 @@ def _read(data: bytes) -> Chunk:
         return Chunk()
     text = data.decode("utf-8", "replace")
     try:
-        module = ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an invalid escape in somebody's string is not ours to report
+            module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return Chunk(
-            open=True
-        )  # a string with text in the first column, or broken code: try with what follows
-    lines = text.splitlines(keepends=True)
-    pieces: list[Piece] = []
-    imports: list[tuple[str, str, str]] = []
+        return Chunk(open=True)  # broken code, or a statement that goes on: try with what follows
+    found = _Found(text.splitlines(keepends=True))
     for statement in module.body:
-        _collect(statement, lines, pieces, imports)
-    return Chunk(tuple(pieces), tuple(imports))
+        _collect(statement, found)
+    return Chunk(
+        tuple(found.pieces),
+        tuple(found.imports),
+        tuple(found.wrapped),
+        texts=tuple(found.texts.items()),
+    )
 
 
-def _collect(
-    node: ast.stmt, lines: list[str], pieces: list[Piece], imports: list[tuple[str, str, str]]
-) -> None:
+@dataclass(slots=True)
+class _Found:
+    """What a chunk was seen to say so far."""
+
+    lines: list[str]
+    pieces: list[Piece] = field(default_factory=list)
+    imports: list[tuple[str, str, str]] = field(default_factory=list)
+    wrapped: list[Wrapped] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+
+
+def _collect(node: ast.stmt, found: _Found) -> None:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        jitted = any(_is_jit(d) for d in node.decorator_list)
-        pieces.append(_piece(Role.DEVICE if jitted else Role.HOST, node.name, node, lines))
-        if not jitted:  # a kernel can be made inside a function
-            inside = (n for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n is not node)
-            pieces += [
-                _piece(Role.DEVICE, n.name, n, lines) for n in inside if any(map(_is_jit, n.decorator_list))
-            ]
-    elif isinstance(node, ast.ImportFrom):
-        module = "." * node.level + (node.module or "")
-        imports += [(a.asname or a.name, module, a.name) for a in node.names]
+        nodes = _below(node)
+        found.pieces.append(_piece(node.name, node, nodes, found))
+        for inner in nodes:  # a kernel can be made inside a function, and a module imported there
+            if isinstance(inner, ast.FunctionDef) and inner.decorator_list:
+                found.pieces.append(_piece(inner.name, inner, _below(inner), found))
+            elif isinstance(inner, ast.Import | ast.ImportFrom):
+                _import(inner, found)
+            elif isinstance(inner, ast.Assign) and isinstance(inner.value, ast.Call):
+                _wrap(inner, found, "jit")
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        _import(node, found)
     elif isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        pieces += [_piece(Role.HOST, t.id, node, lines) for t in targets if isinstance(t, ast.Name)]
-    elif isinstance(node, ast.ClassDef | ast.If | ast.Try | ast.With):
-        for inner in ast.iter_child_nodes(node):
-            if isinstance(inner, ast.stmt):
-                _collect(inner, lines, pieces, imports)
-            elif isinstance(inner, ast.ExceptHandler):
-                for statement in inner.body:
-                    _collect(statement, lines, pieces, imports)
+        names = [t.id for t in targets if isinstance(t, ast.Name)]
+        nodes = _below(node)
+        found.pieces += [_piece(name, node, nodes, found) for name in names]
+        if isinstance(node, ast.Assign):
+            _wrap(node, found)
+            module, _, attribute = _dotted(node.value).rpartition(".")
+            if module:  # `jit = triton.jit` is as good as an import
+                found.imports += [(name, module, attribute) for name in names]
+    elif isinstance(node, ast.ClassDef | ast.If | ast.Try | ast.With | ast.For | ast.While):
+        for part in ast.iter_child_nodes(node):
+            if isinstance(part, ast.stmt):
+                _collect(part, found)
+            elif isinstance(part, ast.ExceptHandler):
+                for statement in part.body:
+                    _collect(statement, found)
 
 
-def _is_jit(decorator: ast.expr) -> bool:
-    target = decorator.func if isinstance(decorator, ast.Call) else decorator
-    if isinstance(target, ast.Attribute):
-        owner = target.value
-        return target.attr == "jit" and isinstance(owner, ast.Name) and owner.id in ("triton", "tl", "tt")
-    return isinstance(target, ast.Name) and target.id in ("jit", "triton_jit")
+def _below(node: ast.AST) -> list[ast.AST]:
+    """Every node below a node; `ast.walk` takes three times as long, and histories are long."""
+    waiting: list[ast.AST] = [node]
+    for current in waiting:
+        for value in current.__dict__.values():
+            if isinstance(value, ast.AST):
+                waiting.append(value)
+            elif isinstance(value, list):
+                waiting += [part for part in value if isinstance(part, ast.AST)]
+    return waiting[1:]
 
 
-def _piece(role: Role, name: str, node: ast.stmt, lines: list[str]) -> Piece:
-    decorators = getattr(node, "decorator_list", [])
+def _import(node: ast.Import | ast.ImportFrom, found: _Found) -> None:
+    if isinstance(node, ast.ImportFrom):
+        module = "." * node.level + (node.module or "")
+        found.imports += [(a.asname or a.name, module, a.name) for a in node.names]
+    else:
+        found.imports += [(a.asname or a.name, a.name, "") for a in node.names]
+
+
+def _wrap(node: ast.Assign, found: _Found, named: str = "") -> None:
+    """`f = triton.jit(g)`, also with decorators in between; of those wrappers whose name has `named` in it."""
+    for call in (node.value, *_below(node.value)):
+        if isinstance(call, ast.Call) and len(call.args) >= 1 and isinstance(call.args[0], ast.Name):
+            wrapper = _callee(call)
+            for target in node.targets:
+                if wrapper and named in wrapper and isinstance(target, ast.Name):
+                    found.wrapped.append(Wrapped(target.id, wrapper, call.args[0].id))
+
+
+def _callee(call: ast.Call) -> str:
+    """What is called, with a call for its options taken off: `triton.jit(debug=True)(f)`."""
+    return _dotted(call.func.func if isinstance(call.func, ast.Call) else call.func)
+
+
+def _dotted(expression: ast.expr) -> str:
+    parts: list[str] = []
+    while isinstance(expression, ast.Attribute):
+        parts.append(expression.attr)
+        expression = expression.value
+    return ".".join([expression.id, *reversed(parts)]) if isinstance(expression, ast.Name) else ""
+
+
+def _piece(name: str, node: ast.stmt, nodes: list[ast.AST], found: _Found) -> Piece:
+    function = node if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
+    decorators = function.decorator_list if function else []
     first = min([node.lineno, *(d.lineno for d in decorators)])
     last = node.end_lineno or node.lineno
-    text = "".join(lines[first - 1 : last])
+    text = "".join(found.lines[first - 1 : last])
     names: set[str] = set()
     launches: set[str] = set()
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Name):
-            names.add(inner.id)
-        elif isinstance(inner, ast.Call) and isinstance(inner.func, ast.Subscript):
-            launches.update(_launched(inner.func.value))
-    comment = _COMMENT_ABOVE.search("".join(lines[: first - 1]))
+    given = {a.arg for a in function.args.args} if function else set()
+    calls: list[ast.Call] = []
+    gives = False
+    for inner in nodes:
+        kind = type(inner)
+        if kind is ast.Name:
+            names.add(inner.id)  # type: ignore[attr-defined]
+        elif isinstance(inner, ast.Attribute):
+            if isinstance(inner.value, ast.Name):
+                names.add(f"{inner.value.id}.{inner.attr}")
+        elif isinstance(inner, ast.Return):
+            gives = gives or inner.value is not None
+        elif isinstance(inner, ast.FunctionDef):
+            given.update(a.arg for a in inner.args.args)
+        elif isinstance(inner, ast.Call):
+            if isinstance(inner.func, ast.Subscript):
+                launches.update(_launched(inner.func.value))
+            elif len(inner.args) == 1:
+                calls.append(inner)
+    above = first - 1
+    while above > 0 and found.lines[above - 1].lstrip()[:1] == "#":
+        above -= 1
+    comment = found.lines[above : first - 1]
+    key = digest(text.encode("utf-8", "replace"))
+    found.texts[key] = text
+    # As a decorator it stands for what it calls on the function that it is given.
+    wraps = {_callee(c) for c in calls if isinstance(c.args[0], ast.Name) and c.args[0].id in given}
     return Piece(
-        role=role,
+        role=Role.HOST,
         name=name,
         first_line=first,
         last_line=last,
-        text=text,
-        digest=digest(text.encode("utf-8", "replace")),
+        digest=key,
         names=frozenset(names - {name}),
         launches=frozenset(launches),
-        entry=role is Role.DEVICE
-        and not any(isinstance(n, ast.Return) and n.value is not None for n in ast.walk(node)),
-        comment="\n".join(line.strip().lstrip("#").strip() for line in comment[0].splitlines())
-        if comment
-        else "",
+        entry=function is not None and not gives,
+        marks=frozenset(_dotted(d.func if isinstance(d, ast.Call) else d) for d in decorators) - {""},
+        wraps=frozenset(wraps) - {""} if function else frozenset(),
+        constant=function is None,
+        comment="\n".join(line.strip().lstrip("#").strip() for line in comment),
     )
 
 
@@ -133,4 +216,4 @@ def _launched(value: ast.expr) -> Iterator[str]:
             yield from _launched(argument)
 
 
-TRITON = ChunkReader(relevant=_relevant, cuts=_cuts, read=_read)
+TRITON = ChunkReader(relevant=_relevant, cuts=_cuts, unclosed=_unclosed, read=_read)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from kernel_lineage.history.outline import Role
-from kernel_lineage.history.seen import FileSeen, KernelSeen
+from kernel_lineage.history.seen import KernelSeen
 
 _LAST_NUMBER = re.compile(r"^(?P<stem>.*?[A-Za-z_])_?(?P<v>[vV])?(?P<n>\d{1,2})$")
 _INNER_NUMBER = re.compile(r"^(?P<stem>\w*?(?:kernel|_v|_k))_?(?P<n>\d{1,2})_\w*[A-Za-z]\w*$")
@@ -32,6 +32,7 @@ _NOTE = re.compile(
     _STEP + r"(\d{1,2})\b[ \t:.)\-]*(.+?)(?=" + _STEP + r"\d|^[ \t*/#]*(?:\./|$)|\Z)",
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
+_CALL = re.compile(r"\boperator\s*\(\s*\)\s*\(")
 _BRANCHES = re.compile(r"\b(?:switch|case|if|elif|match)\b")
 
 
@@ -43,18 +44,18 @@ class Step:
     kernels: tuple[str, ...]
 
 
-def steps_in_file(seen: FileSeen, text_of: Callable[[str], str]) -> list[tuple[Step, ...]]:
+def steps_in_file(seen: Sequence[KernelSeen], text_of: Callable[[str], str]) -> list[tuple[Step, ...]]:
     """The groups of numbered variants of one file, each in order of number, two steps at least."""
     groups: dict[str, dict[int, list[str]]] = {}
     by_own: dict[str, set[int]] = {}
     stems: dict[str, str] = {}
-    numbered = {k.key: _number(k.symbol) for k in seen.kernels}
-    by_launcher = {k.key: _launcher_number(k) for k in seen.kernels}
+    numbered = {k.key: _number(k.symbol) for k in seen}
+    by_launcher = {k.key: _launcher_number(k) for k in seen}
     for key, own in numbered.items():  # a kernel that has both numbers says that the two stems are one group
         launcher = by_launcher[key]
         if own and launcher and own[1] == launcher[1]:
             stems[own[0]] = launcher[0]
-    for kernel in seen.kernels:
+    for kernel in seen:
         own, launcher = numbered[kernel.key], by_launcher[kernel.key]
         if own is not None:
             stem, number = stems.get(own[0], own[0]), own[1]
@@ -64,7 +65,7 @@ def steps_in_file(seen: FileSeen, text_of: Callable[[str], str]) -> list[tuple[S
             continue
         groups.setdefault(stem, {}).setdefault(number, []).append(kernel.key)
         by_own.setdefault(stem, set()).update([number] if own is not None else [])
-    kernels = {k.key: k for k in seen.kernels}
+    kernels = {k.key: k for k in seen}
     for stem, steps in groups.items():  # where a step has a kernel of its number, the others are its helpers
         for number in by_own.get(stem, ()):
             steps[number] = [k for k in steps[number] if numbered[k] is not None]
@@ -88,7 +89,7 @@ def file_step(path: str) -> tuple[str, int] | None:
 
 def parameter_names(text: str, symbol: str) -> frozenset[str]:
     """The names of a kernel's parameters, read from its head; what makes kernels of two files comparable."""
-    at = re.search(rf"\b{re.escape(symbol)}\s*\(", text)
+    at = re.search(rf"\b{re.escape(symbol)}\s*\(", text) or _CALL.search(text)
     if at is None:
         return frozenset()
     depth, start, names = 1, at.end(), []

@@ -12,6 +12,7 @@ from typing import Any
 
 from kernel_lineage.history.model import TransitionKind
 from kernel_lineage.history.outline import Role
+from kernel_lineage.history.reference_graph import ReferenceGraph
 from kernel_lineage.history.seen import KernelSeen, Part
 from kernel_lineage.kernels.source import Language
 
@@ -42,7 +43,7 @@ class Node:
     @property
     def all_parts(self) -> list[tuple[str, Part]]:
         """(path, part): the kernel, what it reaches, and its launchers wherever they are."""
-        return [(self.path, p) for p in self.parts] + [
+        return [(p.path or self.path, p) for p in self.parts] + [
             (f, p) for f, ps in sorted(self.foreign.items()) for p in ps
         ]
 
@@ -59,41 +60,55 @@ class Edge:
 
 
 @dataclass(slots=True)
+class Tip:
+    """The state of the repository at one commit: its files, and which version each kernel of them is."""
+
+    blobs: dict[str, str] = field(default_factory=dict)
+    """path → blob."""
+    living: dict[str, dict[str, int]] = field(default_factory=dict)
+    """path → key → the version; the inner ones are replaced, not changed, so that branches can share them."""
+    boundary: str | None = None
+    """The commit that this is the state of, where it was not walked: its versions are made when they are asked for."""
+    graph: ReferenceGraph | None = None
+
+    def copy(self) -> Tip:
+        """The same state, to be changed apart."""
+        return Tip(dict(self.blobs), dict(self.living), self.boundary, self.graph)
+
+
+@dataclass(slots=True)
 class Walk:
     """Everything found so far, and what is needed to go on."""
 
     nodes: list[Node] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
-    at: dict[str, dict[str, int]] = field(default_factory=dict)
-    """`path NUL blob` → key → the version that this kernel of this blob is."""
     last: dict[str, dict[str, int]] = field(default_factory=dict)
     """path → key → its last version, also of files and kernels that are gone."""
-    alive: dict[str, str] = field(default_factory=dict)
-    """path → its last blob, of files that are there."""
+    tip: Tip = field(default_factory=Tip)
+    """The state at the commit that is being walked, in the end at the last one."""
     boundary: set[str] = field(default_factory=set)
     """Parents of the first commits walked, which are not read themselves."""
 
-    def place(self, path: str, blob: str) -> dict[str, int]:
-        """Versions by key, for one blob at one path; empty when it was not walked."""
-        return self.at.get(f"{path}\0{blob}", {})
+    def place(self, path: str) -> dict[str, int]:
+        """The versions of a file's kernels now, by key."""
+        return self.tip.living.get(path, {})
 
     def add(self, node: Node) -> int:
         """Adds a version and makes it the last of its path and key."""
         index = len(self.nodes)
         self.nodes.append(node)
-        self.settle(node.path, node.blob, node.key, index)
+        self.settle(node.path, node.key, index)
         return index
 
-    def settle(self, path: str, blob: str, key: str, index: int) -> None:
-        """Says which version a kernel of a blob is."""
-        self.at.setdefault(f"{path}\0{blob}", {})[key] = index
+    def settle(self, path: str, key: str, index: int) -> None:
+        """Says which version a kernel of a file is now."""
+        self.tip.living[path] = {**self.place(path), key: index}
         self.last.setdefault(path, {})[key] = index
 
     def is_alive(self, index: int) -> bool:
         """Whether the version is what its path holds now."""
         node = self.nodes[index]
-        blob = self.alive.get(node.path)
-        return blob is not None and self.place(node.path, blob).get(node.key) == index
+        return self.place(node.path).get(node.key) == index
 
 
 def node_of(kernel: KernelSeen, path: str, blob: str, commit: str | None, language: Language) -> Node:
@@ -130,9 +145,10 @@ def to_state(walk: Walk) -> dict[str, Any]:
             for n in walk.nodes
         ],
         "edges": [[e.before, e.after, e.kind, e.note, e.commit] for e in walk.edges],
-        "at": walk.at,
         "last": walk.last,
-        "alive": walk.alive,
+        "blobs": walk.tip.blobs,
+        "living": walk.tip.living,
+        "unread": walk.tip.boundary,
         "boundary": sorted(walk.boundary),
     }
 
@@ -156,15 +172,14 @@ def from_state(state: Mapping[str, Any]) -> Walk:
             for path, key, symbol, commit, blob, language, seen, parts, comment, foreign in state["nodes"]
         ],
         edges=[Edge(b, a, TransitionKind(kind), note, commit) for b, a, kind, note, commit in state["edges"]],
-        at=state["at"],
         last=state["last"],
-        alive=state["alive"],
+        tip=Tip(state["blobs"], state["living"], state["unread"]),
         boundary=set(state["boundary"]),
     )
 
 
 def _part_row(part: Part) -> list[Any]:
-    return [part.role, part.name, part.digest, part.first_line, part.last_line]
+    return [part.role, part.name, part.digest, part.first_line, part.last_line, part.path]
 
 
 def _part(row: list[Any]) -> Part:

@@ -195,8 +195,10 @@ def _unit(name: str, node: Node, entry: bool, kernel: Kernel, within: Span) -> U
     """A unit of a node. Around broken code a node can be larger than the function: what lies outside is left out."""
     cursor = QueryCursor(_query())
     cursor.set_byte_range(within.start, within.end)
-    # The order of captures differs from run to run, and what a name was given last decides.
-    nodes = {kind: sorted(found, key=_byte_range) for kind, found in cursor.captures(node).items()}
+    captured = cursor.captures(node)  # in no order of their own
+    nodes = {
+        kind: sorted(captured[kind], key=lambda n: (n.start_byte, -n.end_byte)) for kind in sorted(captured)
+    }
     if node.start_byte < within.start or node.end_byte > within.end:
         nodes = {
             kind: [n for n in found if within.start <= n.start_byte and n.end_byte <= within.end]

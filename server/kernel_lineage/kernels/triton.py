@@ -88,21 +88,55 @@ def dotted(expression: ast.expr, names: Mapping[str, str]) -> str:
 
 
 def _jit_functions(tree: ast.Module, names: Mapping[str, str]) -> Iterator[ast.FunctionDef]:
-    wrapped = {
-        call.args[0].id
-        for call in all_nodes(tree)
-        if isinstance(call, ast.Call)
-        and call.args
-        and isinstance(call.args[0], ast.Name)
-        and dotted(call.func, names) in _JIT
-    }
+    calls = [
+        n for n in all_nodes(tree) if isinstance(n, ast.Call) and n.args and isinstance(n.args[0], ast.Name)
+    ]
+    functions = [n for n in all_nodes(tree) if isinstance(n, ast.FunctionDef)]
+    jit = _names_of_jit(tree, functions, calls, names)
+    wrapped = {_first(c) for c in calls if _called(c, names) in jit}
     found = [
-        node
-        for node in all_nodes(tree)
-        if isinstance(node, ast.FunctionDef)
-        and (node.name in wrapped or any(_decorator_name(d, names) in _JIT for d in node.decorator_list))
+        f
+        for f in functions
+        if f.name in wrapped or any(_decorator_name(d, names) in jit for d in f.decorator_list)
     ]
     yield from sorted(found, key=lambda f: f.lineno)
+
+
+def _names_of_jit(
+    tree: ast.Module,
+    functions: Sequence[ast.FunctionDef],
+    calls: Sequence[ast.Call],
+    names: Mapping[str, str],
+) -> frozenset[str]:
+    """The dotted names that `triton.jit` goes by: also after `jit = triton.jit`, and decorators that call it."""
+    aliases = {
+        target.id: dotted(node.value, names)
+        for node in all_nodes(tree)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    found = set(_JIT)
+    while True:
+        more = {alias for alias, meant in aliases.items() if meant in found}
+        for call in (c for c in calls if _called(c, names) in found):
+            for function in functions:
+                given = (n.args.args for n in ast.walk(function) if isinstance(n, ast.FunctionDef))
+                inside = function.lineno <= call.lineno <= (function.end_lineno or 0)
+                if inside and _first(call) in {a.arg for arguments in given for a in arguments}:
+                    more.add(function.name)
+        if more <= found:
+            return frozenset(found)
+        found |= more
+
+
+def _first(call: ast.Call) -> str:
+    return call.args[0].id if isinstance(call.args[0], ast.Name) else ""
+
+
+def _called(call: ast.Call, names: Mapping[str, str]) -> str:
+    """What is called, with an options call in between taken off: `triton.jit(debug=True)(f)`."""
+    return dotted(call.func.func if isinstance(call.func, ast.Call) else call.func, names)
 
 
 def _decorator_name(decorator: ast.expr, names: Mapping[str, str]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from kernel_lineage.history.model import Commit, GuardSeen, Intent, Lineage, Mined, Transition, Version
+from kernel_lineage.history.narrowings import NARROWINGS
 from kernel_lineage.kernels.mechanisms.model import Direction
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
 from kernel_lineage.learning.guard_conditions import category_of, requirements, spelled
@@ -52,7 +53,7 @@ def conditions_from_guards(
     """
     versions = {v.id: v for v in lineage.versions}
     for position, teacher in enumerate(lineage.transitions):
-        guards = [g for g in teacher.guards_added if spelled(g.expr) is not None]
+        guards = [g for g in teacher.guards_added if g.kind not in NARROWINGS and spelled(g.expr) is not None]
         if not guards:  # most say nothing of a launch; parameters are asked for only then: it parses the file
             continue
         subject = _conditioned_by(teacher, lineage.transitions[:position])

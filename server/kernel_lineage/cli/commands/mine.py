@@ -17,7 +17,11 @@ from kernel_gate.verdict import ExitCode
     "--paths", multiple=True, metavar="GLOB", help="Only files that match (git's globs); may be repeated."
 )
 @click.option("--since", metavar="REV|DATE", help="Only history after a revision or a date.")
-@click.option("--kernel", metavar="NAME", help="Show one lineage in full: the one that holds this kernel.")
+@click.option(
+    "--kernel",
+    metavar="NAME",
+    help="Show one lineage in full: the one that holds this kernel (NAME, or PATH:NAME where several do).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (klineage schema mine).")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write what is kept in your cache folder.")
 @click.option(
@@ -64,11 +68,18 @@ def command(
 
         click.echo(mine_document(mined).model_dump_json(by_alias=True))
         return
-    from kernel_lineage.cli.lineage_table import print_lineage, print_lineages
+    from kernel_lineage.cli.lineage_table import lineages_named, print_choice, print_lineage, print_lineages
 
     if kernel is None:
         print_lineages(mined)
-    elif not print_lineage(mined, kernel):
+        return
+    found = lineages_named(mined, kernel)
+    if len(found) == 1:
+        print_lineage(mined, found[0])
+    elif found:
+        print_choice(kernel, found)
+        sys.exit(ExitCode.WRONG_USE)
+    else:
         click.echo(
             f"No lineage holds a kernel named {kernel}. `klineage mine {repository}` lists those there are.",
             err=True,
