@@ -123,9 +123,9 @@ class TransitionDocument(_Document):
     date: str
     compound: bool
     answers: str | None
-    mends: str | None
+    mends: str | None = None
     """The version that brought in what a fix changes: where no transition led to it, it is a first version."""
-    changed: tuple[PartDocument, ...]
+    changed: tuple[PartDocument, ...] = ()
     """The definitions that differ."""
     risk: tuple[RiskDocument, ...]
 

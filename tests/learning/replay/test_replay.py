@@ -17,6 +17,7 @@ from kernel_gate.fleet.pool import LocalPool
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
 from kernel_gate.workload import Workload
+from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.history.git import open_repository
 from kernel_lineage.history.mine import mine
 from kernel_lineage.history.model import Intent
@@ -190,6 +191,7 @@ def test_a_second_run_asks_the_gate_nothing_and_a_new_commit_only_for_itself(
 ):
     top = tmp_path / "again"
     shutil.copytree(history, top)
+    shutil.copytree(kept_in(history), kept_in(top), dirs_exist_ok=True)
     again, counted = replay_here(top, pool)
     assert counted.asked == []
     assert [t.reused for t in again.transitions] == [True] * len(replayed.transitions)

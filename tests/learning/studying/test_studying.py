@@ -14,6 +14,7 @@ from git import Actor, Repo
 
 from kernel_gate.fleet.places import emulated_places
 from kernel_gate.fleet.pool import LocalPool
+from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.learning.replay.document import ReplayDocument
 from kernel_lineage.learning.replay.learners import Learned
 from kernel_lineage.learning.replay.repository import Asked, ReplayedRepository, replay_repository
@@ -159,6 +160,7 @@ def test_a_second_run_distils_what_the_first_one_learned_and_studies_nothing(
 ):
     again = tmp_path / "again"
     shutil.copytree(top, again)
+    shutil.copytree(kept_in(top), kept_in(again), dirs_exist_ok=True)
     shutil.rmtree(again / ".klineage/skills")
 
     def studied_again(*_given: object, **_options: object) -> None:
