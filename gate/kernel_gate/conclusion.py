@@ -52,7 +52,11 @@ def conclude(
     elif rest:
         outcome, reason = Outcome.INCONCLUSIVE, f"{rest[0].name} did not run"
     else:
-        outcome, reason = Outcome.ACCEPTED, stages[-1].reason
+        outcome = Outcome.ACCEPTED
+        decided = next(s for s in reversed(stages) if s.name == "profile")
+        # What stands beside an acceptance: what it holds under, and what nobody has watched.
+        limits = [s.reason for s in stages if s.code is Reason.NOT_WATCHED]
+        reason = "; ".join([decided.reason, *limits])
     return Verdict(
         outcome=outcome,
         code=decided.code,

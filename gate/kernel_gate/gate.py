@@ -34,6 +34,7 @@ from kernel_gate.stages.invariants import check_invariants
 from kernel_gate.stages.pinpoint import pinpoint
 from kernel_gate.stages.profile import profile
 from kernel_gate.stages.sanitize import sanitize
+from kernel_gate.stages.watch import Watch
 from kernel_gate.stages.with_invariants import GOES_ON, with_invariants
 from kernel_gate.verdict import Speedup, Stage, StageStatus, Verdict
 from kernel_gate.workload import Workload, WorkloadError
@@ -77,14 +78,20 @@ class _Run:
 
     def add(self, stage: Stage) -> bool:
         """Keep a stage; whether the run goes on."""
-        now = time.monotonic()
-        timed = stage.model_copy(update={"seconds": round(now - self._since, 3)})
-        self._since = now
+        timed = self.timed(stage)
         self.stages.append(timed)
         passed = stage.status is StageStatus.PASS
         if passed and self._on_stage is not None:
             self._on_stage(timed)
         return passed
+
+    def timed(self, stage: Stage) -> Stage:
+        """The stage with the seconds since the last one ended, where it has none yet."""
+        if stage.seconds is not None:
+            return stage
+        now = time.monotonic()
+        seconds, self._since = round(now - self._since, 3), now
+        return stage.model_copy(update={"seconds": seconds})
 
     def resume(self, *names: str) -> bool:
         """Take over stages that were finished before, when all of these were; whether they were."""
@@ -131,12 +138,14 @@ def judge(
                 emulated_arch=options.emulated_arch,
             )
         stack.callback(keeper.devices.done, opened)
+        watch = None
         if opened.kind == "cuda":
             keeper.make_ready(tools)
+            watch = stack.enter_context(Watch(keeper.watcher, baseline, candidate, workload, options))
         about = environment(opened.describe(), options)
         run.begin()
         try:
-            _stages(run, opened, keeper, why_emulated, baseline, candidate, workload, options)
+            _stages(run, opened, keeper, why_emulated, baseline, candidate, workload, options, watch)
         except OSError as error:
             if not is_full(error):
                 raise
@@ -169,6 +178,7 @@ def _stages(
     candidate: Program,
     workload: Workload,
     options: GateOptions,
+    watch: Watch | None,
 ) -> None:
     cases = _cases(workload, baseline, options)
     on_gpu = device.kind == "cuda"
@@ -193,7 +203,10 @@ def _stages(
         run, device, keeper.spares, both, workload, cases, options
     ):
         return
-    if not on_gpu:
+    if watch is not None and watch.rejected():
+        run.add(watch.stage())
+        return
+    if watch is None:
         reason = f"not profiled: {why_emulated}"
         run.add(
             Stage(name="profile", status=StageStatus.UNAVAILABLE, code=Reason.NOT_PROFILED, reason=reason)
@@ -211,7 +224,11 @@ def _stages(
         timed=keeper.spares.close if options.counters else keeper.after_timing,
     )
     profiled = unless_found_in_the_baseline(profiled, run.stages)
-    run.add(unless_the_baseline_races(profiled, both[0], workload, cases))
+    profiled = run.timed(unless_the_baseline_races(profiled, both[0], workload, cases))
+    run.report("watch")("waiting for the emulated device", 0.0)
+    # Wrong comes before slow: what was watched stands before what was timed.
+    if run.add(watch.stage()):
+        run.add(profiled)
 
 
 def _right(

@@ -69,6 +69,11 @@ class Worker:
         """Of the process that the next request goes to; None when it would be a new one."""
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
+    def prepare(self) -> None:
+        """Start the process, when none runs: its imports are done by the time that a request comes."""
+        if self._process is None:
+            self._running()
+
     def close(self) -> None:
         """End the process and everything that it started."""
         if self._process is None:

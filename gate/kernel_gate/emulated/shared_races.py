@@ -121,7 +121,11 @@ class SharedRaces:
                 self._check_readers(wave, granule, change.replaced, offsets, instruction)
             before = self.writer[granule]
             self.writer[granule] = key
-            conflict = self._conflict(wave, before, inner, threads, start) & change.replaced
+            conflict = self._conflict(wave, before, inner, threads, start)
+            if (again := conflict & ~change.replaced).any():
+                # Who wrote the value that stands here stays its writer, for reads that come before a barrier.
+                self.writer[granule[again]] = before[again]
+            conflict &= change.replaced
             if atomic:
                 conflict &= before & _ATOMIC == 0
             if change.lost.any():

@@ -13,6 +13,7 @@ _TITLES = {
     "check": "Check",
     "sanitize": "Sanitize",
     "profile": "Profile",
+    "watch": "Watch",
 }
 
 

@@ -12,6 +12,7 @@ from kernel_gate.options import GateOptions
 _LIMITS = {
     "build_seconds": "For compiling one program.",
     "check_seconds": "For the check of all cases.",
+    "watch_seconds": "Beside a GPU, for the emulated device to watch the same cases; 0: it does not watch.",
     "launch_seconds": "What a launch on a GPU may take before it counts as hanging.",
     "profile_seconds": "For timing one shape; it ends sooner when the answer is clear.",
 }
@@ -24,7 +25,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
         command = click.option(
             f"--{name.replace('_', '-')}",
             name,
-            type=click.FloatRange(min=0, min_open=True),
+            type=click.FloatRange(min=0, min_open=name != "watch_seconds"),
             default=GateOptions.model_fields[name].default,
             show_default=True,
             help=about,
