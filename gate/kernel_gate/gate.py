@@ -121,6 +121,7 @@ def judge(
     """
     companions = companion_files(workload)
     inputs_hash = hash_inputs(baseline, candidate, workload, options, companions)
+    options = options.drawn()
     run = _Run(progress, finished, on_stage)
     parts = Parts()
     with ExitStack() as stack:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,7 +13,8 @@ class GateOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    seed: int = 91
+    seed: int = 0
+    """Of inputs and hidden shapes; 0: drawn for each verdict, and kept in its environment."""
     hidden: bool = True
     """Check shapes around the workload's as well."""
     need: Literal["faster", "not_slower"] = "faster"
@@ -44,3 +46,12 @@ class GateOptions(BaseModel):
     """Read hardware counters with `ncu` on the first profiled shape, for the report."""
     warm: bool = False
     """Time with a warm L2 cache as well, for the report; the cold times decide."""
+
+    def drawn(self) -> GateOptions:
+        """The options with a seed."""
+        return self if self.seed else self.model_copy(update={"seed": drawn_seed()})
+
+
+def drawn_seed() -> int:
+    """A seed that no candidate can know."""
+    return 1 + secrets.randbelow(1 << 30)

@@ -21,7 +21,7 @@ DETECTORS = (
         "out_of_bounds",
         "every access to global, shared, local, constant and parameter memory, against the allocation that its "
         "address was based on; stores to constants",
-        "an index that runs more than half a terabyte away is reported as one of another buffer",
+        "an index that runs more than 32 gigabytes away is reported as one of another buffer",
     ),
     Detector("misaligned", "every access, against its width", ""),
     Detector(

@@ -25,6 +25,7 @@ from kernel_gate.emulated.shared_memory import POISON, SharedMemory
 from kernel_gate.emulated.shared_races import SharedRaces
 from kernel_gate.emulated.slicing.trace import Trace
 from kernel_gate.emulated.store_targets import ANY
+from kernel_gate.emulated.terms import Terms
 from kernel_gate.emulated.undefined_locals import UndefinedLocals, reads_local_memory
 from kernel_gate.emulated.watching import Watcher, watched
 from kernel_gate.emulated.wave import Dim3, Index, Wave
@@ -59,6 +60,8 @@ class Checks:
     """Sums and products of 32 bits that wrap and become part of an address."""
     invariants: Invariants | None = None
     """Tags of data and what is asserted of them; None: nothing, and at no cost."""
+    terms: Terms | None = None
+    """Of how many terms sums are made is counted here; None: not counted."""
     order_seed: int | None = None
     """Run the blocks in a random order; None: in the order of their numbers."""
 
@@ -231,6 +234,8 @@ class Launch:
             watchers.append(AddressOverflow(self.kernel.address_registers).watch)
         if self.tags is not None:
             watchers.append(self.tags.watch)
+        if self.checks.terms is not None:
+            watchers.append(self.checks.terms.watch)
         if self.checks.uninitialised and reads_local_memory(self.kernel):
             self.undefined = UndefinedLocals(self.kernel.layout)
             watchers.append(self.undefined.watch)

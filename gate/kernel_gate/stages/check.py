@@ -122,7 +122,7 @@ def _stopped(run: CheckState, stop: Stop, case: Case) -> CheckResult:
     status = StageStatus.FAIL if stop.at_fault == "candidate" else StageStatus.UNAVAILABLE
     about = {
         "case": str(case),
-        "dims": dict(case.dims),
+        "dims": {**case.dims, **dict(case.scalars)},
         "seed": case.seed,
         "inputs": str(case.variation),
         "memory": str(case.memory),

@@ -15,6 +15,7 @@ from kernel_gate.execution import SANITIZER_KINDS, Execution, Run
 from kernel_gate.launching import LaunchError
 from kernel_gate.oracle import OracleProcess
 from kernel_gate.reasons import Reason
+from kernel_gate.stages.depth import Depths
 from kernel_gate.tolerance import coarsest_arithmetic
 from kernel_gate.workload import Argument, Workload
 
@@ -70,6 +71,7 @@ class CheckState:
     passed: list[Case] = field(default_factory=list)
     """Cases in which every element agreed, with buffers as an allocator places them."""
     launches: int = 0
+    depths: Depths = field(init=False)
     arithmetic: float | None = field(init=False)
     """Unit roundoff of the baseline's coarsest arithmetic, where it is coarser than float32's."""
 
@@ -79,6 +81,7 @@ class CheckState:
             self.rehearsal.close()
 
     def __post_init__(self) -> None:
+        self.depths = Depths(self.baseline, self.workload)
         units = (coarsest_arithmetic(image.ptx) for image in self.baseline.images.values())
         self.arithmetic = max((u for u in units if u is not None), default=None)
 
@@ -90,9 +93,10 @@ _REHEARSAL_SECONDS = 20.0
 
 def execution_of(run: CheckState, who: Who, case: Case) -> Execution:
     """The program on this case's shape and memory, with its own buffers. Raises `LaunchError` and `DeviceError`."""
-    if who not in run.loaded:
-        run.loaded[who] = LoadedProgram(run.device, _built(run, who), run.workload)
-    return run.loaded[who].execution(case.dims, memory=case.memory)
+    key = f"{who} {case.scalars}" if case.scalars else who
+    if key not in run.loaded:
+        run.loaded[key] = LoadedProgram(run.device, _built(run, who), case.applied(run.workload))
+    return run.loaded[key].execution(case.dims, memory=case.memory)
 
 
 def rehearsal_of(run: CheckState, who: Who, case: Case) -> Execution:

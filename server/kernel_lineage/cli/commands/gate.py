@@ -54,7 +54,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--counters", is_flag=True, help="Read hardware counters with ncu, for the report.")
 @click.option("--warm", is_flag=True, help="Time with a warm L2 cache as well; the cold times decide.")
-@click.option("--seed", type=int, default=91, show_default=True)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default="drawn for each verdict",
+    help="Of inputs and hidden shapes: the seed that a verdict names repeats it.",
+)
 @one_case_options
 @click.option(
     "--jobs", type=click.IntRange(1), help="With --since: verdicts at once. Default: one on each GPU."
