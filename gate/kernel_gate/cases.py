@@ -34,6 +34,8 @@ class Variation(StrEnum):
     TIES = "ties"
     SIGNED_ZEROS = "zeros of both signs"
     SUBNORMAL = "subnormal values"
+    AROUND = "around"
+    """The constants of the code that the case names."""
     LOWEST = "indices at their lowest"
     HIGHEST = "indices at their highest"
 
@@ -82,6 +84,8 @@ class Case:
     variation: Variation = Variation.DECLARED
     origin: Literal["named", "hidden"] = "named"
     memory: Memory = ALLOCATED
+    around: tuple[float, ...] = ()
+    """Constants of the code that values are drawn at, above and below (`AROUND`)."""
     scalars: tuple[tuple[str, int], ...] = ()
     """Values that float scalars take in the place of the workload's constants."""
 
@@ -96,6 +100,12 @@ class Case:
         return workload.model_copy(update={"args": args})
 
     @property
+    def inputs(self) -> str:
+        """What the values are, as `the_case` reads it."""
+        numbers = " ".join(f"{c:.9g}" for c in self.around)
+        return f"{self.variation} {numbers}" if self.around else str(self.variation)
+
+    @property
     def required(self) -> bool:
         """Whether the baseline must pass it too; otherwise a case that it does not pass says nothing and is dropped."""
         plain = self.variation is Variation.DECLARED and not self.scalars
@@ -106,7 +116,7 @@ class Case:
         hidden = self.origin == "hidden" and self.memory == ALLOCATED
         parts = [shape, "hidden shape" if hidden else "", f"seed {self.seed}"]
         if self.variation is not Variation.DECLARED:
-            parts.append(f"inputs {self.variation}")
+            parts.append(f"inputs {self.inputs}")
         if self.memory != ALLOCATED:
             parts.append(f"memory {self.memory}")
         return ", ".join(part for part in parts if part)
@@ -117,7 +127,7 @@ def repeat_options(case: Case) -> str:
     dims = ",".join(f"{name}={extent}" for name, extent in (*case.dims.items(), *case.scalars))
     options = [f"--case {dims or 'none'}", f"--seed {case.seed}"]
     if case.variation is not Variation.DECLARED:
-        options.append(f"--inputs '{case.variation}'")
+        options.append(f"--inputs '{case.inputs}'")
     if case.memory != ALLOCATED:
         options.append(f"--memory '{case.memory}'")
     return " ".join(options)
@@ -140,6 +150,7 @@ def the_case(workload: Workload, dims: Mapping[str, int], seed: int, inputs: str
     if set(dims) != set(workload.dims) or min(dims.values(), default=0) < 0:
         raise ValueError(f"a case needs exactly the dims {', '.join(workload.dims) or '(none)'}")
     known = [v.value for v in Variation]
+    inputs, around = _constants(inputs)
     if inputs not in known:
         raise ValueError(f"{inputs!r} is not one of the inputs {', '.join(known)}")
     placed = Memory.parse(memory) if memory else ALLOCATED
@@ -147,7 +158,15 @@ def the_case(workload: Workload, dims: Mapping[str, int], seed: int, inputs: str
     if strange := {*dict(placed.offsets), *(placed.alias or ())} - pointers:
         raise ValueError(f"the workload has no buffer {', '.join(sorted(strange))}")
     named = dims in list(workload.shapes()) and (placed == ALLOCATED or _is_promised(workload, placed))
-    return Case(dims, seed, Variation(inputs), "named" if named else "hidden", placed, scalars)
+    return Case(dims, seed, Variation(inputs), "named" if named else "hidden", placed, around, scalars)
+
+
+def _constants(inputs: str) -> tuple[str, tuple[float, ...]]:
+    """`around 5 30000` as its variation and the constants."""
+    word, *numbers = inputs.split() or [""]
+    if word != Variation.AROUND or not numbers:
+        return inputs, ()
+    return word, tuple(float(number) for number in numbers)
 
 
 def _is_promised(workload: Workload, memory: Memory) -> bool:
@@ -170,7 +189,8 @@ def elements(workload: Workload, dims: Mapping[str, int]) -> int:
     return sum(math.prod(workload.extents(a, dims)) for a in workload.args if a.is_pointer)
 
 
-def _valid(workload: Workload, dims: Mapping[str, int]) -> bool:
+def is_valid(workload: Workload, dims: Mapping[str, int]) -> bool:
+    """Whether a shape keeps the workload's promises and has elements."""
     try:
         return workload.keeps_promises(dims) and elements(workload, dims) > 0
     except ExpressionError:
@@ -187,7 +207,7 @@ def hidden_shapes(workload: Workload, seed: int) -> list[dict[str, int]]:
     Where promises exclude a neighbour, the nearest shape that keeps them takes its place.
     """
     drawn = random.Random(seed)
-    named = [d for d in workload.shapes() if _valid(workload, d)]
+    named = [d for d in workload.shapes() if is_valid(workload, d)]
     if not named:
         return []
     base = min(named, key=lambda d: elements(workload, d))
@@ -199,7 +219,7 @@ def hidden_shapes(workload: Workload, seed: int) -> list[dict[str, int]]:
         for wanted, step in ((1, 1), (above, 1), (below, -1), (prime, 1)):
             proposals += _nearest(workload, base, name, wanted, step)
     primes = {n: next_prime(e + drawn.randint(0, e // 4)) for n, e in base.items()}
-    proposals += [d for d in [primes] if _valid(workload, d)]
+    proposals += [d for d in [primes] if is_valid(workload, d)]
     known = [dict(d) for d in named]
     fresh: list[dict[str, int]] = []
     for dims in proposals:
@@ -220,7 +240,7 @@ def _nearest(
         if extent < 1:
             break
         dims = {**base, name: extent}
-        if _valid(workload, dims):
+        if is_valid(workload, dims):
             return [dims]
     return []
 
@@ -232,7 +252,7 @@ def has_free_values(workload: Workload) -> bool:
 
 def named_shapes(workload: Workload) -> list[dict[str, int]]:
     """The shapes that the workload names and that keep its promises, smallest first."""
-    valid = (d for d in workload.shapes() if _valid(workload, d))
+    valid = (d for d in workload.shapes() if is_valid(workload, d))
     return sorted(valid, key=lambda d: elements(workload, d))
 
 
@@ -266,7 +286,9 @@ def _variations(workload: Workload) -> Iterator[Variation]:
     free = has_free_values(workload)
     limited = any(a.values_spec[0] == "integers" and a.values_spec[1] for a in inputs)
     for variation in Variation:
-        if variation is not Variation.DECLARED and (limited if variation in _OF_INDICES else free):
+        if variation not in (Variation.DECLARED, Variation.AROUND) and (
+            limited if variation in _OF_INDICES else free
+        ):
             yield variation
 
 

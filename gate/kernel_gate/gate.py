@@ -30,6 +30,7 @@ from kernel_gate.stages.cause import with_cause
 from kernel_gate.stages.check import check
 from kernel_gate.stages.drawn_inputs import DrawnInputs
 from kernel_gate.stages.faulty_baseline import unless_found_in_the_baseline, unless_the_baseline_races
+from kernel_gate.stages.follow import followed
 from kernel_gate.stages.invariants import check_invariants
 from kernel_gate.stages.pinpoint import pinpoint
 from kernel_gate.stages.profile import profile
@@ -200,6 +201,8 @@ def _stages(
     if not run.add(built.stage) or built.baseline is None or built.candidate is None:
         return
     both = built.baseline, built.candidate
+    if options.case is None and options.hidden:
+        cases = followed(cases, *both, workload, options.seed)
     if not run.resume("check", "sanitize") and not _right(
         run, device, keeper.spares, both, workload, cases, options
     ):

@@ -65,7 +65,38 @@ def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:
         changed = argument.name == varied or case.variation in (Variation.LOWEST, Variation.HIGHEST)
         variation = case.variation if changed else Variation.DECLARED
         arrays[argument.name] = _make(argument, shape, known, generator, variation, workload.folder)
+        if case.around:
+            _put_around(argument, arrays[argument.name], case.around, generator)
     return arrays
+
+
+def _put_around(
+    argument: Argument, values: Array, constants: tuple[float, ...], generator: np.random.Generator
+) -> None:
+    """Of rows in turn: some elements at the constants and beside them, all above them, all below them."""
+    dtype = DTYPES[argument.dtype]
+    rows = values.reshape(-1, values.shape[-1] if values.ndim else 1)
+    if not dtype.is_float or not argument.has_free_values:
+        low, high = (int(values.min(initial=0)), int(values.max(initial=0))) if not dtype.is_float else (1, 0)
+        inside = [int(c) + d for c in constants for d in (-1, 0, 1) if c == int(c) and low <= c + d <= high]
+        if inside:
+            chosen = generator.random(rows.shape) < 0.5
+            rows[chosen] = generator.choice(inside, int(chosen.sum()))
+        return
+    near = np.array([v for c in constants for v in (c, np.nextafter(np.float32(c), np.float32(np.inf)),
+                     np.nextafter(np.float32(c), np.float32(-np.inf)), 1.5 * c + 1, c - 1, c / 2, -c)])  # fmt: skip
+    first = int(generator.integers(3))
+    with np.errstate(over="ignore"):
+        for number, row in enumerate(rows):
+            spread = np.abs(generator.standard_normal(len(row)))
+            match (number + first) % 3:
+                case 0:
+                    chosen = generator.random(len(row)) < 0.3
+                    row[chosen] = dtype.narrow(generator.choice(near, int(chosen.sum())))
+                case 1:
+                    row[:] = dtype.narrow(max(c + abs(c) / 4 for c in constants) + spread)
+                case _:
+                    row[:] = dtype.narrow(min(c - abs(c) / 4 for c in constants) - spread)
 
 
 _FEW = 1 << 16

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from kernel_gate.devices.base import Buffer, DeviceError, Fault, LaunchResult, LoadedKernel
 from kernel_gate.devices.image import Image
 from kernel_gate.emulated.addresses import AddressSpace, Reached, Segment, Watched
+from kernel_gate.emulated.guards import Guards, Sides
 from kernel_gate.emulated.launch import Checks, Launch, Limits
 from kernel_gate.emulated.layout import Layout
 from kernel_gate.emulated.program import DecodedKernel, decode
@@ -160,6 +161,7 @@ class EmulatedKernel:
             message = f"the emulated device cannot read this image: {error}"
             raise DeviceError(message, code=Reason.UNSUPPORTED_INSTRUCTION) from error
         self._space, self._image, self._device = space, image, device
+        self._guards: Guards | None = None
         self._follows_reads = image.replicates_elements and can_be_told(self.kernel)
         self.initial: dict[str, bytes] = (
             beside.initial
@@ -192,6 +194,29 @@ class EmulatedKernel:
         finally:
             if scratch is not None:
                 self._space.free(scratch)
+
+    def sides(
+        self,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        shared_bytes: int,
+        arguments: Sequence[Buffer | np.generic],
+    ) -> list[Sides]:
+        """Which sides of the branches that depend on arguments alone a launch would take. Raises `DeviceError`."""
+        if self._guards is None:
+            self._guards = Guards(self.kernel)
+        parameters = _marshal(self.kernel.layout, arguments, self._image.extra_pointers)
+        quiet = Checks(races=False, uninitialised=False, overflow=False)
+        shared = shared_bytes + self._image.shared_bytes
+        launch = Launch(self.kernel, self._space, grid, block, shared, parameters, quiet)
+        return self._guards.sides(launch)
+
+    @property
+    def guard_lines(self) -> list[tuple[int | None, bool]]:
+        """Of each branch of `sides`: its line, and whether all threads take the same side."""
+        if self._guards is None:
+            self._guards = Guards(self.kernel)
+        return [(guard.line, guard.uniform) for guard in self._guards.guards]
 
     def _run(
         self,

@@ -206,7 +206,7 @@ class Launch:
         try:
             with np.errstate(all="ignore"):
                 for blocks in waves(self):
-                    wave = self._wave(blocks)
+                    wave = self.wave_of(blocks)
                     Flow(kernel, wave).run()
                     wave.shared.synchronise(wave, None)
                     self.blocks_done += len(blocks)
@@ -252,7 +252,8 @@ class Launch:
             counted["printf"] = self.printed
         return counted
 
-    def _wave(self, blocks: Index) -> Wave:
+    def wave_of(self, blocks: Index) -> Wave:
+        """The threads of some blocks, before their first instruction."""
         layout = self.kernel.layout
         threads = self.block_threads * len(blocks)
         shared = SharedMemory(layout, self.shared_bytes, len(blocks), self.block_threads, None)

@@ -64,7 +64,9 @@ class Terms:
                 self._touched.clear()
                 before = [self._largest(names, wave) for names in sources]
                 step(wave)
-                counts = self._memory(name, site, before, wave) if memory else self._counts(name, site, before)
+                counts = (
+                    self._memory(name, site, before, wave) if memory else self._counts(name, site, before)
+                )
                 for register in results:
                     self._write(register, counts, wave)
 

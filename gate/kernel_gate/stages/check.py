@@ -124,7 +124,7 @@ def _stopped(run: CheckState, stop: Stop, case: Case) -> CheckResult:
         "case": str(case),
         "dims": {**case.dims, **dict(case.scalars)},
         "seed": case.seed,
-        "inputs": str(case.variation),
+        "inputs": case.inputs,
         "memory": str(case.memory),
         "repeat": repeat_options(case),
     }
