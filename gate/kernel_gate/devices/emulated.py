@@ -162,6 +162,7 @@ class EmulatedKernel:
             raise DeviceError(message, code=Reason.UNSUPPORTED_INSTRUCTION) from error
         self._space, self._image, self._device = space, image, device
         self._guards: Guards | None = None
+        self._executed: dict[str, npt.NDArray[np.bool_]] = {}
         self._follows_reads = image.replicates_elements and can_be_told(self.kernel)
         self.initial: dict[str, bytes] = (
             beside.initial
@@ -211,12 +212,21 @@ class EmulatedKernel:
         launch = Launch(self.kernel, self._space, grid, block, shared, parameters, quiet)
         return self._guards.sides(launch)
 
-    @property
-    def guard_lines(self) -> list[tuple[int | None, bool]]:
-        """Of each branch of `sides`: its line, and whether all threads take the same side."""
-        if self._guards is None:
-            self._guards = Guards(self.kernel)
-        return [(guard.line, guard.uniform) for guard in self._guards.guards]
+    def lines(self) -> set[int]:
+        """Lines of the source that have instructions."""
+        return {ins.line for ins in self.kernel.flat.body if ins.line is not None}
+
+    def executed_lines(self, family: str | None = None) -> set[int]:
+        """Lines of which some thread has executed an instruction, in launches of that family; None: in any."""
+        lines: set[int] = set()
+        for name, blocks in self._executed.items():
+            start = 0
+            for block, executed in zip(self.kernel.blocks, blocks, strict=True):
+                if executed and family in (None, name):
+                    body = self.kernel.flat.body[start : start + block.count]
+                    lines |= {ins.line for ins in body if ins.line is not None}
+                start += block.count
+        return lines
 
     def _run(
         self,
@@ -238,6 +248,9 @@ class EmulatedKernel:
                 self._device.checks,
                 self._device.limits,
                 number=number,
+                executed=self._executed.setdefault(
+                    self._device.family, np.zeros(len(self.kernel.blocks), np.bool_)
+                ),
             )
 
         launch = made()
@@ -280,6 +293,8 @@ class EmulatedDevice:
         self.checks = checks or Checks()
         self.limits = limits or Limits()
         self.launch_seconds = self.limits.seconds
+        self.family = ""
+        """What later launches are for: the instructions that they execute are kept by it."""
         self._space = AddressSpace()
         self._launches = 0
         self._recording: Recording | None = None

@@ -87,6 +87,8 @@ class Launch:
     """Run just this block, with its cluster; None: all."""
     undefined: UndefinedLocals | None = None
     """Values from local memory that nothing has written; None: not looked for."""
+    executed: npt.NDArray[np.bool_] | None = None
+    """By basic block, whether some thread has run it; None: not kept."""
     trace: Trace | None = None
     """What is executed is recorded here."""
     instructions: int = 0

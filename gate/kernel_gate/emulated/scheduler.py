@@ -90,6 +90,8 @@ class Flow:
         by_steps = self.steps > launch.limits.steps
         if by_steps or (self.steps % _CLOCK_EVERY == 0 and time.monotonic() > launch.deadline):
             self._time_out(number, by_steps)
+        if launch.executed is not None:
+            launch.executed[number] = True
         if launch.checks.counts:
             launch.counts.execute(wave, number)
         for step in block.steps:

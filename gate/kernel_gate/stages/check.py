@@ -11,10 +11,12 @@ from typing import Any
 from kernel_gate.built import Built
 from kernel_gate.cases import Case, elements, repeat_options
 from kernel_gate.devices.base import Device, Fault
+from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.memory_cases import apart
 from kernel_gate.oracle import OracleProcess
 from kernel_gate.reasons import Reason
 from kernel_gate.stages.check_case import check_case
+from kernel_gate.stages.check_coverage import coverage_of, family_of, not_executed
 from kernel_gate.stages.check_state import AtFault, CheckState, Dropped, Stop
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_gate.workload import Workload
@@ -86,6 +88,8 @@ def _run_cases(
             continue
         progress(str(case), number / len(cases))
         before = time.monotonic()
+        if isinstance(run.device, EmulatedDevice):
+            run.device.family = family_of(case)
         try:
             check_case(run, case, again=number == 0)
         except Dropped as dropped:
@@ -108,6 +112,7 @@ def _details(run: CheckState) -> dict[str, Any]:
         "conditions": [{"expr": e, "kind": "validity", "evidence": why} for e, why in run.conditions.items()],
         "dropped": run.dropped,
         "notes": list(dict.fromkeys(run.notes)),
+        "coverage": coverage_of(run),
     }
 
 
@@ -176,7 +181,9 @@ def _finished(
         Stage(
             name="check",
             status=StageStatus.PASS,
-            reason=f"{run.compared} cases agree in every element" + _provided(run.conditions),
+            reason=f"{run.compared} cases agree in every element"
+            + _provided(run.conditions)
+            + not_executed(details["coverage"]),
             details=details,
         ),
         "none",
