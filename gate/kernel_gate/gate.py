@@ -257,6 +257,7 @@ def _right(
                 seconds=options.check_seconds,
                 progress=run.report("check"),
                 whole=options.case is None,
+                seed=options.seed,
             )
     except (OracleError, WorkloadError) as error:
         code = error.code if isinstance(error, OracleError) else Reason.WORKLOAD_DATA

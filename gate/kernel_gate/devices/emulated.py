@@ -83,6 +83,13 @@ class EmulatedBuffer:
         """Report stores that change it."""
         self.segment.input = True
 
+    def written_bytes(self) -> npt.NDArray[np.uint8] | None:
+        """Which bytes the kernel has written since they were declared uninitialised; None when all count as such."""
+        segment = self.segment
+        if segment.written is None:
+            return None
+        return segment.written[segment.offset : segment.offset + segment.nbytes]
+
     def memset(self, value: int, offset: int, nbytes: int) -> None:
         """Set bytes to one value; they count as initialised."""
         self.segment.contents[offset : offset + nbytes] = value
@@ -254,6 +261,7 @@ class EmulatedKernel:
             )
 
         launch = made()
+        launch.only_blocks = self._device.only_blocks
         if recording is None:
             if not self._follows_reads:
                 return launch.run(self._device.arch)
@@ -263,7 +271,7 @@ class EmulatedKernel:
         only = recording.number_in(grid)
         if only >= launch.blocks:
             return LaunchResult((Fault("launch", f"block {recording.block} is not in the grid {grid}"),))
-        launch.only_block, launch.trace = only, Trace(recording.with_values)
+        launch.only_blocks, launch.trace = (only,), Trace(recording.with_values)
         faults = launch.run(self._device.arch).faults
         if not any(fault.kind in ("timeout", "launch", "unsupported") for fault in faults):
             recording.trace, recording.kernel = launch.trace, self.kernel
@@ -293,6 +301,8 @@ class EmulatedDevice:
         self.checks = checks or Checks()
         self.limits = limits or Limits()
         self.launch_seconds = self.limits.seconds
+        self.only_blocks: tuple[int, ...] | None = None
+        """Later launches run just these blocks; None: all."""
         self.family = ""
         """What later launches are for: the instructions that they execute are kept by it."""
         self._space = AddressSpace()

@@ -83,8 +83,8 @@ class Launch:
     counts: Counts = field(default_factory=Counts)
     number: int = 0
     """Among the launches of its device."""
-    only_block: int | None = None
-    """Run just this block, with its cluster; None: all."""
+    only_blocks: tuple[int, ...] | None = None
+    """Run just these blocks, each with its cluster; None: all."""
     undefined: UndefinedLocals | None = None
     """Values from local memory that nothing has written; None: not looked for."""
     executed: npt.NDArray[np.bool_] | None = None

@@ -15,6 +15,7 @@ from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.memory_cases import apart
 from kernel_gate.oracle import OracleProcess
 from kernel_gate.reasons import Reason
+from kernel_gate.stages.callers import check_callers
 from kernel_gate.stages.check_case import check_case
 from kernel_gate.stages.check_coverage import coverage_of, family_of, not_executed
 from kernel_gate.stages.check_state import AtFault, CheckState, Dropped, Stop
@@ -53,6 +54,7 @@ def check(
     seconds: float,
     progress: Callable[[str, float], None],
     whole: bool = True,
+    seed: int = 0,
 ) -> CheckResult:
     """Run every case, cheapest first, until one fails or the time is spent.
 
@@ -60,7 +62,14 @@ def check(
     """
     run = CheckState(device, baseline, candidate, workload, oracle)
     try:
+        started = time.monotonic()
         unreached_or_end = _run_cases(run, cases, seconds, progress)
+        if whole and run.compared and not isinstance(unreached_or_end, CheckResult):
+            left = seconds - (time.monotonic() - started)
+            try:
+                run.callers = check_callers(run, seed, left)
+            except Stop as stop:
+                return _stopped(run, stop, stop.case or cases[0])
     finally:
         run.close()
         device.reorder(None)
@@ -113,6 +122,7 @@ def _details(run: CheckState) -> dict[str, Any]:
         "dropped": run.dropped,
         "notes": list(dict.fromkeys(run.notes)),
         "coverage": coverage_of(run),
+        **({} if run.callers is None else {"callers": run.callers.document()}),
     }
 
 
@@ -183,7 +193,8 @@ def _finished(
             status=StageStatus.PASS,
             reason=f"{run.compared} cases agree in every element"
             + _provided(run.conditions)
-            + not_executed(details["coverage"]),
+            + not_executed(details["coverage"])
+            + str(run.callers or ""),
             details=details,
         ),
         "none",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import ALLOCATED, Case
@@ -18,6 +18,9 @@ from kernel_gate.reasons import Reason
 from kernel_gate.stages.depth import Depths
 from kernel_gate.tolerance import coarsest_arithmetic
 from kernel_gate.workload import Argument, Workload
+
+if TYPE_CHECKING:
+    from kernel_gate.stages.callers import Reached
 
 AtFault = Literal["none", "candidate", "baseline", "workload", "environment"]
 Who = Literal["baseline", "candidate"]
@@ -34,6 +37,8 @@ class Stop(Exception):  # noqa: N818
         self.code = code
         self.reason = reason
         self.details = dict(details or {})
+        self.case: Case | None = None
+        """Where it ended, if that is not the case that the check was at."""
 
 
 class Dropped(Exception):  # noqa: N818
@@ -67,6 +72,8 @@ class CheckState:
     """What must hold for the candidate and need not for the baseline → why."""
     rehearsal: Device | None = None
     """The emulated device beside a GPU, opened when it is needed."""
+    callers: Reached | None = None
+    """How far the callers' sizes were checked, once they have been."""
     compared: int = 0
     passed: list[Case] = field(default_factory=list)
     """Cases in which every element agreed, with buffers as an allocator places them."""
