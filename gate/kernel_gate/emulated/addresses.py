@@ -12,12 +12,15 @@ from __future__ import annotations
 import random
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from kernel_gate.devices.base import Place
+
+if TYPE_CHECKING:
+    from kernel_gate.emulated.payloads.memory import PayloadMemory
 
 SEGMENT_BITS = 36
 CENTRE = 1 << (SEGMENT_BITS - 1)
@@ -124,7 +127,9 @@ class Segment:
 class AddressSpace:
     """All allocations of a device."""
 
-    def __init__(self) -> None:
+    def __init__(self, payloads: PayloadMemory | None = None) -> None:
+        self.payloads = payloads
+        """Payloads beside the floats of the segments, where a device follows them."""
         self._segments: dict[int, Segment] = {}
         self._fresh = iter(_NUMBERS)
         self._freed: deque[int] = deque()

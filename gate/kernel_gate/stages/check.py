@@ -12,13 +12,16 @@ from kernel_gate.built import Built
 from kernel_gate.cases import Case, elements, repeat_options
 from kernel_gate.devices.base import Device, Fault
 from kernel_gate.devices.emulated import EmulatedDevice
+from kernel_gate.inputs import make_inputs
 from kernel_gate.memory_cases import apart
 from kernel_gate.oracle import OracleProcess
 from kernel_gate.reasons import Reason
+from kernel_gate.stages.algebra import Answer, Expressions
 from kernel_gate.stages.callers import check_callers
 from kernel_gate.stages.check_case import check_case
 from kernel_gate.stages.check_coverage import coverage_of, family_of, not_executed
 from kernel_gate.stages.check_state import AtFault, CheckState, Dropped, Stop
+from kernel_gate.stages.expressions import cases_to_ask, reordered, said_of
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_gate.workload import Workload
 
@@ -55,15 +58,18 @@ def check(
     progress: Callable[[str, float], None],
     whole: bool = True,
     seed: int = 0,
+    expressions: Expressions | None = None,
 ) -> CheckResult:
     """Run every case, cheapest first, until one fails or the time is spent.
 
     `whole` is False when the cases are not all that there are: then they can fail, but not pass.
     """
-    run = CheckState(device, baseline, candidate, workload, oracle)
+    run = CheckState(device, baseline, candidate, workload, oracle, expressions=expressions)
     try:
         started = time.monotonic()
         unreached_or_end = _run_cases(run, cases, seconds, progress)
+        if whole and not isinstance(unreached_or_end, CheckResult):
+            unreached_or_end = _another_expression(run, progress) or unreached_or_end
         if whole and run.compared and not isinstance(unreached_or_end, CheckResult):
             left = seconds - (time.monotonic() - started)
             try:
@@ -110,6 +116,27 @@ def _run_cases(
     return unreached
 
 
+def _another_expression(run: CheckState, progress: Callable[[str, float], None]) -> CheckResult | None:
+    """How the check ends for a candidate that computes something else, and not to within a few roundings."""
+    for case in cases_to_ask(run):
+        progress(f"algebra: {case}", 1.0)
+        if reordered(run, case, make_inputs(run.workload, case)):
+            continue
+        if run.algebra[-1].answer is not Answer.OTHER or run.workload.tolerance.relative is not None:
+            continue
+        run.strict = True
+        try:
+            check_case(run, case, again=False)
+        except Dropped:
+            continue
+        except Stop as stop:
+            stop.reason = f"{run.algebra[-1].why} than the baseline's; {stop.reason}"
+            return _stopped(run, stop, case)
+        finally:
+            run.strict = False
+    return None
+
+
 def _details(run: CheckState) -> dict[str, Any]:
     return {
         "device": run.device.kind,
@@ -119,6 +146,7 @@ def _details(run: CheckState) -> dict[str, Any]:
         "tolerances": run.tolerances,
         "errors": {name: {"candidate": c, "baseline": b} for name, (c, b) in run.errors.items()},
         "conditions": [{"expr": e, "kind": "validity", "evidence": why} for e, why in run.conditions.items()],
+        "algebra": [answer.document() for answer in run.algebra],
         "dropped": run.dropped,
         "notes": list(dict.fromkeys(run.notes)),
         "coverage": coverage_of(run),
@@ -191,7 +219,7 @@ def _finished(
         Stage(
             name="check",
             status=StageStatus.PASS,
-            reason=f"{run.compared} cases agree in every element"
+            reason=f"{run.compared} cases agree in every element{said_of(run.algebra)}"
             + _provided(run.conditions)
             + not_executed(details["coverage"])
             + str(run.callers or ""),

@@ -27,7 +27,7 @@ from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
 from kernel_lineage.learning.saved_kernels import Saved, SavedVerdict, check_saved
 from kernel_lineage.learning.version_checks import VersionState
-from kernel_lineage.rewrite.workloads import folder_of, workloads_in
+from kernel_lineage.workloads.saved import folder_of, workloads_in
 
 KEPT = 256
 """Verdicts that are not asked for again."""

@@ -25,9 +25,9 @@ from kernel_lineage.proofs.obligations.asking import evaluated
 from kernel_lineage.proofs.obligations.obligation import Status
 from kernel_lineage.proofs.obligations.overflow import Fitting
 from kernel_lineage.proofs.setting import MAX_GRID
-from kernel_lineage.rewrite.programs import ProgramError
 from kernel_lineage.solving.solver import SolverMissingError
 from kernel_lineage.solving.terms import Num, Term, at_most, variables
+from kernel_lineage.workloads.programs import ProgramError
 
 ID = "proofs"
 OVERFLOW = "address-overflow"
