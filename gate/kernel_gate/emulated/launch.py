@@ -20,6 +20,7 @@ from kernel_gate.emulated.global_races import GlobalRaces
 from kernel_gate.emulated.overflow import AddressOverflow
 from kernel_gate.emulated.program import DecodedKernel
 from kernel_gate.emulated.refusal import refusal
+from kernel_gate.emulated.schedule import Schedule
 from kernel_gate.emulated.scheduler import Flow
 from kernel_gate.emulated.shared_memory import POISON, SharedMemory
 from kernel_gate.emulated.shared_races import SharedRaces
@@ -66,6 +67,8 @@ class Checks:
     """Of how many terms sums are made is counted here; None: not counted."""
     payloads: PayloadMemory | None = None
     """Exact payloads beside the floats, instead of tags; None: none, and at no cost."""
+    schedule: Schedule | None = None
+    """Give warps turns in this order; None: all threads run as one where they can."""
     order_seed: int | None = None
     """Run the blocks in a random order; None: in the order of their numbers."""
 
@@ -190,7 +193,7 @@ class Launch:
         if self.races is None or at.segment is None:
             return
         if ordered:
-            self.races.acquire(wave)
+            self.races.acquire(wave, at, where)
         elif self.races.watches(at.segment):
             self.races.read(wave, at, where)
 
@@ -199,10 +202,23 @@ class Launch:
         if self.races is not None and at.segment is not None and self.races.watches(at.segment):
             self.races.write(wave, at, where, change, atomic)
 
-    def acquire(self, wave: Wave, at: Located) -> None:
-        """The active threads did an atomic: their blocks may have seen what others released."""
+    def exchange(self, wave: Wave, at: Located, where: Access, fenced: bool) -> None:
+        """The active threads did an atomic: they see what others released there, and release what came before.
+
+        `fenced`: the atomic itself releases.
+        """
         if self.races is not None and at.segment is not None:
-            self.races.acquire(wave)
+            if fenced:
+                self.races.fence(wave)
+            self.races.acquire(wave, at, where)
+            self.races.release(wave, at, where)
+
+    def publish(self, wave: Wave, at: Located, where: Access, fenced: bool) -> None:
+        """The active threads did a volatile or releasing store."""
+        if self.races is not None and at.segment is not None:
+            if fenced:
+                self.races.fence(wave)
+            self.races.release(wave, at, where)
 
     def run(self, arch: str) -> LaunchResult:
         """Run every block. Faults are in the result."""

@@ -94,7 +94,7 @@ class Reached:
 def check_callers(run: CheckState, seed: int, seconds: float) -> Reached | None:
     """Check what fits into the time. Raises `Stop` with the case as its `case`; None without callers' sizes."""
     named = named_shapes(run.workload)
-    if not run.workload.profile_dims or not named or not isinstance(run.device, EmulatedDevice):
+    if not run.workload.profile_dims or not named or run.device.kind != "emulated":
         return None
     callers = max(run.workload.profile_dims, key=lambda d: elements(run.workload, d))
     reached = Reached(callers)

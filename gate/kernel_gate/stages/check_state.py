@@ -80,6 +80,8 @@ class CheckState:
     algebra: list[Algebra] = field(default_factory=list)
     strict: bool = False
     """Whether a candidate is being held to a few roundings, since it computes another expression."""
+    scheduled: int = 0
+    """Cases that were run under other orders of warps."""
     compared: int = 0
     passed: list[Case] = field(default_factory=list)
     """Cases in which every element agreed, with buffers as an allocator places them."""
