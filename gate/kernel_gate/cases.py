@@ -29,6 +29,7 @@ class Variation(StrEnum):
     NOT_A_NUMBER = "one NaN"
     INFINITE = "one infinity"
     FAR_FROM_ZERO = "mean far above the spread"
+    FAR_BELOW = "mean far below zero"
     NEGATIVE = "all negative"
     SORTED = "sorted rows"
     TIES = "ties"

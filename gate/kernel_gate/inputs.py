@@ -260,6 +260,8 @@ def _vary(values: Array, variation: Variation, generator: np.random.Generator, b
             return _with_specials(values, generator, (np.inf,))
         case Variation.FAR_FROM_ZERO:
             return values + 1000.0
+        case Variation.FAR_BELOW:
+            return values - 1000.0
         case Variation.NEGATIVE:
             return -np.abs(values) - 0.5
         case Variation.SORTED:

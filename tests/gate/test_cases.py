@@ -142,6 +142,7 @@ def test_variations_change_what_they_say(variation):
         Variation.NOT_A_NUMBER: lambda: np.isnan(x).sum() == 1,
         Variation.INFINITE: lambda: np.isposinf(x).sum() == 1,
         Variation.FAR_FROM_ZERO: lambda: x.mean() > 500 * x.std(),
+        Variation.FAR_BELOW: lambda: x.max() < -900,
         Variation.NEGATIVE: lambda: x.max() < 0,
         Variation.SORTED: lambda: len(set(np.sign(np.diff(x, axis=-1)).flat)) == 1,
         Variation.TIES: lambda: len(set(x.flat)) == 3,

@@ -8,7 +8,7 @@ on loaded data, or on a register with more than one definition (a loop), are not
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,21 +94,33 @@ class Guards:
         return found
 
 
-def constants(kernel: DecodedKernel) -> tuple[set[float], set[int]]:
-    """Float and integer literals that the kernel compares with, takes a maximum with or selects by."""
-    floats: set[float] = set()
-    whole: set[int] = set()
+@dataclass(slots=True)
+class Constants:
+    """Literals of a kernel's code."""
+
+    compared: set[float] = field(default_factory=set)
+    """Floats that it compares with or takes a maximum with."""
+    others: set[float] = field(default_factory=set)
+    """Floats that stand elsewhere: where a maximum starts, what is added."""
+    whole: set[int] = field(default_factory=set)
+    """Integers that it compares with."""
+
+
+def constants(kernel: DecodedKernel) -> Constants:
+    """Those of one kernel."""
+    found = Constants()
     for instruction in kernel.flat.body:
-        if instruction.parts[0] not in ("setp", "set", "max", "min"):
-            continue
+        compares = instruction.parts[0] in ("setp", "set", "max", "min")
         for operand in instruction.operands:
             if isinstance(operand, FloatBits):
                 kind = np.float32 if operand.size == 4 else np.float64
                 raw = np.array(operand.bits, np.uint32 if kind is np.float32 else np.uint64)
-                floats.add(float(raw.view(kind)))
-            elif isinstance(operand, Integer):
-                whole.add(operand.value)
-    return {c for c in floats if np.isfinite(c) and c}, whole
+                value = float(raw.view(kind))
+                if np.isfinite(value) and value:
+                    (found.compared if compares else found.others).add(value)
+            elif compares and isinstance(operand, Integer):
+                found.whole.add(operand.value)
+    return found
 
 
 def _steps(kernel: DecodedKernel) -> Iterator[tuple[int, object]]:

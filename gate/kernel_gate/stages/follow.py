@@ -15,7 +15,7 @@ from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import ALLOCATED, Case, Variation, elements, is_valid, named_shapes, typical_shape
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.emulated import EmulatedDevice, EmulatedKernel
-from kernel_gate.emulated.guards import constants
+from kernel_gate.emulated.guards import Constants, constants
 from kernel_gate.launching import LaunchError
 from kernel_gate.memory_cases import memory_cases
 from kernel_gate.workload import Workload
@@ -41,8 +41,8 @@ class Paths:
     _device: EmulatedDevice = field(init=False)
     _loaded: list[LoadedProgram] = field(init=False)
     _known: dict[tuple[int, ...], Signature | None] = field(default_factory=dict)
-    _numbers: set[int] = field(default_factory=set)
-    _floats: set[float] = field(default_factory=set)
+    _constants: tuple[Constants, Constants] = field(default_factory=lambda: (Constants(), Constants()))
+    """Of the baseline and of the candidate."""
 
     def __post_init__(self) -> None:
         self._device = EmulatedDevice("sm_90")
@@ -60,27 +60,37 @@ class Paths:
         key = tuple(dims.values())
         if key not in self._known:
             try:
-                self._known[key] = tuple(side for one in self._loaded for side in self._sides(one, dims))
+                self._known[key] = tuple(
+                    side
+                    for one, into in zip(self._loaded, self._constants, strict=True)
+                    for side in self._sides(one, dims, into)
+                )
             except (LaunchError, DeviceError, MemoryError):
                 self._known[key] = None
         return self._known[key]
 
-    def _sides(self, loaded: LoadedProgram, dims: Dims) -> Iterator[tuple[bool, bool]]:
+    def _sides(self, loaded: LoadedProgram, dims: Dims, into: Constants) -> Iterator[tuple[bool, bool]]:
         with loaded.execution(dims) as execution:
             for kernel, call in execution.calls():
                 assert isinstance(kernel, EmulatedKernel)
                 yield from kernel.sides(*call)
-                floats, whole = constants(kernel.kernel)
-                self._floats |= floats
-                self._numbers |= whole
+                found = constants(kernel.kernel)
+                into.compared |= found.compared
+                into.others |= found.others
+                into.whole |= found.whole
 
     def numbers(self) -> list[int]:
         """Whole numbers that the code of the programs compares with; after the first shape was asked."""
-        return sorted(n for n in self._numbers if 1 < n < _LARGEST)
+        before, after = self._constants
+        return sorted(n for n in before.whole | after.whole if 1 < n < _LARGEST)
 
     def constants(self) -> list[float]:
-        """What data may be compared with, the largest first; after the first shape was asked."""
-        return sorted({*self._floats, *map(float, self.numbers())}, key=abs, reverse=True)[:_MOST_CONSTANTS]
+        """What data may be compared with; after the first shape was asked. What only one program has comes first."""
+        before, after = self._constants
+        new = after.compared - before.compared | after.others - before.others - {1.0, -1.0}
+        known = before.compared | {float(n) for n in self.numbers()}
+        ordered = [sorted(some, key=abs, reverse=True) for some in (new, known - new)]
+        return [c for some in ordered for c in some][:_MOST_CONSTANTS]
 
 
 def followed(
