@@ -24,14 +24,14 @@ POISON = 0xFF
 """Fresh shared and local memory: a NaN as float, -1 as integer."""
 
 
-_LOCAL = re.compile(r"_ZZ.*?E(\d+)(\w+)")
+_LOCAL = re.compile(r"_ZZ.*?E(\d+)([\w$]+)")
 
 
 def _source_name(symbol: str) -> str:
     """`tile` of `_ZZ6kernelPfE4tile`."""
     found = _LOCAL.fullmatch(symbol)
     if found is None:
-        return symbol
+        return symbol.partition("_$_")[0]
     name = found[2][: int(found[1])]
     return name if len(name) == int(found[1]) else symbol
 
