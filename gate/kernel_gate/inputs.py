@@ -267,11 +267,11 @@ def _vary(values: Array, variation: Variation, generator: np.random.Generator, b
         case Variation.SORTED:
             return np.sort(values, axis=-1)[..., :: generator.choice((-1, 1))] if values.ndim else values
         case Variation.TIES:
-            return generator.choice(np.array((-1.0, 0.5, 2.0)), values.shape)
+            return generator.integers(-64, 64, values.shape, endpoint=True) / 32.0
         case Variation.SIGNED_ZEROS:
             return np.where(generator.random(values.shape) < 0.5, -0.0, 0.0)
         case Variation.SUBNORMAL:
-            return values * 100 * boundary[boundary > 0].min()
+            return values * (100.0 * float(boundary[boundary > 0].min()))
     return values
 
 

@@ -72,7 +72,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--half", choices=["looked-at", "untuned", "all"], default="all")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args(arguments)
-    pairs = [p for p in ALL if asked.only in p.name and (asked.half == "all" or p.untuned == (asked.half == "untuned"))]
+    pairs = [
+        p
+        for p in ALL
+        if asked.only in p.name and (asked.half == "all" or p.untuned == (asked.half == "untuned"))
+    ]
     bad = 0
     with Kept() as kept:
         for lane in asked.lanes.split(","):
@@ -82,7 +86,8 @@ def main(arguments: list[str]) -> int:
                 rows.append(row)
                 said = "MISSED " if row.missed else "REFUSED" if row.refused else "ok     "
                 verdict = row.honest if row.refused and not row.missed else row.wrong
-                print(f"{said} {pair.family:13} {pair.name:40} {verdict.code} {verdict.reason[:140]}", flush=True)  # noqa: T201
+                named = f"{said} {pair.family:13} {pair.name:40}"
+                print(f"{named} {verdict.code} {verdict.reason[:140]}", flush=True)  # noqa: T201
             bad += _summary(lane, rows)
     return int(bad > 0)
 
@@ -92,9 +97,14 @@ def _summary(lane: str, rows: list[Row]) -> int:
     missed, refused = [r for r in rows if r.missed], [r for r in rows if r.refused]
     by_family = Counter(r.pair.family for r in rows)
     found = Counter(r.pair.family for r in rows if not r.missed)
-    families = ", ".join(f"{family} {found[family]} of {total}" for family, total in sorted(by_family.items()))
+    families = ", ".join(
+        f"{family} {found[family]} of {total}" for family, total in sorted(by_family.items())
+    )
     half, most = taken[len(taken) // 2], taken[int(len(taken) * 0.95)]
-    for title, group in (("looked at", [r for r in rows if not r.pair.untuned]), ("untuned", [r for r in rows if r.pair.untuned])):
+    for title, group in (
+        ("looked at", [r for r in rows if not r.pair.untuned]),
+        ("untuned", [r for r in rows if r.pair.untuned]),
+    ):
         wrong, honest = sum(r.missed for r in group), sum(r.refused for r in group)
         print(f"{lane}, {title}: {wrong} of {len(group)} wrong ones passed, {honest} honest ones refused")  # noqa: T201
     print(f"{lane}: {families}; {half:.2f} s half, {most:.2f} s 95 %")  # noqa: T201

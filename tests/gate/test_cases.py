@@ -19,6 +19,9 @@ from kernel_gate.workload import WorkloadError
 
 DIMS = {"N": 3, "C": 70}
 
+OTHERS = {Variation.LOWEST, Variation.HIGHEST, Variation.AROUND}
+"""Of indices, and of constants that a case names."""
+
 
 def with_values(values: str, dtype: str = "float32"):
     text = 'name = "x"\nkind = "input"\ndtype = "'
@@ -51,7 +54,7 @@ def test_the_plan_starts_with_the_named_shapes_cheapest_first():
     assert [dict(c.dims) for c in cases[:4]] == [
         {"N": n, "C": c} for n, c in ((1, 32), (1, 70), (3, 32), (3, 70))
     ]
-    assert {c.variation for c in cases} == set(Variation) - {Variation.LOWEST, Variation.HIGHEST}
+    assert {c.variation for c in cases} == set(Variation) - OTHERS
     assert len({(str(c.dims), c.seed) for c in cases}) == len(cases)
     assert all(c.required == (c.origin == "named" and c.variation is Variation.DECLARED) for c in cases)
 
@@ -123,7 +126,7 @@ def test_indices_are_taken_at_both_ends_of_their_range():
 
 
 @pytest.mark.parametrize(
-    "variation", [v for v in Variation if v not in (Variation.LOWEST, Variation.HIGHEST)]
+    "variation", [v for v in Variation if v not in OTHERS]
 )
 def test_variations_change_what_they_say(variation):
     x = drawn("normal", variation=variation).astype(np.float64)
@@ -145,7 +148,7 @@ def test_variations_change_what_they_say(variation):
         Variation.FAR_BELOW: lambda: x.max() < -900,
         Variation.NEGATIVE: lambda: x.max() < 0,
         Variation.SORTED: lambda: len(set(np.sign(np.diff(x, axis=-1)).flat)) == 1,
-        Variation.TIES: lambda: len(set(x.flat)) == 3,
+        Variation.TIES: lambda: len(set(x.flat)) < 0.7 * x.size and (x * 16 % 1 == 0.5).any(),
         Variation.SIGNED_ZEROS: lambda: not x.any() and 0 < np.signbit(x).mean() < 1,
         Variation.SUBNORMAL: lambda: 0 < np.abs(x).max() < np.finfo(np.float32).tiny,
     }

@@ -210,8 +210,9 @@ class Launch:
         if self.races is not None and at.segment is not None:
             if fenced:
                 self.races.fence(wave)
-            self.races.acquire(wave, at, where)
+            # Threads of one instruction take turns: the later ones see what the earlier ones release.
             self.races.release(wave, at, where)
+            self.races.acquire(wave, at, where)
 
     def publish(self, wave: Wave, at: Located, where: Access, fenced: bool) -> None:
         """The active threads did a volatile or releasing store."""

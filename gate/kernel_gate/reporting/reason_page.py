@@ -45,9 +45,9 @@ was asked for; there is no verdict then, and the message says what to do.
    buffers and compares every element: named shapes, drawn ones around them, shapes for both sides of branches over
    arguments, values drawn anew and around the code's constants, repeated launches, new data at the same addresses.
    The seed is drawn for each verdict and kept in it; `--seed` repeats it. Without a GPU the callers' sizes follow,
-   and warps are run in unkind orders. What the candidate needs and the baseline does not is a condition. What is expected comes from the workload's float64 oracle or, without one, from the baseline. The
-   tolerance is derived from the type, the terms of the baseline's sums as counted while it ran, and its own error; the stage's details
-   say how.
+   and warps are run in unkind orders. What the candidate needs and the baseline does not is a condition. What is
+   expected comes from the workload's float64 oracle or, without one, from the baseline. The tolerance is derived from
+   the type, the terms of the baseline's sums as counted while it ran, and its own error; the stage's details say how.
    On small cases both programs also run with exact arithmetic in finite fields beside their floats. Where that shows
    the same expression in another order, a difference of up to 16 times the tolerance is the order's; where it shows
    another expression, the candidate must agree to within a few roundings, and the verdict names the first element.
@@ -65,10 +65,10 @@ was asked for; there is no verdict then, and the message says what to do.
    Outputs of timed launches, drawn at random, are compared as well, and after the last one the same addresses get new
    data. A timed launch may take 50 times what one took before, and 2 s (`--launch-seconds`, if that is less): one that
    fails or does not end is held against the program that was launched.
-6. **Prove.** `klineage gate` and `klineage apply` ask for proofs of both programs meanwhile: bounds, written at all and
-   only once, 32-bit addresses, for all sizes that the promises allow. What the baseline keeps and the candidate loses at
-   callers' sizes rejects, once running the kernel has shown the counterexample; beyond them it is a condition. The gate
-   itself (`python -m kernel_gate`) knows no proofs.
+6. **Prove.** `klineage gate` and `klineage apply` ask for proofs of both programs meanwhile: bounds, written at all
+   and only once, 32-bit addresses, for all sizes that the promises allow. What the baseline keeps and the candidate
+   loses at callers' sizes rejects, once running the kernel has shown the counterexample; beyond them it is a
+   condition. The gate itself (`python -m kernel_gate`) knows no proofs.
 
 The first stage that fails ends the run; the ones after it are `skipped`. A stage that could not run is
 `unavailable`, is never passed over in silence, and the verdict is then at most inconclusive.

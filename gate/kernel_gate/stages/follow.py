@@ -8,6 +8,7 @@ is varied on a shape of each path, because a path that needs alignment may not b
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -23,12 +24,14 @@ from kernel_gate.workload import Workload
 Dims = Mapping[str, int]
 Signature = tuple[tuple[bool, bool], ...]
 _MOST_ELEMENTS = 1 << 19
-_MOST_ASKED = 600
+_MOST_ASKED = 1000
 _MOST_SHAPES = 6
 _MOST_PATHS = 4
 _MOST_CONSTANTS = 6
 _FEW = 40
 _LARGEST = 1 << 16
+_PAIRED = (1, 2, 3, 4, 5, 8, 15, 16, 17, 32, 33, 64, 65, 100, 128)
+"""Extents of which any two dims take any pair: for branches that two dims decide."""
 
 
 @dataclass(slots=True)
@@ -165,7 +168,7 @@ def _taken(signature: Signature | None) -> set[tuple[int, int]]:
 
 
 def _proposals(paths: Paths, workload: Workload, planned: Sequence[Dims]) -> Iterator[dict[str, int]]:
-    """Shapes around a usual one, small first: one extent at a time, then two alike."""
+    """Shapes around a usual one, small first: one extent at a time, then two."""
     base = dict(typical_shape([dict(d) for d in planned]))
     near = {n + d for n in paths.numbers() for d in (-1, 0, 1)}
     powers = {(1 << k) + d for k in range(2, 17) for d in (-1, 0, 1)}
@@ -176,7 +179,9 @@ def _proposals(paths: Paths, workload: Workload, planned: Sequence[Dims]) -> Ite
             dims = {**others, name: extent}
             if is_valid(workload, dims) and elements(workload, dims) <= _MOST_ELEMENTS:
                 yield dims
-    for extent in wanted:
-        dims = dict.fromkeys(workload.dims, extent)
-        if len(dims) > 1 and is_valid(workload, dims) and elements(workload, dims) <= _MOST_ELEMENTS:
-            yield dims
+    few = sorted({*near, *_PAIRED} - {0})
+    for first, second in itertools.combinations(workload.dims, 2):
+        for one, other in sorted(itertools.product(few, few), key=math.prod):
+            dims = {**base, first: one, second: other}
+            if is_valid(workload, dims) and elements(workload, dims) <= _MOST_ELEMENTS:
+                yield dims

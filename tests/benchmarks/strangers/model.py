@@ -26,7 +26,7 @@ class Ground:
 
 @dataclass(frozen=True)
 class Pair:
-    """A wrong candidate and its honest twin. Either is the baseline with pieces of its text replaced, or a whole text."""
+    """A wrong candidate and its honest twin; either replaces pieces of the baseline's text, or is a whole text."""
 
     name: str
     family: str
@@ -48,7 +48,12 @@ class Pair:
 
 
 def workload_of(
-    name: str, dims: dict[str, list[int]], args: list[tuple[str, ...]], grid: str, block: int, large: dict[str, int]
+    name: str,
+    dims: dict[str, list[int]],
+    args: list[tuple[str, ...]],
+    grid: str,
+    block: int,
+    large: dict[str, int],
 ) -> str:
     """A workload from a table: name, kind, dtype, and shape and values, or value."""
     lines = [f'kernel = "{name}"', 'language = "cuda"', "", "[dims]"]

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Pairs that were written when the gate was done, and that nothing was changed for."""
 
 from benchmarks.strangers.grounds import AXPY, CLIP, COUNTS, LOOKUP, NORM, SOFTMAX, TOTAL, TRANSPOSE
