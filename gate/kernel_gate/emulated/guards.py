@@ -16,7 +16,7 @@ import numpy as np
 from kernel_gate.emulated.faults import LaunchFault
 from kernel_gate.emulated.program import DecodedKernel
 from kernel_gate.emulated.ptx.model import Address, FloatBits, Group, Instruction, Integer, Operand, Register
-from kernel_gate.emulated.registry import Unsupported
+from kernel_gate.emulated.registry import Step, Unsupported
 from kernel_gate.emulated.site import Read, Site
 from kernel_gate.emulated.types import TYPES
 
@@ -123,7 +123,7 @@ def constants(kernel: DecodedKernel) -> Constants:
     return found
 
 
-def _steps(kernel: DecodedKernel) -> Iterator[tuple[int, object]]:
+def _steps(kernel: DecodedKernel) -> Iterator[tuple[int, Step]]:
     start = 0
     for block in kernel.blocks:
         yield from enumerate(block.steps, start)
