@@ -52,7 +52,13 @@ def conclude(
     elif rest:
         outcome, reason = Outcome.INCONCLUSIVE, f"{rest[0].name} did not run"
     else:
-        outcome, reason = Outcome.ACCEPTED, stages[-1].reason
+        outcome = Outcome.ACCEPTED
+        decided = next(s for s in reversed(stages) if s.name == "profile")
+        # What stands beside an acceptance: what it holds under, and what nobody has watched.
+        conditions = dict.fromkeys(c["expr"] for s in stages for c in s.details.get("conditions", ()))
+        limits = [f"only if {' and '.join(conditions)}, which the baseline does not need"] * bool(conditions)
+        limits += [s.reason for s in stages if s.code is Reason.NOT_WATCHED]
+        reason = "; ".join([decided.reason, *limits])
     return Verdict(
         outcome=outcome,
         code=decided.code,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal
 
-Where = Literal["run", "build", "check", "sanitize", "profile"]
+Where = Literal["run", "build", "check", "sanitize", "profile", "watch"]
 """The stage that a code is given by; `run` is any of them."""
 LeadsTo = tuple[Literal["accepted", "rejected", "inconclusive"], ...]
 
@@ -386,6 +386,12 @@ class Reason(StrEnum):
         "wrong-after-timing", "profile", _REJECTS,
         "The outputs of the timed launches, or of one after them, are wrong.",
         "The kernel is right at first and wrong later or at this size: look for state, counters and index overflow.",
+    )
+    # Watch.
+    NOT_WATCHED = (
+        "not-watched", "watch", _ACCEPTS,
+        "The emulated device, which watches for races and bad accesses beside a GPU, did not watch every case.",
+        "Give it more time with --watch-seconds, or add smaller dims; without its detectors less is known.",
     )
     # fmt: on
 

@@ -69,6 +69,11 @@ class Worker:
         """Of the process that the next request goes to; None when it would be a new one."""
         return self._child.process.pid if self._child is not None and not self._child.ended else None
 
+    def prepare(self) -> None:
+        """Start the process, when none runs: its imports are done by the time that a request comes."""
+        if self._child is None:
+            self._running()
+
     def close(self) -> None:
         """End the process and everything that it started."""
         if self._child is None:

@@ -13,6 +13,7 @@ _TITLES = {
     "check": "Check",
     "sanitize": "Sanitize",
     "profile": "Profile",
+    "watch": "Watch",
 }
 
 
@@ -29,7 +30,7 @@ _INTRODUCTION = """\
 
 | outcome | exit status | comes about when |
 |---|---|---|
-| accepted | 0 | all four stages passed: build, check, sanitize, profile |
+| accepted | 0 | all stages passed: build, check, sanitize, profile; beside a GPU, watch; from the command line, prove |
 | rejected | 1 | a stage failed, and the candidate is at fault |
 | inconclusive | 3 | a stage could not say: baseline, workload or environment are at fault, or the times are unclear |
 
@@ -41,10 +42,12 @@ was asked for; there is no verdict then, and the message says what to do.
 1. **Build.** Both programs are compiled in a child process that is shut in; only device code comes out of it. What
    does not compile is the candidate's fault or the baseline's, and the verdict tells the two apart.
 2. **Check.** The gate's own process makes the inputs, poisons the outputs, launches the image on its own guarded
-   buffers and compares every element: named and hidden shapes, varied values, repeated launches, new data at the
-   same addresses. What is expected comes from the workload's float64 oracle or, without one, from the baseline. The
-   tolerance is derived from the type, the depth of the reductions and the baseline's own error; the stage's details
-   say how.
+   buffers and compares every element: named shapes, drawn ones around them, shapes for both sides of branches over
+   arguments, values drawn anew and around the code's constants, repeated launches, new data at the same addresses.
+   The seed is drawn for each verdict and kept in it; `--seed` repeats it. Without a GPU the callers' sizes follow,
+   and warps are run in unkind orders. What the candidate needs and the baseline does not is a condition. What is
+   expected comes from the workload's float64 oracle or, without one, from the baseline. The tolerance is derived from
+   the type, the terms of the baseline's sums as counted while it ran, and its own error; the stage's details say how.
    On small cases both programs also run with exact arithmetic in finite fields beside their floats. Where that shows
    the same expression in another order, a difference of up to 16 times the tolerance is the order's; where it shows
    another expression, the candidate must agree to within a few roundings, and the verdict names the first element.
@@ -54,12 +57,18 @@ was asked for; there is no verdict then, and the message says what to do.
    accesses outside a buffer, on launches that the check has found right. Where the check has failed because launches
    differ or buffers may not alias, and a detector has seen a race or an uninitialised read on the same shape, that is
    the verdict's code, and `symptom` in the details says how it showed.
-4. **Profile.** Baseline and candidate are timed in interleaved pairs with a cold L2 cache; baseline against baseline
+4. **Watch.** Beside a GPU the emulated device answers the same question in a process of its own, with the same seed.
+   What it rejects is rejected. What it did not get to within `--watch-seconds` (10 by default) is said.
+5. **Profile.** Baseline and candidate are timed in interleaved pairs with a cold L2 cache; baseline against baseline
    gives the noise. Everything starts as *ambiguous*: *fast* and *slow* must be earned by the whole interval of the
    ratio, beyond the noise, in time and in clock cycles, on every profiled shape. There is no time without a GPU.
    Outputs of timed launches, drawn at random, are compared as well, and after the last one the same addresses get new
    data. A timed launch may take 50 times what one took before, and 2 s (`--launch-seconds`, if that is less): one that
    fails or does not end is held against the program that was launched.
+6. **Prove.** `klineage gate` and `klineage apply` ask for proofs of both programs meanwhile: bounds, written at all
+   and only once, 32-bit addresses, for all sizes that the promises allow. What the baseline keeps and the candidate
+   loses at callers' sizes rejects, once running the kernel has shown the counterexample; beyond them it is a
+   condition. The gate itself (`python -m kernel_gate`) knows no proofs.
 
 The first stage that fails ends the run; the ones after it are `skipped`. A stage that could not run is
 `unavailable`, is never passed over in silence, and the verdict is then at most inconclusive.

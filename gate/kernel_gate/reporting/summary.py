@@ -11,7 +11,7 @@ from kernel_gate.verdict import Outcome, StageStatus
 
 _SIGN = {Outcome.ACCEPTED: "✅", Outcome.REJECTED: "❌", Outcome.INCONCLUSIVE: "❔"}
 _MARK = {StageStatus.PASS: "✓", StageStatus.FAIL: "✗", StageStatus.UNAVAILABLE: "?", StageStatus.SKIPPED: "–"}
-_STAGES = ("build", "check", "sanitize", "profile")
+_STAGES = ("build", "check", "sanitize", "watch", "profile")
 
 
 def render(judged: Sequence[NamedVerdict]) -> str:

@@ -54,7 +54,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--counters", is_flag=True, help="Read hardware counters with ncu, for the report.")
 @click.option("--warm", is_flag=True, help="Time with a warm L2 cache as well; the cold times decide.")
-@click.option("--seed", type=int, default=91, show_default=True)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default="drawn for each verdict",
+    help="Of inputs and hidden shapes: the seed that a verdict names repeats it.",
+)
 @one_case_options
 @click.option(
     "--jobs", type=click.IntRange(1), help="With --since: verdicts at once. Default: one on each GPU."
@@ -164,6 +170,7 @@ def _pair(
     from kernel_gate.request import GateRequest
     from kernel_gate.worker import Worker
     from kernel_gate.workload import WorkloadError, load_workload
+    from kernel_lineage.rewrite.proving.both import judged_with_proofs
     from kernel_lineage.workloads.on_the_spot import SpotWorkload, told, workload_on_the_spot
     from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
@@ -181,7 +188,16 @@ def _pair(
         wrong_use(str(error))
     request = GateRequest.of(before, after, spot.workload, device=device, options=options)
     with Worker() as worker:
-        verdict = told(run.judge(request, candidate, names[1], worker), spot)
+        verdict = told(
+            judged_with_proofs(
+                lambda: run.judge(request, candidate, names[1], worker),
+                before,
+                after,
+                candidate,
+                spot.workload,
+            ),
+            spot,
+        )
     clear()
     click.echo(verdict.model_dump_json(indent=2) if run.as_json else render(verdict))
     checked = verdict.stage("check")
