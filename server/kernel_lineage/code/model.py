@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from kernel_lineage.solving.terms import Term, variables
+from kernel_gate.expr.terms import Term, variables
 
 
 class UnreadableError(Exception):

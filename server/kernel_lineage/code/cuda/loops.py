@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from kernel_gate.expr import terms
+from kernel_gate.expr.terms import Num, Term, Var
+from kernel_lineage.code.cuda.expressions import Expressions
+from kernel_lineage.code.values import Int, Opaque, Pointer, Value, fresh, unknown
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
-from kernel_lineage.proofs.cuda.expressions import Expressions
-from kernel_lineage.proofs.values import Int, Opaque, Pointer, Value, fresh, unknown
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.terms import Num, Term, Var
 
 _MOST_HALVINGS = 64
 _LOOPS = ("for_statement", "while_statement", "do_statement")

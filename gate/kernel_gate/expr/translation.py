@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
-from kernel_lineage.solving.polynomials import Polynomial, polynomial
-from kernel_lineage.solving.terms import Num, Op, Term, Var, is_truth
+from kernel_gate.expr.polynomials import Polynomial, polynomial
+from kernel_gate.expr.terms import Num, Op, Term, Var, is_truth
 
 
 class Translation:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from kernel_gate.expr.terms import Num, Var, at_most, less
+from kernel_lineage.code.cuda.names import Names
+from kernel_lineage.code.cuda.scope import Scope
+from kernel_lineage.code.cuda.statements import Statements
+from kernel_lineage.code.model import Model, UnreadableError
+from kernel_lineage.code.setting import Setting
+from kernel_lineage.code.values import INT32, INTEGERS, Element, Int, Opaque, Pointer, Value
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.proofs.cuda.names import Names
-from kernel_lineage.proofs.cuda.scope import Scope
-from kernel_lineage.proofs.cuda.statements import Statements
-from kernel_lineage.proofs.model import Model, UnreadableError
-from kernel_lineage.proofs.setting import Setting
-from kernel_lineage.proofs.values import INT32, INTEGERS, Element, Int, Opaque, Pointer, Value
-from kernel_lineage.solving.terms import Num, Var, at_most, less
 
 
 def read_cuda(kernel: Kernel, setting: Setting, lines: Mapping[int, int]) -> Model:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from kernel_lineage.proofs.model import Arithmetic, Model
-from kernel_lineage.proofs.values import BOOL, INT32, UINT64, Int, IntType, unknown
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.lemmas import is_natural
-from kernel_lineage.solving.terms import FALSE, TRUE, ZERO, Num, Term, is_truth
+from kernel_gate.expr import terms
+from kernel_gate.expr.lemmas import is_natural
+from kernel_gate.expr.terms import FALSE, TRUE, ZERO, Num, Term, is_truth
+from kernel_lineage.code.model import Arithmetic, Model
+from kernel_lineage.code.values import BOOL, INT32, UINT64, Int, IntType, unknown
 
 COMPARISONS: dict[str, Callable[[Term, Term], Term]] = {
     "<": terms.less,

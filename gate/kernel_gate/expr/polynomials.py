@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache, reduce
 from math import gcd
 
-from kernel_lineage.solving.terms import ONE, ZERO, Num, Op, Term, Var, add, mul
+from kernel_gate.expr.terms import ONE, ZERO, Num, Op, Term, Var, add, mul
 
 Monomial = tuple[Term, ...]
 """Factors in a fixed order; () is the constant 1. A factor is a variable or an operation that is no polynomial."""

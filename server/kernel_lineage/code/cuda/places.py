@@ -7,14 +7,14 @@ from typing import Protocol
 
 from tree_sitter import Node
 
+from kernel_gate.expr import terms
+from kernel_gate.expr.terms import Num, Term
+from kernel_lineage.code.cuda.conversions import converted
+from kernel_lineage.code.cuda.names import Names
+from kernel_lineage.code.cuda.scope import Scope, shown
+from kernel_lineage.code.values import INTEGERS, Int, Opaque, Pointer, Value, between, unknown, why
 from kernel_lineage.kernels.cuda_expressions import indices_of
 from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
-from kernel_lineage.proofs.cuda.conversions import converted
-from kernel_lineage.proofs.cuda.names import Names
-from kernel_lineage.proofs.cuda.scope import Scope, shown
-from kernel_lineage.proofs.values import INTEGERS, Int, Opaque, Pointer, Value, between, unknown, why
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.terms import Num, Term
 
 _MEMBERS = {name: i for i, name in enumerate("xyzw")}
 NAMES = ("identifier", "qualified_identifier")

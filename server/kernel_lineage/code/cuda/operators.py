@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
+from kernel_gate.expr import terms
+from kernel_gate.expr.terms import FALSE, TRUE, ZERO
+from kernel_lineage.code.cuda.places import Evaluates, moved
+from kernel_lineage.code.cuda.scope import Scope
+from kernel_lineage.code.integers import COMPARISONS, complement, negative, operated
+from kernel_lineage.code.values import BOOL, Group, Int, Opaque, Pointer, Value, why
 from kernel_lineage.kernels.cuda_forms import operator_of
-from kernel_lineage.proofs.cuda.places import Evaluates, moved
-from kernel_lineage.proofs.cuda.scope import Scope
-from kernel_lineage.proofs.integers import COMPARISONS, complement, negative, operated
-from kernel_lineage.proofs.values import BOOL, Group, Int, Opaque, Pointer, Value, why
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.terms import FALSE, TRUE, ZERO
 
 NULL = Opaque("the null pointer")
 

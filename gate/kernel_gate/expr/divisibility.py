@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
 
-from kernel_lineage.solving.polynomials import polynomial, term_of
-from kernel_lineage.solving.terms import Num, Op, Term, Var, add, at_most, floor_div, mod, mul, rebuilt
+from kernel_gate.expr.polynomials import polynomial, term_of
+from kernel_gate.expr.terms import Num, Op, Term, Var, add, at_most, floor_div, mod, mul, rebuilt
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from kernel_lineage.solving.divisibility import divided
-from kernel_lineage.solving.lemmas import product_lemmas
-from kernel_lineage.solving.terms import Term, negation
-from kernel_lineage.solving.translation import Translation
+from kernel_gate.expr.divisibility import divided
+from kernel_gate.expr.lemmas import product_lemmas
+from kernel_gate.expr.terms import Term, negation
+from kernel_gate.expr.translation import Translation
 
 LIMIT_MS = 5_000
 MISSING = "z3 is not installed (pip install 'kernel-lineage[prove]')"

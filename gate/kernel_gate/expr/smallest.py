@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kernel_lineage.solving.solver import LIMIT_MS, Answer, Decision, decide
-from kernel_lineage.solving.terms import FALSE, TRUE, Num, Term, Var, at_most, substituted
+from kernel_gate.expr.solver import LIMIT_MS, Answer, Decision, decide
+from kernel_gate.expr.terms import FALSE, TRUE, Num, Term, Var, at_most, substituted
 
 _QUICK_MS = 250
 _STEP_MS = 500

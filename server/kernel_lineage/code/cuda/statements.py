@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from kernel_lineage.proofs.cuda.calls import evaluate_call
-from kernel_lineage.proofs.cuda.declarations import declare, declare_misread, declared_names
-from kernel_lineage.proofs.cuda.expressions import Expressions
-from kernel_lineage.proofs.cuda.inlining import inlined
-from kernel_lineage.proofs.cuda.loops import changed_names, read_loop
-from kernel_lineage.proofs.cuda.scope import Scope, shown
-from kernel_lineage.proofs.values import Int, Opaque, Pointer, Value, merged, unknown
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.terms import FALSE, TRUE, Term
+from kernel_gate.expr import terms
+from kernel_gate.expr.terms import FALSE, TRUE, Term
+from kernel_lineage.code.cuda.calls import evaluate_call
+from kernel_lineage.code.cuda.declarations import declare, declare_misread, declared_names
+from kernel_lineage.code.cuda.expressions import Expressions
+from kernel_lineage.code.cuda.inlining import inlined
+from kernel_lineage.code.cuda.loops import changed_names, read_loop
+from kernel_lineage.code.cuda.scope import Scope, shown
+from kernel_lineage.code.values import Int, Opaque, Pointer, Value, merged, unknown
 
 _LEAVES = frozenset(
     {"return_statement", "break_statement", "continue_statement", "goto_statement", "throw_statement"}

@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 from tree_sitter import Node
 
+from kernel_gate.expr import terms
+from kernel_gate.expr.terms import Term
+from kernel_lineage.code.cuda.conversions import declared
+from kernel_lineage.code.cuda.declarations import declared_names
+from kernel_lineage.code.cuda.expressions import Expressions
+from kernel_lineage.code.cuda.scope import shown
+from kernel_lineage.code.values import Opaque, Value, merged
 from kernel_lineage.kernels.cuda_forms import bare, text_of
-from kernel_lineage.proofs.cuda.conversions import declared
-from kernel_lineage.proofs.cuda.declarations import declared_names
-from kernel_lineage.proofs.cuda.expressions import Expressions
-from kernel_lineage.proofs.cuda.scope import shown
-from kernel_lineage.proofs.values import Opaque, Value, merged
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.terms import Term
 
 
 def inlined(at: Expressions, node: Node, function: Node, run: Callable[[Node | None], bool]) -> Value:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from kernel_lineage.proofs.model import Model
-from kernel_lineage.solving.terms import Num, Term, Var, at_most, choice, less
+from kernel_gate.expr.terms import Num, Term, Var, at_most, choice, less
+from kernel_lineage.code.model import Model
 
 _POINTER = 8
 

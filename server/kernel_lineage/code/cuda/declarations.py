@@ -6,13 +6,13 @@ import re
 
 from tree_sitter import Node
 
+from kernel_gate.expr.terms import Num
+from kernel_lineage.code.cuda.conversions import declared
+from kernel_lineage.code.cuda.expressions import Expressions
+from kernel_lineage.code.cuda.scope import shown
+from kernel_lineage.code.model import SharedArray
+from kernel_lineage.code.values import Group, Opaque, Pointer
 from kernel_lineage.kernels.cuda_forms import operator_of, text_of
-from kernel_lineage.proofs.cuda.conversions import declared
-from kernel_lineage.proofs.cuda.expressions import Expressions
-from kernel_lineage.proofs.cuda.scope import shown
-from kernel_lineage.proofs.model import SharedArray
-from kernel_lineage.proofs.values import Group, Opaque, Pointer
-from kernel_lineage.solving.terms import Num
 
 
 def declare(at: Expressions, node: Node) -> None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kernel_lineage.solving.polynomials import Polynomial, plus, polynomial, term_of, times
-from kernel_lineage.solving.terms import (
+from kernel_gate.expr.polynomials import Polynomial, plus, polynomial, term_of, times
+from kernel_gate.expr.terms import (
     TRUTHS,
     Num,
     Op,

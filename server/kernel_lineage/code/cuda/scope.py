@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
+from kernel_gate.expr.terms import Num, Term
+from kernel_lineage.code.cuda.names import Names
+from kernel_lineage.code.integers import Site
+from kernel_lineage.code.model import Access, Model
+from kernel_lineage.code.setting import Setting
+from kernel_lineage.code.values import Pointer, Value
 from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.proofs.cuda.names import Names
-from kernel_lineage.proofs.integers import Site
-from kernel_lineage.proofs.model import Access, Model
-from kernel_lineage.proofs.setting import Setting
-from kernel_lineage.proofs.values import Pointer, Value
-from kernel_lineage.solving.terms import Num, Term
 
 _SHOWN = 60
 

@@ -9,13 +9,13 @@ from functools import cached_property
 
 from tree_sitter import Node, Parser
 
+from kernel_lineage.code.values import Element
 from kernel_lineage.kernels.cuda_forms import text_of as node_text
 from kernel_lineage.kernels.cuda_nodes import grammar
 from kernel_lineage.kernels.cuda_parameters import dtype_of, type_aliases
 from kernel_lineage.kernels.cuda_text import Macro, Text
 from kernel_lineage.kernels.cuda_text import text_of as layers
 from kernel_lineage.kernels.source import SourceFile
-from kernel_lineage.proofs.values import Element
 
 _SIZES = {
     "char": 1, "uchar": 1, "short": 2, "ushort": 2, "int": 4, "uint": 4, "long": 8, "ulong": 8,

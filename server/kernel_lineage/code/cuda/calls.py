@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 from tree_sitter import Node
 
+from kernel_gate.expr import terms
+from kernel_gate.expr.terms import Num, Term, Var
+from kernel_lineage.code.cuda.conversions import cast
+from kernel_lineage.code.cuda.expressions import Expressions
+from kernel_lineage.code.cuda.places import loaded
+from kernel_lineage.code.cuda.scope import shown
+from kernel_lineage.code.integers import common, operated
+from kernel_lineage.code.values import INT32, UINT32, Group, Int, Opaque, Pointer, Value, unknown, why
 from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.proofs.cuda.conversions import cast
-from kernel_lineage.proofs.cuda.expressions import Expressions
-from kernel_lineage.proofs.cuda.places import loaded
-from kernel_lineage.proofs.cuda.scope import shown
-from kernel_lineage.proofs.integers import common, operated
-from kernel_lineage.proofs.values import INT32, UINT32, Group, Int, Opaque, Pointer, Value, unknown, why
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.terms import Num, Term, Var
 
 _LOADS = frozenset({"__ldg", "__ldcs", "__ldca", "__ldcg", "__ldlu", "__ldcv"})
 _STORES = frozenset({"__stcs", "__stwt", "__stcg", "__stwb"})

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.terms import Num, Term, Var
+from kernel_gate.expr import terms
+from kernel_gate.expr.terms import Num, Term, Var
 
 _COMPARE: dict[type[ast.cmpop], Callable[[Term, Term], Term]] = {
     ast.Eq: terms.equal,

@@ -7,13 +7,14 @@ from collections.abc import Callable
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
-from kernel_lineage.proofs.cuda.conversions import cast, literal
-from kernel_lineage.proofs.cuda.operators import NULL, binary, combined, unary
-from kernel_lineage.proofs.cuda.places import NAMES, load, loaded, place, store
-from kernel_lineage.proofs.cuda.scope import Scope, shown
-from kernel_lineage.proofs.integers import truth_of
-from kernel_lineage.proofs.values import (
+from kernel_gate.expr import terms
+from kernel_gate.expr.terms import FALSE, TRUE, ZERO, Num, Term, Var
+from kernel_lineage.code.cuda.conversions import cast, literal
+from kernel_lineage.code.cuda.operators import NULL, binary, combined, unary
+from kernel_lineage.code.cuda.places import NAMES, load, loaded, place, store
+from kernel_lineage.code.cuda.scope import Scope, shown
+from kernel_lineage.code.integers import truth_of
+from kernel_lineage.code.values import (
     BOOL,
     INT32,
     UINT32,
@@ -27,8 +28,7 @@ from kernel_lineage.proofs.values import (
     unknown,
     why,
 )
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.terms import FALSE, TRUE, ZERO, Num, Term, Var
+from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 
 _BUILT_IN = re.compile(r"(threadIdx|blockIdx|blockDim|gridDim)\.([xyz])")
 Call = Callable[["Expressions", Node], Value]

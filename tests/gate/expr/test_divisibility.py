@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.divisibility import divided
-from kernel_lineage.solving.solver import Decision, decide
-from kernel_lineage.solving.terms import ZERO, Num, Term, Var, substituted
+from kernel_gate.expr import terms
+from kernel_gate.expr.divisibility import divided
+from kernel_gate.expr.solver import Decision, decide
+from kernel_gate.expr.terms import ZERO, Num, Term, Var, substituted
 
 C, N, X = Var("C"), Var("N"), Var("x")
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
-from kernel_lineage.proofs.cuda.scope import Scope
-from kernel_lineage.proofs.integers import fitted
-from kernel_lineage.proofs.values import (
+from kernel_gate.expr.terms import Num
+from kernel_lineage.code.cuda.scope import Scope
+from kernel_lineage.code.integers import fitted
+from kernel_lineage.code.values import (
     INT32,
     INT64,
     INTEGERS,
@@ -23,7 +24,6 @@ from kernel_lineage.proofs.values import (
     unknown,
     why,
 )
-from kernel_lineage.solving.terms import Num
 
 
 def literal(text: str) -> Value:
