@@ -79,8 +79,12 @@ def is_natural(term: Term, never_negative: frozenset[str]) -> bool:
             return value >= 0
         case Var(name):
             return name in never_negative
-        case Op("+" | "*" | "min" | "//", parts):
+        case Op("+" | "*" | "min" | "//" | "quot" | "|" | "^" | "<<" | ">>", parts):
             return all(is_natural(part, never_negative) for part in parts)
+        case Op("rem", (a, _)):
+            return is_natural(a, never_negative)
+        case Op("&", parts):
+            return any(is_natural(part, never_negative) for part in parts)
         case Op("%", (_, b)):
             return is_natural(b, never_negative)
         case Op("max", parts):

@@ -72,6 +72,8 @@ def found(conditions: Sequence[Term], *, limit_ms: int = LIMIT_MS, lemmas: Seque
             Decision.UNDECIDED,
             reason=f"not decided by Z3 within {max(limit_ms / 1000, time.monotonic() - started):.2g} s",
         )
+    if translation.approximated:
+        return Answer(Decision.UNDECIDED, reason=f"the bits of `{translation.approximated[0]}` decide it")
     model = solver.model()
     values = {
         name: model.eval(variable, model_completion=True).as_long()

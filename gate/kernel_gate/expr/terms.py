@@ -1,7 +1,8 @@
 """Terms over mathematical integers and truth values.
 
-`//` and `%` are floor division and its remainder, for positive divisors. Builders fold constants and nothing else, so
-that a term stays close to the code that it came from.
+`//` and `%` are floor division and its remainder, for positive divisors; `quot` and `rem` are those of C++, which round
+towards zero. `& | ^ << >>` work on two's complement of any width. Builders fold constants and nothing else, so that a
+term stays close to the code that it came from.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Var:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """`name` over `args`: `+ * // % min max ite` give numbers, `< <= == and or not` truth values."""
+    """`name` over `args`: numbers by `+ * // % quot rem & | ^ << >> min max ite`, truth by `< <= == and or not`."""
 
     name: str
     args: tuple[Term, ...]
@@ -44,7 +45,7 @@ class Op:
                 return f"({yes} if {condition} else {no})"
             case "not", (operand,):
                 return f"not {operand}"
-            case ("min" | "max") as name, args:
+            case ("min" | "max" | "quot" | "rem") as name, args:
                 return f"{name}({', '.join(map(str, args))})"
             case name, args:
                 return f"({f' {name} '.join(map(str, args))})"
@@ -56,7 +57,24 @@ TRUE, FALSE, ZERO, ONE = Num(1), Num(0), Num(0), Num(1)
 TRUTHS = frozenset({"<", "<=", "==", "and", "or", "not"})
 """The operations that give a truth value."""
 
-_FOLDED: dict[str, Callable[..., int]] = {
+BITWISE = frozenset({"&", "|", "^", "<<", ">>"})
+"""The operations on bits."""
+_MOST_SHIFT = 63
+
+
+def _truncated(a: int, b: int) -> int:
+    whole = abs(a) // abs(b)
+    return whole if (a < 0) == (b < 0) else -whole
+
+
+FOLDED: Mapping[str, Callable[[int, int], int]] = {
+    "quot": _truncated,
+    "rem": lambda a, b: a - b * _truncated(a, b),
+    "&": lambda a, b: a & b,
+    "|": lambda a, b: a | b,
+    "^": lambda a, b: a ^ b,
+    "<<": lambda a, b: a << b,
+    ">>": lambda a, b: a >> b,
     "+": lambda a, b: a + b,
     "*": lambda a, b: a * b,
     "//": lambda a, b: a // b,
@@ -67,11 +85,21 @@ _FOLDED: dict[str, Callable[..., int]] = {
     "<=": lambda a, b: a <= b,
     "==": lambda a, b: a == b,
 }
+"""What each binary operation gives for two numbers."""
+
+
+def is_defined(name: str, b: int) -> bool:
+    """Whether an operation has one value for this right operand."""
+    if name in ("//", "%"):
+        return b > 0
+    if name in ("<<", ">>"):
+        return 0 <= b <= _MOST_SHIFT
+    return b != 0 or name not in ("quot", "rem")
 
 
 def _binary(name: str, a: Term, b: Term) -> Term:
-    if isinstance(a, Num) and isinstance(b, Num) and not (name in ("//", "%") and b.value <= 0):
-        return Num(int(_FOLDED[name](a.value, b.value)))
+    if isinstance(a, Num) and isinstance(b, Num) and is_defined(name, b.value):
+        return Num(int(FOLDED[name](a.value, b.value)))
     return Op(name, (a, b))
 
 
@@ -104,6 +132,36 @@ def floor_div(a: Term, b: Term) -> Term:
 def mod(a: Term, b: Term) -> Term:
     """`a % b` for b > 0, never negative; any number for others."""
     return ZERO if b == ONE else _binary("%", a, b)
+
+
+def quotient(a: Term, b: Term) -> Term:
+    """C++'s `a / b` of integers, which rounds towards zero, for b other than 0."""
+    return a if b == ONE else _binary("quot", a, b)
+
+
+def remainder(a: Term, b: Term) -> Term:
+    """C++'s `a % b`, which has the sign of a, for b other than 0."""
+    return ZERO if b == ONE else _binary("rem", a, b)
+
+
+def bitwise(name: str, a: Term, b: Term) -> Term:
+    """`a & b`, `a | b`, `a ^ b`, `a << b` or `a >> b`, by the operator; with low bits kept or cut as arithmetic."""
+    match name, a, b:
+        case "&", Num(), _ if not isinstance(b, Num):
+            return bitwise("&", b, a)
+        case "&", _, Num(mask) if mask >= 0 and mask & (mask + 1) == 0:
+            return mod(a, Num(mask + 1))
+        case "&", _, Num(mask) if mask < 0 and -mask & (-mask - 1) == 0:
+            return sub(a, mod(a, Num(-mask)))
+        case "<<", _, Num(count) if 0 <= count <= _MOST_SHIFT:
+            return mul(a, Num(1 << count))
+        case ">>", _, Num(count) if 0 <= count <= _MOST_SHIFT:
+            return floor_div(a, Num(1 << count))
+        case "|" | "^", _, Num(0):
+            return a
+        case "|" | "^", Num(0), _:
+            return b
+    return _binary(name, a, b)
 
 
 def ceil_div(a: Term, b: Term) -> Term:
@@ -195,6 +253,8 @@ _BUILDERS: dict[str, Callable[..., Term]] = {
     "*": mul,
     "//": floor_div,
     "%": mod,
+    "quot": quotient,
+    "rem": remainder,
     "min": minimum,
     "max": maximum,
     "<": less,
@@ -220,4 +280,6 @@ def substituted(term: Term, values: Mapping[str, Term]) -> Term:
 
 def rebuilt(name: str, args: tuple[Term, ...]) -> Term:
     """An operation of that name, folded."""
+    if name in BITWISE:
+        return bitwise(name, *args)
     return _BUILDERS[name](*args)

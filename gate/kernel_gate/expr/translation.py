@@ -6,7 +6,7 @@ from functools import reduce
 from typing import Any
 
 from kernel_gate.expr.polynomials import Polynomial, polynomial
-from kernel_gate.expr.terms import Num, Op, Term, Var, is_truth
+from kernel_gate.expr.terms import BITWISE, Num, Op, Term, Var, is_truth
 
 
 class Translation:
@@ -17,6 +17,8 @@ class Translation:
         self.variables: dict[str, Any] = {}
         self.definitions: list[Any] = []
         """What holds of the quotients that occur in what was translated."""
+        self.approximated: list[Term] = []
+        """Operations on bits, of which only the limits are translated: values that keep them may be none."""
         self._numbers: dict[Term, Any] = {}
 
     def truth(self, term: Term) -> Any:
@@ -63,6 +65,12 @@ class Translation:
                 return self._quotient(self.number(a), self.number(b))
             case Op("%", (a, b)):
                 return self.number(a) - self.number(b) * self.number(Op("//", (a, b)))
+            case Op("quot", (a, b)):
+                return self._truncated(self.number(a), self.number(b))
+            case Op("rem", (a, b)):
+                return self.number(a) - self.number(b) * self.number(Op("quot", (a, b)))
+            case Op(name, (a, b)) if name in BITWISE:
+                return self._bits(term, self.number(a), self.number(b))
             case Op("min" | "max" as name, (a, b)):
                 x, y = self.number(a), self.number(b)
                 return self.z3.If(x < y if name == "min" else x > y, x, y)
@@ -77,6 +85,33 @@ class Translation:
         behind = self.z3.And(quotient * b <= a, a < quotient * b + b)
         self.definitions.append(self.z3.Implies(b > 0, behind))
         return quotient
+
+    def _truncated(self, a: Any, b: Any) -> Any:
+        """C++'s quotient: the part of a that b does not divide has the sign of a and is smaller than b."""
+        quotient = self.z3.Int(f"quotient {len(self.definitions)}")
+        rest, size = a - quotient * b, self.z3.If(b < 0, -b, b)
+        above = self.z3.And(rest >= 0, rest < size)
+        below = self.z3.And(-size < rest, rest <= 0)
+        self.definitions.append(self.z3.Implies(b != 0, self.z3.If(a >= 0, above, below)))
+        return quotient
+
+    def _bits(self, term: Op, a: Any, b: Any) -> Any:
+        """Some number within the limits that operands which are not negative give."""
+        result = self.z3.Int(f"bits {len(self.definitions)}")
+        match term.name:
+            case "&":
+                within = self.z3.And(result >= 0, result <= a, result <= b)
+            case "|":
+                within = self.z3.And(a <= result, b <= result, result <= a + b)
+            case "^":
+                within = self.z3.And(result >= 0, result <= a + b)
+            case "<<":
+                within = a <= result
+            case _:
+                within = self.z3.And(result >= 0, result <= a)
+        self.definitions.append(self.z3.Implies(self.z3.And(a >= 0, b >= 0), within))
+        self.approximated.append(term)
+        return result
 
     def _polynomial(self, of: Polynomial) -> Any:
         parts = [

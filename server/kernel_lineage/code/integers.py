@@ -19,7 +19,6 @@ COMPARISONS: dict[str, Callable[[Term, Term], Term]] = {
     "==": terms.equal,
     "!=": lambda a, b: terms.negation(terms.equal(a, b)),
 }
-_MOST_SHIFT = 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,35 +103,19 @@ def operated(site: Site, operator: str, a: Int, b: Int) -> Int:
             return computed(site, terms.mul(x, y), type_, through)
         case "/" | "%":
             return _divided(site, operator, replace(a, type=type_), b, through)
-        case "<<" if isinstance(y, Num) and 0 <= y.value <= _MOST_SHIFT:
-            return computed(site, terms.mul(x, Num(1 << y.value)), promoted(a.type), through)
-        case ">>" if isinstance(y, Num) and 0 <= y.value <= _MOST_SHIFT:
-            return Int(terms.floor_div(x, Num(1 << y.value)), promoted(a.type), through)
-        case "&":
-            for value, mask in ((x, y), (y, x)):
-                if (masked := _masked(value, mask)) is not None:
-                    return Int(masked, type_, through)
+        case "<<":
+            return computed(site, terms.bitwise(operator, x, y), promoted(a.type), through)
+        case ">>":
+            return Int(terms.bitwise(operator, x, y), promoted(a.type), through)
+        case "&" | "|" | "^":
+            return Int(terms.bitwise(operator, x, y), type_, through)
     return unknown(site.model, "value", type_, site.named)
 
 
-def _masked(value: Term, mask: Term) -> Term | None:
-    """`value & mask` for a mask of low bits, or of all but low bits."""
-    if not isinstance(mask, Num):
-        return None
-    if mask.value >= 0 and mask.value & (mask.value + 1) == 0:
-        return terms.mod(value, Num(mask.value + 1))
-    if mask.value < 0 and -mask.value & (-mask.value - 1) == 0:
-        return terms.sub(value, terms.mod(value, Num(-mask.value)))
-    return None
-
-
 def _divided(site: Site, operator: str, a: Int, b: Int, through: frozenset[int]) -> Int:
-    """C rounds towards zero; that is floor division where nothing is negative.
-
-    For a divisor that is not positive a term's quotient is any number, which includes C's.
-    """
+    """C rounds towards zero; that is floor division where nothing is negative."""
     whole = terms.floor_div if operator == "/" else terms.mod
     if is_natural(a.term, frozenset(site.model.naturals)):
         return Int(whole(a.term, b.term), a.type, through)
-    minus = terms.sub(ZERO, whole(terms.sub(ZERO, a.term), b.term))
-    return Int(terms.choice(terms.at_most(ZERO, a.term), whole(a.term, b.term), minus), a.type, through)
+    truncated = terms.quotient if operator == "/" else terms.remainder
+    return Int(truncated(a.term, b.term), a.type, through)
