@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -35,6 +35,50 @@ class Access:
     """The steps of `Model.arithmetic` that the address is computed by."""
     reason: str = ""
     """Why the offset could not be modelled."""
+    element: str = ""
+    """The type of what is read or written, as it is written; NumPy's name where that is known."""
+    loops: tuple[str, ...] = ()
+    """The loops around it, by their `Loop.round`, outermost first."""
+    at: tuple[int, int] | None = None
+    """First byte and the byte behind it in the file; None in an expanded macro."""
+    via: str = ""
+    """The function that makes the access, as `__ldg` does."""
+
+    @property
+    def kind(self) -> str:
+        """`load`, `store`, `update` (both), or `atomic`."""
+        if self.atomic:
+            return "atomic"
+        return "update" if self.reads and self.writes else "store" if self.writes else "load"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """One loop that was read."""
+
+    round: str
+    """The variable that counts its rounds from 0."""
+    line: int
+    at: tuple[int, int] | None
+    counters: Mapping[str, tuple[Term, Term]]
+    """What advances by the same amount in every round: its first value and the step."""
+    condition: Term | None
+    """Under which a round is entered."""
+    parents: tuple[str, ...] = ()
+    """The loops around it, outermost first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A call that memory or other threads take part in: a barrier, an exchange between lanes, a copy."""
+
+    kind: str
+    """`barrier`, `exchange`, `vote`, `copy`, `matrix`, `asm` or `call`."""
+    name: str
+    line: int
+    path: tuple[Term, ...]
+    loops: tuple[str, ...] = ()
+    at: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +133,12 @@ class Model:
     """The variables that tell one thread from another, with how many values each has: `blockIdx.x` → extent."""
     unknowns: dict[str, str] = field(default_factory=dict)
     """Variables that stand for what could not be modelled, with the reason."""
+    depends: dict[str, tuple[Term, ...] | None] = field(default_factory=dict)
+    """Variable that stands for data → what its value follows from, None where that is not known."""
     accesses: list[Access] = field(default_factory=list)
+    loops: dict[str, Loop] = field(default_factory=dict)
+    """By `Loop.round`."""
+    events: list[Event] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
     arithmetic: list[Arithmetic] = field(default_factory=list)
     shared: dict[str, SharedArray] = field(default_factory=dict)

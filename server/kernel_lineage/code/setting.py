@@ -62,3 +62,5 @@ class Setting:
     """Variables, besides the dims, that are never negative."""
     unknowns: Mapping[str, str] = field(default_factory=dict)
     """Variables that stand for what the terms cannot say, with the reason."""
+    is_open: bool = False
+    """Nothing is known of the callers: sizes, launch and types that the text does not tell stay symbols."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
+
+from tree_sitter import Node
 
 from kernel_gate.expr.terms import Num, Term, Var, at_most, choice, less
 from kernel_lineage.code.model import Model
@@ -45,9 +48,16 @@ class Element:
     """What a pointer points at."""
 
     dtype: str
-    """NumPy's name, a vector type's, or "" for one that is not known."""
+    """NumPy's name, a vector type's, or "" for another one."""
     nbytes: int
     """0 when it is not known."""
+    name: str = ""
+    """As it is written, without qualifiers; ends with `*` for a pointer."""
+
+    @property
+    def size(self) -> Term:
+        """Bytes: a number, or a variable for a type whose size is not known."""
+        return Num(self.nbytes) if self.nbytes or not self.name else Var(f"sizeof({self.name})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +76,18 @@ class Pointer:
 
     root: str
     space: str
-    """`global`, `shared` or `local`."""
+    """`global`, `shared`, `constant` or `local`."""
     offset: Term
     element: Element
-    extents: tuple[int, ...] = ()
+    extents: tuple[Term, ...] = ()
     arithmetic: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A name for what stands at an address."""
+
+    to: Pointer
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +96,32 @@ class Group:
 
     size: Term | None
     """None: the whole block."""
+    grid: bool = False
+    """All threads of the launch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A struct or a built-in vector that is kept in registers or given as an argument."""
+
+    type: str
+    members: Mapping[str, Value]
+    path: str = ""
+    """Of an argument: how its members are named in terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """Something that the launch gives, of a type whose definition is not seen: the same for all threads."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lambda:
+    """A function within a function."""
+
+    node: Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +131,7 @@ class Opaque:
     reason: str = ""
 
 
-Value: TypeAlias = Int | Pointer | Group | Opaque
+Value: TypeAlias = "Int | Pointer | Reference | Group | Record | Symbol | Lambda | Opaque"
 
 
 def why(value: Value) -> str:
@@ -106,19 +149,25 @@ def fresh(model: Model, name: str, *facts: str) -> Var:
     return variable
 
 
-def unknown(model: Model, name: str, type_: IntType, reason: str) -> Int:
-    """An integer of which only the type is known."""
+def unknown(
+    model: Model, name: str, type_: IntType, reason: str, depends: tuple[Term, ...] | None = None
+) -> Int:
+    """An integer of which only the type is known, and what it depends on where that is."""
     variable = fresh(model, name, *([] if type_.signed else ["natural"]))
     model.data.add(variable.name)
     model.unknowns[variable.name] = reason
+    model.depends[variable.name] = depends
     model.ranges[variable.name] = (at_most(Num(type_.least), variable), at_most(variable, Num(type_.most)))
     return Int(variable, type_)
 
 
-def between(model: Model, name: str, least: Term, end: Term, type_: IntType) -> Int:
+def between(
+    model: Model, name: str, least: Term, end: Term, type_: IntType, depends: tuple[Term, ...] | None = None
+) -> Int:
     """An integer with promised limits: `least <= value < end`."""
     variable = fresh(model, name, *(["natural"] if isinstance(least, Num) and least.value >= 0 else []))
     model.data.add(variable.name)
+    model.depends[variable.name] = depends
     model.ranges[variable.name] = (at_most(least, variable), less(variable, end))
     return Int(variable, type_)
 
@@ -136,6 +185,12 @@ def merged(condition: Term, yes: Value | None, no: Value | None, name: str, line
             return replace(yes, offset=offset, arithmetic=yes.arithmetic | no.arithmetic)
         case Pointer(), Pointer():
             return Opaque(f"`{name}` points into {yes.root} or {no.root}, by a condition on line {line}")
+        case Record(), Record() if yes.type == no.type:
+            members = {
+                key: merged(condition, yes.members.get(key), no.members.get(key), f"{name}.{key}", line)
+                for key in {**yes.members, **no.members}
+            }
+            return Record(yes.type, members)
         case Opaque(reason), _:
             return Opaque(reason)
         case _, Opaque(reason):

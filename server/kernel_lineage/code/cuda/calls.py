@@ -4,22 +4,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from tree_sitter import Node
 
 from kernel_gate.expr import terms
 from kernel_gate.expr.terms import Num, Term, Var
 from kernel_lineage.code.cuda.conversions import cast
-from kernel_lineage.code.cuda.expressions import Expressions
+from kernel_lineage.code.cuda.expressions import Expressions, linear_thread
+from kernel_lineage.code.cuda.inlining import inlined, takes
+from kernel_lineage.code.cuda.layouts import as_integer, struct_of, within
 from kernel_lineage.code.cuda.places import loaded
 from kernel_lineage.code.cuda.scope import shown
 from kernel_lineage.code.integers import common, operated
-from kernel_lineage.code.values import INT32, UINT32, Group, Int, Opaque, Pointer, Value, unknown, why
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.code.types import DTYPES, vector_of
+from kernel_lineage.code.values import (
+    INT32,
+    UINT32,
+    Group,
+    Int,
+    Lambda,
+    Opaque,
+    Pointer,
+    Record,
+    Reference,
+    Symbol,
+    Value,
+    unknown,
+    why,
+)
+from kernel_lineage.kernels.cuda_forms import read_call, text_of
 
 _LOADS = frozenset({"__ldg", "__ldcs", "__ldca", "__ldcg", "__ldlu", "__ldcv"})
 _STORES = frozenset({"__stcs", "__stwt", "__stcg", "__stwb"})
-_CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast"})
+_CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "bit_cast"})
+_COPIES = frozenset({"__pipeline_memcpy_async", "memcpy_async", "memcpy", "__builtin_memcpy"})
+_TILES = {"load_matrix_sync": 1, "store_matrix_sync": 0}
 _CHOOSE = {"min": terms.minimum, "max": terms.maximum, "umin": terms.minimum, "umax": terms.maximum}
 _HARMLESS = re.compile(
     r"__sync\w*|__threadfence\w*|printf|__nanosleep|__trap|__shfl\w*|__reduce\w*|__ballot\w*|__all\w*|__any\w*|__popc|"
@@ -27,44 +47,132 @@ _HARMLESS = re.compile(
     r"\w*(?:exp|log|sqrt|sin|cos|tan|erf|abs|pow|fma|floor|ceil|round|fmod|isnan|isinf|div|rcp)\w*|__activemask|"
     r"sync|shfl\w*|reduce|ballot|any|all|wait|labeled_partition|clock\w*"
 )
-_OF_TYPES = frozenset(
-    {"int", "unsigned", "long", "short", "char", "float", "double", "size_t", "bool", "half"}
-)
-_DEPTH = 6
-
-Inline = Callable[[Expressions, Node, Node], Value]
-"""From a call and a function's definition to what it returns."""
+_BARRIERS = re.compile(r"__sync(?:threads|warp)\w*|sync|arrive_and_wait|__barrier_sync\w*")
+_EXCHANGES = re.compile(r"__shfl\w*|shfl\w*|__reduce_\w*|reduce|inclusive_scan|exclusive_scan")
+_VOTES = re.compile(r"__(?:ballot|all|any|match)\w*|ballot|any|all|__activemask")
+_DEPTH = 8
 
 
-def evaluate_call(at: Expressions, node: Node, inline: Inline) -> Value:
-    """The value of a call."""
-    function, listed = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-    arguments = [a for a in listed.named_children if a.type != "comment"] if listed is not None else []
-    if function is None:
-        return Opaque()
-    if function.type == "field_expression":
-        return _member(at, node, function, arguments)
-    template = ""
-    if function.type == "qualified_identifier":
-        function = function.child_by_field_name("name") or function
-    if function.type == "template_function":
-        template = text_of(function.child_by_field_name("arguments"))[1:-1].strip()
-        function = function.child_by_field_name("name") or function
-    name = text_of(function).rsplit("::", 1)[-1]
-    if name in _CASTS and arguments:
-        return cast(at.scope, node, template, at.value(arguments[0]))
-    if function.type == "primitive_type" or name in _OF_TYPES:
-        return cast(at.scope, node, name, at.value(arguments[0])) if len(arguments) == 1 else Opaque()
-    if (macro := at.scope.names.macros.get(name)) is not None and macro.parameters is not None:
-        return _expanded(at, node, macro.body, macro.parameters, arguments)
-    if name in at.scope.names.functions and name not in _LOADS | _STORES and at.scope.depth < _DEPTH:
-        fitting = [f for f in at.scope.names.functions[name] if _takes(f, len(arguments))]
-        if len(fitting) == 1:
-            return inline(at, node, fitting[0])
-    return _intrinsic(at, node, name, template, arguments)
+@dataclass
+class Calls:
+    """Reads calls; `statements` runs the body of a function with the expressions that it is given."""
+
+    statements: Callable[[Expressions, Node | None], bool]
+
+    def call(self, at: Expressions, node: Node) -> Value:
+        """The value of a call."""
+        call = read_call(node)
+        function = node.child_by_field_name("function")
+        arguments = list(call.arguments)
+        if function is None:
+            return Opaque()
+        if call.receiver:
+            return self._member(at, node, arguments)
+        if function.type in ("parenthesized_expression", "lambda_expression"):
+            called = at.value(function)
+            return (
+                inlined(at, node, called.node, arguments, self.statements)
+                if isinstance(called, Lambda)
+                else Opaque()
+            )
+        name, qualified = call.name, call.qualified
+        held = at.scope.variables.get(name) if qualified == name else None
+        if isinstance(held, Lambda) and at.scope.depth < _DEPTH:
+            return inlined(at, node, held.node, arguments, self.statements, captures=True)
+        if isinstance(held, Record):
+            given = self.method(at, node, held, "operator()", arguments)
+            return loaded(at, node, given.to) if isinstance(given, Reference) else given or Opaque()
+        if name in _CASTS and arguments:
+            return cast(at, node, call.template, at.value(arguments[0]))
+        if (
+            function.type == "primitive_type"
+            or name in DTYPES
+            or vector_of(name) is not None
+            or name == "dim3"
+        ):
+            return self._constructed(at, node, name, arguments)
+        macro = at.scope.names.macros.get(name)
+        if macro is not None and macro.parameters is not None:
+            return expanded(at, node, macro.body, macro.parameters, arguments)
+        if name in at.scope.names.functions and name not in _LOADS | _STORES and at.scope.depth < _DEPTH:
+            fitting = [f for f in at.scope.names.functions[name] if takes(f, len(arguments))]
+            if len(fitting) == 1:
+                return inlined(at, node, fitting[0], arguments, self.statements, template=call.template)
+        if struct_of(at.scope, qualified + (f"<{call.template}>" if call.template else "")) is not None:
+            return self._constructed(at, node, text_of(function), arguments)
+        owner = qualified.rpartition("::")[0]
+        if owner and (found := struct_of(at.scope, owner)) is not None and name in found[0].methods:
+            fitting = [f for f in found[0].methods[name] if takes(f, len(arguments))]
+            if len(fitting) == 1 and at.scope.depth < _DEPTH:
+                with within(at, *found):
+                    return inlined(at, node, fitting[0], arguments, self.statements, captures=True)
+        return _intrinsic(at, node, name, call.template, arguments)
+
+    def _constructed(self, at: Expressions, node: Node, name: str, arguments: list[Node]) -> Value:
+        """`float(x)`, `int2(a, b)` or `S(a)`."""
+        values = [at.value(argument) for argument in arguments]
+        if (
+            len(values) == 1
+            and vector_of(name) is None
+            and name != "dim3"
+            and struct_of(at.scope, name) is None
+        ):
+            return cast(at, node, name, values[0])
+        return at.aggregate(name, values)
+
+    def method(
+        self, at: Expressions, node: Node, receiver: Value, name: str, arguments: list[Node]
+    ) -> Value | None:
+        """What a struct's own function gives; None where it has none of that name."""
+        if not isinstance(receiver, Record) or at.scope.depth >= _DEPTH:
+            return None
+        found = struct_of(at.scope, receiver.type)
+        methods = found[0].methods.get(name, []) if found is not None else []
+        fitting = [f for f in methods if takes(f, len(arguments))]
+        if found is None or not fitting:
+            return None
+        with within(at, *found):
+            bound = dict(at.scope.variables) | dict(receiver.members)
+            return inlined(at, node, fitting[0], arguments, self.statements, members=bound)
+
+    def _member(self, at: Expressions, node: Node, arguments: list[Node]) -> Value:
+        """A method: of a cooperative group, of a struct, or of something that is not seen."""
+        function = node.child_by_field_name("function")
+        owner = function.child_by_field_name("argument") if function is not None else None
+        receiver = at.value(owner) if owner is not None else Opaque()
+        name = read_call(node).name
+        if isinstance(receiver, Record):
+            held = receiver.members.get(name)
+            given = self.method(at, node, receiver, name, arguments)
+            if given is not None:
+                return loaded(at, node, given.to) if isinstance(given, Reference) else given
+            if held is not None:
+                return Opaque()
+        values = [at.value(argument) for argument in arguments]
+        _noted(at, node, name)
+        if isinstance(receiver, Symbol):
+            numbers = [as_integer(at, value) for value in values]
+            listed = ", ".join(str(n.term) if n is not None else "…" for n in numbers)
+            return Symbol(f"{receiver.path}.{name}({listed})") if None not in numbers else Opaque()
+        if any(isinstance(v, Pointer) and v.space != "local" for v in values) and not _HARMLESS.fullmatch(
+            name
+        ):
+            at.scope.problem(node, f"`{shown(node)}`: `{name}` is given an address and is not modelled")
+        if isinstance(receiver, Group):
+            return _of_group(at, node, receiver, name)
+        return Opaque(f"`{shown(node)}` on line {at.scope.line(node)}")
+
+
+def _noted(at: Expressions, node: Node, name: str) -> None:
+    """Remember a barrier, an exchange or a vote."""
+    for kind, pattern in (("barrier", _BARRIERS), ("exchange", _EXCHANGES), ("vote", _VOTES)):
+        if pattern.fullmatch(name):
+            at.scope.event(node, kind, name)
+            return
 
 
 def _intrinsic(at: Expressions, node: Node, name: str, template: str, arguments: list[Node]) -> Value:
+    _noted(at, node, name)
     if name in _LOADS | _STORES and arguments:
         place = at.value(arguments[0])
         for argument in arguments[1:]:
@@ -73,34 +181,41 @@ def _intrinsic(at: Expressions, node: Node, name: str, template: str, arguments:
             at.scope.problem(node, f"`{shown(node)}`: {why(place)}")
             return Opaque()
         if name in _LOADS:
-            return loaded(at.scope, node, place)
-        at.scope.access(node, place, writes=True)
+            return loaded(at, node, place, name)
+        at.scope.access(node, place, writes=True, via=name)
         return Opaque()
     if name.startswith("atomic") and arguments:
-        place = at.value(arguments[0])
-        for argument in arguments[1:]:
+        return _atomic(at, node, name, arguments)
+    if name in _COPIES and len(arguments) >= 2:
+        return _copied(at, node, name, arguments)
+    if name in _TILES and len(arguments) >= 2:
+        place = at.value(arguments[_TILES[name]])
+        for argument in arguments[2:]:
             at.value(argument)
+        at.scope.event(node, "matrix", name)
         if isinstance(place, Pointer):
-            at.scope.access(node, place, reads=True, writes=True, atomic=True)
-            return unknown(
-                at.scope.model, name, INT32, f"the result of `{shown(node)}` on line {at.scope.line(node)}"
-            )
-        at.scope.problem(node, f"`{shown(node)}`: {why(place)}")
+            at.scope.access(node, place, reads=name.startswith("load"), writes=name.startswith("store"),
+                            via=name, why="a warp's threads share a tile as the hardware does")  # fmt: skip
         return Opaque()
     if name == "assert" and arguments:
         at.scope.path = (*at.scope.path, at.truth(arguments[0]))
         return Opaque()
+    if re.fullmatch(r"make_(\w+[1-4]|dim3)", name):
+        return at.aggregate(name[5:], [at.value(argument) for argument in arguments])
     values = [at.value(argument) for argument in arguments]
-    match name, values:
+    numbers = [as_integer(at, value) for value in values]
+    match name, numbers:
         case (("min" | "max" | "umin" | "umax"), [Int() as a, Int() as b]):
             return Int(_CHOOSE[name](a.term, b.term), common(a.type, b.type), a.arithmetic | b.arithmetic)
         case "abs", [Int() as a]:
             return Int(terms.maximum(a.term, terms.sub(Num(0), a.term)), a.type, a.arithmetic)
         case ("this_thread_block", []):
             return Group(None)
-        case "tiled_partition", [Group(), *_]:
-            size = at.scope.names.snippet(template) if template else None
-            extent = at.integer(size) if size is not None else values[1] if len(values) > 1 else None
+        case ("this_grid", []):
+            return Group(None, grid=True)
+        case "tiled_partition", _ if values and isinstance(values[0], Group):
+            size = at.scope.names.snippets.expression(template) if template else None
+            extent = at.integer(size) if size is not None else numbers[1] if len(values) > 1 else None
             return (
                 Group(extent.term) if isinstance(extent, Int) else Opaque("a group whose size is not known")
             )
@@ -110,51 +225,99 @@ def _intrinsic(at: Expressions, node: Node, name: str, template: str, arguments:
         isinstance(value, Pointer) and value.space != "local" for value in values
     ) and not _HARMLESS.fullmatch(name):
         at.scope.problem(node, f"`{shown(node)}`: `{name}` is given an address and is not modelled")
-    return Opaque(f"the result of `{shown(node)}` on line {at.scope.line(node)}")
+    reason = f"the result of `{shown(node)}` on line {at.scope.line(node)}"
+    return _result(at, name, numbers, reason)
 
 
-def _member(at: Expressions, node: Node, function: Node, arguments: list[Node]) -> Value:
-    """A method of a cooperative group."""
-    receiver = at.value(function.child_by_field_name("argument") or function)
-    method = text_of(function.child_by_field_name("field")).partition("<")[0]
-    for argument in arguments:
+def _result(at: Expressions, name: str, numbers: list[Int | None], reason: str) -> Value:
+    """What a function gives whose definition is not seen: by its arguments, unless threads exchange values in it."""
+    if _EXCHANGES.fullmatch(name):
+        lane = numbers[2] if len(numbers) > 2 and name in ("__shfl_sync", "__shfl") else None
+        if lane is None or not isinstance(lane.term, Num) or numbers[1] is None:
+            return Opaque(reason)
+        return unknown(at.scope.model, name, numbers[1].type, reason, ())
+    whole = [n.term for n in numbers if n is not None]
+    if numbers and len(whole) == len(numbers) and not _VOTES.fullmatch(name):
+        return unknown(at.scope.model, name, INT32, reason, tuple(whole))
+    return Opaque(reason)
+
+
+def _atomic(at: Expressions, node: Node, name: str, arguments: list[Node]) -> Value:
+    place = at.value(arguments[0])
+    for argument in arguments[1:]:
         at.value(argument)
-    if not isinstance(receiver, Group):
-        return Opaque(f"`{shown(node)}` on line {at.scope.line(node)}")
-    block = at.scope.setting.launch.block
-    rank, threads = linear_thread(block)
-    size = receiver.size if receiver.size is not None else threads
+    if isinstance(place, Pointer):
+        at.scope.access(node, place, reads=True, writes=True, atomic=True, via=name)
+        return unknown(
+            at.scope.model, name, INT32, f"the result of `{shown(node)}` on line {at.scope.line(node)}"
+        )
+    at.scope.problem(node, f"`{shown(node)}`: {why(place)}")
+    return Opaque()
+
+
+def _copied(at: Expressions, node: Node, name: str, arguments: list[Node]) -> Value:
+    """`memcpy(to, from, n)` and the asynchronous ones, of a number of bytes for each thread or for a group."""
+    values = [at.value(argument) for argument in arguments]
+    at.scope.event(node, "copy", name)
+    grouped = isinstance(values[0], Group)
+    to, source, *rest = values[1:] if grouped else values
+    count = as_integer(at, rest[0]) if rest else None
+    nbytes = count.term.value if count is not None and isinstance(count.term, Num) else 0
+    for place, writes in ((source, False), (to, True)):
+        if isinstance(place, Pointer):
+            known = nbytes and not grouped
+            at.scope.access(node, at.scope.sized(place, nbytes) if known else place, reads=not writes,
+                            writes=writes, via=name,
+                            why="" if known else "how a group shares a copy is not modelled")  # fmt: skip
+        elif not isinstance(place, Pointer) and why(place):
+            at.scope.problem(node, f"`{shown(node)}`: {why(place)}")
+    return Opaque()
+
+
+def _of_group(at: Expressions, node: Node, group: Group, method: str) -> Value:
+    rank, threads = linear_thread(at.scope.setting.launch.block)
+    size = group.size if group.size is not None else threads
+    if group.grid:
+        launch = at.scope.setting.launch
+        blocks = [
+            Num(0) if e == Num(1) else Var(f"blockIdx.{a}") for a, e in zip("xyz", launch.grid, strict=True)
+        ]
+        first = terms.add(
+            blocks[0], terms.mul(launch.grid[0], terms.add(blocks[1], terms.mul(launch.grid[1], blocks[2])))
+        )
+        count: Term = terms.mul(launch.grid[0], terms.mul(launch.grid[1], launch.grid[2]))
+        rank, size = terms.add(rank, terms.mul(first, threads)), terms.mul(threads, count)
     match method:
         case "thread_rank":
-            return Int(terms.mod(rank, size) if receiver.size is not None else rank, UINT32)
+            return Int(terms.mod(rank, size) if group.size is not None else rank, UINT32)
         case "size" | "num_threads":
             return Int(size, UINT32)
         case "meta_group_rank":
             return Int(terms.floor_div(rank, size), UINT32)
         case "meta_group_size":
             return Int(terms.ceil_div(threads, size), UINT32)
-        case "group_index" | "thread_index":
-            return Opaque(f"`{shown(node)}` on line {at.scope.line(node)}")
-    return Opaque()
+        case "group_index" | "thread_index" | "dim_threads" | "group_dim":
+            builtin = {"group_index": "blockIdx", "thread_index": "threadIdx"}.get(method, "blockDim")
+            return Record("dim3", {axis: at.builtin(builtin, axis) for axis in "xyz"})
+    return Opaque(f"`{shown(node)}` on line {at.scope.line(node)}")
 
 
-def linear_thread(block: tuple[Term, Term, Term]) -> tuple[Term, Term]:
-    """The rank of a thread within its block, and the number of threads."""
-    axes = [
-        Num(0) if extent == Num(1) else Var(f"threadIdx.{axis}")
-        for axis, extent in zip("xyz", block, strict=True)
-    ]
-    rank: Term = terms.add(axes[0], terms.mul(block[0], terms.add(axes[1], terms.mul(block[1], axes[2]))))
-    return rank, terms.mul(block[0], terms.mul(block[1], block[2]))
+def substituted_text(body: str, parameters: tuple[str, ...], arguments: list[Node]) -> str:
+    """A macro's body with its arguments."""
+    texts = list(map(text_of, arguments))
+    given = dict(zip(parameters, texts, strict=False))
+    if parameters and parameters[-1].endswith("..."):
+        given["__VA_ARGS__"] = ", ".join(texts[len(parameters) - 1 :])
+    text = re.sub(r"(?<!#)#\s*([A-Za-z_]\w*)", '""', body)
+    text = re.sub(r"[A-Za-z_]\w*", lambda m: given.get(m.group(), m.group()), text)
+    return re.sub(r"\s*##\s*", "", text)
 
 
-def _expanded(
+def expanded(
     at: Expressions, node: Node, body: str, parameters: tuple[str, ...], arguments: list[Node]
 ) -> Value:
     """A macro with parameters, as the expression that it stands for."""
-    given = dict(zip(parameters, map(text_of, arguments), strict=False))
-    text = re.sub(r"[A-Za-z_]\w*", lambda m: given.get(m.group(), m.group()), body)
-    expression = at.scope.names.snippet(text)
+    expression = at.scope.names.snippets.expression(substituted_text(body, parameters, arguments))
     if expression is None or at.scope.depth >= _DEPTH:
         at.scope.problem(node, f"the macro `{shown(node)}` is no expression")
         return Opaque()
@@ -166,19 +329,3 @@ def _expanded(
     finally:
         at.scope.at_line = before
         at.scope.depth -= 1
-
-
-def _takes(function: Node, count: int) -> bool:
-    declarator = function.child_by_field_name("declarator")
-    while declarator is not None and declarator.type != "function_declarator":
-        declarator = declarator.child_by_field_name("declarator") or next(
-            (c for c in declarator.named_children if c.type.endswith("declarator")), None
-        )
-    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
-    given = (
-        [p for p in listed.named_children if p.type.endswith("parameter_declaration")]
-        if listed is not None
-        else []
-    )
-    needed = sum(p.type == "parameter_declaration" for p in given)
-    return needed <= count <= len(given)

@@ -8,8 +8,9 @@ from dataclasses import replace
 from tree_sitter import Node
 
 from kernel_gate.expr.terms import Num
-from kernel_lineage.code.cuda.scope import Scope
+from kernel_lineage.code.cuda.layouts import Integers, as_integer, element_of, struct_of
 from kernel_lineage.code.integers import fitted
+from kernel_lineage.code.types import vector_of
 from kernel_lineage.code.values import (
     INT32,
     INT64,
@@ -18,8 +19,11 @@ from kernel_lineage.code.values import (
     UINT64,
     Group,
     Int,
+    Lambda,
     Opaque,
     Pointer,
+    Record,
+    Symbol,
     Value,
     unknown,
     why,
@@ -42,41 +46,76 @@ def literal(text: str) -> Value:
     return Int(Num(number), (UINT64 if wide else UINT32) if "u" in letters else INT64 if wide else INT32)
 
 
-def cast(scope: Scope, node: Node, written: str, value: Value) -> Value:
+def cast(at: Integers, node: Node, written: str, value: Value) -> Value:
     """A value as the type that is written."""
-    element = scope.names.element(written)
-    if "*" in written:
+    scope = at.scope
+    if "*" in written or "[" in written:
+        pointee = re.sub(r"\*(?=[^*]*$)", "", written, count=1)
         if isinstance(value, Pointer):
-            return replace(value, element=element, extents=())
+            return replace(value, element=element_of(at, pointee), extents=())
+        if isinstance(value, Symbol):
+            return Pointer(value.path, "global", Num(0), element_of(at, pointee))
         return Opaque(why(value))
+    if written.rstrip().endswith("&"):
+        return value
+    element = scope.element(written)
+    if element.name.endswith("*") and isinstance(value, Pointer):
+        return replace(value, element=element_of(at, element.name.rstrip(" const")[:-1]), extents=())
     type_ = INTEGERS.get(element.dtype)
     if type_ is None:
-        return Opaque(why(value))
-    if isinstance(value, Int):
-        return fitted(scope.site(node), value, type_)
+        return value if not element.dtype and isinstance(value, Int | Record) else Opaque(why(value))
+    if (number := as_integer(at, value)) is not None:
+        return fitted(scope.site(node), number, type_)
     return unknown(scope.model, "cast", type_, why(value) or f"{scope.site(node).named} is data")
 
 
-def converted(scope: Scope, node: Node, value: Value, held: Value | None) -> Value:
+def converted(at: Integers, node: Node, value: Value, held: Value | None) -> Value:
     """A value as it is kept in a variable that held another one."""
-    if isinstance(value, Int) and isinstance(held, Int) and held.type != value.type:
-        return fitted(scope.site(node), value, held.type)
+    if isinstance(held, Int) and (number := as_integer(at, value)) is not None:
+        return fitted(at.scope.site(node), number, held.type) if held.type != number.type else number
+    if isinstance(held, Int) and isinstance(value, Opaque):
+        reason = why(value) or f"{at.scope.site(node).named} is data"
+        return unknown(at.scope.model, "variable", held.type, reason)
+    if isinstance(held, Pointer) and isinstance(value, Pointer) and held.element.name:
+        return replace(value, element=held.element, extents=())
     return value
 
 
-def declared(scope: Scope, node: Node, written: str, pointer: bool, value: Value | None) -> Value:
+def declared(at: Integers, node: Node, written: str, pointer: bool, value: Value | None) -> Value:
     """A value as the initial one of a declared variable."""
+    scope = at.scope
     if pointer or "auto" in written:
+        if isinstance(value, Symbol) and pointer:
+            return Pointer(value.path, "global", Num(0), element_of(at, written))
         if isinstance(value, Pointer) and "auto" not in written:
-            element = scope.names.element(written)
+            element = element_of(at, written)
             return replace(value, element=element if element.nbytes else value.element, extents=())
+        if isinstance(value, Pointer):
+            return replace(value, extents=())
         if value is None:
             return Opaque(f"a pointer that is not set on line {scope.line(node)}")
         return value
-    type_ = INTEGERS.get(scope.names.element(written).dtype)
+    element = scope.element(written)
+    if element.name.endswith("*"):
+        return declared(at, node, element.name.rstrip(" const")[:-1], True, value)
+    type_ = INTEGERS.get(element.dtype)
     if type_ is None:
-        return value if isinstance(value, Group) else Opaque(why(value) if value is not None else "")
-    if isinstance(value, Int):
-        return fitted(scope.site(node), value, type_)
+        return _other(at, element.dtype, written, value)
+    if value is not None and (number := as_integer(at, value)) is not None:
+        return fitted(scope.site(node), number, type_)
     reason = why(value) if value is not None else ""
     return unknown(scope.model, "variable", type_, reason or f"{scope.site(node).named} is data")
+
+
+def _other(at: Integers, dtype: str, written: str, value: Value | None) -> Value:
+    """A value of a type that is no integer's."""
+    if isinstance(value, Group | Record | Lambda | Symbol):
+        return value
+    if (vector := vector_of(dtype)) is not None and vector[0] in INTEGERS:
+        return Record(dtype, dict.fromkeys("xyzw"[: vector[1]], Opaque(why(value) if value else "")))
+    if not dtype and isinstance(value, Int | Pointer):
+        return value  # a type that is not seen keeps what it is given
+    if value is None and not dtype and (found := struct_of(at.scope, written)) is not None:
+        names = [member.name for member in found[0].members]
+        return Record(at.scope.names.base(written, at.scope.types), dict.fromkeys(names, Opaque()))
+    return Opaque(why(value) if value is not None else "")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from tree_sitter import Node
 
 from kernel_gate.expr import terms
-from kernel_gate.expr.terms import Num, Term, Var
+from kernel_gate.expr.terms import TRUE, Num, Term, Var
 from kernel_lineage.code.cuda.expressions import Expressions
-from kernel_lineage.code.values import Int, Opaque, Pointer, Value, fresh, unknown
+from kernel_lineage.code.model import Loop
+from kernel_lineage.code.values import INT64, Int, Pointer, Record, Value, fresh, unknown
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 
@@ -151,23 +152,43 @@ def read_loop(
     counted = {name: step for name, step in steps.items() if isinstance(before.get(name), Int | Pointer)}
     amounts = {n: at.integer(s.amount).term if s.amount is not None else Num(1) for n, s in counted.items()}
     rounds = fresh(scope.model, "round", "natural")
+    scope.model.depends[rounds.name] = ()
     entered = _Entered(at, node, before, counted, amounts, {t for c in inside if (t := _target(c))})
     entered.at_round(rounds)
+    outside = scope.loops
+    scope.loops = (*outside, rounds.name)
+    test = at.truth(condition) if condition is not None else TRUE
+    counters = {
+        name: (value.term, _step_term(step.operator, amounts[name]))
+        for name, step in counted.items()
+        if step.operator in ("+", "-") and isinstance(value := before[name], Int)
+    }
+    scope.model.loops[rounds.name] = Loop(
+        rounds.name,
+        scope.line(node),
+        scope.at(node),
+        counters,
+        test if condition is not None else None,
+        outside,
+    )
     if tested_first and condition is not None:
-        scope.path = (*path, at.truth(condition))
+        scope.path = (*path, test)
     alive = run(body) if body is not None else True
     if alive and update is not None:
         at.value(update)
-    scope.path = path
+    if not _left_early(body) and not leaves(body, "continue_statement"):
+        entered.flowed(test)
+    scope.path, scope.loops = path, outside
     end = fresh(scope.model, "rounds", "natural")
     scope.model.ends.add(end.name)
+    scope.model.depends[end.name] = (test,) if condition is not None and not _left_early(body) else None
     if leaves(body, "break_statement") or _returns(body) or not tested_first or not _ordered(condition):
         scope.model.cut = scope.model.cut or f"the loop on line {scope.line(node)} may end early"
     entered.at_round(end)
     if condition is None or leaves(body, "break_statement"):
         return
     # Conditions are evaluated for what they say, not for what they read again.
-    kept = len(scope.model.accesses), len(scope.model.problems)
+    kept = len(scope.model.accesses), len(scope.model.problems), len(scope.model.events)
     behind = terms.negation(at.truth(condition))
     if tested_first:
         after = dict(scope.variables)
@@ -175,8 +196,16 @@ def read_loop(
         last = terms.disjunction(terms.equal(end, Num(0)), at.truth(condition))
         scope.variables = after
         behind = terms.conjunction(behind, last)
-    del scope.model.accesses[kept[0] :], scope.model.problems[kept[1] :]
+    del scope.model.accesses[kept[0] :], scope.model.problems[kept[1] :], scope.model.events[kept[2] :]
     scope.path = (*path, behind)
+
+
+def _step_term(operator: str, amount: Term) -> Term:
+    return amount if operator == "+" else terms.sub(Num(0), amount)
+
+
+def _left_early(body: Node | None) -> bool:
+    return leaves(body, "break_statement") or _returns(body)
 
 
 @dataclass
@@ -189,6 +218,32 @@ class _Entered:
     counted: dict[str, Step]
     amounts: dict[str, Term]
     changed: set[str]
+    entry: dict[str, Value] = field(default_factory=dict)
+    """The variables as the first reading of the body found them."""
+
+    flow: dict[str, tuple[Term, ...]] = field(default_factory=dict)
+    """What a changed variable's value behind the loop follows from."""
+
+    def flowed(self, test: Term) -> None:
+        """Say of what a round changes from what it follows: from its first value and from what a round gives it."""
+        for name, value in self.entry.items():
+            after = self.at.scope.variables.get(name)
+            self._follow(name, value, self.before.get(name), after, test)
+
+    def _follow(self, name: str, value: Value, first: Value | None, after: Value | None, test: Term) -> None:
+        depends = self.at.scope.model.depends
+        ends: tuple[Term, Term] | None = None
+        match value, first, after:
+            case Record(), Record(), Record():
+                for key, part in value.members.items():
+                    self._follow(f"{name}.{key}", part, first.members.get(key), after.members.get(key), test)
+            case Int(Var(variable)), Int(), Int():
+                ends = (first.term, after.term)
+            case Pointer(_, _, Var(variable)), Pointer(), Pointer() if first.root == after.root:
+                ends = (first.offset, after.offset)
+        if ends is not None and depends.get(variable, ends) is None:
+            depends[variable] = ends
+            self.flow[name] = (*ends, test)
 
     def at_round(self, rounds: Term) -> None:
         """Set what the loop changes to its value at the start of a round."""
@@ -205,6 +260,8 @@ class _Entered:
                 scope.variables[name] = self._scaled(name, value, step, self.amounts[name])
             else:
                 scope.variables[name] = self._lost(name, value)
+        if not self.entry:
+            self.entry = {name: scope.variables[name] for name in self.changed & set(self.before)}
 
     @staticmethod
     def _advanced(value: Value, by: Term) -> Value:
@@ -212,7 +269,7 @@ class _Entered:
             case Int(term, type_, through):
                 return Int(terms.add(term, by), type_, through)
             case Pointer(root, space, offset, element, extents, through):
-                moved = terms.add(offset, terms.mul(by, Num(element.nbytes)))
+                moved = terms.add(offset, terms.mul(by, element.size))
                 return Pointer(root, space, moved, element, extents, through)
         return value
 
@@ -224,6 +281,7 @@ class _Entered:
         growing = step.operator in ("*", "<<")
         variable = fresh(self.at.scope.model, name, "natural")
         first = value.term
+        self.at.scope.model.depends[variable.name] = (first,)
         if isinstance(first, Num) and first.value >= 0 and factor > 1:
             values = [first.value]
             while len(values) < _MOST_HALVINGS and 0 < values[-1] < 2**31:
@@ -237,8 +295,14 @@ class _Entered:
         return Int(Var(variable.name), value.type, value.arithmetic)
 
     def _lost(self, name: str, value: Value) -> Value:
-        line = self.at.scope.line(self.node)
+        model, line = self.at.scope.model, self.at.scope.line(self.node)
         why = f"`{name}` is changed in the loop on line {line}"
-        if isinstance(value, Int):
-            return unknown(self.at.scope.model, name, value.type, why)
-        return Opaque(why) if isinstance(value, Pointer) else value
+        match value:
+            case Int(_, type_):
+                return unknown(model, name, type_, why, self.flow.get(name))
+            case Record():
+                members = {key: self._lost(f"{name}.{key}", part) for key, part in value.members.items()}
+                return replace(value, members=members)
+            case Pointer():
+                return replace(value, offset=unknown(model, name, INT64, why, self.flow.get(name)).term)
+        return value

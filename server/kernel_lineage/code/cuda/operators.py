@@ -8,10 +8,10 @@ from tree_sitter import Node
 
 from kernel_gate.expr import terms
 from kernel_gate.expr.terms import FALSE, TRUE, ZERO
+from kernel_lineage.code.cuda.layouts import Integers, as_integer
 from kernel_lineage.code.cuda.places import Evaluates, moved
-from kernel_lineage.code.cuda.scope import Scope
 from kernel_lineage.code.integers import COMPARISONS, complement, negative, operated
-from kernel_lineage.code.values import BOOL, Group, Int, Opaque, Pointer, Value, why
+from kernel_lineage.code.values import BOOL, Int, Opaque, Pointer, Symbol, Value, why
 from kernel_lineage.kernels.cuda_forms import operator_of
 
 NULL = Opaque("the null pointer")
@@ -24,13 +24,18 @@ def unary(at: Evaluates, node: Node) -> Value:
         case "!":
             return Int(terms.negation(at.truth(argument)), BOOL)
         case "-":
-            value = at.value(argument) if argument is not None else Opaque()
+            value = _number(at, argument)
             return negative(at.scope.site(node), value) if isinstance(value, Int) else Opaque(why(value))
         case "~":
-            value = at.value(argument) if argument is not None else Opaque()
+            value = _number(at, argument)
             return complement(value) if isinstance(value, Int) else Opaque()
         case _:
             return at.value(argument) if argument is not None else Opaque()
+
+
+def _number(at: Evaluates, node: Node | None) -> Value:
+    value = at.value(node) if node is not None else Opaque()
+    return as_integer(at, value) or value
 
 
 def binary(at: Evaluates, node: Node) -> Value:
@@ -45,32 +50,34 @@ def binary(at: Evaluates, node: Node) -> Value:
         return Int(join(first, second), BOOL)
     if left is None or right is None:
         return Opaque()
-    return combined(at.scope, node, operator, at.value(left), at.value(right))
+    return combined(at, node, operator, at.value(left), at.value(right))
 
 
-def combined(scope: Scope, node: Node, operator: str, a: Value, b: Value) -> Value:
+def combined(at: Integers, node: Node, operator: str, a: Value, b: Value) -> Value:
     """`a operator b`."""
+    if isinstance(a, Symbol) and isinstance(b, Int | Symbol):
+        a = as_integer(at, a) or a
+    if isinstance(b, Symbol) and isinstance(a, Int | Pointer):
+        b = as_integer(at, b) or b
     match a, b:
         case Int(), Int():
-            return operated(scope.site(node), operator, a, b)
+            return operated(at.scope.site(node), operator, a, b)
         case Pointer(), Int() if operator in ("+", "-"):
             index = b if operator == "+" else replace(b, term=terms.sub(ZERO, b.term))
-            return _moved(a, index)
+            return _moved(at, a, index)
         case Int(), Pointer() if operator == "+":
-            return _moved(b, a)
+            return _moved(at, b, a)
         case (Pointer(), Opaque()) | (Opaque(), Pointer()) if NULL in (a, b) and operator in (
             "==",
             "!=",
         ):
             return Int(TRUE if operator == "!=" else FALSE, BOOL)
-        case Group(), _:
-            return Opaque()
     if operator in COMPARISONS:
         return Opaque()
     return Opaque(why(a) or why(b))
 
 
-def _moved(pointer: Pointer, index: Int) -> Value:
-    if not pointer.element.nbytes:
+def _moved(at: Integers, pointer: Pointer, index: Int) -> Value:
+    if not pointer.element.nbytes and not at.scope.setting.is_open:
         return Opaque(f"arithmetic on a pointer into `{pointer.root}` of a type that is not known")
     return moved(pointer, index)

@@ -1,27 +1,33 @@
-"""A CUDA C++ kernel in a setting → its model."""
+"""A CUDA C++ kernel, in a setting or as its text alone says it → what it does."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from tree_sitter import Node, Parser, Point, Range
+
 from kernel_gate.expr.terms import Num, Var, at_most, less
-from kernel_lineage.code.cuda.names import Names
+from kernel_lineage.code.cuda.layouts import argument_of, element_of
+from kernel_lineage.code.cuda.names import Names, names_of
 from kernel_lineage.code.cuda.scope import Scope
+from kernel_lineage.code.cuda.snippets import needs_normalising, normalised
 from kernel_lineage.code.cuda.statements import Statements
 from kernel_lineage.code.model import Model, UnreadableError
-from kernel_lineage.code.setting import Setting
+from kernel_lineage.code.setting import LaunchSetting, Setting
 from kernel_lineage.code.values import INT32, INTEGERS, Element, Int, Opaque, Pointer, Value
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_nodes import grammar
+from kernel_lineage.kernels.source import Kernel, Parameter, SourceFile
 
 
-def read_cuda(kernel: Kernel, setting: Setting, lines: Mapping[int, int]) -> Model:
+def read_cuda(
+    kernel: Kernel, setting: Setting, lines: Mapping[int, int], headers: tuple[SourceFile, ...] = ()
+) -> Model:
     """The accesses of a kernel on all paths; `lines` says which lines to report. Raises `UnreadableError`."""
     if kernel.node is None or kernel.source is None or kernel.node.child_by_field_name("body") is None:
         raise UnreadableError(f"`{kernel.name}` could not be parsed")
     model = Model()
     model.unknowns |= setting.unknowns
-    model.naturals |= set(setting.dims)
+    model.naturals |= set(setting.dims) | set(setting.naturals)
     for what, extents in (("threadIdx", setting.launch.block), ("blockIdx", setting.launch.grid)):
         for axis, extent in zip("xyz", extents, strict=True):
             if extent != Num(1):
@@ -30,37 +36,79 @@ def read_cuda(kernel: Kernel, setting: Setting, lines: Mapping[int, int]) -> Mod
                 model.places[variable.name] = extent
                 model.naturals.add(variable.name)
                 model.instance.add(variable.name)
-    names = Names(kernel.source, setting.types)
-    scope = Scope(names, setting, model, lines=lines)
+    names = names_of(kernel.source, headers)
+    scope = Scope(names, setting, model, dict(setting.types), lines=lines, function=kernel.text)
+    statements = Statements(scope)
     for parameter in kernel.parameters:
-        scope.variables[parameter.name] = _argument(
-            parameter.name, parameter.pointer, parameter.type, names, setting
-        )
-    Statements(scope).run(kernel.node.child_by_field_name("body"))
+        scope.variables[parameter.name] = _argument(statements, parameter, names, setting)
+    statements.run(_definition(kernel, names).child_by_field_name("body"))
     return model
 
 
-def _argument(name: str, pointer: bool, written: str, names: Names, setting: Setting) -> Value:
-    if pointer:
-        element = names.element(written)
+def open_setting(kernel: Kernel) -> Setting:
+    """Nothing but what the kernel's own text says: sizes and the launch stay symbols."""
+
+    def three(what: str) -> tuple[Var, Var, Var]:
+        return Var(f"{what}.x"), Var(f"{what}.y"), Var(f"{what}.z")
+
+    values = {p.name: Var(p.name) for p in kernel.template_parameters if p.type is not None}
+    extents = [*three("blockDim"), *three("gridDim")]
+    launch = LaunchSetting(three("gridDim"), three("blockDim"), Var("shared bytes"))
+    return Setting((), (), {}, {}, launch, values, naturals=frozenset(e.name for e in extents), is_open=True)
+
+
+def read_open(kernel: Kernel, headers: tuple[SourceFile, ...] = ()) -> Model:
+    """What a kernel does by its text alone, kept with its file; empty for one that cannot be parsed."""
+    source = kernel.source
+    key = f"open {kernel.span.start} {[id(h) for h in headers]}"
+    kept = source.derived.get(key) if source is not None else None
+    if isinstance(kept, Model):
+        return kept
+    try:
+        model = read_cuda(kernel, open_setting(kernel), {}, headers)
+    except (UnreadableError, RecursionError) as error:
+        model = Model()
+        model.problems.append((kernel.span.first_line, str(error) or "nested too deeply"))
+    if source is not None:
+        source.derived[key] = model
+    return model
+
+
+def _definition(kernel: Kernel, names: Names) -> Node:
+    """The kernel's node, parsed again at its place where attributes or `#if` stand in it."""
+    node, source = kernel.node, kernel.source
+    assert node is not None
+    if source is None or not (needs_normalising(kernel.text) or node.has_error):
+        return node
+    start, end = kernel.span.start, kernel.span.end
+    changed = normalised(source.data[start:end].decode("latin-1"), names.macros).encode("latin-1")
+    data = source.data[:start] + changed + source.data[end:]
+    line = data.rfind(b"\n", 0, start) + 1
+    behind = data.rfind(b"\n", 0, end) + 1
+    first = Point(kernel.span.first_line - 1, start - line)
+    last = Point(data.count(b"\n", 0, end), end - behind)
+    root = Parser(grammar(), included_ranges=[Range(first, last, start, end)]).parse(data).root_node
+    waiting = list(root.named_children)
+    while waiting:
+        here = waiting.pop(0)
+        body = here.child_by_field_name("body")
+        if here.type == "function_definition" and body is not None and body.end_byte >= end - 1:
+            return here
+        if here.type in ("template_declaration", "linkage_specification", "declaration_list", "ERROR"):
+            waiting += here.named_children
+    return node
+
+
+def _argument(statements: Statements, parameter: Parameter, names: Names, setting: Setting) -> Value:
+    name, written, at = parameter.name, parameter.type, statements.at
+    if parameter.pointer:
+        pointee = written.replace("*", "", 1) if "*" in written else written.split("[")[0]
+        element = element_of(at, pointee)
         buffer = setting.buffers.get(name)
-        if not element.nbytes and buffer is not None and _is_open(written, names):
-            element = Element(buffer.dtype, buffer.itemsize)
+        if not element.nbytes and buffer is not None and names.has_alternatives(names.base(pointee, {})):
+            # A type that is one of several by `#if`: the workload, whose data the kernel is given, says which.
+            element = Element(buffer.dtype, buffer.itemsize, element.name)
         return Pointer(name, "global", Num(0), element)
     if name in setting.scalars:
-        return Int(setting.scalars[name], INTEGERS.get(names.element(written).dtype, INT32))
-    return Opaque()
-
-
-def _is_open(written: str, names: Names) -> bool:
-    """Whether a type is one of several by `#if`: the workload, whose data the kernel is given, says which."""
-    base = names.base(written)
-    return (
-        len(
-            re.findall(
-                rf"(?:typedef\b[^;]*\b{re.escape(base)}\s*;|using\s+{re.escape(base)}\s*=)",
-                names.source.data.decode("utf-8", "replace"),
-            )
-        )
-        > 1
-    )
+        return Int(setting.scalars[name], INTEGERS.get(at.scope.element(written).dtype, INT32))
+    return argument_of(at, name, written) if setting.is_open else Opaque()

@@ -6,7 +6,7 @@ import ast
 import re
 
 from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.kernels.cuda_parameters import DTYPES
+from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.source import Parameter
 from kernel_lineage.rewrite.drafting.cuda.names import Known, expressed, tree_of
 from kernel_lineage.rewrite.drafting.cuda.scopes import Scope
