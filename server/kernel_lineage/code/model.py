@@ -135,6 +135,8 @@ class Model:
     """Variables that stand for what could not be modelled, with the reason."""
     depends: dict[str, tuple[Term, ...] | None] = field(default_factory=dict)
     """Variable that stands for data → what its value follows from, None where that is not known."""
+    constants: set[str] = field(default_factory=set)
+    """Variables that stand for constants of the code whose values are not seen: template parameters, macros."""
     accesses: list[Access] = field(default_factory=list)
     loops: dict[str, Loop] = field(default_factory=dict)
     """By `Loop.round`."""

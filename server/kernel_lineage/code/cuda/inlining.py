@@ -145,6 +145,7 @@ def _template(
             bound[name] = at.integer(node)
         else:
             at.scope.model.depends[name] = ()
+            at.scope.model.constants.add(name)
             bound[name] = Int(Var(name))
     return bound
 

@@ -73,6 +73,8 @@ def within(at: Integers, struct: Struct, arguments: tuple[str, ...]) -> Iterator
         else:
             node = scope.names.snippets.expression(argument) if argument else None
             bound[name] = at.integer(node) if node is not None else Int(Var(name))
+            if node is None:
+                scope.model.constants.add(name)
     scope.types |= struct.aliases
     scope.variables = {**variables, **bound}
     try:

@@ -248,4 +248,5 @@ def uniform(scope: Scope, name: str, reason: str) -> Int:
     """A number of the launch or of the file that is not known: the same for all threads."""
     scope.model.unknowns.setdefault(name, reason)
     scope.model.depends[name] = ()
+    scope.model.constants.add(name)
     return Int(Var(name))

@@ -36,6 +36,7 @@ def read_cuda(
                 model.places[variable.name] = extent
                 model.naturals.add(variable.name)
                 model.instance.add(variable.name)
+    model.constants |= {n for n, v in setting.constants.items() if v == Var(n)}
     names = names_of(kernel.source, headers)
     scope = Scope(names, setting, model, dict(setting.types), lines=lines, function=kernel.text)
     statements = Statements(scope)
