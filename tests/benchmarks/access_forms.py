@@ -77,7 +77,9 @@ def headers_of(path: Path, root: Path, seen: dict[Path, bytes]) -> None:
                 seen[target] = target.read_bytes()
 
 
-def truth_of(program: Program, kernel: Kernel, line_map: tuple[tuple[str, int] | None, ...], path: str) -> Truth:
+def truth_of(
+    program: Program, kernel: Kernel, line_map: tuple[tuple[str, int] | None, ...], path: str
+) -> Truth:
     """What a launch of one block did. Raises `BuildError` and `DeviceError`."""
     image = compile_nvrtc(program)
     device = EmulatedDevice(checks=Checks(races=False), limits=Limits(seconds=6.0))
@@ -135,15 +137,18 @@ def truth_of(program: Program, kernel: Kernel, line_map: tuple[tuple[str, int] |
     return found
 
 
-def reader_of(kernel: Kernel, headers: tuple[SourceFile, ...]) -> dict[Row, list[tuple[str, int | None, str]]]:
+def reader_of(
+    kernel: Kernel, headers: tuple[SourceFile, ...], template: tuple[str, ...]
+) -> dict[Row, list[tuple[str, int | None, str]]]:
     """The reader's forms, with the distance in bytes where it says one."""
-    model = read_open(kernel, headers)
+    model = read_open(kernel, headers, template)
     found: dict[Row, list[tuple[str, int | None, str]]] = defaultdict(list)
     for access in model.accesses:
         stride = lane_stride(model, access)
         space = "global" if access.space == "constant" else access.space
         for kind in ("load",) * access.reads + ("store",) * access.writes:
-            found[access.line, space, kind].append((stride.form, stride.nbytes, stride.why))
+            for line in {access.line, *access.calls[:1]}:
+                found[line, space, kind].append((stride.form, stride.nbytes, stride.why))
     return found
 
 
@@ -167,7 +172,9 @@ def template_of(kernel: Kernel) -> tuple[str, ...]:
     """Arguments of a template: those of a launch that are literals, else a usual one of each kind."""
     for launch in kernel.launches:
         given = launch.template_arguments
-        if len(given) == len(kernel.template_parameters) and all(re.fullmatch(r"\d+|float|true|false", g) for g in given):
+        if len(given) == len(kernel.template_parameters) and all(
+            re.fullmatch(r"\d+|float|true|false", g) for g in given
+        ):
             return given
     return tuple(_TYPES.get(p.type or "typename", "32") for p in kernel.template_parameters)
 
@@ -201,7 +208,7 @@ def rows(root: Path, score: Score, show: str) -> Iterator[str]:
                 score.not_run["no memory was reached"] += 1
                 continue
             started = time.perf_counter()
-            forms = reader_of(kernel, headers)
+            forms = reader_of(kernel, headers, arguments)
             score.seconds.append(time.perf_counter() - started)
             score.kernels += 1
             inside = range(kernel.span.first_line, kernel.span.last_line + 1)

@@ -43,6 +43,8 @@ class Access:
     """First byte and the byte behind it in the file; None in an expanded macro."""
     via: str = ""
     """The function that makes the access, as `__ldg` does."""
+    calls: tuple[int, ...] = ()
+    """Lines of the calls that led to it from the kernel, outermost first."""
 
     @property
     def kind(self) -> str:
@@ -141,6 +143,8 @@ class Model:
     loops: dict[str, Loop] = field(default_factory=dict)
     """By `Loop.round`."""
     events: list[Event] = field(default_factory=list)
+    derived: dict[object, object] = field(default_factory=dict)
+    """What other modules worked out of this model, kept with it."""
     claims: list[Claim] = field(default_factory=list)
     arithmetic: list[Arithmetic] = field(default_factory=list)
     shared: dict[str, SharedArray] = field(default_factory=dict)

@@ -7,12 +7,13 @@ not seen (template parameters, macros of other headers) as powers of two, and wh
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 from typing import Literal
 
 from kernel_gate.expr.evaluation import UndefinedError, evaluate
 from kernel_gate.expr.polynomials import coefficient_of, polynomial, term_of
-from kernel_gate.expr.terms import Term, Var, variables
+from kernel_gate.expr.terms import Num, Term, Var, substituted, variables
 from kernel_lineage.code.model import Access, Model
 
 LANES = 32
@@ -43,7 +44,12 @@ def lane_stride(model: Model, access: Access) -> Stride:
     """The stride of an access along `threadIdx.x`."""
     if access.offset is None:
         return Stride("unknown", why=access.reason or "the address is not known")
-    return stride_of(model, access.offset, access.nbytes or None, access.element)
+    key = (access.offset, access.nbytes, access.element)
+    kept = model.derived.get(key)
+    if not isinstance(kept, Stride):
+        kept = stride_of(model, access.offset, access.nbytes or None, access.element)
+        model.derived[key] = kept
+    return kept
 
 
 def stride_of(model: Model, offset: Term, nbytes: int | None, element: str = "") -> Stride:
@@ -66,6 +72,8 @@ def stride_of(model: Model, offset: Term, nbytes: int | None, element: str = "")
             found.append(_at(offset, values, size) if step is None else _stride(evaluate(step, values), size))
         except UndefinedError as error:
             return Stride("unknown", why=str(error))
+        if found[-1].form != found[0].form:
+            break
     return _together(found)
 
 
@@ -81,13 +89,10 @@ def _together(found: list[Stride]) -> Stride:
 
 
 def _at(offset: Term, values: dict[str, int], size: int) -> Stride:
-    first = values.get(LANE.name, 0)
-    reached = []
-    for lane in range(LANES):
-        values[LANE.name] = first + lane
-        reached.append(evaluate(offset, values))
-    values[LANE.name] = first
-    steps = {b - a for a, b in zip(reached, reached[1:], strict=False)}
+    first = values[LANE.name]
+    moving = substituted(offset, {name: Num(value) for name, value in values.items() if name != LANE.name})
+    reached = [evaluate(moving, {LANE.name: first + lane}) for lane in range(LANES)]
+    steps = {b - a for a, b in pairwise(reached)}
     if len(steps) > 1:
         return Stride("mixed")
     return _stride(steps.pop(), size)
@@ -146,4 +151,3 @@ def _moves(model: Model, name: str, seen: set[str]) -> bool:
     seen.add(name)
     follows = model.depends.get(name) or ()
     return any(_moves(model, n, seen) for term in follows for n in variables(term))
-

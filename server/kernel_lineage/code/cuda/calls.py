@@ -70,11 +70,11 @@ class Calls:
             return self._member(at, node, arguments)
         if function.type in ("parenthesized_expression", "lambda_expression"):
             called = at.value(function)
-            return (
-                inlined(at, node, called.node, arguments, self.statements)
-                if isinstance(called, Lambda)
-                else Opaque()
-            )
+            if not isinstance(called, Lambda):
+                # `(T)(x)`, which the grammar takes for a call.
+                values = [at.value(argument) for argument in arguments]
+                return cast(at, node, text_of(function)[1:-1], values[0]) if len(values) == 1 else Opaque()
+            return inlined(at, node, called.node, arguments, self.statements, captures=True)
         name, qualified = call.name, call.qualified
         held = at.scope.variables.get(name) if qualified == name else None
         if isinstance(held, Lambda) and at.scope.depth < _DEPTH:

@@ -109,13 +109,19 @@ def declared(at: Integers, node: Node, written: str, pointer: bool, value: Value
 
 def _other(at: Integers, dtype: str, written: str, value: Value | None) -> Value:
     """A value of a type that is no integer's."""
-    if isinstance(value, Group | Record | Lambda | Symbol):
+    if isinstance(value, Group | Lambda | Symbol):
+        return value
+    if not dtype and (found := struct_of(at.scope, written)) is not None:
+        type_ = at.scope.names.base(written, at.scope.types)
+        if isinstance(value, Record):
+            return replace(value, type=type_)
+        return Record(
+            type_, dict.fromkeys((m.name for m in found[0].members), Opaque(why(value) if value else ""))
+        )
+    if isinstance(value, Record):
         return value
     if (vector := vector_of(dtype)) is not None and vector[0] in INTEGERS:
         return Record(dtype, dict.fromkeys("xyzw"[: vector[1]], Opaque(why(value) if value else "")))
     if not dtype and isinstance(value, Int | Pointer):
         return value  # a type that is not seen keeps what it is given
-    if value is None and not dtype and (found := struct_of(at.scope, written)) is not None:
-        names = [member.name for member in found[0].members]
-        return Record(at.scope.names.base(written, at.scope.types), dict.fromkeys(names, Opaque()))
     return Opaque(why(value) if value is not None else "")

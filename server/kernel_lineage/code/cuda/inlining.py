@@ -71,7 +71,8 @@ def inlined(
             value = at.value(formal.default) if formal.default is not None else Opaque()
         kept = formal.reference and isinstance(value, Reference)
         bound[formal.name] = value if kept else declared(at, node, formal.type, formal.pointer, value)
-    kept_state = scope.returned, scope.path, scope.depth, scope.in_file, scope.function
+    kept_state = scope.returned, scope.path, scope.depth, scope.in_file, scope.function, scope.calls
+    scope.calls = (*scope.calls, scope.line(node))
     scope.variables, scope.returned, scope.depth = bound, [], scope.depth + 1
     scope.in_file = scope.in_file and (captures or scope.names.is_in_file(function))
     scope.function = text_of(function)
@@ -82,7 +83,7 @@ def inlined(
         returned, after = scope.returned, scope.variables
     finally:
         scope.variables = outer
-        scope.returned, scope.path, scope.depth, scope.in_file, scope.function = kept_state
+        scope.returned, scope.path, scope.depth, scope.in_file, scope.function, scope.calls = kept_state
         scope.types, at.returns_places = types, before
     for formal, argument in zip(formals, arguments, strict=False):
         target_node = bare(argument)

@@ -178,6 +178,9 @@ class Names:
             if target is None or target == base:
                 break
             base = " ".join(_QUALIFIERS.sub(" ", target).split())
+        name, bracket, arguments = base.partition("<")
+        if bracket and types:
+            base = name + bracket + re.sub(r"[A-Za-z_]\w*", lambda m: types.get(m[0], m[0]), arguments)
         return base
 
     def element(self, written: str, types: Mapping[str, str]) -> Element:

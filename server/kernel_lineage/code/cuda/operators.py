@@ -8,11 +8,12 @@ from tree_sitter import Node
 
 from kernel_gate.expr import terms
 from kernel_gate.expr.terms import FALSE, TRUE, ZERO
+from kernel_lineage.code.cuda.conversions import cast
 from kernel_lineage.code.cuda.layouts import Integers, as_integer
-from kernel_lineage.code.cuda.places import Evaluates, moved
+from kernel_lineage.code.cuda.places import Evaluates, loaded, moved, place
 from kernel_lineage.code.integers import COMPARISONS, complement, negative, operated
 from kernel_lineage.code.values import BOOL, Int, Opaque, Pointer, Symbol, Value, why
-from kernel_lineage.kernels.cuda_forms import operator_of
+from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 
 NULL = Opaque("the null pointer")
 
@@ -50,6 +51,9 @@ def binary(at: Evaluates, node: Node) -> Value:
         return Int(join(first, second), BOOL)
     if left is None or right is None:
         return Opaque()
+    if operator in ("*", "&", "+", "-") and (type_ := _type_in_brackets(at, left)):
+        # `(T)*x`, which the grammar takes for a product.
+        return cast(at, node, type_, _prefixed(at, node, operator, right))
     return combined(at, node, operator, at.value(left), at.value(right))
 
 
@@ -81,3 +85,26 @@ def _moved(at: Integers, pointer: Pointer, index: Int) -> Value:
     if not pointer.element.nbytes and not at.scope.setting.is_open:
         return Opaque(f"arithmetic on a pointer into `{pointer.root}` of a type that is not known")
     return moved(pointer, index)
+
+
+def _type_in_brackets(at: Evaluates, node: Node) -> str:
+    """The type of what may be a cast, by a name that is no variable; "" where it is none."""
+    inner = bare(node)
+    if node.type != "parenthesized_expression" or inner is None or inner.type != "identifier":
+        return ""
+    name, names = text_of(inner), at.scope.names
+    if name in at.scope.variables:
+        return ""
+    is_type = name in at.scope.types or name in names.aliases or at.scope.element(name).nbytes > 0
+    return name if is_type or names.struct(name) is not None or names.has_alternatives(name) else ""
+
+
+def _prefixed(at: Evaluates, node: Node, operator: str, operand: Node) -> Value:
+    """What a prefix operator gives of an operand that the grammar took for the right side of an infix one."""
+    if operator == "&":
+        return place(at, operand)
+    value = at.value(operand)
+    if operator == "*":
+        return loaded(at, node, value) if isinstance(value, Pointer) else Opaque(why(value))
+    number = as_integer(at, value)
+    return negative(at.scope.site(node), number) if number is not None and operator == "-" else value

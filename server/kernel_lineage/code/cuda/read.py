@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from tree_sitter import Node, Parser, Point, Range
 
-from kernel_gate.expr.terms import Num, Var, at_most, less
+from kernel_gate.expr.terms import Num, Term, Var, at_most, less
+from kernel_lineage.code.cuda.conversions import literal
 from kernel_lineage.code.cuda.layouts import argument_of, element_of
 from kernel_lineage.code.cuda.names import Names, names_of
 from kernel_lineage.code.cuda.scope import Scope
@@ -46,27 +47,45 @@ def read_cuda(
     return model
 
 
-def open_setting(kernel: Kernel) -> Setting:
-    """Nothing but what the kernel's own text says: sizes and the launch stay symbols."""
+def open_setting(kernel: Kernel, template: tuple[str, ...] = ()) -> Setting:
+    """Nothing but what the text says: sizes and the launch stay symbols, template parameters without arguments too."""
 
     def three(what: str) -> tuple[Var, Var, Var]:
         return Var(f"{what}.x"), Var(f"{what}.y"), Var(f"{what}.z")
 
-    values = {p.name: Var(p.name) for p in kernel.template_parameters if p.type is not None}
+    values: dict[str, Term] = {}
+    types: dict[str, str] = {}
+    for number, parameter in enumerate(kernel.template_parameters):
+        argument = template[number] if number < len(template) else ""
+        if parameter.type is None and argument:
+            types[parameter.name] = argument
+        elif parameter.type is not None:
+            value = literal({"true": "1", "false": "0"}.get(argument, argument)) if argument else None
+            values[parameter.name] = value.term if isinstance(value, Int) else Var(parameter.name)
     extents = [*three("blockDim"), *three("gridDim")]
     launch = LaunchSetting(three("gridDim"), three("blockDim"), Var("shared bytes"))
-    return Setting((), (), {}, {}, launch, values, naturals=frozenset(e.name for e in extents), is_open=True)
+    return Setting(
+        (), (), {}, {}, launch, values, types, naturals=frozenset(e.name for e in extents), is_open=True
+    )
 
 
-def read_open(kernel: Kernel, headers: tuple[SourceFile, ...] = ()) -> Model:
-    """What a kernel does by its text alone, kept with its file; empty for one that cannot be parsed."""
+def read_open(
+    kernel: Kernel, headers: tuple[SourceFile, ...] = (), template: tuple[str, ...] | None = None
+) -> Model:
+    """What a kernel does by its text alone, kept with its file; empty for one that cannot be parsed.
+
+    `template` are the arguments of one instance; by default those of its launches, where all have the same.
+    """
     source = kernel.source
-    key = f"open {kernel.span.start} {[id(h) for h in headers]}"
+    if template is None:
+        launched = {launch.template_arguments for launch in kernel.launches}
+        template = launched.pop() if len(launched) == 1 else ()
+    key = f"open {kernel.span.start} {[id(h) for h in headers]} {template}"
     kept = source.derived.get(key) if source is not None else None
     if isinstance(kept, Model):
         return kept
     try:
-        model = read_cuda(kernel, open_setting(kernel), {}, headers)
+        model = read_cuda(kernel, open_setting(kernel, template), {}, headers)
     except (UnreadableError, RecursionError) as error:
         model = Model()
         model.problems.append((kernel.span.first_line, str(error) or "nested too deeply"))

@@ -45,6 +45,8 @@ class Scope:
     """Macros and constants that are being expanded."""
     loops: tuple[str, ...] = ()
     """The loops around this point, by their `Loop.round`."""
+    calls: tuple[int, ...] = ()
+    """Lines of the calls that led into the function that is read, outermost first."""
     function: str = ""
     """The text of the function that is read."""
 
@@ -106,6 +108,7 @@ class Scope:
                 self.loops,
                 self.at(node),
                 via,
+                self.calls,
             )
         )
 
