@@ -139,6 +139,8 @@ class Model:
     """Variable that stands for data → what its value follows from, None where that is not known."""
     constants: set[str] = field(default_factory=set)
     """Variables that stand for constants of the code whose values are not seen: template parameters, macros."""
+    choices: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Variable → the values that it can have, or examples of them, where these are few."""
     accesses: list[Access] = field(default_factory=list)
     loops: dict[str, Loop] = field(default_factory=dict)
     """By `Loop.round`."""

@@ -121,6 +121,8 @@ def _drawn(model: Model, names: list[str], draw: Random, number: int) -> dict[st
             values[name] = (2, 4, 8)[number % 3]
         elif name.startswith(("round#", "rounds#")):
             values[name] = draw.randrange(3)
+        elif name in model.choices:
+            values[name] = model.choices[name][number * 5 % len(model.choices[name])]
         elif name in model.constants:
             values[name] = _CONSTANTS[(number + len(name)) % len(_CONSTANTS)]
         elif name in model.data:

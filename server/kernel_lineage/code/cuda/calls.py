@@ -27,7 +27,6 @@ from kernel_lineage.code.values import (
     Opaque,
     Pointer,
     Record,
-    Reference,
     Symbol,
     Value,
     unknown,
@@ -81,7 +80,7 @@ class Calls:
             return inlined(at, node, held.node, arguments, self.statements, captures=True)
         if isinstance(held, Record):
             given = self.method(at, node, held, "operator()", arguments)
-            return loaded(at, node, given.to) if isinstance(given, Reference) else given or Opaque()
+            return given or Opaque()
         if name in _CASTS and arguments:
             return cast(at, node, call.template, at.value(arguments[0]))
         if (
@@ -145,7 +144,7 @@ class Calls:
             held = receiver.members.get(name)
             given = self.method(at, node, receiver, name, arguments)
             if given is not None:
-                return loaded(at, node, given.to) if isinstance(given, Reference) else given
+                return given
             if held is not None:
                 return Opaque()
         values = [at.value(argument) for argument in arguments]

@@ -126,7 +126,7 @@ def _array(
     )
     if sizes:
         at.scope.variables[name] = Pointer(name, "shared", Num(0), element, tuple(extents))
-    elif struct_of(at.scope, kind) is not None:
+    elif at.scope.setting.is_open or struct_of(at.scope, kind) is not None:
         at.scope.variables[name] = Reference(Pointer(name, "shared", Num(0), element))
     else:
         at.scope.shared_scalars.add(name)

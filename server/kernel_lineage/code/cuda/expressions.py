@@ -65,6 +65,10 @@ class Expressions:
         self.returns_places = False
         """Whether the function that is read returns a reference."""
 
+    def called(self, node: Node) -> Value:
+        """What a call gives, a reference as such."""
+        return self.calls.call(self, node)
+
     def operator_call(self, node: Node, receiver: Value, name: str, arguments: list[Node]) -> Value | None:
         """What a struct's own operator gives; None where it has none."""
         return self.calls.method(self, node, receiver, name, arguments)
@@ -129,7 +133,8 @@ class Expressions:
                     return Opaque()
                 return cast(self, node, text_of(described), self.value(argument))
             case "call_expression":
-                return self.calls.call(self, node)
+                given = self.called(node)
+                return loaded(self, node, given.to) if isinstance(given, Reference) else given
             case "subscript_expression":
                 return load(self, node)
             case "pointer_expression":

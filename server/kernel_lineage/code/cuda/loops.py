@@ -288,8 +288,10 @@ class _Entered:
                 values.append(values[-1] * factor if growing else values[-1] // factor)
             one_of = terms.disjunction(*(terms.equal(variable, Num(v)) for v in values))
             self.at.scope.model.ranges[variable.name] = (terms.at_most(Num(0), variable), one_of)
+            self.at.scope.model.choices[variable.name] = tuple(v for v in values if v)
         else:
             self.at.scope.model.data.add(variable.name)
+            self.at.scope.model.choices[variable.name] = tuple(max(factor, 2) ** n for n in range(8))
             bound = terms.at_most(first, variable) if growing else terms.at_most(variable, first)
             self.at.scope.model.ranges[variable.name] = (terms.at_most(Num(0), variable), bound)
         return Int(Var(variable.name), value.type, value.arithmetic)

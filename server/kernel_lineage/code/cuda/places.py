@@ -49,6 +49,10 @@ class Evaluates(Protocol):
         """A condition; unknown where it could not be modelled."""
         ...
 
+    def called(self, node: Node) -> Value:
+        """What a call gives, a reference as such."""
+        ...
+
     def operator_call(self, node: Node, receiver: Value, name: str, arguments: list[Node]) -> Value | None:
         """What a struct's own operator gives; None where it has none."""
         ...
@@ -68,7 +72,7 @@ def place(at: Evaluates, node: Node | None) -> Value:
         case "field_expression":
             return _member(at, node)
         case "cast_expression" | "call_expression":
-            value = at.value(node)
+            value = at.called(node) if node.type == "call_expression" else at.value(node)
             return value.to if isinstance(value, Reference) else value
         case "identifier":
             value = at.scope.variables.get(text_of(node)) or at.value(node)
