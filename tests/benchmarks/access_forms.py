@@ -149,6 +149,10 @@ def reader_of(
         for kind in ("load",) * access.reads + ("store",) * access.writes:
             for line in {access.line, *access.calls[:1]}:
                 found[line, space, kind].append((stride.form, stride.nbytes, stride.why))
+    for line, why in model.problems:
+        for space in ("global", "shared"):
+            for kind in ("load", "store"):
+                found[line, space, kind].append(("unknown", None, why))
     return found
 
 

@@ -145,6 +145,8 @@ class Model:
     loops: dict[str, Loop] = field(default_factory=dict)
     """By `Loop.round`."""
     events: list[Event] = field(default_factory=list)
+    values: dict[tuple[int, int], Term] = field(default_factory=dict)
+    """Integers that the kernel's own expressions have where they are first reached, by where they stand in the file."""
     derived: dict[object, object] = field(default_factory=dict)
     """What other modules worked out of this model, kept with it."""
     claims: list[Claim] = field(default_factory=list)

@@ -102,6 +102,12 @@ class Expressions:
 
     def value(self, node: Node) -> Value:
         """The value of an expression."""
+        value = self._value(node)
+        if isinstance(value, Int) and not self.scope.calls and (place_ := self.scope.at(node)) is not None:
+            self.scope.model.values.setdefault(place_, value.term)
+        return value
+
+    def _value(self, node: Node) -> Value:
         match node.type:
             case "parenthesized_expression":
                 inner = bare(node)
