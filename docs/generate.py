@@ -18,7 +18,7 @@ PAGES = {
     "mechanisms.md": "kernel_lineage.kernels.mechanisms.page",
     "skills.md": "kernel_lineage.skills.page",
     "assists.md": "kernel_lineage.rewrite.assists.page",
-    "mutations.md": "kernel_lineage.rewrite.mutants.page",
+    "mutations.md": "kernel_lineage.workloads.mutants.page",
     "offered-next.md": "kernel_lineage.skills.graph.page",
     "replay.md": "kernel_lineage.learning.replay.page",
     "verdicts.md": "kernel_gate.reporting.reason_page",

@@ -33,9 +33,43 @@ interface Candidate {
   readonly chosen: boolean;
 }
 
-const MODULE = ['-m', 'kernel_lineage'];
+// Isolated: neither the folder that it starts in nor a variable is a place of modules.
+const MODULE = ['-I', '-m', 'kernel_lineage'];
 const VERSION_TIMEOUT_MS = 20_000;
 const run = promisify(execFile);
+
+/**
+ * Where a server starts and with which variables: in no folder of the workspace, none of Python's own, and programs
+ * are looked up neither where it starts nor, before the workspace is trusted, in the workspace.
+ */
+export function surroundings(): { cwd: string; env: NodeJS.ProcessEnv } {
+  const env: NodeJS.ProcessEnv = {};
+  for (const [name, value] of Object.entries(process.env)) {
+    if (/^path$/i.test(name)) {
+      env[name] = (value ?? '').split(path.delimiter).filter(isSafe).join(path.delimiter);
+    } else if (!/^PYTHON/i.test(name)) {
+      env[name] = value;
+    }
+  }
+  return { cwd: __dirname, env };
+}
+
+function isSafe(entry: string): boolean {
+  if (!path.isAbsolute(entry)) {
+    return false;
+  }
+  return (
+    vscode.workspace.isTrusted ||
+    !(vscode.workspace.workspaceFolders ?? []).some(({ uri }) => {
+      const inside = path.relative(real(uri.fsPath), real(entry));
+      return inside === '' || !(inside.startsWith('..') || path.isAbsolute(inside));
+    })
+  );
+}
+
+function real(place: string): string {
+  return fs.existsSync(place) ? fs.realpathSync(place) : path.resolve(place);
+}
 
 export async function resolveServer(settings: Settings, log: vscode.LogOutputChannel): Promise<Resolution> {
   const attempts: Attempt[] = [];
@@ -110,7 +144,7 @@ async function activeInterpreter(): Promise<string | undefined> {
 
 async function version(command: string, args: readonly string[]): Promise<{ ok: boolean; text: string }> {
   try {
-    const { stdout } = await run(command, [...args, '--version'], { timeout: VERSION_TIMEOUT_MS });
+    const { stdout } = await run(command, [...args, '--version'], { ...surroundings(), timeout: VERSION_TIMEOUT_MS });
     const text = stdout.trim();
     return text.startsWith('klineage') ? { ok: true, text } : { ok: false, text: `is not klineage: ${text}` };
   } catch (error) {

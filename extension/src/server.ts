@@ -9,7 +9,7 @@ import {
 } from 'vscode-languageclient/node';
 
 import { applyWithProgress } from './apply';
-import { type Resolution, resolveServer } from './python';
+import { type Resolution, resolveServer, surroundings } from './python';
 import { SELECTOR } from './selector';
 import { apiKey, readSettings, type Settings } from './settings';
 import type { CheckStatus, ServerStatus, Status } from './status';
@@ -61,7 +61,7 @@ export class Server implements vscode.Disposable {
       command: resolved.command,
       args: [...resolved.args, 'serve'],
       transport: TransportKind.stdio,
-      options: { env: await this.environment() },
+      options: { ...surroundings(), env: await this.environment() },
     };
     const client = new LanguageClient('klineage', 'Kernel Lineage', server, this.options(settings));
     client.onNotification('klineage/status', (status: ServerStatus) => this.status.report(status));
@@ -110,7 +110,8 @@ export class Server implements vscode.Disposable {
   /** The key goes to the server in its environment, which the server clears at once: its own children do not get it. */
   private async environment(): Promise<NodeJS.ProcessEnv> {
     const key = await apiKey.get(this.context);
-    return key === undefined ? process.env : { ...process.env, KLINEAGE_API_KEY: key };
+    const { env } = surroundings();
+    return key === undefined ? env : { ...env, KLINEAGE_API_KEY: key };
   }
 
   private closed(): { action: CloseAction; handled: boolean } {

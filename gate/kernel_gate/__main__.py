@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.gate import judge
 from kernel_gate.kept import Kept
+from kernel_gate.processes.seal import own_stdout
 from kernel_gate.request import FinishedLine, GateRequest, LeavingLine, ProgressLine
 from kernel_gate.verdict import ExitCode, Stage
 
@@ -28,8 +29,7 @@ def _progress(stage: str, what: str, share: float) -> None:
 
 def main() -> int:
     """Judge the requests of stdin until it ends; the exit status."""
-    verdicts_to = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
+    verdicts_to = own_stdout()
     status = ExitCode.WRONG_USE
     with Kept() as kept:
         for line in sys.stdin.buffer:

@@ -10,7 +10,6 @@ import importlib.metadata
 import json
 import platform
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.build.nvrtc import nvrtc_version
 from kernel_gate.build.toolkit import find_nvcc
 from kernel_gate.options import GateOptions
+from kernel_gate.processes.tools import run_tool
 from kernel_gate.program import Program
 from kernel_gate.sandbox.containment import offered
 from kernel_gate.workload import Workload
@@ -130,7 +130,7 @@ def toolchain() -> dict[str, Any]:
 def nvcc_version() -> str | None:
     """`13.0.88`; None without nvcc."""
     try:
-        done = subprocess.run([find_nvcc(), "--version"], capture_output=True, text=True, check=False)
+        done = run_tool([str(find_nvcc()), "--version"])
     except (CompilerMissing, OSError):
         return None
     found = re.search(r"\bV(\d+(?:\.\d+)+)", done.stdout)

@@ -25,6 +25,7 @@ from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.sanitizer.choice import likely_tools
 from kernel_gate.sanitizer.tool import SpareTools
+from kernel_gate.stages.algebra import Expressions
 from kernel_gate.stages.build import build
 from kernel_gate.stages.cause import with_cause
 from kernel_gate.stages.check import check
@@ -224,9 +225,13 @@ def _right(
     options: GateOptions,
 ) -> bool:
     """Check and sanitize; whether the run goes on."""
+    expressions = Expressions(*both, workload, options) if options.algebra_seconds else None
     try:
         with ExitStack() as stack:
-            oracle = stack.enter_context(OracleProcess(workload)) if workload.oracle else None
+            oracle = None
+            if workload.oracle:
+                process = OracleProcess(workload, allow_uncontained=options.allow_uncontained)
+                oracle = stack.enter_context(process)
             checked = check(
                 device,
                 *both,
@@ -236,6 +241,7 @@ def _right(
                 seconds=options.check_seconds,
                 progress=run.report("check"),
                 whole=options.case is None,
+                expressions=expressions,
             )
     except (OracleError, WorkloadError) as error:
         code = error.code if isinstance(error, OracleError) else Reason.WORKLOAD_DATA

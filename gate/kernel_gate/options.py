@@ -32,6 +32,8 @@ class GateOptions(BaseModel):
     emulated_arch: str = Field(default="sm_90", pattern=r"^sm_\d{2,3}$")
     """What the emulated device is: programs are compiled for it, by the compiler that is installed."""
     check_seconds: float = Field(default=120.0, gt=0)
+    algebra_seconds: float = Field(default=5.0, ge=0)
+    """For asking whether both programs compute the same expression; 0: not asked."""
     launch_seconds: float = Field(default=10.0, gt=0)
     """What a launch on a GPU may take before it counts as hanging; more when others have taken long and ended."""
     profile_seconds: float = Field(default=4.0, gt=0)

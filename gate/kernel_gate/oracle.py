@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 import json
+import os
 import select
+import stat
 import subprocess
-import sys
 import tempfile
+import time
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-from kernel_gate.build.compile import child_environment
+from kernel_gate.build.compile import Limits
+from kernel_gate.build.contained_run import contained_command, decided
 from kernel_gate.cases import Case
 from kernel_gate.dtypes import DTYPES, Array
 from kernel_gate.full_disk import MAKE_ROOM
 from kernel_gate.inputs import integer_range
+from kernel_gate.processes.group import excess_of, kill_group
+from kernel_gate.processes.python import python_command, start
+from kernel_gate.processes.surroundings import bare_environment
 from kernel_gate.reasons import Reason
-from kernel_gate.sandbox.group import kill_group
+from kernel_gate.sandbox.containment import ContainmentError
+from kernel_gate.sandbox.leftovers import remove
 from kernel_gate.threads import of_oracles
 from kernel_gate.workload import Argument, Workload
+
+_LOOK_SECONDS = 0.25
+_ANSWER_BYTES = 1 << 16
+_ELEMENT_BYTES = 32
+"""The widest number that NumPy has."""
+_HEADER_BYTES = 1 << 16
+_CPU_SECONDS = 24 * 3600
+"""Over all cases; each has its own limit of time."""
+_RESULT_BYTES = 16 << 30
 
 
 class OracleError(Exception):
@@ -36,7 +53,9 @@ class OracleError(Exception):
 class OracleProcess:
     """A running oracle. A context manager: the process ends with it."""
 
-    def __init__(self, workload: Workload, *, seconds: float = 120.0) -> None:
+    def __init__(
+        self, workload: Workload, *, seconds: float = 120.0, allow_uncontained: bool = False
+    ) -> None:
         if workload.oracle is None:
             raise OracleError("the workload has no oracle")
         file, _, self._function = workload.oracle.python.partition(":")
@@ -46,18 +65,34 @@ class OracleProcess:
         if not self._path.is_file():
             raise OracleError(f"the oracle {self._path} does not exist; put it beside the workload")
         self.source = self._path.read_bytes()
+        self._limits = Limits(
+            seconds=_CPU_SECONDS, output_bytes=_RESULT_BYTES, folder_bytes=2 * _RESULT_BYTES
+        )
+        try:
+            self._containment = decided(allow_uncontained=allow_uncontained)
+        except ContainmentError as error:
+            raise OracleError(f"the oracle {self._path.name} is Python: {error}") from error
+
+    @property
+    def contained(self) -> bool:
+        """Whether files, networks and other processes are kept from it."""
+        return self._containment.holds
 
     def __enter__(self) -> OracleProcess:
-        self._folder = tempfile.TemporaryDirectory(prefix="kernel-gate-oracle-", ignore_cleanup_errors=True)
-        place = Path(self._folder.name)
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "kernel_gate.oracle_child", str(self._path.resolve()), self._function],
+        self._folder = place = Path(tempfile.mkdtemp(prefix="kernel-gate-oracle-"))
+        self._process = start(
+            contained_command(
+                python_command("kernel_gate.oracle_child", str(self._path.resolve()), self._function),
+                place.resolve(),
+                readable=[self._path.resolve().parent],
+                environment=of_oracles(),
+                limits=self._limits,
+                containment=self._containment,
+            ),
+            folder=place,
+            env=bare_environment(place),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=place,
-            env={**child_environment(place), **of_oracles()},
-            start_new_session=True,
         )
         return self
 
@@ -68,14 +103,14 @@ class OracleProcess:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe:
                 pipe.close()
-        self._folder.cleanup()
+        remove(self._folder)
 
     def expected(self, case: Case, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Float64 (or exact) outputs in the shapes that the workload says.
 
         Raises `OracleError`, and `OSError` when there is no room for the inputs.
         """
-        place = Path(self._folder.name)
+        place = self._folder
         arguments = {a.name: a for a in self._workload.args}
         wide: dict[str, Any] = {
             name: DTYPES[arguments[name].dtype].wide(array) for name, array in inputs.items()
@@ -92,9 +127,12 @@ class OracleProcess:
             }
         )
         result = {}
-        with np.load(place / "result.npz", allow_pickle=False) as stored:
+        shapes = {a.name: self._workload.extents(a, case.dims) for a in outputs}
+        elements = sum(int(np.prod(shape)) for shape in shapes.values())
+        most = _ELEMENT_BYTES * elements + _HEADER_BYTES * (1 + len(outputs))
+        with _opened(place / "result.npz", most) as file, np.load(file, allow_pickle=False) as stored:
             for argument in outputs:
-                shape = self._workload.extents(argument, case.dims)
+                shape = shapes[argument.name]
                 values = stored[argument.name]
                 if values.size != int(np.prod(shape)):
                     raise OracleError(
@@ -112,22 +150,55 @@ class OracleProcess:
             stdin.flush()
         except BrokenPipeError as error:
             raise OracleError("the oracle's process ended") from error
-        ready, _, _ = select.select([stdout], [], [], self._seconds)
-        if not ready:
-            raise OracleError(f"the oracle took longer than {self._seconds:g} s")
-        line = stdout.readline()
-        if not line:
-            raise OracleError("the oracle's process ended without an answer")
-        reply = json.loads(line)
+        line = self._line(stdout)
+        try:
+            reply = json.loads(line)
+        except ValueError as error:
+            raise OracleError("the oracle's process gave an answer that cannot be read") from error
+        if not isinstance(reply, dict):
+            raise OracleError("the oracle's process gave an answer that cannot be read")
         if reply.get("disk_full"):
             raise OracleError(
                 f"the oracle's result does not fit on the disk of {tempfile.gettempdir()}; {MAKE_ROOM}",
                 code=Reason.DISK_FULL,
             )
-        if not reply["ok"]:
-            raise OracleError(
-                f"the oracle {self._workload.oracle.python if self._workload.oracle else ''} failed: {reply['error']}"
-            )
+        if reply.get("ok") is not True:
+            name = self._workload.oracle.python if self._workload.oracle else ""
+            raise OracleError(f"the oracle {name} failed: {reply.get('error')}")
+
+    def _line(self, stdout: IO[bytes]) -> bytes:
+        """The answer's line, when it comes in time and the process has not taken too much."""
+        deadline = time.monotonic() + self._seconds
+        while not select.select([stdout], [], [], _LOOK_SECONDS)[0]:
+            if time.monotonic() > deadline:
+                raise OracleError(f"the oracle took longer than {self._seconds:g} s")
+            if excess := excess_of(self._process.pid, self._folder, self._limits.of_the_group):
+                raise OracleError(f"the oracle {excess}")
+        line = stdout.readline(_ANSWER_BYTES)
+        if not line:
+            raise OracleError("the oracle's process ended without an answer")
+        return line
+
+
+def _opened(path: Path, most: int) -> IO[bytes]:
+    """A result, when it is a plain file that does not hold more than `most` bytes. Raises `OracleError`."""
+    try:
+        file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+    except OSError as error:
+        raise OracleError(f"the oracle's result cannot be read: {error.strerror}") from error
+    try:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OracleError("the oracle's result is not a file")
+        with zipfile.ZipFile(file) as members:
+            if sum(member.file_size for member in members.infolist()) > most:
+                raise OracleError("the oracle gave more than its outputs hold")
+        file.seek(0)
+    except (OracleError, zipfile.BadZipFile) as error:
+        file.close()
+        if isinstance(error, OracleError):
+            raise
+        raise OracleError("the oracle's result cannot be read") from error
+    return file
 
 
 def _as_declared(argument: Argument, values: Array) -> Array:

@@ -33,6 +33,8 @@ _WORST_ROUNDINGS = {8: 8.0, 4: 8.0, 2: 4.0, 1: 1.0}
 _WORST_WALK = 4.0
 _RMS_ROUNDINGS = 1.0
 _RMS_WALK = 1.0
+_ANOTHER_ORDER = 16.0
+"""Far from the 2¹³ between the roundings of float32 and those of half or TF32."""
 _BASELINE_FACTOR = 4.0
 """A candidate that orders its sums otherwise may be unluckier than the baseline by this much, and no more."""
 
@@ -52,6 +54,11 @@ class Allowed:
     worst: float
     rms: float
     why: str
+
+    def for_another_order(self) -> Allowed:
+        """The limits for a program that is known to differ in the order of its sums alone."""
+        why = f"{self.why}; {_ANOTHER_ORDER:g} times that, for the same expression in another order"
+        return Allowed(_ANOTHER_ORDER * self.worst, _ANOTHER_ORDER * self.rms, why)
 
 
 def scale_of(expected: Array) -> Array:
@@ -113,12 +120,14 @@ def derive(
     baseline: Errors | None,
     condition: Errors | None = None,
     arithmetic: float | None = None,
+    depth: int | None = None,
 ) -> Allowed:
     """The allowed errors of one output.
 
     `baseline` is the baseline's own error against the oracle, if there is one; `condition` what one unit in the last
     place of the inputs does to the baseline's output, where that was measured; `arithmetic` the unit roundoff that
-    the baseline computes in, if it is coarser than float32's.
+    the baseline computes in, if it is coarser than float32's; `depth` how many terms a sum has, None for what
+    `reduction_depth` says.
     """
     dtype = DTYPES[argument.dtype]
     if not dtype.is_float:
@@ -126,7 +135,7 @@ def derive(
     if workload.tolerance.relative is not None:
         told = workload.tolerance.relative
         return Allowed(told, told, f"relative = {told:g} in the workload")
-    depth = reduction_depth(workload, dims)
+    depth = reduction_depth(workload, dims) if depth is None else depth
     unit = min(dtype.epsilon, _SINGLE)
     coarse = ""
     if baseline is None and arithmetic is not None and arithmetic > unit:

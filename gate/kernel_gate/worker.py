@@ -6,26 +6,25 @@ is replaced after a hang, a death, or a kernel that made the device's context un
 
 from __future__ import annotations
 
-import os
 import queue
 import re
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Literal
+from typing import Literal
 
 from pydantic import ValidationError
 
 from kernel_gate.conclusion import conclude
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.evidence import companion_files, hash_inputs
+from kernel_gate.processes.python import Child
+from kernel_gate.processes.seal import ForeignAnswerError
 from kernel_gate.reasons import Reason
 from kernel_gate.request import FinishedLine, GateRequest, ProgressLine
-from kernel_gate.sandbox.group import kill_group
 from kernel_gate.threads import ONE_THREAD
 from kernel_gate.verdict import ExitCode, Stage, StageStatus, Verdict
 
@@ -34,6 +33,7 @@ Progress = Callable[[str, str, float], None]
 _POLL_SECONDS = 0.1
 _EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Interrupt)\b")
 _KEPT_MESSAGES = 20
+_LONGEST_MESSAGE = 1 << 20
 _FINISHED, _LEAVING = '{"finished":', '{"leaving":'
 """How a `FinishedLine` and a `LeavingLine` begin, and no verdict."""
 
@@ -42,7 +42,7 @@ _FINISHED, _LEAVING = '{"finished":', '{"leaving":'
 class _Event:
     """A line that the process wrote, or the end of its answers."""
 
-    kind: Literal["answer", "message", "end"]
+    kind: Literal["answer", "message", "foreign", "end"]
     text: str = ""
 
 
@@ -54,7 +54,7 @@ class Worker:
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._environment = dict(environment or {})
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
         self._readers: list[threading.Thread] = []
 
@@ -67,19 +67,17 @@ class Worker:
     @property
     def process_id(self) -> int | None:
         """Of the process that the next request goes to; None when it would be a new one."""
-        return self._process.pid if self._process is not None and self._process.poll() is None else None
+        return self._child.process.pid if self._child is not None and not self._child.ended else None
 
     def close(self) -> None:
         """End the process and everything that it started."""
-        if self._process is None:
+        if self._child is None:
             return
-        kill_group(self._process)
+        self._child.kill()
         for reader in self._readers:
             reader.join()
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if pipe is not None:
-                pipe.close()
-        self._process = None
+        self._child.close()
+        self._child = None
 
     def judge(
         self,
@@ -96,10 +94,10 @@ class Worker:
         inconclusive with that reason, and the next request gets a new process. Raises `DeviceError` when the device
         that was asked for is missing.
         """
-        process = self._running()
-        feeder = threading.Thread(
-            target=_feed, args=(process.stdin, request.model_dump_json().encode() + b"\n"), daemon=True
-        )
+        child = self._running()
+        if request.folder is not None:  # the process runs in another folder than this one
+            request = request.model_copy(update={"folder": request.folder.absolute()})
+        feeder = threading.Thread(target=_feed, args=(child, request.model_dump_json().encode()), daemon=True)
         feeder.start()
         watch = _Watch(on_progress)
         leaves = False
@@ -118,7 +116,9 @@ class Worker:
                 if event.kind == "message":
                     watch.message(event.text)
                 elif event.kind == "end":
-                    return self._ended(process, request, watch)
+                    return self._ended(child, request, watch)
+                elif event.kind == "foreign":
+                    return without_answer(request, watch.at, Reason.WORKER_DIED, event.text)
                 elif event.text.startswith(_FINISHED):
                     if on_stage is not None:
                         on_stage(FinishedLine.model_validate_json(event.text).finished)
@@ -135,22 +135,23 @@ class Worker:
                 self.close()
             feeder.join()
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> Child:
         """The process; a new one when there is none, or the last one has ended."""
-        if self._process is not None and self._process.poll() is not None:
+        if self._child is not None and self._child.ended:
             self.close()
-        if self._process is None:
-            self._process = _start(self._environment)
+        if self._child is None:
+            more = {**ONE_THREAD, **self._environment}
+            self._child = Child("kernel_gate", more=more, stderr=subprocess.PIPE)
             self._events = queue.SimpleQueue()
             self._readers = [
-                threading.Thread(target=_read, args=(pipe, kind, self._events), daemon=True)
-                for pipe, kind in ((self._process.stdout, "answer"), (self._process.stderr, "message"))
+                threading.Thread(target=read, args=(self._child, self._events), daemon=True)
+                for read in (_read_answers, _read_messages)
             ]
             for reader in self._readers:
                 reader.start()
         else:
             self._forget_late_messages()
-        return self._process
+        return self._child
 
     def _forget_late_messages(self) -> None:
         while True:
@@ -159,9 +160,9 @@ class Worker:
             except queue.Empty:
                 return
 
-    def _ended(self, process: subprocess.Popen[bytes], request: GateRequest, watch: _Watch) -> Verdict:
+    def _ended(self, child: Child, request: GateRequest, watch: _Watch) -> Verdict:
         """What a process that ended without an answer means."""
-        status = process.wait()
+        status = child.process.wait()
         self._readers[1].join()
         while not self._events.empty():
             event = self._events.get()
@@ -220,40 +221,25 @@ class _Watch:
             self._on_progress(progress.stage, progress.what, progress.share)
 
 
-def _start(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    packages = [str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")]
-    return subprocess.Popen(
-        [sys.executable, "-m", "kernel_gate"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={
-            **ONE_THREAD,
-            **os.environ,
-            **environment,
-            "PYTHONPATH": os.pathsep.join(filter(None, packages)),
-        },
-        start_new_session=True,
-    )
+def _feed(child: Child, line: bytes) -> None:
+    with suppress(BrokenPipeError, ValueError):  # it has ended, which its readers say
+        child.send(line)
 
 
-def _feed(pipe: IO[bytes] | None, data: bytes) -> None:
-    if pipe is None:
-        return
+def _read_answers(child: Child, into: queue.SimpleQueue[_Event]) -> None:
     try:
-        pipe.write(data)
-        pipe.flush()
-    except (BrokenPipeError, ValueError):
-        return
-
-
-def _read(
-    pipe: IO[bytes] | None, kind: Literal["answer", "message"], into: queue.SimpleQueue[_Event]
-) -> None:
-    for line in pipe or ():
-        into.put(_Event(kind, line.decode("utf-8", "replace").rstrip("\n")))
-    if kind == "answer":
+        while (line := child.receive()) is not None:
+            into.put(_Event("answer", line.decode("utf-8", "replace")))
+    except ForeignAnswerError as error:
+        into.put(_Event("foreign", f"{error}; no verdict of it is taken"))
+    else:
         into.put(_Event("end"))
+
+
+def _read_messages(child: Child, into: queue.SimpleQueue[_Event]) -> None:
+    assert child.process.stderr is not None
+    while line := child.process.stderr.readline(_LONGEST_MESSAGE):
+        into.put(_Event("message", line.decode("utf-8", "replace").rstrip("\n")))
 
 
 def without_answer(request: GateRequest, at: str, code: Reason, reason: str) -> Verdict:

@@ -24,8 +24,8 @@ from kernel_lineage.learning.probes.holding_out import ENOUGH
 from kernel_lineage.learning.probes.probe import probe
 from kernel_lineage.learning.probes.report import Cost, ProbedCondition, ProbeReport
 from kernel_lineage.learning.steps import Judge, Step
-from kernel_lineage.rewrite.programs import ProgramError
 from kernel_lineage.skills.card import Origin
+from kernel_lineage.workloads.programs import ProgramError
 
 SUMMARY = "whether probing a step finds the condition that its history's later fix is about"
 PAIRS = Path(__file__).parent / "back_test"

@@ -15,7 +15,7 @@ from kernel_gate.workload import Workload
 from kernel_lineage.history.git import open_repository
 from kernel_lineage.history.trees import trees
 from kernel_lineage.learning.steps import Step
-from kernel_lineage.rewrite.programs import program_from_file, with_launch
+from kernel_lineage.workloads.programs import program_from_file, with_launch
 
 SIDES = ("before", "after")
 

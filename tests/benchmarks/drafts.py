@@ -24,9 +24,9 @@ from pathlib import Path
 
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.kernels.reading import language_of
-from kernel_lineage.rewrite.drafting.completing import tried_draft
-from kernel_lineage.rewrite.drafting.of_state import NoDraft, State, draft_for
-from kernel_lineage.rewrite.programs import ProgramError
+from kernel_lineage.workloads.completing import tried_draft
+from kernel_lineage.workloads.of_state import NoDraft, State, draft_for
+from kernel_lineage.workloads.programs import ProgramError
 
 SUMMARY = "how many kernels of some repositories get a complete workload draft, and how many pass with it"
 RESULTS = Path(__file__).parent / "results" / "drafts.md"

@@ -18,8 +18,8 @@ from typing import Any
 
 from kernel_gate.workload import Workload
 from kernel_lineage.code.model import UnreadableError
-from kernel_lineage.rewrite.programs import ProgramError
 from kernel_lineage.rewrite.proving.prove import prove_file
+from kernel_lineage.workloads.programs import ProgramError
 
 from .proof_triton_cases import TRITON, source_of, triton_workload
 

@@ -10,7 +10,7 @@ from functools import cache
 from kernel_gate.program import LaunchSpec, Program
 from kernel_gate.verdict import Verdict
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.mutants.model import Mutant
+from kernel_lineage.workloads.mutants.model import Mutant
 
 from .seeded_cases import HERE, SeededKernel
 from .seeded_lines import Distance, distance, lines_of

@@ -24,9 +24,9 @@ from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.rewrite.mutants.model import Mutant
-from kernel_lineage.rewrite.mutants.registry import mutants_of
-from kernel_lineage.rewrite.programs import ProgramError, program_from_file
+from kernel_lineage.workloads.mutants.model import Mutant
+from kernel_lineage.workloads.mutants.registry import mutants_of
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
 from .seeded_apart import apart, plain_program
 from .seeded_cases import HERE, KERNELS, SeededKernel, llmc_kernels

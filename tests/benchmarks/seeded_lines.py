@@ -7,8 +7,8 @@ from typing import Literal
 
 from kernel_gate.verdict import Verdict
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.mutants.ground import ground_of, names_in, target_of
-from kernel_lineage.rewrite.mutants.model import Mutant
+from kernel_lineage.workloads.mutants.ground import ground_of, names_in, target_of
+from kernel_lineage.workloads.mutants.model import Mutant
 
 Distance = Literal["same", "near", "far", "none"]
 _STATEMENTS = ("for_statement", "while_statement", "do_statement", "if_statement", "expression_statement",

@@ -16,10 +16,10 @@ from pathlib import Path
 from kernel_gate.worker import Worker
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.learning.backward.walk import walk
-from kernel_lineage.rewrite.drafting.of_state import NoDraft, State, draft_for
 from kernel_lineage.rewrite.program_edits import mechanisms_in
-from kernel_lineage.rewrite.programs import ProgramError, program_from_file
 from kernel_lineage.skills.library import library
+from kernel_lineage.workloads.of_state import NoDraft, State, draft_for
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
 SUMMARY = "how far the backward walk takes the kernels of some files"
 RESULTS = Path(__file__).parent / "results"

@@ -88,7 +88,7 @@ def test_a_missing_gpu_is_the_environments_fault(gate, monkeypatch, tmp_path):
     blocked = tmp_path / "blocked" / "pycuda"
     blocked.mkdir(parents=True)
     (blocked / "__init__.py").write_text("raise ImportError('no driver here')\n")
-    monkeypatch.setenv("PYTHONPATH", str(blocked.parent))
+    monkeypatch.syspath_prepend(str(blocked.parent))
     result = gate(KERNEL, "--device", "cuda")
     assert result.exit_code == ExitCode.ENVIRONMENT
     assert "kernel-lineage[gpu]" in result.stderr

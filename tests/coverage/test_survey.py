@@ -151,7 +151,7 @@ def curious(tmp_path: Path) -> Path:
 def test_a_triton_module_cannot_read_files_outside_the_folder(curious):
     found = survey(curious)
     assert found.compiled == 0
-    assert found.details[0].reason.startswith("PermissionError")
+    assert found.details[0].reason.startswith(("PermissionError", "FileNotFoundError"))
 
 
 def test_triton_is_left_out_where_it_cannot_be_contained(curious, monkeypatch):

@@ -120,8 +120,9 @@ async def session(
     workspace: Path,
     options: dict[str, Any] | None = None,
     encodings: Sequence[types.PositionEncodingKind] = (types.PositionEncodingKind.Utf16,),
+    command: Sequence[str] = COMMAND,
 ) -> AsyncIterator[Session]:
-    """An initialised session on a workspace; ended when the block is left."""
+    """An initialised session on a workspace that is trusted, unless the options say otherwise."""
     client = make_test_lsp_client()
     converter = client.protocol._converter
     # As it comes, lsprotocol takes an action that holds a command for a command.
@@ -132,11 +133,11 @@ async def session(
     assert capabilities.general is not None
     capabilities.general.position_encodings = list(encodings)
     found = Session(client)
-    await client.start_io(*COMMAND)
+    await client.start_io(*command)
     params = types.InitializeParams(
         capabilities=capabilities,
         workspace_folders=[types.WorkspaceFolder(workspace.as_uri(), workspace.name)],
-        initialization_options=options,
+        initialization_options={"trusted": True, **(options or {})},
     )
     await client.initialize_session(params)
     try:

@@ -8,8 +8,7 @@ import pytest
 from lsprotocol import types
 
 from editor.conftest import SCALE
-from kernel_lineage.editor.features import apply
-from kernel_lineage.editor.job import Finished
+from kernel_gate.processes.jobs import Finished
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.rewrite.document import ApplyDocument, EditDocument
 
@@ -24,17 +23,18 @@ class Editor:
 
     def __init__(self, monkeypatch, confirms):
         self.server = EditorServer()
+        self.server.trust.granted = True
         self.server.settings = self.server.settings.model_copy(update={"confirms_edits": confirms})
         self.edits = []
         self.messages = []
         self.outcome = "accepted"
         self.makes_edits = True
-        monkeypatch.setattr(apply, "run", self.gate)
+        monkeypatch.setattr(self.server.trust, "klineage", self.gate)
         monkeypatch.setattr(self.server, "workspace_apply_edit_async", self.make_edit)
         monkeypatch.setattr(self.server, "window_show_message", self.messages.append)
         self.server.documents.open(types.TextDocumentItem(URI, "cuda-cpp", 7, SCALE))
 
-    async def gate(self, command, *, stdin, **_):
+    async def gate(self, *_, stdin, **_more):
         document = ApplyDocument(
             skill="s", path="scale.cu", kernel="scale", by="assist", outcome=self.outcome, reason="so it is",
             source_sha256=hashlib.sha256(stdin).hexdigest(), edits=[EditDocument(start=START, end=END, text="2 * α")],
@@ -131,12 +131,12 @@ async def test_an_editor_that_refuses_the_edit_is_told_of(editor):
 async def test_a_command_that_prints_no_document_is_a_refusal_with_its_last_words(editor, monkeypatch):
     one = editor()
 
-    async def fails(command, **_):
+    async def fails(*_, **_more):
         return Finished(
             4, b"", ('{"stage": "build"}', "nvcc is not installed; pip install 'kernel-lineage[cuda]'")
         )
 
-    monkeypatch.setattr(apply, "run", fails)
+    monkeypatch.setattr(one.server.trust, "klineage", fails)
     answer = await one.command("klineage.apply", REQUEST)
     assert answer["outcome"] == "refused"
     assert "nvcc is not installed" in answer["summary"]

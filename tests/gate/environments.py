@@ -118,12 +118,12 @@ def _compiled_into(folder: Path, program: Program) -> Path:
 
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
-        kept = building.child_environment
+        kept = building.bare_environment
 
         def with_cache(place: Path) -> dict[str, str]:
             return {**kept(place), "TRITON_CACHE_DIR": str(folder)}
 
-        patch.setattr(building, "child_environment", with_cache)
+        patch.setattr(building, "bare_environment", with_cache)
         asked = _triton_workload()
         units = units_for(asked, program, [{"n": 96}])
         nothing = Containment(landlock=0, seccomp=False)

@@ -11,6 +11,7 @@ from gate.timed_device import timed_verdict
 from kernel_gate.build.errors import CompilerMissing
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
+from kernel_gate.oracle import OracleProcess
 from kernel_gate.program import LaunchSpec, Program
 from kernel_gate.reasons import FAULT_REASONS, Reason
 from kernel_gate.stages.speed import combine, judge_speed
@@ -138,11 +139,21 @@ def test_what_the_oracle_earns(tmp_path):
     right = with_oracle(tmp_path, "def affine(x, **_):\n    return 2 * x + 1\n")
     imprecise = affine("2.0f * x[i] + 1.0f", "(2.0f * x[i] + 1.0f) * (1.0f + 6e-7f)")
     assert given(imprecise, workload=right).code is Reason.LESS_PRECISE
-    meddling = with_oracle(
-        tmp_path,
-        f"def affine(x, **_):\n    open({str(tmp_path / 'oracle.py')!r}, 'a').write('#')\n    return 2 * x + 1\n",
-    )
-    assert given(affine(), workload=meddling).code is Reason.COMPANION_CHANGED
+    meddling = f"def affine(x, **_):\n    open({str(tmp_path / 'oracle.py')!r}, 'a').write('#')\n    return 2 * x + 1\n"
+    assert given(affine(), workload=with_oracle(tmp_path, meddling)).code is Reason.ORACLE_FAILED
+
+
+def test_an_oracle_that_changes_meanwhile_is_noticed(tmp_path, monkeypatch):
+    workload = with_oracle(tmp_path, "def affine(x, **_):\n    return 2 * x + 1\n")
+    answered = OracleProcess.expected
+
+    def changed(self, case, inputs):
+        with (tmp_path / "oracle.py").open("a") as file:
+            file.write("#")
+        return answered(self, case, inputs)
+
+    monkeypatch.setattr(OracleProcess, "expected", changed)
+    assert given(affine(), workload=workload).code is Reason.COMPANION_CHANGED
 
 
 def test_what_the_workload_earns(tmp_path):

@@ -6,8 +6,8 @@ from benchmarks.seeded_bugs import Seeded, kernel_of, request_of, result_of
 from benchmarks.seeded_cases import KERNELS, SeededKernel
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
-from kernel_lineage.rewrite.mutants.model import Mutant
-from kernel_lineage.rewrite.mutants.registry import mutants_of
+from kernel_lineage.workloads.mutants.model import Mutant
+from kernel_lineage.workloads.mutants.registry import mutants_of
 
 BY_NAME = {seeded.name: seeded for seeded in KERNELS}
 OPTIONS = GateOptions(hidden=False)

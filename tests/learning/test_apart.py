@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import signal
+import sys
 import threading
 from pathlib import Path
 
@@ -48,15 +48,12 @@ def says(reason: str):
 def processes(tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("work")
     (folder / "told_work.py").write_text(WORK)
-    before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(folder), before]))
+    sys.path.append(str(folder))
     try:
         with Processes() as processes:
             yield processes
     finally:
-        del os.environ["PYTHONPATH"]
-        if before is not None:
-            os.environ["PYTHONPATH"] = before
+        sys.path.remove(str(folder))
 
 
 def do(processes: Processes, task: str, judge: Judge | None = None) -> str:

@@ -10,7 +10,7 @@ import pytest
 from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.candidate import Candidate
-from kernel_lineage.rewrite.workloads import FoundWorkload
+from kernel_lineage.workloads.saved import FoundWorkload
 
 SCALE = """\
 #include <cuda_runtime.h>

@@ -7,7 +7,7 @@ from kernel_gate.workload import parse_workload
 from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.rewrite.launch_site import launch_edits
 from kernel_lineage.rewrite.program_edits import kernel_of, with_own_launch
-from kernel_lineage.rewrite.programs import with_launch
+from kernel_lineage.workloads.programs import with_launch
 
 SCALE = """\
 import triton

@@ -8,16 +8,16 @@ from kernel_gate.workload import parse_workload
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.situation import (
-    described_device,
     facts_for,
     situation_of,
     toolchain_facts,
     workload_facts,
 )
-from kernel_lineage.rewrite.workloads import workloads_in
 from kernel_lineage.skills.conditions.evaluate import judge
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.truth import Truth
+from kernel_lineage.workloads.first_device import described_device
+from kernel_lineage.workloads.saved import workloads_in
 from rewrite.conftest import SCALE
 
 ROWS = """\

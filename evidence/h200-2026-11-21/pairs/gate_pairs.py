@@ -19,7 +19,7 @@ from kernel_gate.program import Program
 from kernel_gate.request import GateRequest
 from kernel_gate.worker import run_in_child
 from kernel_gate.workload import Workload, load_workload
-from kernel_lineage.rewrite.programs import program_from_file
+from kernel_lineage.workloads.programs import program_from_file
 
 HERE = Path(__file__).parent
 LIGER = ("rms_norm", "layer_norm", "swiglu", "geglu", "fused_add_rms_norm", "dyt")

@@ -7,8 +7,8 @@ device code, which the trusted process runs on its own buffers and checks.
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
-import resource
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,18 +19,18 @@ from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image, image_to_json
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
-from kernel_gate.sandbox.containment import REFUSED, Containment, ContainmentError, enter
+from kernel_gate.sandbox.containment import (
+    REFUSED,
+    Containment,
+    ContainmentError,
+    anybody_reads,
+    compilers,
+    enter,
+)
+from kernel_gate.sandbox.own_limits import limit
 
-_CPU_SECONDS_MORE = 10
-
-
-def limit(limits: dict[str, int]) -> None:
-    """Memory, CPU seconds and bytes per file, for this process and those that it starts."""
-    resource.setrlimit(resource.RLIMIT_AS, (limits["address_bytes"],) * 2)
-    # The parent ends what takes too long, and says so; this is for a child whose parent is gone.
-    resource.setrlimit(resource.RLIMIT_CPU, (limits["seconds"] + _CPU_SECONDS_MORE,) * 2)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limits["output_bytes"],) * 2)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+_REFUSALS = frozenset({errno.EACCES, errno.EPERM, errno.ENOENT, errno.EROFS})
+"""How a sandbox says no; in a private root what is outside is not there."""
 
 
 def program_to_json(program: Program) -> dict[str, Any]:
@@ -55,6 +55,26 @@ def _unit(data: dict[str, Any]) -> Unit:
     pairs = {k: tuple((n, v) for n, v in data[k]) for k in ("constexpr", "arguments")}
     lists = {k: tuple(data[k]) for k in ("template_arguments", "divisible", "ones")}
     return Unit(**{**data, **pairs, **lists})
+
+
+def contain(request: dict[str, Any], folder: Path) -> None:
+    """Shut this process in. What compiles a CUDA program opens the compiler's own files and the folder's, no others.
+
+    Raises `ContainmentError` and `CompilerMissing`.
+    """
+    containment, program = Containment(**request["containment"]), _program(request["program"])
+    if program.language == "triton" or "capture" in request:
+        enter(containment, folder)
+        return
+    # All modules are imported before, and NVRTC is loaded: packages are out of reach afterwards.
+    from kernel_gate.build import nvcc, nvrtc  # noqa: F401
+    from kernel_gate.build.toolkit import toolkit_roots
+
+    if program.compiler == "nvcc":
+        may_open = [*compilers(), *toolkit_roots()]
+    else:
+        may_open = [*nvrtc.load(), *anybody_reads()]
+    enter(containment, folder, instead=may_open)
 
 
 def _compile(request: dict[str, Any], folder: Path) -> list[Image]:
@@ -92,7 +112,7 @@ def main(folder: Path) -> None:
     request = json.loads((folder / "request.json").read_text("utf-8"))
     result: dict[str, Any]
     try:
-        enter(Containment(**request["containment"]), folder)
+        contain(request, folder)
         limit(request["limits"])
         if "capture" in request:
             result = _capture(request, folder)
@@ -100,7 +120,7 @@ def main(folder: Path) -> None:
             result = {"images": [image_to_json(image) for image in _compile(request, folder)]}
     except BuildError as error:
         diagnostics = [dataclasses.asdict(d) for d in error.diagnostics]
-        refused = isinstance(error.__cause__, PermissionError)
+        refused = isinstance(error.__cause__, OSError) and error.__cause__.errno in _REFUSALS
         more = f"; {REFUSED}" if refused else ""
         if error.code is Reason.UNKNOWN_KERNEL:
             program = _program(request["program"])

@@ -7,8 +7,6 @@ import os
 import shutil
 import signal
 import stat
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,18 +18,20 @@ from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
 from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image, image_from_json
 from kernel_gate.full_disk import MAKE_ROOM, is_full
+from kernel_gate.processes.group import GroupLimits, wait_within
+from kernel_gate.processes.python import python_command, start
+from kernel_gate.processes.surroundings import bare_environment
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.sandbox.containment import REMEDY, Containment, offered
-from kernel_gate.sandbox.group import GroupLimits, wait_within
+from kernel_gate.sandbox.leftovers import private_folder
 from kernel_gate.threads import ONE_THREAD
-
-_KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH")
-
 
 _GB, _MB = 1 << 30, 1 << 20
 _LEAST_FREE = 1 << 20
 """A disk with less than this left is full: a result may not have fitted."""
+_ANSWER_BYTES = 64 << 20
+"""The longest answer of a child: images of a large file with all its templates take a few MB."""
 
 
 def _half_of_memory() -> int:
@@ -68,35 +68,15 @@ class Limits:
         return GroupLimits(self.seconds, self.processes, self.resident_bytes, self.files, self.folder_bytes)
 
 
-def child_environment(folder: Path) -> dict[str, str]:
-    """The environment of a child: no secrets, private home and caches, this interpreter's packages without the cwd."""
-    here = str(Path.cwd())
-    packages = [p for p in sys.path if p and p != here and Path(p).is_dir()]
-    own = str(Path(__file__).resolve().parents[2])
-    return {
-        **{name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
-        "HOME": str(folder),
-        "USER": "gate",
-        "TMPDIR": str(folder),
-        "TRITON_CACHE_DIR": str(folder / "triton-cache"),
-        "CUDA_CACHE_PATH": str(folder / "cuda-cache"),
-        "XDG_CACHE_HOME": str(folder / "cache"),
-        "PYTHONPATH": os.pathsep.join(dict.fromkeys([own, *packages])),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-
-
 def _run_child(folder: Path, limits: Limits) -> tuple[int | None, str, str]:
     """Exit status (None: ended), what it took too much of, and the end of the messages."""
     with (folder / "messages.txt").open("w+b") as messages:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "kernel_gate.build.child", str(folder)],
-            stdin=subprocess.DEVNULL,
+        process = start(
+            python_command("kernel_gate.build.child", str(folder), writes_bytecode=False),
+            folder=folder,
+            env={**bare_environment(folder), **ONE_THREAD},
             stdout=messages,
             stderr=messages,
-            cwd=folder,
-            env={**child_environment(folder), **ONE_THREAD},
-            start_new_session=True,
         )
         status, excess = wait_within(process, folder, limits.of_the_group)
         messages.seek(max(0, messages.seek(0, os.SEEK_END) - 4000))
@@ -141,10 +121,10 @@ def run_compiler(
 ) -> Mapping[str, Any]:
     """What a child answers to a request about one program. Raises as `compile_program` does."""
     limits, containment = limits or Limits(), containment or offered()
-    if program.language == "triton" and not containment.holds and not allow_uncontained:
+    if not containment.holds and not allow_uncontained:
         raise CompilerMissing(
-            f"Triton programs are Python, and this machine has no sandbox for them ({', '.join(containment.missing)} "
-            f"would not be contained); {REMEDY}",
+            f"this machine has no sandbox for programs that nobody has read ({', '.join(containment.missing)} would "
+            f"not be contained); {REMEDY}",
             code=Reason.SANDBOX_UNAVAILABLE,
         )
     request = {
@@ -173,8 +153,7 @@ def run_compiler(
 
 def _compiled(label: str, request: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
     """What the child answered. Raises `BuildError`, `CompilerMissing` and `OSError`."""
-    with tempfile.TemporaryDirectory(prefix="kernel-gate-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
+    with private_folder("kernel-gate-") as folder:
         (folder / "request.json").write_text(json.dumps(request), "utf-8")
         status, excess, messages = _run_child(folder, limits)
         result = _read_result(folder)
@@ -192,12 +171,15 @@ def _compiled(label: str, request: Mapping[str, Any], limits: Limits) -> Mapping
 
 
 def _read_result(folder: Path) -> Mapping[str, Any] | None:
-    """What the child wrote, if that is a plain file: neither a link to another nor a pipe that would be waited for."""
+    """What the child wrote, if that is a plain file of bounded size: no link, and no pipe that would be waited for."""
     try:
         handle = os.open(folder / "result.json", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(handle, encoding="utf-8") as file:
-            data = json.load(file) if stat.S_ISREG(os.fstat(handle).st_mode) else None
-    except (OSError, ValueError):
+        with os.fdopen(handle, "rb") as file:
+            about = os.fstat(handle)
+            if not stat.S_ISREG(about.st_mode) or about.st_size > _ANSWER_BYTES:
+                return None
+            data = json.loads(file.read(_ANSWER_BYTES))
+    except (OSError, ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) and ("images" in data or "error" in data) else None
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from kernel_gate.build import allowed
 from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.build.nvrtc import build_failure, image_of
-from kernel_gate.build.toolkit import exact_arch, find_nvcc, include_dirs
+from kernel_gate.build.toolkit import exact_arch, find_nvcc
 from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image
+from kernel_gate.processes.surroundings import find_program
+from kernel_gate.processes.tools import run_tool
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 
 _SOURCE = "program.cu"
 _ENTRY = re.compile(r"\.entry ([\w$]+)\(")
-_HOST_HEADERS = (Path("/usr/include"), *sorted(Path("/usr/include/c++").glob("*"), reverse=True))
 
 
 def compile_nvcc(
@@ -31,11 +30,8 @@ def compile_nvcc(
     """
     label = program.name or program.entry
     nvcc = find_nvcc()
-    if shutil.which("g++") is None:
+    if find_program("g++") is None:
         raise CompilerMissing("nvcc needs a host compiler; install g++")
-    allowed.check_program_headers(
-        program.source, program.includes, (), (*include_dirs(), *_HOST_HEADERS), label
-    )
     allowed.check_flags(program.flags)
     (folder / _SOURCE).write_text(program.source, "utf-8")
     for header, text in program.includes.items():
@@ -60,7 +56,7 @@ def compile_nvcc(
 
 def _run(nvcc: Path, program: Program, arch: str, folder: Path, kind: str) -> str:
     """Compile to `program.<kind>` in the folder; the compiler's messages."""
-    done = subprocess.run(
+    done = run_tool(
         [
             str(nvcc),
             f"-{kind}",
@@ -74,14 +70,11 @@ def _run(nvcc: Path, program: Program, arch: str, folder: Path, kind: str) -> st
             f"program.{kind}",
             _SOURCE,
         ],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
+        folder=folder,
+        own_group=False,
     )
     log = done.stdout + done.stderr
-    if done.returncode != 0:
+    if done.status != 0:
         raise build_failure(program, log)
     return log
 
@@ -119,8 +112,7 @@ def _same_kernel(demangled: str, wanted: str) -> bool:
 
 def _demangled(name: str) -> str:
     """The C++ name, by binutils' c++filt, which comes with g++."""
-    tool = shutil.which("c++filt")
+    tool = find_program("c++filt")
     if tool is None:
         return name
-    done = subprocess.run([tool, name], capture_output=True, text=True, check=False)
-    return str(done.stdout).strip() or name
+    return run_tool([tool, name], own_group=False).stdout.strip() or name

@@ -10,6 +10,7 @@ import ctypes
 import re
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 from kernel_gate.build import allowed, prelude
 from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
@@ -25,6 +26,11 @@ _NAME_EXPRESSION_NOT_VALID = 9
 _COMPILATION = 6
 _SOURCE_NAME = "program.cu"
 _DIAGNOSTIC = re.compile(r"^([^\s(][^(\n]*)\((\d+)\): (error|warning)(?: #\S+)?: (.*)$", re.MULTILINE)
+_HEADER_NOT_OPENED = re.compile(
+    r"""cannot open source file "([^"\n]+)"|fatal error: (\S+): (?:No such file|Permission denied)"""
+)
+"""What NVRTC and nvcc's front end say, and what g++ says."""
+_LINE_OF_HOST_COMPILER = re.compile(rf"^{re.escape(_SOURCE_NAME)}:(\d+):\d+: fatal error", re.MULTILINE)
 _NAME_MAP = re.compile(r"^__nv_name_map(?:\(|:)[^\n]*error[^\n]*", re.MULTILINE)
 """NVRTC's own file of the names that were asked for: an error there is about the kernel's name."""
 _ENTRY = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
@@ -42,6 +48,15 @@ def _library() -> ctypes.CDLL:
         raise CompilerMissing(f"{found.library} cannot be loaded ({error}); {HOW_TO_GET}") from error
     library.nvrtcGetErrorString.restype = ctypes.c_char_p
     return library
+
+
+def load() -> tuple[Path, ...]:
+    """Load the library, and give the folders of headers that compiling opens: nothing else is opened afterwards.
+
+    Raises `CompilerMissing` when there is no NVRTC.
+    """
+    _library()
+    return find_nvrtc().include_dirs
 
 
 def nvrtc_version() -> str:
@@ -128,6 +143,8 @@ def build_failure(program: Program, log: str) -> BuildError:
     diagnostics = read_diagnostics(log, program)
     first = next((d for d in diagnostics if d.severity == "error"), None)
     label = program.name or program.entry
+    if header := _HEADER_NOT_OPENED.search(log):
+        return _header_not_allowed(label, header[1] or header[2], diagnostics, log)
     if first is None:
         lines = [line for line in log.splitlines() if line.strip()]
         return BuildError(
@@ -135,6 +152,19 @@ def build_failure(program: Program, log: str) -> BuildError:
         )
     place = f"{label}:{first.line + program.first_line - 1}" if first.line else label
     return BuildError(f"{place}: {first.message}", diagnostics, log)
+
+
+def _header_not_allowed(label: str, header: str, diagnostics: tuple[Diagnostic, ...], log: str) -> BuildError:
+    line = _LINE_OF_HOST_COMPILER.search(log)
+    if line:
+        diagnostics = (Diagnostic(int(line[1]), "error", f"the header {header} cannot be opened"),)
+    return BuildError(
+        f"{label} asks for the header {header}; only the CUDA toolkit's headers and the headers that come with the "
+        "program may be included",
+        diagnostics,
+        log,
+        code=Reason.SOURCE_NOT_ALLOWED,
+    )
 
 
 def compile_nvrtc(program: Program, arch: str = "sm_80", *, want_cubin: bool = False) -> Image:
@@ -156,8 +186,7 @@ def compile_kernels(
     for name in (unit.entry or program.entry for unit in units):
         if not _ENTRY.fullmatch(name):
             raise BuildError(f"`{name}` is not the name of a kernel", code=Reason.UNKNOWN_KERNEL)
-    dirs = find_nvrtc().include_dirs
-    allowed.check_program_headers(program.source, program.includes, prelude.SHIMS, dirs, label)
+    dirs = load()
     allowed.check_flags(program.flags)
     target = exact_arch(arch)
     target = target if want_cubin else target.replace("sm_", "compute_")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-import shutil
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from kernel_gate.build.errors import CompilerMissing
+from kernel_gate.processes.surroundings import environment, find_program
 
 _CRT_HEADER = "crt/mma.h"
 _CCCL_HEADER = Path("cuda/std/type_traits")
@@ -39,7 +39,8 @@ def _wheel_roots() -> list[Path]:
 
 
 def _system_roots() -> list[Path]:
-    named = [Path(value) for name in ("CUDA_HOME", "CUDA_PATH") if (value := os.environ.get(name))]
+    variables = environment()
+    named = [Path(value) for name in ("CUDA_HOME", "CUDA_PATH") if (value := variables.get(name))]
     return [root for root in [*named, Path("/usr/local/cuda")] if root.is_dir()]
 
 
@@ -86,7 +87,7 @@ def find_nvrtc() -> Nvrtc:
 @cache
 def find_nvcc() -> Path:
     """The `nvcc` to use. Raises `CompilerMissing` when there is none."""
-    on_path = shutil.which("nvcc")
+    on_path = find_program("nvcc")
     candidates = [root / "bin" / "nvcc" for root in toolkit_roots()]
     for path in [*candidates, *([Path(on_path)] if on_path else [])]:
         if os.access(path, os.X_OK):

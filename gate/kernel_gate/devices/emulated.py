@@ -73,6 +73,11 @@ class EmulatedBuffer:
         if len(data) != self.segment.nbytes:
             raise DeviceError(f"{self.name} has {self.segment.nbytes} bytes; {len(data)} were given")
         self.segment.fill(data)
+        self._forget_payloads(0, self.segment.nbytes)
+
+    def _forget_payloads(self, start: int, stop: int) -> None:
+        if self._space.payloads is not None:
+            self._space.payloads.overwrite(self.segment, start, stop)
 
     def declare_uninitialised(self) -> None:
         """Report reads of what the kernel has not written, although the host wrote a pattern."""
@@ -88,10 +93,12 @@ class EmulatedBuffer:
         if self.segment.written is not None:
             start = self.segment.offset + offset
             self.segment.written[start : start + nbytes] = 0xFF
+        self._forget_payloads(offset, offset + nbytes)
 
     def copy_from(self, other: EmulatedBuffer) -> None:
         """Take the bytes of a buffer of the same size; they count as initialised."""
         self.segment.fill(other.segment.contents)
+        self._forget_payloads(0, self.segment.nbytes)
 
     def same_as(self, other: EmulatedBuffer) -> bool:
         """Whether a buffer of the same size holds the same bytes."""
@@ -255,7 +262,7 @@ class EmulatedDevice:
         self.checks = checks or Checks()
         self.limits = limits or Limits()
         self.launch_seconds = self.limits.seconds
-        self._space = AddressSpace()
+        self._space = AddressSpace(payloads=self.checks.payloads)
         self._launches = 0
         self._recording: Recording | None = None
 

@@ -8,6 +8,7 @@ from kernel_gate.devices.base import Device, DeviceError
 
 if TYPE_CHECKING:
     from kernel_gate.devices.emulated import EmulatedDevice
+    from kernel_gate.emulated.payloads.memory import PayloadMemory
 
 DeviceKind = Literal["auto", "cuda", "emulated"]
 EMULATED_ARCH = "sm_90"
@@ -141,4 +142,13 @@ def open_asserting(seconds_per_launch: float) -> EmulatedDevice:
     from kernel_gate.emulated.launch import Checks, Limits
 
     checks = Checks(races=False, uninitialised=False, overflow=False)
+    return EmulatedDevice(EMULATED_ARCH, checks, Limits(seconds=seconds_per_launch))
+
+
+def open_with_payloads(seconds_per_launch: float, memory: PayloadMemory) -> EmulatedDevice:
+    """The emulated device with exact payloads beside floats; of its detectors only those that are always on."""
+    from kernel_gate.devices.emulated import EmulatedDevice
+    from kernel_gate.emulated.launch import Checks, Limits
+
+    checks = Checks(races=False, uninitialised=False, overflow=False, payloads=memory)
     return EmulatedDevice(EMULATED_ARCH, checks, Limits(seconds=seconds_per_launch))

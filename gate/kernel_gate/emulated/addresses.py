@@ -8,13 +8,17 @@ same reason.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kernel_gate.devices.base import Place
+from kernel_gate.devices.base import DeviceError, Place
+
+if TYPE_CHECKING:
+    from kernel_gate.emulated.payloads.memory import PayloadMemory
 
 SEGMENT_BITS = 40
 CENTRE = 1 << (SEGMENT_BITS - 1)
@@ -64,6 +68,10 @@ class Reached:
         self.stop = max(self.stop, stop)
 
 
+_GB = 1 << 30
+_SHARE_OF_MEMORY = 4
+
+
 @dataclass(slots=True)
 class Segment:
     """One allocation."""
@@ -110,17 +118,34 @@ class Segment:
         self.written = None
 
 
+def memory_of_device() -> int:
+    """Bytes that an emulated device may hold: each takes two of the machine's, and other processes want some."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _SHARE_OF_MEMORY
+
+
 class AddressSpace:
     """All allocations of a device."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int | None = None, payloads: PayloadMemory | None = None) -> None:
+        self.most_bytes = memory_of_device() if most_bytes is None else most_bytes
+        self.payloads = payloads
+        """Payloads beside the floats of the segments, where a device follows them."""
         self._segments: dict[int, Segment] = {}
         self._next = _FIRST
 
     def allocate(
         self, nbytes: int, name: str, itemsize: int, constant: bool = False, offset: int = 0
     ) -> Segment:
-        """A new segment; numbers are never used twice, so a stale pointer is always found."""
+        """A new segment; numbers are never used twice, so a stale pointer is always found.
+
+        Raises `DeviceError` for more than a device of this kind has, before anything is allocated.
+        """
+        have = self.nbytes
+        if nbytes > self.most_bytes - have:
+            raise DeviceError(
+                f"{name} takes {nbytes / _GB:.3g} GB; the emulated device has {self.most_bytes / _GB:.3g} GB, of which "
+                f"{have / _GB:.3g} GB are taken; use smaller arrays or dims"
+            )
         segment = Segment(self._next, name, nbytes, itemsize, constant, offset=offset)
         self._segments[self._next] = segment
         self._next += 1

@@ -32,6 +32,8 @@ from kernel_gate.emulated.waves import waves
 from kernel_gate.invariants.bound import Invariants
 
 if TYPE_CHECKING:
+    from kernel_gate.emulated.payloads.memory import PayloadMemory
+    from kernel_gate.emulated.payloads.watch import PayloadWatch
     from kernel_gate.emulated.tags.watch import Watch
 
 
@@ -59,6 +61,8 @@ class Checks:
     """Sums and products of 32 bits that wrap and become part of an address."""
     invariants: Invariants | None = None
     """Tags of data and what is asserted of them; None: nothing, and at no cost."""
+    payloads: PayloadMemory | None = None
+    """Exact payloads beside the floats, instead of tags; None: none, and at no cost."""
     order_seed: int | None = None
     """Run the blocks in a random order; None: in the order of their numbers."""
 
@@ -93,7 +97,7 @@ class Launch:
     blocks_done: int = 0
     deadline: float = 0.0
     races: GlobalRaces | None = field(init=False)
-    tags: Watch | None = field(init=False)
+    tags: Watch | PayloadWatch | None = field(init=False)
     _parameter_segment: Segment | None = None
 
     def __post_init__(self) -> None:
@@ -106,6 +110,10 @@ class Launch:
             from kernel_gate.emulated.tags.watch import Watch
 
             self.tags = Watch(self.kernel, self.checks.invariants)
+        elif self.checks.payloads is not None:
+            from kernel_gate.emulated.payloads.watch import PayloadWatch
+
+            self.tags = PayloadWatch(self.kernel, self.checks.payloads)
 
     def _stored_segments(self) -> frozenset[int] | None:
         """Numbers of the segments that the kernel's stores can reach; None when they may be any."""

@@ -11,6 +11,9 @@ _BLOCK_MOST = (1024, 1024, 64)
 _GRID_MOST = (2**31 - 1, 65535, 65535)
 _BLOCK_THREADS_MOST = 1024
 _CLUSTER_MOST = 16
+_LOCAL_MOST = 512 << 10
+"""Bytes of local memory that one thread can have (CUDA programming guide, table of compute capabilities)."""
+_LOCAL_AT_ONCE = 512 << 20
 SHARED_MOST = {"sm_80": 166_912, "sm_90": 232_448}
 """Bytes of shared memory that one block can have (CUDA programming guide, table of compute capabilities)."""
 _SHARED_MOST_OTHERWISE = 101_376
@@ -29,6 +32,15 @@ def refusal(launch: Launch, arch: str) -> str | None:
     required = launch.kernel.flat.required_threads
     if required is not None and launch.block_threads != required:
         return f"invalid launch: {launch.block_threads} threads per block; compiled for exactly {required}"
+    frame = launch.kernel.layout.frame_bytes
+    if frame > _LOCAL_MOST:
+        return f"invalid launch: {frame} bytes of local memory per thread; a device has {_LOCAL_MOST}"
+    at_once = 2 * frame * launch.block_threads * launch.cluster_size
+    if at_once > _LOCAL_AT_ONCE:
+        return (
+            f"the emulated device cannot run it: the local arrays of a block take {at_once >> 20} MB; "
+            f"it has {_LOCAL_AT_ONCE >> 20} MB for them"
+        )
     shared = launch.kernel.layout.static_shared_bytes + launch.shared_bytes
     most = SHARED_MOST.get(arch, _SHARED_MOST_OTHERWISE)
     if shared > most:

@@ -45,6 +45,11 @@ was asked for; there is no verdict then, and the message says what to do.
    same addresses. What is expected comes from the workload's float64 oracle or, without one, from the baseline. The
    tolerance is derived from the type, the depth of the reductions and the baseline's own error; the stage's details
    say how.
+   On small cases both programs also run with exact arithmetic in finite fields beside their floats. Where that shows
+   the same expression in another order, a difference of up to 16 times the tolerance is the order's; where it shows
+   another expression, the candidate must agree to within a few roundings, and the verdict names the first element.
+   `algebra` in the details has the answers; *open* means that a float went through integer arithmetic, that the case
+   was too large, or that the time (`--algebra-seconds`) was spent: then nothing follows from it.
 3. **Sanitize.** Detectors look for races, reads of what was never written, barriers that not all threads reach, and
    accesses outside a buffer, on launches that the check has found right. Where the check has failed because launches
    differ or buffers may not alias, and a detector has seen a race or an uninitialised read on the same shape, that is

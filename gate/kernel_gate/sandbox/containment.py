@@ -1,14 +1,14 @@
 """Which containment this machine offers, and entering it.
 
-Landlock and seccomp were chosen over namespaces and bubblewrap: they need neither root nor a helper program, work in
-containers that refuse user namespaces, and cost under a millisecond. The trusted process decides what is used and the
-child enters exactly that before it touches a program, or ends: a program cannot pretend that it was contained.
+Landlock and seccomp need neither root nor a helper program, work in containers that refuse user namespaces, and cost
+under a millisecond; a private root, where the machine gives one, hides what Landlock lets a process look at by name.
+The trusted process decides what is used and the child enters exactly that before it touches a program, or ends: a
+program cannot pretend that it was contained.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -16,10 +16,26 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kernel_gate.sandbox import landlock, privileges, seccomp
+from kernel_gate.processes.surroundings import environment, find_program
+from kernel_gate.sandbox import landlock, private_root, privileges, seccomp
 
 _SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/opt", "/nix/store", "/gnu/store")
-_SYSTEM_FILES = (
+_COMPILERS = (
+    *(
+        "/usr/bin",
+        "/usr/include",
+        "/usr/libexec",
+        "/usr/lib/gcc",
+        "/usr/lib64",
+        "/lib64",
+        "/bin",
+        "/nix/store",
+    ),
+    *(f"{root}/{machine}-linux-gnu" for root in ("/usr/lib", "/lib") for machine in ("x86_64", "aarch64")),
+    "/gnu/store",
+)
+"""What the system's C++ compiler and its linker are made of."""
+_ANYBODYS = (
     "/etc/ld.so.cache",
     "/etc/alternatives",
     "/etc/localtime",
@@ -31,6 +47,7 @@ _SYSTEM_FILES = (
     "/dev/random",
     "/dev/urandom",
 )
+"""What any process may look up, of no user."""
 REMEDY = (
     "a Linux kernel of 5.13 or newer with Landlock in its list (cat /sys/kernel/security/lsm) and seccomp filters has "
     "it; --allow-uncontained runs programs that you trust without"
@@ -52,7 +69,9 @@ class Containment:
     landlock: int
     """Version; 0 where files are not contained."""
     seccomp: bool
-    """Whether sockets, other processes' memory and leaving the process group are refused."""
+    """Whether calls of the kernel that a compiler does not need are refused, sockets first (`calls`)."""
+    private_root: bool = False
+    """Whether only what it may read has a name for it."""
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -60,26 +79,38 @@ class Containment:
         return tuple(
             what
             for what, kept in (
-                ("reads and writes of the user's files", self.landlock > 0),
+                ("reads and writes of the user's files", self.keeps_files),
+                ("names, sizes and times of other files", self.private_root),
                 ("networks", self.seccomp),
-                ("signals to other processes", landlock.keeps_signals_inside(self.landlock)),
+                ("signals to other processes", self.seccomp or self.signals_stay_inside),
             )
             if not kept
         )
 
     @property
+    def keeps_files(self) -> bool:
+        """Whether other files can neither be opened nor changed."""
+        return self.landlock > 0 or self.private_root
+
+    @property
+    def signals_stay_inside(self) -> bool:
+        """Whether a process may signal those that it started and no others; else it may signal none."""
+        return landlock.keeps_signals_inside(self.landlock)
+
+    @property
     def holds(self) -> bool:
-        """Whether foreign Python may run in it: files and networks are out of reach."""
-        return self.landlock > 0 and self.seccomp
+        """Whether foreign code may run in it: files, networks and other processes are out of reach."""
+        return self.keeps_files and self.seccomp
 
     def describe(self) -> dict[str, Any]:
         """What goes into the evidence."""
+        own_root = "private root" if self.private_root else "unavailable"
+        calls = "seccomp" if self.seccomp else "unavailable"
         return {
-            "files": f"Landlock {self.landlock}" if self.landlock else "unavailable",
-            "network": "seccomp" if self.seccomp else "unavailable",
-            "signals": f"Landlock {self.landlock}"
-            if landlock.keeps_signals_inside(self.landlock)
-            else "unavailable",
+            "files": f"Landlock {self.landlock}" if self.landlock else own_root,
+            "names": own_root,
+            "network": calls,
+            "signals": f"Landlock {self.landlock}" if self.signals_stay_inside else calls,
             "not_contained": list(self.missing),
         }
 
@@ -93,41 +124,61 @@ def offered() -> Containment:
     """What this machine has."""
     if sys.platform != "linux":
         return Containment(0, seccomp=False)
-    return Containment(landlock.version(), seccomp.available())
+    return Containment(landlock.version(), seccomp.available(), private_root.available(readable()))
 
 
 def _toolkits() -> Iterator[Path]:
     """Folders of compilers that are not the system's: named by the environment, or found on PATH."""
+    variables = environment()
     for name in ("CUDA_HOME", "CUDA_PATH"):
-        if value := os.environ.get(name):
+        if value := variables.get(name):
             yield Path(value).resolve()
-    yield from (Path(p) for p in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if p)
+    yield from (Path(p) for p in variables.get("LD_LIBRARY_PATH", "").split(os.pathsep) if p)
     for tool, mark in (("nvcc", "include/cuda.h"), ("g++", "lib/gcc")):
-        if found := shutil.which(tool):
+        if found := find_program(tool):
             root = Path(found).resolve().parent.parent
             yield root if (root / mark).exists() else Path(found).resolve().parent
 
 
 def readable() -> list[Path]:
-    """What a compiler child may read and run: the system's programs, the interpreter, packages, toolkits."""
+    """What a contained process may read and run: the system's programs, the interpreter, packages, toolkits."""
     interpreter = (sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path)
-    return [Path(p) for p in (*_SYSTEM, *_SYSTEM_FILES, *interpreter) if p] + list(_toolkits())
+    return [Path(p) for p in (*_SYSTEM, *_ANYBODYS, *interpreter) if p] + list(_toolkits())
 
 
-def enter(containment: Containment, folder: Path, also_readable: Iterable[Path] = ()) -> None:
-    """Contain this process and all that it starts to `folder`, for good. Raises `ContainmentError`."""
+def anybody_reads() -> list[Path]:
+    """Files that belong to no user and that any process may look up."""
+    return [Path(p) for p in _ANYBODYS]
+
+
+def compilers() -> list[Path]:
+    """What compiling a C++ or CUDA file takes, once this process has imported what it needs: no packages, no /opt."""
+    return [*(Path(p) for p in _COMPILERS), *anybody_reads(), *_toolkits()]
+
+
+def enter(
+    containment: Containment,
+    folder: Path,
+    also_readable: Iterable[Path] = (),
+    *,
+    instead: Iterable[Path] | None = None,
+) -> None:
+    """Contain this process and all that it starts to `folder`, for good. Raises `ContainmentError`.
+
+    It may read `readable()`, or `instead`, and `also_readable`.
+    """
     try:
         if len(os.listdir("/proc/self/task")) != 1:  # noqa: PTH208 - names only
             raise ContainmentError("the child has threads already, which would stay outside")
-        privileges.drop()
+        may_read = [*(readable() if instead is None else instead), *also_readable]
         if containment.landlock > landlock.version():
-            raise ContainmentError(
-                "the compiler's sandbox cannot be entered: this kernel has an older Landlock"
-            )
+            raise ContainmentError("the sandbox cannot be entered: this kernel has an older Landlock")
+        if containment.private_root:
+            private_root.enter(folder, [*may_read, Path("/proc"), Path("/dev/null")])
+        privileges.drop()
         if containment.landlock:
-            may_read = [*readable(), *also_readable]
             landlock.restrict(containment.landlock, readable=may_read, writable=[folder, Path("/dev/null")])
         if containment.seccomp:
-            seccomp.restrict()
+            seccomp.restrict(signals_stay_inside=containment.signals_stay_inside)
     except OSError as error:
-        raise ContainmentError(f"the compiler's sandbox cannot be entered: {error.strerror}") from error
+        raise ContainmentError(f"the sandbox cannot be entered: {error.strerror or error}") from error

@@ -1,6 +1,6 @@
-"""A filter of system calls: no sockets, no look into other processes, no way out of the process group.
+"""A filter of system calls made from the table in `calls`: what is not allowed there is refused.
 
-Written as the classic BPF program that seccomp(2) takes; call numbers are those of the kernel's tables.
+Written as the classic BPF program that seccomp(2) takes.
 """
 
 from __future__ import annotations
@@ -9,6 +9,18 @@ import ctypes
 import errno
 import os
 import platform
+from collections.abc import Iterator
+
+from kernel_gate.sandbox.calls import (
+    ALLOWED,
+    ARCHITECTURES,
+    CONDITIONS,
+    MISSING,
+    SCOPED,
+    Call,
+    Condition,
+    calls,
+)
 
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 _SECCOMP_ACTIONS = {"x86_64": 317, "aarch64": 277}
@@ -17,40 +29,11 @@ _ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32 = 0x40000000
 """From here on, numbers name the calls of x86's third interface; a compiler has no use for it."""
 
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_OFFSET_NUMBER, _OFFSET_ARCHITECTURE = 0, 4
-_ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
+_LOAD, _AND, _EQUAL, _ABOVE, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x25, 0x35, 0x06
+_OFFSET_NUMBER, _OFFSET_ARCHITECTURE, _OFFSET_ARGUMENTS = 0, 4, 16
+_ALLOW, _FAIL, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 
-_REFUSED: dict[str, tuple[int, int]] = {
-    # Networks, and what reaches them another way.
-    "socket": (41, 198),
-    "io_uring_setup": (425, 425),
-    # Other processes.
-    "ptrace": (101, 117),
-    "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271),
-    "pidfd_getfd": (438, 438),
-    # Leaving the process group, by which a child is ended.
-    "setsid": (112, 157),
-    "setpgid": (109, 154),
-    # Memory and names that outlive a process or are counted nowhere.
-    "memfd_create": (319, 279),
-    "shmget": (29, 194),
-    "msgget": (68, 186),
-    "semget": (64, 190),
-    "mq_open": (240, 180),
-    # Doors of the kernel that a compiler does not need.
-    "keyctl": (250, 219),
-    "add_key": (248, 217),
-    "request_key": (249, 218),
-    "bpf": (321, 280),
-    "perf_event_open": (298, 241),
-    "userfaultfd": (323, 282),
-    "unshare": (272, 97),
-    "setns": (308, 268),
-    "mount": (165, 40),
-    "open_by_handle_at": (304, 265),
-}
+_Row = tuple[int, int, int, int]
 
 
 class _Instruction(ctypes.Structure):
@@ -76,24 +59,64 @@ def available() -> bool:
     return bool(libc.syscall(ctypes.c_long(number), _GET_ACTION_AVAILABLE, 0, ctypes.byref(action)) == 0)
 
 
-def program(machine: str) -> list[tuple[int, int, int, int]]:
-    """The filter as (code, jump if true, jump if false, value): refused calls fail with EACCES, foreign ones kill."""
-    column = list(_ARCHITECTURE).index(machine)
-    numbers = [numbers[column] for numbers in _REFUSED.values()]
-    head = [
+def _ranges(numbers: list[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each run of neighbours."""
+    first = last = numbers[0]
+    for number in numbers[1:]:
+        if number != last + 1:
+            yield first, last
+            first = number
+        last = number
+    yield first, last
+
+
+def _conditional(number: int, condition: Condition) -> list[_Row]:
+    """Decide a call by the low half of one argument; the kernel takes no more of these arguments."""
+    values = condition.allowed
+    body = [
+        (_LOAD, 0, 0, _OFFSET_ARGUMENTS + 8 * condition.argument),
+        (_AND, 0, 0, condition.mask),
+        *((_EQUAL, len(values) - place, 0, value) for place, value in enumerate(values)),
+        (_RETURN, 0, 0, _FAIL | errno.EPERM),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+    return [(_EQUAL, 0, len(body), number), *body]
+
+
+def program(machine: str, *, signals_stay_inside: bool) -> list[_Row]:
+    """The filter as (code, jump if true, jump if false, value).
+
+    Calls of another architecture end the process; refused ones fail with EPERM.
+    """
+    column = ARCHITECTURES.index(machine)
+
+    def on_this(chosen: list[Call]) -> dict[str, int]:
+        return {c.name: n for c in chosen if (n := c.numbers[column]) is not None}
+
+    allowed = on_this(calls(ALLOWED))
+    if not signals_stay_inside:
+        allowed = {name: number for name, number in allowed.items() if name not in SCOPED}
+    rows: list[_Row] = [
         (_LOAD, 0, 0, _OFFSET_ARCHITECTURE),
         (_EQUAL, 1, 0, _ARCHITECTURE[machine]),
         (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, _OFFSET_NUMBER),
-        (_AT_LEAST, len(numbers) + 1, 0, _X32),
+        (_AT_LEAST, 0, 1, _X32),
+        (_RETURN, 0, 0, _FAIL | errno.EPERM),
     ]
-    tests = [(_EQUAL, len(numbers) - i, 0, number) for i, number in enumerate(numbers)]
-    return [*head, *tests, (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _REFUSE | errno.EACCES)]
+    for first, last in _ranges(sorted(n for name, n in allowed.items() if name not in CONDITIONS)):
+        rows += [(_AT_LEAST, 0, 2, first), (_ABOVE, 1, 0, last), (_RETURN, 0, 0, _ALLOW)]
+    for name, condition in CONDITIONS.items():
+        if name in allowed:
+            rows += _conditional(allowed[name], condition)
+    for number in on_this(calls(MISSING)).values():
+        rows += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _FAIL | errno.ENOSYS)]
+    return [*rows, (_RETURN, 0, 0, _FAIL | errno.EPERM)]
 
 
-def restrict() -> None:
+def restrict(*, signals_stay_inside: bool) -> None:
     """Filter the calls of this process and of all that it starts; no_new_privs must be set. Raises `OSError`."""
-    rows = program(platform.machine())
+    rows = program(platform.machine(), signals_stay_inside=signals_stay_inside)
     instructions = (_Instruction * len(rows))(*(_Instruction(*row) for row in rows))
     whole = _Program(len(rows), instructions)
     libc = ctypes.CDLL(None, use_errno=True)

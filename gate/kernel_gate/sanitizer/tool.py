@@ -12,9 +12,7 @@ import contextlib
 import itertools
 import json
 import os
-import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterable
@@ -24,7 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from kernel_gate.build.toolkit import toolkit_roots
-from kernel_gate.sandbox.group import kill_group
+from kernel_gate.processes.group import kill_group
+from kernel_gate.processes.python import python_command
+from kernel_gate.processes.python import start as start_process
+from kernel_gate.processes.surroundings import environment, find_program
+from kernel_gate.processes.tools import run_tool
 from kernel_gate.sanitizer.recording import ASKED, DONE, LEAVE, write_whole
 from kernel_gate.sanitizer.records import Record, RecordsError, read_records
 from kernel_gate.threads import ONE_THREAD
@@ -36,7 +38,6 @@ _PADDING = 256
 """Bytes that memcheck leaves after each allocation, so that a write just beyond one does not land in the next."""
 _FIRST_PORT, _PORTS, _PER_RUN = 49152, 16000, 10
 _numbers = itertools.count(os.getpid() * len(TOOLS))
-_PRIVATE = {"PYTHONDONTWRITEBYTECODE": "1"}
 _RECORDS, _MESSAGES = "records.xml", "messages.txt"
 _SILENCE = ["========= COMPUTE-SANITIZER"]
 """All that a tool says which has nothing to say."""
@@ -51,7 +52,7 @@ class SanitizerMissing(Exception):  # noqa: N818
 def find_tool() -> Path:
     """The compute-sanitizer to use. Raises `SanitizerMissing`."""
     name = "compute-sanitizer"
-    on_path = shutil.which(name)
+    on_path = find_program(name)
     places = [root / sub / name for root in toolkit_roots() for sub in ("bin", "compute-sanitizer")]
     for path in [*([Path(on_path)] if on_path else []), *places]:
         if path.is_file() and os.access(path, os.X_OK):
@@ -63,9 +64,7 @@ def find_tool() -> Path:
 def tool_version() -> str | None:
     """`2025.3.1.0`, None without the tool."""
     try:
-        done = subprocess.run(
-            [str(find_tool()), "--version"], capture_output=True, text=True, timeout=20, check=False
-        )
+        done = run_tool([str(find_tool()), "--version"], seconds=20)
     except (SanitizerMissing, OSError, subprocess.TimeoutExpired):
         return None
     return next((line.split()[1] for line in done.stdout.splitlines() if line.startswith("Version ")), None)
@@ -177,20 +176,16 @@ def start(one: str) -> Running:
         *("--show-backtrace", "no", "--print-limit", str(_MOST_RECORDS)),
         *("--port", str(port), "--max-connections", str(_PER_RUN)),
         *(("--padding", str(_PADDING)) if one == "memcheck" else ()),
-        *(sys.executable, "-m", "kernel_gate.sanitizer.replay", str(out), str(os.getpid())),
+        *python_command("kernel_gate.sanitizer.replay", str(out), str(os.getpid()), writes_bytecode=False),
     ]
-    package = str(Path(__file__).resolve().parents[2])
-    paths = os.pathsep.join(dict.fromkeys([package, *(p for p in sys.path if p)]))
     try:
         with (out / _MESSAGES).open("wb") as messages:
-            process = subprocess.Popen(
+            process = start_process(
                 command,
-                stdin=subprocess.DEVNULL,
+                folder=out,
+                env={**environment(), **ONE_THREAD, "TMPDIR": str(out)},
                 stdout=messages,
                 stderr=messages,
-                cwd=out,
-                env={**os.environ, **ONE_THREAD, **_PRIVATE, "PYTHONPATH": paths, "TMPDIR": str(out)},
-                start_new_session=True,
             )
     except BaseException:
         folder.cleanup()

@@ -11,11 +11,14 @@ from typing import Any
 from kernel_gate.built import Built
 from kernel_gate.cases import Case, elements, repeat_options
 from kernel_gate.devices.base import Device, Fault
+from kernel_gate.inputs import make_inputs
 from kernel_gate.memory_cases import apart
 from kernel_gate.oracle import OracleProcess
 from kernel_gate.reasons import Reason
+from kernel_gate.stages.algebra import Answer, Expressions
 from kernel_gate.stages.check_case import check_case
 from kernel_gate.stages.check_state import AtFault, CheckState, Dropped, Stop
+from kernel_gate.stages.expressions import cases_to_ask, reordered, said_of
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_gate.workload import Workload
 
@@ -51,14 +54,17 @@ def check(
     seconds: float,
     progress: Callable[[str, float], None],
     whole: bool = True,
+    expressions: Expressions | None = None,
 ) -> CheckResult:
     """Run every case, cheapest first, until one fails or the time is spent.
 
     `whole` is False when the cases are not all that there are: then they can fail, but not pass.
     """
-    run = CheckState(device, baseline, candidate, workload, oracle)
+    run = CheckState(device, baseline, candidate, workload, oracle, expressions=expressions)
     try:
         unreached_or_end = _run_cases(run, cases, seconds, progress)
+        if whole and not isinstance(unreached_or_end, CheckResult):
+            unreached_or_end = _another_expression(run, progress) or unreached_or_end
     finally:
         run.close()
         device.reorder(None)
@@ -97,15 +103,39 @@ def _run_cases(
     return unreached
 
 
+def _another_expression(run: CheckState, progress: Callable[[str, float], None]) -> CheckResult | None:
+    """How the check ends for a candidate that computes something else, and not to within a few roundings."""
+    for case in cases_to_ask(run):
+        progress(f"algebra: {case}", 1.0)
+        if reordered(run, case, make_inputs(run.workload, case)):
+            continue
+        if run.algebra[-1].answer is not Answer.OTHER or run.workload.tolerance.relative is not None:
+            continue
+        run.strict = True
+        try:
+            check_case(run, case, again=False)
+        except Dropped:
+            continue
+        except Stop as stop:
+            stop.reason = f"{run.algebra[-1].why} than the baseline's; {stop.reason}"
+            return _stopped(run, stop, case)
+        finally:
+            run.strict = False
+    return None
+
+
 def _details(run: CheckState) -> dict[str, Any]:
+    oracle = {} if run.oracle is None else {"oracle_contained": run.oracle.contained}
     return {
         "device": run.device.kind,
+        **oracle,
         "cases": run.compared,
         "passed": [str(case) for case in run.passed[:_MOST_NAMED]],
         "launches": run.launches,
         "tolerances": run.tolerances,
         "errors": {name: {"candidate": c, "baseline": b} for name, (c, b) in run.errors.items()},
         "conditions": [{"expr": e, "kind": "validity", "evidence": why} for e, why in run.conditions.items()],
+        "algebra": [answer.document() for answer in run.algebra],
         "dropped": run.dropped,
         "notes": list(dict.fromkeys(run.notes)),
     }
@@ -176,7 +206,8 @@ def _finished(
         Stage(
             name="check",
             status=StageStatus.PASS,
-            reason=f"{run.compared} cases agree in every element" + _provided(run.conditions),
+            reason=f"{run.compared} cases agree in every element{said_of(run.algebra)}"
+            + _provided(run.conditions),
             details=details,
         ),
         "none",

@@ -15,6 +15,7 @@ from kernel_gate.execution import SANITIZER_KINDS, Execution, Run
 from kernel_gate.launching import LaunchError
 from kernel_gate.oracle import OracleProcess
 from kernel_gate.reasons import Reason
+from kernel_gate.stages.algebra import Algebra, Expressions
 from kernel_gate.tolerance import coarsest_arithmetic
 from kernel_gate.workload import Argument, Workload
 
@@ -66,6 +67,11 @@ class CheckState:
     """What must hold for the candidate and need not for the baseline → why."""
     rehearsal: Device | None = None
     """The emulated device beside a GPU, opened when it is needed."""
+    expressions: Expressions | None = None
+    """What tells whether both programs compute the same; None: not asked."""
+    algebra: list[Algebra] = field(default_factory=list)
+    strict: bool = False
+    """Whether a candidate is being held to a few roundings, since it computes another expression."""
     compared: int = 0
     passed: list[Case] = field(default_factory=list)
     """Cases in which every element agreed, with buffers as an allocator places them."""

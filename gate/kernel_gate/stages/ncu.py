@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import os
 import re
-import shutil
 import subprocess
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kernel_gate.build.toolkit import toolkit_roots
-from kernel_gate.sandbox.group import kill_group
+from kernel_gate.processes.python import python_command
+from kernel_gate.processes.surroundings import find_program
+from kernel_gate.processes.tools import run_tool
 from kernel_gate.sanitizer.recording import ASKED
 
 _NO_PERMISSION = "ERR_NVGPUCTRPERM"
@@ -25,7 +25,7 @@ class CountersUnavailable(Exception):  # noqa: N818
 
 def find_ncu() -> Path:
     """The `ncu` to use. Raises `CountersUnavailable`."""
-    on_path = shutil.which("ncu")
+    on_path = find_program("ncu")
     for path in [*([Path(on_path)] if on_path else []), *(root / "bin" / "ncu" for root in toolkit_roots())]:
         if os.access(path, os.X_OK):
             return path
@@ -41,11 +41,11 @@ def known_metrics(ncu: Path, metrics: Sequence[str], chip: str) -> list[str]:
     """
     command = [str(ncu), "--query-metrics", "--chip", chip]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_QUERY_SECONDS, check=False)
+        done = run_tool(command, seconds=_QUERY_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CountersUnavailable(f"ncu does not list its metrics: {error}") from error
     names = set(re.findall(r"^(\w+)", done.stdout, re.MULTILINE))
-    if done.returncode or not names:
+    if done.status or not names:
         raise CountersUnavailable(f"ncu does not list its metrics: {_last_line(done.stdout + done.stderr)}")
     return [metric for metric in metrics if metric.partition(".")[0] in names]
 
@@ -55,38 +55,25 @@ def measure_recorded(ncu: Path, folder: Path, metrics: Iterable[str], seconds: f
 
     Clocks are left alone; caches are flushed before every pass.
     """
-    package = str(Path(__file__).resolve().parents[2])
     command = [
         str(ncu), "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none",
         "--cache-control", "all", "--metrics", ",".join(metrics),
-        sys.executable, "-m", "kernel_gate.sanitizer.replay", str(folder), str(os.getpid()), "once",
+        *python_command("kernel_gate.sanitizer.replay", str(folder), str(os.getpid()), "once"),
     ]  # fmt: skip
     (folder / ASKED).write_text(str(folder), "utf-8")
-    paths = os.pathsep.join(dict.fromkeys([package, *(p for p in sys.path if p)]))
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": paths, "TMPDIR": str(folder)},
-        start_new_session=True,
-    )
     try:
-        said, _ = process.communicate(timeout=seconds)
+        ran = run_tool(command, folder=folder, seconds=seconds, more={"TMPDIR": str(folder)})
     except subprocess.TimeoutExpired as error:
         raise CountersUnavailable(
             f"ncu did not end within {seconds:g} s; use smaller profile_dims"
         ) from error
-    finally:
-        kill_group(process)
+    said = ran.stdout + ran.stderr
     if _NO_PERMISSION in said:
         raise CountersUnavailable(
             "ncu may not read the hardware counters; an administrator can allow it "
             "(NVreg_RestrictProfilingToAdminUsers=0)"
         )
-    if process.returncode:
+    if ran.status:
         raise CountersUnavailable(f"ncu failed: {_last_line(said)}")
     return said
 

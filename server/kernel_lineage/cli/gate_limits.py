@@ -12,10 +12,12 @@ from kernel_gate.options import GateOptions
 _LIMITS = {
     "build_seconds": "For compiling one program.",
     "check_seconds": "For the check of all cases.",
+    "algebra_seconds": "For asking whether both programs compute the same expression; 0: not asked.",
     "launch_seconds": "What a launch on a GPU may take before it counts as hanging.",
     "profile_seconds": "For timing one shape; it ends sooner when the answer is clear.",
 }
 """By the field of `GateOptions`, which has the default."""
+_MAY_BE_NONE = ("algebra_seconds",)
 
 
 def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -24,7 +26,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
         command = click.option(
             f"--{name.replace('_', '-')}",
             name,
-            type=click.FloatRange(min=0, min_open=True),
+            type=click.FloatRange(min=0, min_open=name not in _MAY_BE_NONE),
             default=GateOptions.model_fields[name].default,
             show_default=True,
             help=about,

@@ -12,9 +12,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernel_gate.build.child import limit
 from kernel_gate.build.compile import Limits
 from kernel_gate.sandbox.containment import Containment, enter
+from kernel_gate.sandbox.own_limits import limit
 from kernel_lineage.coverage.document import KernelCovered
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Language

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import kernel_lineage
-from kernel_gate.build.compile import Limits, child_environment
+from kernel_gate.build.compile import Limits
+from kernel_gate.processes.group import wait_within
+from kernel_gate.processes.python import python_command, start
+from kernel_gate.processes.surroundings import bare_environment
 from kernel_gate.sandbox.containment import REMEDY, offered
-from kernel_gate.sandbox.group import wait_within
 from kernel_lineage.coverage.document import CoverageDocument, KernelCovered, document
 from kernel_lineage.coverage.sites import Sites, sites_of
 from kernel_lineage.kernels.reading import language_of, read
@@ -127,17 +126,10 @@ def _not_compiled(path: Path, kernel: Kernel, why: str) -> KernelCovered:
 
 def _run_child(work: Path, seconds: int) -> str:
     """What the process, or what it started, took too much of; "" when it ended by itself."""
-    environment = child_environment(work)
-    own = str(Path(kernel_lineage.__file__).parents[1])
-    environment["PYTHONPATH"] = os.pathsep.join((own, environment["PYTHONPATH"]))
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "kernel_lineage.coverage.one_file", str(work)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=work,
-        env=environment,
-        start_new_session=True,
+    process = start(
+        python_command("kernel_lineage.coverage.one_file", str(work), writes_bytecode=False),
+        folder=work,
+        env=bare_environment(work),
     )
     return wait_within(process, work, Limits(seconds=seconds).of_the_group)[1]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernel_lineage.rewrite.triton_module import lines_of, reached
+from kernel_lineage.workloads.triton_module import lines_of, reached
 
 
 @dataclass(slots=True)

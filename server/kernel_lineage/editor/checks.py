@@ -15,11 +15,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 from kernel_gate.verdict import Verdict
-from kernel_gate.worker import Worker
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.findings import Finding, diagnostics, findings_of, moved
 from kernel_lineage.editor.progress import JobProgress
@@ -27,7 +27,10 @@ from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
 from kernel_lineage.learning.saved_kernels import Saved, SavedVerdict, check_saved
 from kernel_lineage.learning.version_checks import VersionState
-from kernel_lineage.rewrite.workloads import folder_of, workloads_in
+from kernel_lineage.workloads.saved import folder_of, workloads_in
+
+if TYPE_CHECKING:
+    from kernel_lineage.editor.trust import Worker
 
 KEPT = 256
 """Verdicts that are not asked for again."""
@@ -44,7 +47,7 @@ class Checks:
         self._server = server
         # One thread: the worker answers one at a time, and two checks would only slow each other down.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="check")
-        self._worker = Worker()
+        self._worker: Worker | None = None
         self._running: dict[str, asyncio.Task[dict[str, str]]] = {}
         self._found: dict[str, tuple[Finding, ...]] = {}
         self._passed: dict[tuple[str, str], bytes] = {}
@@ -88,10 +91,8 @@ class Checks:
         snapshot = await self._server.documents.snapshot(uri)
         if snapshot is None:
             return self._tell(uri, "unclear", "not checked: the document holds no kernels, or is not open")
-        if not self._server.settings.trusted:
-            return self._tell(
-                uri, "unclear", "not checked: the workspace is not trusted, so nothing in it is run"
-            )
+        if (refusal := self._server.trust.refusal) is not None:
+            return self._tell(uri, "unclear", f"not checked: {refusal}")
         wanted = await asyncio.get_running_loop().run_in_executor(
             self._server.documents.thread, _kernels, snapshot
         )
@@ -134,6 +135,7 @@ class Checks:
         report: Callable[[str, str, float], None],
     ) -> list[SavedVerdict]:
         """In the checking thread."""
+        worker = self._worker = self._worker or self._server.trust.worker()
         deadline = time.monotonic() + self._server.settings.check_seconds
         results: list[SavedVerdict] = []
         for saved in wanted:
@@ -141,7 +143,7 @@ class Checks:
                 break
             result = check_saved(
                 saved,
-                self._worker,
+                worker,
                 seconds=max(deadline - time.monotonic(), 0.0),
                 passed=self._passed.get((uri, saved.kernel)),
                 known=self._known,

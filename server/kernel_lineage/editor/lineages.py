@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from kernel_lineage.editor.job import Finished, klineage, run
+from kernel_lineage.editor.trust import Finished, Trust
 from kernel_lineage.history.document import LineageDocument, MineDocument
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class Lineages:
 
     report: Callable[[str, str], None]
     """Takes `ready`, `mining` or `problem`, and a message for people."""
-    enabled: bool = True
+    trust: Trust
     _repositories: dict[Path, _Repository] = field(default_factory=dict)
     _roots: dict[Path, Path | None] = field(default_factory=dict)
     _looking: set[Path] = field(default_factory=set)
@@ -72,8 +71,8 @@ class Lineages:
 
     def state(self, path: Path) -> str:
         """Why there may be no lineage, in a few words; "" when mining is done."""
-        if not self.enabled:
-            return "not mined: this workspace is not trusted"
+        if (refusal := self.trust.refusal) is not None:
+            return f"not mined: {refusal}"
         folder = path.resolve().parent
         if folder in self._roots and self._roots[folder] is None:
             return "not in a git repository"
@@ -84,7 +83,7 @@ class Lineages:
 
     def touch(self, path: Path, saved: bool = False) -> None:
         """Renew in the background what is out of date: after a save, and when HEAD has moved."""
-        if self.enabled:
+        if self.trust.granted:
             task = asyncio.get_running_loop().create_task(self._touch(path.resolve().parent, saved))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -113,7 +112,7 @@ class Lineages:
 
     async def _find(self, folder: Path) -> None:
         arguments = ["rev-parse", "--path-format=absolute", "--show-toplevel"]
-        lines = await _git(folder, *arguments, "--git-path", "HEAD", "--git-path", "logs/HEAD")
+        lines = await self._git(folder, *arguments, "--git-path", "HEAD", "--git-path", "logs/HEAD")
         if len(lines) != 3:
             self._roots[folder] = None
             return
@@ -126,8 +125,8 @@ class Lineages:
             repository.again = False
             self.report("mining", f"mining {repository.root.name}")
             started = time.monotonic()
-            finished = await run(
-                klineage("mine", str(repository.root), "--json", "--graph"), folder=repository.root
+            finished = await self.trust.klineage(
+                "mine", str(repository.root), "--json", "--graph", folder=repository.root
             )
             try:
                 mined = await asyncio.to_thread(MineDocument.model_validate_json, finished.stdout)
@@ -144,6 +143,15 @@ class Lineages:
             if not repository.again:
                 return
 
+    async def _git(self, folder: Path, *arguments: str) -> list[str]:
+        """The lines that a git command prints; none when it fails or there is no git."""
+        try:
+            finished = await self.trust.run(["git", "-C", str(folder), *arguments], folder=folder)
+        except OSError as error:
+            log.warning("git cannot be started: %s", error)
+            return []
+        return finished.stdout.decode("utf-8", "surrogateescape").splitlines() if finished.code == 0 else []
+
     def _repository_of(self, path: Path) -> _Repository | None:
         root = self._roots.get(path.resolve().parent)
         return None if root is None else self._repositories.get(root)
@@ -157,19 +165,6 @@ def _replayed(root: Path) -> Mapping[str, Words]:
 
 def _by_place(mined: MineDocument) -> dict[tuple[str, str], LineageDocument]:
     return {(v.path, v.symbol): lineage for lineage in mined.lineages for v in lineage.versions}
-
-
-async def _git(folder: Path, *arguments: str) -> list[str]:
-    """The lines that a git command prints; none when it fails or there is no git."""
-    try:
-        process = await asyncio.create_subprocess_exec(
-            "git", "-C", str(folder), *arguments, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
-        )
-    except OSError as error:
-        log.warning("git cannot be started: %s", error)
-        return []
-    stdout, _ = await process.communicate()
-    return stdout.decode("utf-8", "surrogateescape").splitlines() if process.returncode == 0 else []
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

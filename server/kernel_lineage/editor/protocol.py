@@ -6,11 +6,18 @@ editor's progress token on nor cancels the coroutine; both are replaced here, th
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from cattrs import transform_error
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidParams
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+    JsonRpcServerNotInitialized,
+)
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 if TYPE_CHECKING:
@@ -18,11 +25,54 @@ if TYPE_CHECKING:
 
 Command: TypeAlias = Callable[["EditorServer", types.ExecuteCommandParams], Awaitable[Any]]
 
+log = logging.getLogger(__name__)
+
 
 class EditorProtocol(LanguageServerProtocol):
     """Documents go to `EditorServer.documents`, commands are coroutines over the whole request."""
 
     _server: EditorServer
+
+    def structure_message(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Nothing yet: pygls hands over every object of the JSON, and a message is read as a whole."""
+        return data
+
+    def handle_message(self, message: Any) -> None:
+        """Read a message and hand it on. A request that cannot be read is answered with an error."""
+        whole = message if isinstance(message, dict) else {}
+        asks = "id" in whole and "method" in whole
+        try:
+            if whole.get("jsonrpc") != self.VERSION:
+                raise JsonRpcInvalidRequest("this is no message of JSON-RPC 2.0")
+            if asks and self._shutdown:
+                raise JsonRpcInvalidRequest("the server is shutting down")
+            if asks and self._workspace is None and whole["method"] != types.INITIALIZE:
+                raise JsonRpcServerNotInitialized("the first request must be initialize")
+            structured = self._structured(whole)
+        except JsonRpcException as error:
+            log.warning("a message was refused: %s", error)
+            if asks or "method" not in whole:
+                self.refuse(whole.get("id"), error)
+            return
+        super().handle_message(structured)
+
+    def refuse(self, number: Any, error: JsonRpcException) -> None:
+        """Answer a request with an error; `number` is None where the request's is not known."""
+        answer = {
+            "jsonrpc": self.VERSION,
+            "id": number if isinstance(number, (int, str)) else None,
+            "error": {"code": error.code, "message": error.message},
+        }
+        self._send_data(answer)
+
+    def _structured(self, message: dict[str, Any]) -> Any:
+        """Raises `JsonRpcInvalidParams`, which names what is wrong."""
+        try:
+            return super().structure_message(message)
+        except JsonRpcException as error:
+            cause = error.__cause__
+            said = transform_error(cause) if cause is not None else [str(error)]
+            raise JsonRpcInvalidParams("; ".join(said)) from error
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:

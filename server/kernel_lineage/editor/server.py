@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcParseError
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
@@ -23,12 +24,15 @@ from kernel_lineage.editor.lineages import Lineages
 from kernel_lineage.editor.protocol import EditorProtocol
 from kernel_lineage.editor.settings import Key, Settings
 from kernel_lineage.editor.text import Text
+from kernel_lineage.editor.trust import Trust
 
 log = logging.getLogger(__name__)
 
 
 class EditorServer(LanguageServer):
     """One server for one editor."""
+
+    protocol: EditorProtocol
 
     def __init__(self) -> None:
         super().__init__(
@@ -42,7 +46,8 @@ class EditorServer(LanguageServer):
         self.key = Key.take()
         self.documents = Documents()
         self.applicability = Applicability(self.documents.thread)
-        self.lineages = Lineages(self.report_status)
+        self.trust = Trust()
+        self.lineages = Lineages(self.report_status, self.trust)
         self.saved: list[Callable[[str], None]] = []
         """Who wants to know of a document that was saved."""
         self.edited: list[Callable[[str, Text, Text], None]] = []
@@ -53,10 +58,12 @@ class EditorServer(LanguageServer):
 
     def configure(self, options: object) -> None:
         """Take over what the editor said at the start."""
-        self.settings, problem = Settings.read(options)
-        if problem is not None:
+        self.settings, problems = Settings.read(options)
+        self.trust.granted = self.settings.trusted
+        for problem in problems:
             log.warning("initializationOptions: %s", problem)
-        self.lineages.enabled = self.settings.trusted
+            message = f"Kernel Lineage: the setting {problem}."
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, message))
         self.applicability.device = self.settings.device
         self.documents.encoding = types.PositionEncodingKind(self.workspace.position_encoding)
 
@@ -72,6 +79,8 @@ class EditorServer(LanguageServer):
     def report_server_error(self, error: Exception, source: object) -> None:
         """Errors are for the log: an editor shows what concerns a person by itself."""
         log.error("%s: %s", getattr(source, "__name__", source), error)
+        if isinstance(error, (ValueError, RecursionError)) and source is JsonRpcException:
+            self.protocol.refuse(None, JsonRpcParseError.of(error))  # what cannot be read has no number
 
     def opened(self, uri: str) -> None:
         """A document was opened: its repository is mined in the background."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import MutableMapping
 from typing import Any, Literal
@@ -10,14 +11,16 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic.alias_generators import to_camel
 
 KEY_VARIABLE = "KLINEAGE_API_KEY"
+OPENAI_VARIABLES = ("OPENAI_API_KEY",)
+"""The person's own, for OpenAI itself; no other process of ours inherits it."""
 
 
 class Settings(BaseModel):
-    """The `initializationOptions`. An editor that sends none gets a server that does everything but ask a model."""
+    """The `initializationOptions`. An editor that sends none gets a server that runs nothing: see `trusted`."""
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, extra="ignore")
 
-    trusted: bool = True
+    trusted: bool = Field(default=False, strict=True)
     """False: the workspace may be hostile. Nothing in it is run: no git, no compiler, no kernel."""
     confirms_edits: bool = False
     """The editor shows an accepted edit to the person and then asks for it by `klineage.applyAccepted`."""
@@ -26,7 +29,7 @@ class Settings(BaseModel):
     device: Literal["auto", "cuda", "emulated"] = "auto"
     check_on_save: bool = False
     """Check the kernels of a saved document on the emulated device, each with its workload."""
-    check_seconds: float = Field(default=10.0, gt=0)
+    check_seconds: float = Field(default=10.0, gt=0, le=3600)
     """What checking one document may take."""
     hypotheses: bool = False
     """Offer also skills that no verified use on another kernel has admitted."""
@@ -34,16 +37,25 @@ class Settings(BaseModel):
     model_name: str = ""
 
     @classmethod
-    def read(cls, options: Any) -> tuple[Settings, str | None]:
-        """The settings, and what was wrong with the options when they could not be read."""
+    def read(cls, options: Any) -> tuple[Settings, list[str]]:
+        """The settings, and what was wrong: a field that cannot be read is named and keeps its own default."""
         if options is None:
-            return cls(), None
-        try:
-            return cls.model_validate(options), None
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"]) or "initializationOptions"
-            return cls(), f"{where}: {first['msg']}; the defaults are used"
+            return cls(), []
+        if not isinstance(options, dict):
+            return cls(), ["initializationOptions is not an object; the defaults are used"]
+        right: dict[str, Any] = {}
+        problems = []
+        for name, field in cls.model_fields.items():
+            sent = to_camel(name)
+            if sent not in options:
+                continue
+            try:
+                cls.model_validate({sent: options[sent]})
+                right[sent] = options[sent]
+            except ValidationError as error:
+                default = json.dumps(field.default)
+                problems.append(f"{sent}: {error.errors()[0]['msg']}; its default, {default}, is used")
+        return cls.model_validate(right), problems
 
 
 class Key(BaseModel):
@@ -62,4 +74,6 @@ class Key(BaseModel):
         known = {"KLINEAGE_BASE_URL": settings.model_base_url, "KLINEAGE_MODEL": settings.model_name}
         if self.value is not None and settings.model_base_url:
             known[KEY_VARIABLE] = self.value.get_secret_value()
+        elif not settings.model_base_url:
+            known |= {name: os.environ.get(name, "") for name in OPENAI_VARIABLES}
         return {name: value for name, value in known.items() if value}

@@ -1,23 +1,20 @@
 """Processes that analyse versions while the history is being read: one per core.
 
-They are started as `python -P -m`, not forked: the caller may have threads, and nothing of the mined repository can get
-on their import path. A task that kills its process is answered with no facts; the others are not affected.
+They are started anew, not forked: the caller may have threads. A task that kills its process is answered with no facts;
+the others are not affected.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from contextlib import suppress
-from pathlib import Path
 from types import TracebackType
 
-import kernel_lineage
+from kernel_gate.processes.python import Child
+from kernel_gate.processes.seal import ForeignAnswerError
 from kernel_lineage.history.facts import Facts, Task
 from kernel_lineage.history.rows import facts_of_row
 
@@ -35,8 +32,8 @@ class Workers:
         self._running: dict[Future[list[Facts]], list[Task]] = {}
         self._threads: ThreadPoolExecutor | None = None
         self._local = threading.local()
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self._spare: list[subprocess.Popen[bytes]] = []
+        self._processes: list[Child] = []
+        self._spare: list[Child] = []
         self._closing = False
         self.crashed = 0
         """How many tasks killed the process that worked on them."""
@@ -51,12 +48,7 @@ class Workers:
         if self._threads is not None:
             self._threads.shutdown(cancel_futures=True)
         for process in self._processes:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    with suppress(BrokenPipeError):
-                        pipe.close()
+            process.close()
 
     def start(self) -> None:
         """Starts the processes now: there will be many tasks."""
@@ -101,33 +93,21 @@ class Workers:
 
     def _answer(self, tasks: Sequence[Task]) -> list[Facts] | None:
         """What this thread's process says; None when it died of it."""
-        process = getattr(self._local, "process", None)
-        if process is None or process.poll() is not None:
+        process: Child | None = getattr(self._local, "process", None)
+        if process is None or process.ended:
             process = self._local.process = self._spare.pop() if self._spare else self._start()
-        stdin, stdout = process.stdin, process.stdout
-        if stdin is None or stdout is None:
-            return None
         request = json.dumps([[t.digest, t.language, t.symbol, t.parts, t.device_code] for t in tasks])
         try:
-            stdin.write(request.encode() + b"\n")
-            stdin.flush()
-            line = stdout.readline()
-        except (BrokenPipeError, ValueError):
-            line = b""
-        if not line.endswith(b"\n"):
+            process.send(request.encode())
+            line = process.receive()
+        except (BrokenPipeError, ValueError, ForeignAnswerError):
+            line = None
+        if line is None:
             process.kill()
-            process.wait()
             return None
         return [facts_of_row(row) for row in json.loads(line)]
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        root = str(Path(kernel_lineage.__file__).parent.parent)
-        path = os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH", "")) if p)
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "kernel_lineage.history.analysis"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": path},
-        )
+    def _start(self) -> Child:
+        process = Child("kernel_lineage.history.analysis")
         self._processes.append(process)
         return process

@@ -9,8 +9,6 @@ why the device is missing.
 from __future__ import annotations
 
 import importlib
-import os
-import subprocess
 import sys
 import tempfile
 import threading
@@ -19,11 +17,11 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO
 
 from kernel_gate.devices.base import DeviceError
+from kernel_gate.processes.python import Child
+from kernel_gate.processes.seal import ForeignAnswerError
 from kernel_gate.request import GateRequest
-from kernel_gate.sandbox.group import kill_group
 from kernel_gate.threads import ONE_THREAD
 from kernel_gate.verdict import Verdict
 from kernel_lineage.learning.steps import Judge
@@ -111,24 +109,16 @@ class _Process:
 
     def __init__(self, folder: Path) -> None:
         self.tasks = 0
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", _MODULE],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            # What it leaves on the disk when it is ended is removed with the folder.
-            env={**os.environ, **ONE_THREAD, "TMPDIR": str(folder), "PYTHONIOENCODING": "utf-8"},
-            encoding="utf-8",
-            # An interrupt from the terminal is for who asked; that one ends this process.
-            start_new_session=True,
-        )
+        # What it leaves on the disk when it is ended is removed with the folder.
+        self._child = Child(_MODULE, more={**ONE_THREAD, "TMPDIR": str(folder)})
 
     def do(self, work: str, task: str, judges: Mapping[str, Judge]) -> str:
         self.tasks += 1
         missing: DeviceError | None = None
         with suppress(BrokenPipeError):
-            self._write(f"{work} {task}")
-            for line in self._pipe(self._process.stdout):
-                kind, rest = line[0], line[1:].rstrip("\n")
+            self._child.send(f"{work} {task}".encode())
+            while (line := self._receive()) is not None:
+                kind, rest = line[0], line[1:]
                 if kind == "=":
                     return rest
                 if kind == "!":
@@ -139,26 +129,22 @@ class _Process:
                 except DeviceError as error:
                     missing = error
                     answer = f"!{_line(error)}"
-                self._write(answer)
-        raise LostWorkError(f"its process ended without a result (status {self._process.wait()})")
+                self._child.send(answer.encode())
+        status = self._child.process.wait()
+        raise LostWorkError(f"its process ended without a result (status {status})")
 
-    def _write(self, line: str) -> None:
-        pipe = self._pipe(self._process.stdin)
-        pipe.write(line + "\n")
-        pipe.flush()
-
-    @staticmethod
-    def _pipe(pipe: IO[str] | None) -> IO[str]:
-        assert pipe is not None
-        return pipe
+    def _receive(self) -> str | None:
+        try:
+            line = self._child.receive()
+        except ForeignAnswerError as error:
+            raise LostWorkError(str(error)) from error
+        return None if line is None else line.decode("utf-8")
 
     def kill(self) -> None:
-        kill_group(self._process)
+        self._child.kill()
 
     def close(self) -> None:
-        for pipe in (self._process.stdin, self._process.stdout):
-            with suppress(BrokenPipeError):  # what was written last is read by nobody
-                self._pipe(pipe).close()
+        self._child.close()
 
 
 def _line(error: Exception) -> str:
@@ -167,8 +153,8 @@ def _line(error: Exception) -> str:
 
 def main() -> None:
     """The process: tasks from its input, until it ends."""
-    tell = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
+    tell = sys.stdout
+    sys.stdout = sys.stderr  # what a library prints is no answer
 
     def say(line: str) -> None:
         tell.write(line + "\n")

@@ -16,8 +16,8 @@ from kernel_lineage.history.similarity import Similarity, code_lines
 from kernel_lineage.history.trees import Tree
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.rewrite.programs import device_text
-from kernel_lineage.rewrite.triton_module import kernel_module
+from kernel_lineage.workloads.programs import device_text
+from kernel_lineage.workloads.triton_module import kernel_module
 
 _HEADERS = (".cuh", ".h", ".hpp", ".inl")
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(.*)")

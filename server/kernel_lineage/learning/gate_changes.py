@@ -19,8 +19,8 @@ from kernel_gate.workload import WorkloadError
 from kernel_lineage.history.git import Repository
 from kernel_lineage.history.trees import trees
 from kernel_lineage.learning.changed_kernels import ChangedKernel, changed_kernels
-from kernel_lineage.rewrite.programs import ProgramError, program_from_file
-from kernel_lineage.rewrite.workloads import FoundWorkload, Workloads, workloads_in
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
+from kernel_lineage.workloads.saved import FoundWorkload, Workloads, workloads_in
 
 VERSION = 1
 Judge = Callable[[GateRequest, Path, str], Verdict]

@@ -11,11 +11,11 @@ from kernel_lineage.rewrite.apply import ApplyError, ApplyRequest, apply
 from kernel_lineage.rewrite.document import ApplyDocument
 from kernel_lineage.rewrite.gating import judge_in_child
 from kernel_lineage.rewrite.materialise import Lane
-from kernel_lineage.rewrite.workloads import folder_of
 from kernel_lineage.skills.card import Evidence, SizeEffect
 from kernel_lineage.skills.library import library, nearest
 from kernel_lineage.skills.skill_file import evidence_name, evidence_text
 from kernel_lineage.skills.writing import write_atomically
+from kernel_lineage.workloads.saved import folder_of
 
 _TOOLCHAIN = ("nvrtc", "triton", "gate")
 

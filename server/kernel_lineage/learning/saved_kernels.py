@@ -24,8 +24,8 @@ from kernel_gate.worker import Worker
 from kernel_lineage.history.git import RepositoryError, head_files, open_repository
 from kernel_lineage.history.objects import BlobReader
 from kernel_lineage.learning.version_checks import VersionState, state_of
-from kernel_lineage.rewrite.programs import ProgramError, program_from_file
-from kernel_lineage.rewrite.workloads import FoundWorkload
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
+from kernel_lineage.workloads.saved import FoundWorkload
 
 _LEAST_SECONDS = 0.5
 _BASELINES_FAULT = {Reason.BASELINE_FAILS_CHECK, Reason.BASELINE_DOES_NOT_COMPILE}

@@ -22,13 +22,13 @@ from kernel_lineage.rewrite.materialise import Lane, Materialised, NoCandidate, 
 from kernel_lineage.rewrite.memory import remember, tried
 from kernel_lineage.rewrite.patches import keep_candidate
 from kernel_lineage.rewrite.situation import situation_of
-from kernel_lineage.rewrite.workloads import FOLDER as WORKLOADS
-from kernel_lineage.rewrite.workloads import FoundWorkload, folder_of
 from kernel_lineage.skills.applicable import known_here
 from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.graph.rules import limits_of
 from kernel_lineage.skills.writing import write_atomically
+from kernel_lineage.workloads.saved import FOLDER as WORKLOADS
+from kernel_lineage.workloads.saved import FoundWorkload, folder_of
 
 Judge = Callable[[Kernel, Path, bytes, Candidate, FoundWorkload], Verdict]
 """Kernel, its path, the file's text, the candidate, the workload → the gate's verdict."""

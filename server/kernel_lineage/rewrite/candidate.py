@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kernel_lineage.kernels.source import Span
+from kernel_lineage.kernels.edits import Edit, edited
 
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """Replace a span (UTF-8 bytes) of the file with text."""
-
-    span: Span
-    text: str
+__all__ = ["Candidate", "Edit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +29,4 @@ class Candidate:
 
     def apply(self, data: bytes) -> bytes:
         """The file's contents with the edits made."""
-        for edit in sorted(self.edits, key=lambda e: e.span.start, reverse=True):
-            data = data[: edit.span.start] + edit.text.encode() + data[edit.span.end :]
-        return data
+        return edited(data, self.edits)

@@ -13,8 +13,8 @@ from kernel_gate.worker import run_in_child
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.apply import Judge
 from kernel_lineage.rewrite.candidate import Candidate
-from kernel_lineage.rewrite.programs import program_from_file
-from kernel_lineage.rewrite.workloads import FoundWorkload
+from kernel_lineage.workloads.programs import program_from_file
+from kernel_lineage.workloads.saved import FoundWorkload
 
 
 def judge_in_child(

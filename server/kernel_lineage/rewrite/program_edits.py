@@ -10,8 +10,8 @@ from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language, Launch
 from kernel_lineage.rewrite.candidate import Candidate
-from kernel_lineage.rewrite.programs import with_launch
 from kernel_lineage.skills.kernel_facts import TRITON_DEFAULTS
+from kernel_lineage.workloads.programs import with_launch
 
 
 def kernel_of(program: Program) -> Kernel | None:

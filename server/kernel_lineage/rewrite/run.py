@@ -20,11 +20,11 @@ from kernel_lineage.rewrite.handoff import HandoffError
 from kernel_lineage.rewrite.materialise import Lane
 from kernel_lineage.rewrite.model.client import ModelError
 from kernel_lineage.rewrite.model.settings import SettingsError, endpoint
-from kernel_lineage.rewrite.programs import ProgramError
-from kernel_lineage.rewrite.workloads import folder_of
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.stated import StatedFactError, stated_facts
 from kernel_lineage.skills.library import library, nearest
+from kernel_lineage.workloads.programs import ProgramError
+from kernel_lineage.workloads.saved import folder_of
 
 _ENVIRONMENT = frozenset({"key", "limit", "unavailable", "connection", "timeout"})
 """Problems of an endpoint that are not about the request."""

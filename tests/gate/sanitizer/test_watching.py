@@ -12,7 +12,7 @@ from gate.sanitizer import samples
 from kernel_gate.build.compile import compile_program
 from kernel_gate.built import Built
 from kernel_gate.cases import Case
-from kernel_gate.sandbox.group import kill_group
+from kernel_gate.processes.group import kill_group
 from kernel_gate.sanitizer import tool
 from kernel_gate.sanitizer.opinions import Tools
 from kernel_gate.sanitizer.recording import CONTENTS, PLAN

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kernel_gate.workload import Workload
 from kernel_lineage.learning.steps import Step
-from kernel_lineage.rewrite.programs import program_from_file
+from kernel_lineage.workloads.programs import program_from_file
 
 FOLDER = Path(__file__).parent / "pairs"
 

@@ -20,7 +20,7 @@ from kernel_lineage.learning.replay.lineage_drafts import LineageDrafts
 from kernel_lineage.learning.replay.record import Record
 from kernel_lineage.learning.replay.repository import OPTIONS
 from kernel_lineage.learning.replay.transition import replay_transition
-from kernel_lineage.rewrite.workloads import workloads_in
+from kernel_lineage.workloads.saved import workloads_in
 
 EARLIER = """\
 __global__ void scale(float* out, const float* x, int n) {

@@ -8,7 +8,7 @@ import pytest
 
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.replay.contract import NoContractError, contract, roles_differ
-from kernel_lineage.rewrite.drafting.model import Draft, DraftArgument
+from kernel_lineage.workloads.model import Draft, DraftArgument
 
 OUT = DraftArgument("out", "output", "float32", ("B", "T", "C"))
 X = DraftArgument("x", "input", "float32", ("B", "T", "C"), "normal")

@@ -6,7 +6,7 @@ import pytest
 
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.replay.float_build import as_float32, in_float32
-from kernel_lineage.rewrite.drafting.model import Draft, DraftArgument
+from kernel_lineage.workloads.model import Draft, DraftArgument
 
 BRANCHES = """\
 #define ENABLE_BF16

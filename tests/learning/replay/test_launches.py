@@ -9,7 +9,7 @@ import pytest
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.replay.contract import contract
 from kernel_lineage.learning.replay.launches import launch_of
-from kernel_lineage.rewrite.drafting.model import Draft, DraftArgument
+from kernel_lineage.workloads.model import Draft, DraftArgument
 
 SIZES = {"n": 4, "h": 64}
 X = DraftArgument("x", "input", "float32", ("n", "h"))

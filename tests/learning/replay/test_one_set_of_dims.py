@@ -8,7 +8,7 @@ import pytest
 
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.replay.one_set_of_dims import DimsDifferError, over_dims_of
-from kernel_lineage.rewrite.drafting.model import Draft, DraftArgument
+from kernel_lineage.workloads.model import Draft, DraftArgument
 
 
 def buffer(name: str, *shape: str, kind: str = "input") -> DraftArgument:

@@ -27,7 +27,7 @@ from kernel_lineage.learning.replay.kept_drafts import KeptDrafts
 from kernel_lineage.learning.replay.preparing import timed_within
 from kernel_lineage.learning.replay.repository import Asked, replay_repository
 from kernel_lineage.learning.replay.states import state_of
-from kernel_lineage.rewrite.drafting import measured
+from kernel_lineage.workloads import measured
 
 HOST = """
 int main() {

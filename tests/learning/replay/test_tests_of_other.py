@@ -11,7 +11,7 @@ from kernel_lineage.history.trees import Tree
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.replay.states import StateOf
 from kernel_lineage.learning.replay.tests_of_other import draft_by_tests_of
-from kernel_lineage.rewrite.drafting.of_state import State
+from kernel_lineage.workloads.of_state import State
 
 KERNEL = """\
 import torch

@@ -17,7 +17,7 @@ from kernel_lineage.learning.replay.claims import claimed
 from kernel_lineage.learning.replay.kept_drafts import KeptDrafts
 from kernel_lineage.learning.replay.lineage_drafts import LineageDrafts
 from kernel_lineage.learning.replay.transition import replay_transition
-from kernel_lineage.rewrite.workloads import workloads_in
+from kernel_lineage.workloads.saved import workloads_in
 
 PRODUCT = """\
 import torch

@@ -17,7 +17,7 @@ from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.model import Assist, AssistExample
 from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.candidate import Candidate
-from kernel_lineage.rewrite.programs import with_launch
+from kernel_lineage.workloads.programs import with_launch
 
 
 def workload(

@@ -92,6 +92,15 @@ def flow_of(
     return flow
 
 
+def flow_towards(
+    body: Sequence[Instruction], parameters: Collection[str], ends: Collection[int], granule: int
+) -> Flow:
+    """All that the data of these instructions depend on, in every memory; values of the launch included."""
+    effects = [_effect(ins, parameters, False) for ins in body]
+    wanted = {name for number in ends for name in effects[number].reads}
+    return Flow(frozenset(_backwards(effects, wanted)[0]), _EVERYWHERE, granule, effects)
+
+
 def _forwards(effects: Sequence[Effect]) -> tuple[set[str], set[str]]:
     """Registers and spaces that data of global memory can reach."""
     spaces, reached = {GLOBAL}, set[str]()

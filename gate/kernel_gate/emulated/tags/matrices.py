@@ -31,7 +31,7 @@ Look = Callable[[Wave, Keys, Keys], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Product:
+class Product:
     """Fragments of the four matrices of an instruction."""
 
     d: Fragment
@@ -40,7 +40,7 @@ class _Product:
     c: Fragment
 
 
-def _product(site: Site) -> _Product | None:
+def product_of(site: Site) -> Product | None:
     """None for the shapes whose fragments lie otherwise (`mma.m8n8k4` of halves, sparse ones)."""
     names = [p for p in site.parts if p in ELEMENTS or p in ACCUMULATORS]
     if site.parts[0] == "wmma" and len(names) == 2:
@@ -54,13 +54,13 @@ def _product(site: Site) -> _Product | None:
     word = 8 * width(site, site.operand(1)).size
     counts = [len(items(site.operand(position))) for position in range(4)]
     d, c = (accumulator(m, n, 2 if name == "f16" else 1) for name in (names[0], names[3]))
-    found = _Product(d, left(m, k, word // a.bits, counts[1]), right(k, n, word // b.bits, counts[2]), c)
+    found = Product(d, left(m, k, word // a.bits, counts[1]), right(k, n, word // b.bits, counts[2]), c)
     return found if [d.registers, c.registers] == [counts[0], counts[3]] else None
 
 
 def multiply(shadows: Shadows, site: Site, look: Look | None) -> Wrap | None:
     """`mma.sync` and `wmma.mma`; None where tags are not followed through them."""
-    product = _product(site)
+    product = product_of(site)
     if product is None:
         return None
     operands = [items(site.operand(position)) for position in range(4)]
@@ -76,7 +76,7 @@ def multiply(shadows: Shadows, site: Site, look: Look | None) -> Wrap | None:
                 look(wave, a, b)
             if shadows.follows(site.operand(0)):
                 d = np.minimum(np.minimum(a.min(axis=3)[..., None], b.min(axis=2)[:, :, None]), c)
-                _scatter(shadows, wave, site, operands[0], product.d, d)
+                scatter(shadows, wave, site, operands[0], product.d, d)
 
         return watched
 
@@ -101,9 +101,10 @@ def _gather(shadows: Shadows, wave: Wave, registers: Sequence[Operand], fragment
     return np.stack([fragment.gather(np.ascontiguousarray(part)) for part in parts])
 
 
-def _scatter(
+def scatter(
     shadows: Shadows, wave: Wave, site: Site, registers: Sequence[Operand], fragment: Fragment, tags: Keys
 ) -> None:
+    """Give the registers of a fragment the tags of a matrix: (width, warps, rows, columns)."""
     cells = np.stack([fragment.scatter(matrices) for matrices in tags])
     # (width, registers, warps, 32, elements) → each register's lanes.
     for position, register in enumerate(registers):

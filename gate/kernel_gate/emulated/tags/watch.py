@@ -93,8 +93,8 @@ class Watch:
             case "cp", _ if not site.has("bulk"):
                 # Groups, waits and arrivals move nothing.
                 return memory.copy(self.shadows, site) if site.operand_count > 2 else None
-            case name, _ if name in _MOVES:
-                return _MOVES[name](self.shadows, site)
+            case name, _ if name in MOVES:
+                return MOVES[name](self.shadows, site)
             case name, _ if name == "cp" or name in _NOT_FOLLOWED:
                 found = None
             case _:
@@ -119,7 +119,7 @@ class Watch:
         return wrap
 
 
-_MOVES: dict[str, Callable[[Shadows, Site], Wrap | None]] = {
+MOVES: dict[str, Callable[[Shadows, Site], Wrap | None]] = {
     "ld": memory.load,
     "ldu": memory.load,
     "shfl": warp.shuffle,

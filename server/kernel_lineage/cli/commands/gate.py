@@ -164,8 +164,8 @@ def _pair(
     from kernel_gate.request import GateRequest
     from kernel_gate.worker import Worker
     from kernel_gate.workload import WorkloadError, load_workload
-    from kernel_lineage.rewrite.drafting.on_the_spot import SpotWorkload, told, workload_on_the_spot
-    from kernel_lineage.rewrite.programs import ProgramError, program_from_file
+    from kernel_lineage.workloads.on_the_spot import SpotWorkload, told, workload_on_the_spot
+    from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
     started = time.monotonic()
     try:

@@ -47,9 +47,9 @@ def command(target: str, workload_path: Path, limit: float, template: tuple[str,
     from kernel_gate.expr.solver import SolverMissingError
     from kernel_gate.workload import WorkloadError, load_workload
     from kernel_lineage.code.model import UnreadableError
-    from kernel_lineage.rewrite.programs import ProgramError
     from kernel_lineage.rewrite.proving.document import document_of, exit_code, table
     from kernel_lineage.rewrite.proving.prove import prove_file
+    from kernel_lineage.workloads.programs import ProgramError
 
     file, separator, kernel = target.rpartition(":")
     if not separator or not file or not kernel:

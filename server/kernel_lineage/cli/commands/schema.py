@@ -20,7 +20,7 @@ _DOCUMENTS = {
     "replay": ("kernel_lineage.learning.replay.document", "ReplayDocument"),
     "prove": ("kernel_lineage.rewrite.proving.document", "ProofDocument"),
     "walk": ("kernel_lineage.learning.backward.document", "WalkDocument"),
-    "workload": ("kernel_lineage.rewrite.drafting.document", "WorkloadDocument"),
+    "workload": ("kernel_lineage.workloads.document", "WorkloadDocument"),
     "skills": ("kernel_lineage.skills.document", "SkillListDocument"),
 }
 

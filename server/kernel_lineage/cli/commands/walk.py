@@ -60,9 +60,9 @@ def command(
     from kernel_lineage.learning.backward.walk import walk
     from kernel_lineage.rewrite.model.settings import SettingsError, endpoint
     from kernel_lineage.rewrite.model.weakening import Weakener
-    from kernel_lineage.rewrite.programs import ProgramError, program_from_file
-    from kernel_lineage.rewrite.workloads import folder_of
     from kernel_lineage.skills.library import library
+    from kernel_lineage.workloads.programs import ProgramError, program_from_file
+    from kernel_lineage.workloads.saved import folder_of
 
     file, separator, kernel = target.rpartition(":")
     if not separator or not file or not kernel:

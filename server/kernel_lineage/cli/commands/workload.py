@@ -13,7 +13,7 @@ import click
 from kernel_gate.verdict import ExitCode
 
 if TYPE_CHECKING:
-    from kernel_lineage.rewrite.drafting.document import WorkloadDocument
+    from kernel_lineage.workloads.document import WorkloadDocument
 
 Device = Literal["auto", "cuda", "emulated"]
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -53,11 +53,11 @@ def init(target: str, out: Path | None, force: bool, device: Device, per_kind: i
     draft. Exit status: 0 the workload sees wrong kernels, 1 something is missing or a wrong kernel goes unseen (the
     draft is kept), 2 wrong use, 4 no such device.
     """
-    from kernel_lineage.rewrite.drafting.completing import tried_draft
-    from kernel_lineage.rewrite.drafting.document import ProofDocument, WorkloadDocument
-    from kernel_lineage.rewrite.drafting.files import target_of
-    from kernel_lineage.rewrite.workloads import FOLDER, folder_of
     from kernel_lineage.skills.writing import write_atomically
+    from kernel_lineage.workloads.completing import tried_draft
+    from kernel_lineage.workloads.document import ProofDocument, WorkloadDocument
+    from kernel_lineage.workloads.files import target_of
+    from kernel_lineage.workloads.saved import FOLDER, folder_of
 
     path, name = _target(target)
     out = out or folder_of(path) / FOLDER / f"{name}.toml"
@@ -101,10 +101,10 @@ def check(workload_path: Path, source: Path | None, device: Device, per_kind: in
     Exit status: 0 it can, 1 it cannot, 2 wrong use, 4 no such device.
     """
     from kernel_gate.workload import load_workload
-    from kernel_lineage.rewrite.drafting.document import ProofDocument, WorkloadDocument
-    from kernel_lineage.rewrite.drafting.files import target_of
-    from kernel_lineage.rewrite.drafting.proof import prove
-    from kernel_lineage.rewrite.workloads import source_of
+    from kernel_lineage.workloads.document import ProofDocument, WorkloadDocument
+    from kernel_lineage.workloads.files import target_of
+    from kernel_lineage.workloads.proof import prove
+    from kernel_lineage.workloads.saved import source_of
 
     with _errors():
         workload = load_workload(workload_path)
@@ -137,7 +137,7 @@ def _errors() -> Iterator[None]:
     """What cannot be used ends the command with its message."""
     from kernel_gate.devices.base import DeviceError
     from kernel_gate.workload import WorkloadError
-    from kernel_lineage.rewrite.programs import ProgramError
+    from kernel_lineage.workloads.programs import ProgramError
 
     try:
         yield
@@ -157,7 +157,7 @@ def _show(done: int, total: int) -> None:
 
 
 def _tell(document: WorkloadDocument, as_json: bool) -> None:
-    from kernel_lineage.rewrite.drafting.document import proof_text
+    from kernel_lineage.workloads.document import proof_text
 
     if as_json:
         click.echo(document.model_dump_json(indent=2))

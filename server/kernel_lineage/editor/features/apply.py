@@ -20,10 +20,10 @@ from pydantic.alias_generators import to_camel
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.uris import to_fs_path
 
-from kernel_lineage.editor.job import Finished, klineage, run
 from kernel_lineage.editor.progress import JobProgress
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
+from kernel_lineage.editor.trust import Finished
 from kernel_lineage.editor.verdict_text import details_of, summary_of
 from kernel_lineage.rewrite.document import ApplyDocument, EditDocument
 
@@ -97,8 +97,8 @@ def register(server: EditorServer) -> None:
         request = _argument(ApplyRequest, params)
         current = server.documents.current(request.uri)
         path = to_fs_path(request.uri)
-        if not server.settings.trusted:
-            return _refused(request, "this workspace is not trusted, so nothing in it is compiled or run")
+        if (refusal := server.trust.refusal) is not None:
+            return _refused(request, refusal)
         if current is None or path is None:
             return _refused(request, "the document is not open any more")
         _, text = current
@@ -146,11 +146,11 @@ async def _gate(
         environment = server.key.environment(server.settings)
     progress.stage("waiting for the job before")
     async with one_at_a_time:
-        return await run(
-            klineage(*arguments),
+        return await server.trust.klineage(
+            *arguments,
             folder=path.parent,
             stdin=text.data,
-            environment=environment,
+            more=environment,
             on_line=progress.line,
         )
 

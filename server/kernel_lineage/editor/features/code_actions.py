@@ -56,8 +56,8 @@ def one_per_skill(found: Sequence[Applicable], offset: int) -> tuple[Applicable,
 
 def why_not(server: EditorServer, found: Applicable) -> str | None:
     """Why a skill cannot be applied here, in one line; None when the gate can be asked."""
-    if not server.settings.trusted:
-        return "this workspace is not trusted, so nothing in it is compiled or run"
+    if (refusal := server.trust.refusal) is not None:
+        return refusal
     if not found.possible:
         return found.reason
     if not found.skill.admitted and not server.settings.hypotheses:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from lsprotocol import types
-from pydantic import BaseModel, ConfigDict, ValidationError
+from lsprotocol.validators import UINTEGER_MAX_VALUE
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pygls.exceptions import JsonRpcInvalidParams
 
 from kernel_lineage.editor.kernel_text import lineage_page
@@ -18,8 +19,8 @@ class Place(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     uri: str
-    line: int
-    character: int
+    line: int = Field(ge=0, le=UINTEGER_MAX_VALUE)
+    character: int = Field(ge=0, le=UINTEGER_MAX_VALUE)
 
 
 def register(server: EditorServer) -> None:

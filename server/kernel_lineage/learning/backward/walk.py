@@ -22,7 +22,6 @@ from kernel_lineage.learning.attribution.effect import Effect, effect_of
 from kernel_lineage.learning.backward.asking import Asked, Asking, Proposal, Proposer
 from kernel_lineage.learning.steps import Judge
 from kernel_lineage.learning.version_checks import VersionState, state_of
-from kernel_lineage.rewrite.drafting.proof import Device
 from kernel_lineage.rewrite.materialise import Lane, NoCandidate, materialise
 from kernel_lineage.rewrite.model.weakening import Weakener
 from kernel_lineage.rewrite.program_edits import kernel_of, mechanisms_in, with_candidate
@@ -30,6 +29,7 @@ from kernel_lineage.rewrite.simplifications.model import Simplification
 from kernel_lineage.rewrite.simplifications.registry import all_simplifications, simplified
 from kernel_lineage.rewrite.situation import toolchain_facts, workload_facts
 from kernel_lineage.skills.card import Skill
+from kernel_lineage.workloads.proof import Device
 
 OPTIONS = GateOptions(need="not_slower")
 RIGHT_ONLY = GateOptions(need="not_slower", profile_seconds=0.1)

@@ -16,7 +16,7 @@ from kernel_lineage.learning.probes.hints import NO_HINTS, Hints
 from kernel_lineage.learning.probes.predicates import Atom, FactValues
 from kernel_lineage.learning.probes.setting import Setting, facts_of
 from kernel_lineage.learning.steps import Step
-from kernel_lineage.rewrite.programs import program_from_file
+from kernel_lineage.workloads.programs import program_from_file
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,11 @@ from kernel_lineage.learning.guard_conditions import category_of
 from kernel_lineage.learning.probes.report import Crossing, Sweep, TimedSize
 from kernel_lineage.learning.probes.setting import Setting, base_of, facts_of
 from kernel_lineage.learning.steps import Judge, Step
-from kernel_lineage.rewrite.drafting.device_size import counts_multiprocessors
 from kernel_lineage.skills.card import Condition, ConditionKind, Origin
 from kernel_lineage.skills.conditions.evaluate import judge as judge_condition
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource
 from kernel_lineage.skills.conditions.truth import Truth
+from kernel_lineage.workloads.device_size import counts_multiprocessors
 
 OPTIONS = GateOptions(hidden=False, need="not_slower", profile_seconds=0.5)
 _SMALLEST, _FACTOR, _MOST_SIZES = 32, 4, 12

@@ -27,7 +27,7 @@ from kernel_lineage.learning.probes.setting import launch_of
 from kernel_lineage.proofs.obligations.asking import evaluated
 from kernel_lineage.proofs.obligations.obligation import Status
 from kernel_lineage.proofs.obligations.overflow import Fitting
-from kernel_lineage.rewrite.programs import ProgramError
+from kernel_lineage.workloads.programs import ProgramError
 
 ID = "proofs"
 OVERFLOW = "address-overflow"

@@ -19,7 +19,7 @@ from kernel_lineage.learning.probes.setting import launch_of
 from kernel_lineage.proofs.obligations.in_bounds import in_bounds
 from kernel_lineage.proofs.obligations.obligation import Obligation, Status
 from kernel_lineage.proofs.obligations.written import written
-from kernel_lineage.rewrite.programs import ProgramError
+from kernel_lineage.workloads.programs import ProgramError
 
 _SECONDS = 20.0
 _Place = tuple[str, int, str]

@@ -11,8 +11,8 @@ from kernel_lineage.learning.apart import Processes
 from kernel_lineage.learning.replay.learners import Learner
 from kernel_lineage.learning.replay.store import ReplayStore
 from kernel_lineage.learning.steps import Judge
-from kernel_lineage.rewrite.drafting.proof import Device
-from kernel_lineage.rewrite.workloads import Workloads
+from kernel_lineage.workloads.proof import Device
+from kernel_lineage.workloads.saved import Workloads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

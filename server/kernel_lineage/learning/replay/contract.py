@@ -20,7 +20,7 @@ from kernel_lineage.learning.replay.launches import (
     with_choices_of,
 )
 from kernel_lineage.learning.replay.one_set_of_dims import DimsDifferError, over_dims_of, probes, value_at
-from kernel_lineage.rewrite.drafting.model import NULL, Draft, DraftArgument
+from kernel_lineage.workloads.model import NULL, Draft, DraftArgument
 
 _WRITTEN = ("output", "inout")
 _SCRATCH = "scratch"

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kernel_lineage.learning.replay.states import StateOf
-from kernel_lineage.rewrite.drafting.model import Draft
-from kernel_lineage.rewrite.drafting.of_state import State
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.of_state import State
 
 _SUFFIXES = (".cu", ".cuh", ".h")
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b.*")

@@ -15,7 +15,7 @@ from kernel_gate.workload import Argument, Workload
 from kernel_lineage.learning.replay.claims import Claim
 from kernel_lineage.learning.replay.outcome import earlier_is_candidate
 from kernel_lineage.learning.steps import Judge, Step
-from kernel_lineage.rewrite.drafting.proof import Device
+from kernel_lineage.workloads.proof import Device
 
 _NOT_TIMED_SECONDS = 0.05
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_lineage.history.model import Version
-from kernel_lineage.rewrite.drafting.model import Draft
-from kernel_lineage.rewrite.drafting.of_state import NoDraft
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.of_state import NoDraft
 
 
 @dataclass(frozen=True, slots=True)

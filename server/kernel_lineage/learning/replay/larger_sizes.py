@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from kernel_gate.cases import elements
 from kernel_lineage.learning.replay.preparing import Prepared
-from kernel_lineage.rewrite.drafting.checked_sizes import multiple_of
-from kernel_lineage.rewrite.drafting.chosen_sizes import stays_small
+from kernel_lineage.workloads.checked_sizes import multiple_of
+from kernel_lineage.workloads.chosen_sizes import stays_small
 
 _ROW, _TILE = 256, 64
 _MOST_ELEMENTS = 1 << 20

@@ -10,7 +10,7 @@ from kernel_gate.compile_time import constant, is_word
 from kernel_gate.expressions import ExpressionError, Number, evaluate_int
 from kernel_gate.program import LaunchSpec
 from kernel_lineage.learning.replay.one_set_of_dims import probes, value_at
-from kernel_lineage.rewrite.drafting.model import Draft, DraftArgument
+from kernel_lineage.workloads.model import Draft, DraftArgument
 
 _MISSING = re.compile(r"the constexpr (\w+):")
 _TUNED = re.compile(r"(?i)block|tile|size|warp|stage|group|split|chunk|rows|cols|num_|^b[a-z]{1,2}$")

@@ -13,7 +13,7 @@ from kernel_lineage.history.model import Version
 from kernel_lineage.learning.replay.claims import Claimed
 from kernel_lineage.learning.replay.kept_drafts import KeptDrafts
 from kernel_lineage.learning.replay.states import state_of, with_told_sizes
-from kernel_lineage.rewrite.drafting.model import Draft
+from kernel_lineage.workloads.model import Draft
 
 _MOST = 6
 """Versions that are asked for one transition."""

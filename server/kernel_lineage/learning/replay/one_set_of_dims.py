@@ -15,8 +15,8 @@ from math import prod
 
 from kernel_gate.compile_time import is_word
 from kernel_gate.expressions import ExpressionError, Number, evaluate
-from kernel_lineage.rewrite.drafting.device_size import counts_multiprocessors
-from kernel_lineage.rewrite.drafting.model import NULL, Draft, DraftArgument
+from kernel_lineage.workloads.device_size import counts_multiprocessors
+from kernel_lineage.workloads.model import NULL, Draft, DraftArgument
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _PERTURBED = (3, 5, 7, 11, 13, 17, 19, 23)

@@ -24,12 +24,12 @@ from kernel_lineage.learning.replay.float_build import in_float32, with_float32
 from kernel_lineage.learning.replay.states import StateOf
 from kernel_lineage.learning.replay.tests_of_other import draft_by_tests_of
 from kernel_lineage.learning.steps import Step
-from kernel_lineage.rewrite.drafting.chosen_sizes import stays_small
-from kernel_lineage.rewrite.drafting.device_size import counts_multiprocessors
-from kernel_lineage.rewrite.drafting.model import Draft
-from kernel_lineage.rewrite.drafting.of_state import NoDraft
-from kernel_lineage.rewrite.programs import ProgramError, program_from_file
-from kernel_lineage.rewrite.workloads import FoundWorkload, Workloads
+from kernel_lineage.workloads.chosen_sizes import stays_small
+from kernel_lineage.workloads.device_size import counts_multiprocessors
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.of_state import NoDraft
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
+from kernel_lineage.workloads.saved import FoundWorkload, Workloads
 
 _TILE = 128
 _MOST_ELEMENTS = 1 << 17

@@ -12,7 +12,7 @@ from kernel_lineage.learning.replay.judging import JudgedStep
 from kernel_lineage.learning.replay.outcome import Outcome, earlier_is_candidate
 from kernel_lineage.learning.replay.preparing import Prepared
 from kernel_lineage.learning.replay.record import KeptStep, Record, StageRecord
-from kernel_lineage.rewrite.drafting.proof import Proof
+from kernel_lineage.workloads.proof import Proof
 
 _TOOLCHAIN = ("nvrtc", "nvcc", "triton", "driver")
 

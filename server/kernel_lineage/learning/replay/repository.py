@@ -33,9 +33,9 @@ from kernel_lineage.learning.studying.of_repository import skills_of
 from kernel_lineage.learning.studying.study import PROBES
 from kernel_lineage.learning.studying.study import SECONDS as STUDY_SECONDS
 from kernel_lineage.learning.version_sources import VersionSources
-from kernel_lineage.rewrite.drafting.proof import Device
 from kernel_lineage.rewrite.verdict_cache import judge_cached
-from kernel_lineage.rewrite.workloads import workloads_in
+from kernel_lineage.workloads.proof import Device
+from kernel_lineage.workloads.saved import workloads_in
 
 OPTIONS = GateOptions(need="not_slower", check_seconds=30.0, build_seconds=60.0, profile_seconds=2.0)
 """What is enough for a step: many are judged, and another run can look closer."""

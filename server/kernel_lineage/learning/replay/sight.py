@@ -13,11 +13,11 @@ from kernel_gate.program import Program
 from kernel_gate.request import GateRequest
 from kernel_lineage.learning.replay.states import StateOf
 from kernel_lineage.learning.steps import Judge, Step
-from kernel_lineage.rewrite.drafting.of_state import State
-from kernel_lineage.rewrite.drafting.proof import Device, Proof, Tried, fate_of, spread
-from kernel_lineage.rewrite.mutants.model import Mutant
-from kernel_lineage.rewrite.mutants.registry import mutants_of
-from kernel_lineage.rewrite.programs import ProgramError, program_from_file
+from kernel_lineage.workloads.mutants.model import Mutant
+from kernel_lineage.workloads.mutants.registry import mutants_of
+from kernel_lineage.workloads.of_state import State
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
+from kernel_lineage.workloads.proof import Device, Proof, Tried, fate_of, spread
 
 _KINDS = ("zero_output", "dropped_term", "dropped_accumulation", "wrong_operator")
 """What no workload may be blind to, then one more kind for kernels that have no sum."""

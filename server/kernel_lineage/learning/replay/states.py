@@ -13,8 +13,8 @@ from kernel_lineage.history.model import Version
 from kernel_lineage.history.trees import Tree, write_state
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.learning.replay.kept_drafts import KeptDrafts
-from kernel_lineage.rewrite.drafting.model import Draft
-from kernel_lineage.rewrite.drafting.of_state import NoDraft, State, draft_for
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.of_state import NoDraft, State, draft_for
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from kernel_lineage.learning.replay.states import StateOf
-from kernel_lineage.rewrite.drafting.model import Draft
-from kernel_lineage.rewrite.drafting.of_state import NoDraft, State, draft_for
-from kernel_lineage.rewrite.drafting.triton.usages import is_test
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.of_state import NoDraft, State, draft_for
+from kernel_lineage.workloads.triton.usages import is_test
 
 _FOLDERS = frozenset({"test", "tests", "benchmark", "benchmarks"})
 

@@ -37,10 +37,10 @@ from kernel_lineage.learning.replay.record import Label, Record
 from kernel_lineage.learning.replay.recording import record_of
 from kernel_lineage.learning.replay.sight import sight_of
 from kernel_lineage.learning.replay.states import StateOf, states_of
-from kernel_lineage.rewrite.drafting.model import Draft
-from kernel_lineage.rewrite.drafting.of_state import State
-from kernel_lineage.rewrite.drafting.proof import Proof
-from kernel_lineage.rewrite.programs import ProgramError
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.of_state import State
+from kernel_lineage.workloads.programs import ProgramError
+from kernel_lineage.workloads.proof import Proof
 
 
 def replay_transition(item: Claimed, ground: Ground, drafts: LineageDrafts) -> tuple[Record, bool]:

@@ -22,8 +22,8 @@ from kernel_lineage.learning.replay.outcome import Outcome
 from kernel_lineage.learning.replay.record import Record
 from kernel_lineage.learning.replay.recording import record_of
 from kernel_lineage.learning.replay.transition import replay_transition
-from kernel_lineage.rewrite.drafting.proof import Device
-from kernel_lineage.rewrite.workloads import Workloads, workloads_in
+from kernel_lineage.workloads.proof import Device
+from kernel_lineage.workloads.saved import Workloads, workloads_in
 
 
 class _Task(BaseModel):

@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.learning.replay.learners import Replayed
 from kernel_lineage.rewrite.program_edits import kernel_of
-from kernel_lineage.rewrite.situation import device_facts, toolchain_facts, workload_facts
+from kernel_lineage.rewrite.situation import toolchain_facts, workload_facts
 from kernel_lineage.skills.applicable import Judged, judge_condition, known_here
 from kernel_lineage.skills.card import Condition
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.parse import parse
 from kernel_lineage.skills.conditions.tree import names_in
 from kernel_lineage.skills.promises import Promise, promises_of
+from kernel_lineage.workloads.first_device import device_facts
 
 
 def judged_conditions(replayed: Replayed, conditions: Iterable[Condition], *, on_gpu: bool) -> list[Judged]:

@@ -11,7 +11,7 @@ from kernel_lineage.learning.replay.record import KeptStep
 from kernel_lineage.learning.steps import Judge, Step
 from kernel_lineage.learning.studying.parts import Studied
 from kernel_lineage.learning.studying.study import PROBES, SECONDS, study
-from kernel_lineage.rewrite.drafting.proof import Device
+from kernel_lineage.workloads.proof import Device
 
 
 class Task(BaseModel):

@@ -12,7 +12,7 @@ from kernel_lineage.learning.replay.learners import NO_WORK, Learned, Learner, R
 from kernel_lineage.learning.steps import Judge
 from kernel_lineage.learning.studying.apart import study_apart
 from kernel_lineage.learning.studying.study import PROBES, SECONDS, study
-from kernel_lineage.rewrite.drafting.proof import Device
+from kernel_lineage.workloads.proof import Device
 
 
 def studying(

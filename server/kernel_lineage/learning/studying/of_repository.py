@@ -15,10 +15,10 @@ from kernel_lineage.learning.replay.learners import Replayed
 from kernel_lineage.learning.steps import Judge
 from kernel_lineage.learning.studying.lessons import Origin, lessons_of
 from kernel_lineage.learning.studying.skills import LearnedSkills, learn_skills
-from kernel_lineage.rewrite.drafting.proof import Device
-from kernel_lineage.rewrite.situation import device_facts
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.library import REPOSITORY_FOLDER, library
+from kernel_lineage.workloads.first_device import device_facts
+from kernel_lineage.workloads.proof import Device
 
 _OPTIONS = GateOptions(build_seconds=60.0, check_seconds=30.0, profile_seconds=2.0)
 """For one held-out use."""

@@ -16,7 +16,7 @@ from kernel_lineage.learning.probes.report import ProbeReport
 from kernel_lineage.learning.steps import Judge, Step
 from kernel_lineage.learning.studying.common_ground import common_ground
 from kernel_lineage.learning.studying.parts import Refusing, Studied, StudiedPart
-from kernel_lineage.rewrite.drafting.proof import Device
+from kernel_lineage.workloads.proof import Device
 
 TRIALS = 120
 """States of one step that are tried to split it."""

@@ -19,6 +19,7 @@ from kernel_lineage.kernels.cuda_access import Access
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.linear_forms import Coefficient
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.exchange_examples import APPLIES, REFUSES
@@ -30,14 +31,13 @@ from kernel_lineage.rewrite.assists.layout import (
     indent_at,
     insert_before,
     newline_of,
-    replace_node,
     statements_of,
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate, Edit
-from kernel_lineage.rewrite.constants import constants_of
 from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.workloads.constants import constants_of
 
 _BY_LANE = re.compile(
     r"__shfl|__ballot|__any_|__all_|__match|__reduce|__syncwarp|__activemask|\basm\b|cooperative_groups|\bcg::"

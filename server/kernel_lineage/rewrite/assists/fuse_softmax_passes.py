@@ -18,6 +18,7 @@ from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import (
     fresh_name,
@@ -25,7 +26,6 @@ from kernel_lineage.rewrite.assists.layout import (
     indent_at,
     indent_unit,
     newline_of,
-    replace_node,
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, written_by_calls

@@ -17,6 +17,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import Loop, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed
 from kernel_lineage.rewrite.assists.element_work import ElementWork, work_of
@@ -29,7 +30,6 @@ from kernel_lineage.rewrite.assists.layout import (
     indent_at,
     indent_unit,
     newline_of,
-    replace_node,
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
@@ -37,8 +37,8 @@ from kernel_lineage.rewrite.assists.row_loops import Reduction, RowLoop
 from kernel_lineage.rewrite.assists.row_work import RowWork, row_work
 from kernel_lineage.rewrite.assists.warp_row_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.candidate import Candidate, Edit
-from kernel_lineage.rewrite.constants import constants_of
 from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.workloads.constants import constants_of
 
 _THREAD = re.compile(r"\bthreadIdx\b")
 _HIDDEN = re.compile(r"threadIdx|blockDim|warpSize")

@@ -22,6 +22,7 @@ from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of,
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import moving_loops
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.hoist_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.integer_types import IntegerTypes
@@ -32,7 +33,6 @@ from kernel_lineage.rewrite.assists.layout import (
     indent_at,
     insert_before,
     newline_of,
-    replace_node,
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.loop_changes import changed_in

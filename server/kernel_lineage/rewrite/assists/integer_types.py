@@ -15,8 +15,8 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.constants import constants_of
 from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.workloads.constants import constants_of
 
 _SIGNED = {"int", "short", "char", "signed", "signed int", "int32_t", "int16_t", "int8_t"}
 _SIGNED |= {"long", "long int", "long long", "long long int", "int64_t", "ptrdiff_t", "ssize_t"}

@@ -20,6 +20,7 @@ from kernel_lineage.kernels.cuda_access import Access
 from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.kept_row_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.layout import (
@@ -29,7 +30,6 @@ from kernel_lineage.rewrite.assists.layout import (
     indent_at,
     indent_unit,
     newline_of,
-    replace_node,
     statements_of,
     syntax_of,
 )

@@ -8,8 +8,8 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import Loop, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, cuda_syntax
+from kernel_lineage.kernels.edits import Edit
 from kernel_lineage.kernels.source import Kernel, Span
-from kernel_lineage.rewrite.candidate import Edit
 
 
 def indent_at(data: bytes, offset: int) -> str:
@@ -38,11 +38,6 @@ def newline_of(data: bytes) -> str:
     """The line end that the file uses first."""
     at = data.find(b"\n")
     return "\r\n" if at > 0 and data[at - 1 : at] == b"\r" else "\n"
-
-
-def replace_node(node: Node, text: str) -> Edit:
-    """An edit that puts text in a node's place."""
-    return Edit(Span(node.start_byte, node.end_byte, node.start_point.row + 1, node.end_point.row + 1), text)
 
 
 def insert_before(kernel: Kernel, offset: int, text: str) -> Edit:

@@ -14,12 +14,13 @@ from tree_sitter import Node
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import Variable, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, replace_node, syntax_of
+from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
 from kernel_lineage.rewrite.candidate import Candidate
-from kernel_lineage.rewrite.constants import constants_of
 from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.workloads.constants import constants_of
 
 _BYTES = {"float": 4, "int": 4, "unsigned int": 4, "unsigned": 4, "int32_t": 4, "uint32_t": 4}
 _BANK_ROW = 128

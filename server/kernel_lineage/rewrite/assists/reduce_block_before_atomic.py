@@ -16,6 +16,7 @@ from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import Call, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Launch, Span
 from kernel_lineage.rewrite.assists.block_sum_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.layout import (
@@ -26,15 +27,14 @@ from kernel_lineage.rewrite.assists.layout import (
     indent_unit,
     insert_before,
     newline_of,
-    replace_node,
     statements_of,
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.loop_changes import changed_between
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate, Edit
-from kernel_lineage.rewrite.constants import constants_of
 from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.workloads.constants import constants_of
 
 _TYPES = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned int"}
 _THE_SAME = frozenset({"blockIdx", "blockDim", "gridDim", "warpSize"})

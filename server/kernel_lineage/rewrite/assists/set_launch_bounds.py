@@ -13,7 +13,7 @@ from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.assists.layout import insert_before
 from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
 from kernel_lineage.rewrite.candidate import Candidate
-from kernel_lineage.rewrite.constants import block_threads
+from kernel_lineage.workloads.constants import block_threads
 
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:

@@ -12,8 +12,8 @@ from kernel_lineage.kernels.cuda_forms import operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import descendants
-from kernel_lineage.rewrite.constants import block_threads, constants_of
 from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.workloads.constants import block_threads, constants_of
 
 Polynomial = dict[tuple[str, ...], int]
 

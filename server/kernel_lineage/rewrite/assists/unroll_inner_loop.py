@@ -22,8 +22,8 @@ from kernel_lineage.rewrite.assists.layout import (
 )
 from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
 from kernel_lineage.rewrite.candidate import Candidate
-from kernel_lineage.rewrite.constants import constants_of
 from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.workloads.constants import constants_of
 
 _WHOLLY = 64
 """Rounds up to which a loop of constant length is unrolled as a whole."""

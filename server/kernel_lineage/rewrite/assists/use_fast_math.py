@@ -19,9 +19,10 @@ from kernel_lineage.kernels.anchors.slow_math import PATTERN
 from kernel_lineage.kernels.cuda_floats import is_single
 from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit
+from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.fast_math_examples import APPLIES, REFUSES
-from kernel_lineage.rewrite.assists.layout import descendants, replace_node, syntax_of
+from kernel_lineage.rewrite.assists.layout import descendants, syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 

@@ -19,6 +19,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import (
     descendants,
@@ -28,14 +29,13 @@ from kernel_lineage.rewrite.assists.layout import (
     indent_unit,
     loop_at,
     newline_of,
-    replace_node,
     statements_of,
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.shuffle_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.candidate import Candidate
-from kernel_lineage.rewrite.constants import block_threads
+from kernel_lineage.workloads.constants import block_threads
 
 _SHUFFLED = frozenset({"float", "double", "int", "unsigned", "unsigned int", "long", "long long"})
 """Types that `__shfl_down_sync` takes (CUDA C++ Programming Guide, warp shuffle functions)."""

@@ -17,6 +17,7 @@ from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import Loop, Variable, bare, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.layout import (
     descendants,
@@ -25,7 +26,6 @@ from kernel_lineage.rewrite.assists.layout import (
     indent_at,
     indent_unit,
     newline_of,
-    replace_node,
     statements_of,
     syntax_of,
 )

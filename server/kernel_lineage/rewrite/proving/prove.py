@@ -13,9 +13,9 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.proofs.obligations.obligation import Obligation
 from kernel_lineage.proofs.prove import prove
-from kernel_lineage.rewrite.programs import ProgramError, program_from_file
 from kernel_lineage.rewrite.proving.replay import Replay
 from kernel_lineage.rewrite.proving.setting import setting_of
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
 _LINE = re.compile(r'#line (\d+)(?: "([^"]*)")?')
 

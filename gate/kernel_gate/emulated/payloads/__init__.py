@@ -1,0 +1,1 @@
+"""Exact arithmetic beside the floats of a launch: each float carries an element of several finite fields."""

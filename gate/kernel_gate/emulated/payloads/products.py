@@ -1,0 +1,75 @@
+"""Payloads through products of matrices: `mma.sync` and `wmma.mma`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernel_gate.emulated.matrices.elements import ELEMENTS, cells_of
+from kernel_gate.emulated.matrices.fragments import WARP, Fragment
+from kernel_gate.emulated.matrices.registers import items, read_words, readers
+from kernel_gate.emulated.payloads.fields import LEVELS, Payload, multiply_add
+from kernel_gate.emulated.payloads.literals import lift
+from kernel_gate.emulated.payloads.sources import payload_of
+from kernel_gate.emulated.registry import Step
+from kernel_gate.emulated.site import Site
+from kernel_gate.emulated.tags import matrices, registers
+from kernel_gate.emulated.tags.shadows import Shadows
+from kernel_gate.emulated.watching import Wrap
+from kernel_gate.emulated.wave import Wave
+
+_POSITIONS = {"a": 1, "b": 2, "c": 3}
+
+
+def product(shadows: Shadows, site: Site) -> Wrap | None:
+    """Around a product; None for the shapes whose fragments are not followed."""
+    shape = matrices.product_of(site)
+    if shape is None:
+        return None
+    names = [part for part in site.parts if part in ELEMENTS or part in ("f16", "f32", "f64", "s32")]
+    if site.parts[0] == "wmma" and len(names) == 2:
+        names[1:1] = ["f16", "f16"]
+    if "s32" in names:
+        return registers.clear(shadows, site)
+    fragments = {"a": shape.a, "b": shape.b, "c": shape.c}
+    types = dict(zip("abc", names[1:], strict=True))
+
+    def gather(wave: Wave, which: str) -> Payload:
+        return _matrix(shadows, wave, site, _POSITIONS[which], fragments[which], types[which])
+
+    def wrap(step: Step) -> Step:
+        def watched(wave: Wave) -> None:
+            shadows.enter(wave)
+            a, b, total = (gather(wave, which) for which in "abc")
+            for k in range(a.shape[3]):
+                total = multiply_add(a[:, :, :, k, None], b[:, :, k, None, :], total)
+            step(wave)
+            matrices.scatter(shadows, wave, site, items(site.operand(0)), shape.d, total.astype(np.int64))
+
+        return watched
+
+    return wrap
+
+
+def _matrix(
+    shadows: Shadows, wave: Wave, site: Site, position: int, fragment: Fragment, name: str
+) -> Payload:
+    """(LEVELS, warps, rows, columns)."""
+    words = read_words(wave, readers(site, position))
+    if name in ("f32", "tf32"):
+        # What TF32 cuts off is rounding, which the check of values judges.
+        values = words.view(np.float32)[..., None].astype(np.float64)
+    else:
+        values = ELEMENTS[name].open(cells_of(words, ELEMENTS[name]))
+    count = fragment.per_register
+    cells = []
+    for number, register in enumerate(items(site.operand(position))):
+        flat = values[number].reshape(-1, count)
+        tags = shadows.get(wave, register)
+        if tags is None:
+            cells.append(np.stack([lift(flat[:, element]) for element in range(count)], axis=-1))
+            continue
+        lanes = max(tags.shape[1] // count, 1)
+        last = [min((element + 1) * lanes - 1, tags.shape[1] - 1) for element in range(count)]
+        cells.append(np.stack([payload_of(tags[:, at], flat[:, e]) for e, at in enumerate(last)], axis=-1))
+    stacked = np.stack(cells, axis=1).reshape(LEVELS, len(cells), -1, WARP, count)
+    return np.stack([fragment.gather(np.ascontiguousarray(level)) for level in stacked])

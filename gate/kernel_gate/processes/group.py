@@ -1,0 +1,115 @@
+"""What a child and all that it started take, and ending them when it is too much.
+
+A contained child cannot leave its process group, so its group is all of it. Counting happens from outside, because a
+limit of processes per user (RLIMIT_NPROC) counts the user's editor too and does not hold for root.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_POLL_SECONDS = 0.05
+_SHARE = 20
+"""Looking may take one part in so many of the time."""
+_DEEPEST = 100
+"""Folders within folders; a compiler makes a few."""
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLimits:
+    """What a group may take together."""
+
+    seconds: float
+    processes: int
+    resident_bytes: int
+    files: int
+    folder_bytes: int
+
+
+def kill_group(process: subprocess.Popen[Any]) -> None:
+    """End a child and everything that it started in its group."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def usage(group: int) -> tuple[int, int]:
+    """Processes of a group, and the bytes of memory that they have resident."""
+    count = resident = 0
+    with os.scandir("/proc") as entries:
+        names = [entry.name for entry in entries if entry.name.isdigit()]
+    for name in names:
+        try:
+            fields = Path("/proc", name, "stat").read_bytes().rpartition(b")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group:
+            count += 1
+            resident += int(fields[21]) * _PAGE
+    return count, resident
+
+
+def folder_usage(folder: Path, most: int) -> tuple[int, int, int]:
+    """Files beneath a folder, their bytes on disk, and how deep folders are nested.
+
+    Counting stops above `most` files or below the deepest allowed folder.
+    """
+    files = size = depth = 0
+    waiting = [(str(folder), 0)]
+    while waiting and files <= most and depth <= _DEEPEST:
+        place, depth_here = waiting.pop()
+        depth = max(depth, depth_here)
+        with contextlib.suppress(OSError), os.scandir(place) as entries:
+            for entry in entries:
+                files += 1
+                with contextlib.suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append((entry.path, depth_here + 1))
+                    else:
+                        size += entry.stat(follow_symlinks=False).st_blocks * 512
+    return files, size, depth
+
+
+def excess_of(group: int, folder: Path, limits: GroupLimits) -> str:
+    """What is over a limit, in words; "" for nothing."""
+    processes, resident = usage(group) if Path("/proc/self/stat").exists() else (0, 0)
+    if processes > limits.processes:
+        return f"started more than {limits.processes} processes"
+    if resident > limits.resident_bytes:
+        return f"took more than {limits.resident_bytes / (1 << 30):.3g} GB of memory"
+    files, size, depth = folder_usage(folder, limits.files)
+    if depth > _DEEPEST:
+        return f"nested folders more than {_DEEPEST} deep"
+    if files > limits.files:
+        return f"wrote more than {limits.files} files"
+    if size > limits.folder_bytes:
+        return f"wrote more than {limits.folder_bytes / (1 << 20):.4g} MB"
+    return ""
+
+
+def wait_within(process: subprocess.Popen[Any], folder: Path, limits: GroupLimits) -> tuple[int | None, str]:
+    """The child's exit status, or None and what it did too much of. Its group has ended in either case."""
+    deadline = time.monotonic() + limits.seconds
+    pause = _POLL_SECONDS
+    try:
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return None, f"took longer than {limits.seconds:g} s"
+            try:
+                return process.wait(min(pause, left)), ""
+            except subprocess.TimeoutExpired:
+                before = time.monotonic()
+                if excess := excess_of(process.pid, folder, limits):
+                    return None, excess
+                pause = max(_POLL_SECONDS, _SHARE * (time.monotonic() - before))
+    finally:
+        kill_group(process)

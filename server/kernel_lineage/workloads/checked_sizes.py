@@ -1,0 +1,83 @@
+"""Sizes that are small enough to be checked often: a draft's own, halved until the emulated device can run them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import replace
+
+from kernel_gate.cases import elements
+from kernel_gate.expressions import ExpressionError
+from kernel_gate.workload import Workload, WorkloadError
+from kernel_lineage.workloads.chosen_sizes import stays_small
+from kernel_lineage.workloads.device_size import CHECKED, counts_multiprocessors
+from kernel_lineage.workloads.model import Draft
+
+_CHECKED_ELEMENTS = 1 << 14
+"""Elements of all buffers of a checked shape: what the emulated device runs in about a second."""
+_WARP = 32
+_VECTOR = 16
+"""Elements of one byte that one access takes, and the edge of a tensor core's tile."""
+_SMALLEST = 4
+_SMALL_FACTOR = 15
+"""An odd factor up to here is kept: 12 heads divide 48 as they divide 768."""
+_FEWEST = 2
+"""Batches, heads or groups: fewer of them say as much, where fewer rows may say less."""
+
+
+def with_checked_sizes(draft: Draft) -> Draft:
+    """Sizes that are small enough to be checked often."""
+    if draft.chosen:
+        return draft
+    try:
+        workload = draft.workload()
+    except WorkloadError:
+        return draft
+    sizes = {n: CHECKED if counts_multiprocessors(n) else size for n, size in draft.dims.items()}
+    try:
+        # What a size is a multiple of is kept as long as it can be, a warp's width before a vector's: kernels that
+        # count on it, as their callers let them, fail at other sizes.
+        _halve(workload, sizes, _WARP, _CHECKED_ELEMENTS)
+        few = [name for name in sizes if stays_small(name)]
+        _halve(workload, sizes, _FEWEST, 4 * _CHECKED_ELEMENTS, few)
+        for smallest in (_VECTOR, _SMALLEST):
+            _halve(workload, sizes, smallest, 4 * _CHECKED_ELEMENTS)
+    except ExpressionError:
+        return draft
+    said = tuple(
+        f"{s}; checked with {sizes[n]}"
+        if (n := s.split(" is ")[0]) in sizes and sizes[n] != draft.dims[n]
+        else s
+        for s in draft.assumed
+    )
+    return replace(draft, checked=sizes, assumed=said)
+
+
+def _halve(
+    workload: Workload, sizes: dict[str, int], smallest: int, most: int, only: Collection[str] | None = None
+) -> None:
+    """Halve the largest size (of `only` some), rounding up, while all buffers have more than `most` elements.
+
+    None becomes smaller than `smallest`.
+
+    A size that is a multiple of a power of two up to `smallest`, and of a small odd number, stays one.
+    """
+    steps = {name: multiple_of(size, smallest) for name, size in sizes.items()}
+    fixed = {n for n in sizes if counts_multiprocessors(n) or (only is not None and n not in only)}
+    while elements(workload, sizes) > most:
+        name = max((n for n in sizes if n not in fixed), key=lambda n: sizes[n], default="")
+        size = sizes.get(name, 0)
+        half = -(-math.ceil(size / 2) // steps.get(name, 1)) * steps.get(name, 1)
+        if half < smallest:
+            return
+        if half < size and workload.keeps_promises({**sizes, name: half}):
+            sizes[name] = half
+        else:
+            fixed.add(name)
+
+
+def multiple_of(size: int, largest: int) -> int:
+    """What a size stays a multiple of: its power of two up to `largest`, times its odd factor where that is small."""
+    power = size & -size
+    odd = size // power if power else 1
+    return min(power, largest) * (odd if odd <= _SMALL_FACTOR else 1) or 1

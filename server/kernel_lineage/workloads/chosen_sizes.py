@@ -1,0 +1,91 @@
+"""Sizes for the dims of a draft that no code tells, and small ones to try a kernel at.
+
+A first plan has small sizes that differ; a second one multiples of 64, for kernels that only take whole tiles. Where a
+caller goes through a list of sizes, those of the list are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import isqrt
+from types import MappingProxyType
+
+from kernel_lineage.workloads.device_size import CHECKED, counts_multiprocessors
+
+_FEW = frozenset({"nh", "h", "heads", "num_heads", "n_heads", "nheads", "groups", "num_groups"})
+"""Names of dims that divide another one."""
+_BATCH = frozenset({"b", "batch", "batch_size", "bs", "bsz"})
+"""Names of dims that are small although nothing divides by them."""
+_SMALL = {1: (768,), 2: (6, 96), 3: (2, 12, 64), 4: (2, 8, 32, 48)}
+_TILES = {1: (8192,), 2: (64, 256), 3: (128, 256, 64), 4: (2, 64, 128, 256)}
+_TIMED = 8
+"""How many times as large the sizes are that are timed; a single dim's is `_TIMED_SINGLE` times."""
+_TIMED_SINGLE = 1024
+_MOST_TIMED = 1 << 23
+"""Elements of a buffer of the largest listed sizes that are timed: kernels of matrices take milliseconds then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Sizes to try a kernel at."""
+
+    tried: Mapping[str, int]
+    timed: Mapping[str, int]
+    """Of the chosen dims the sizes that are worth timing, of the others those that the code tells."""
+    steady: frozenset[str]
+    """Dims that divide others."""
+    room: int
+    """Elements of a buffer whose shape is not known."""
+
+
+def stays_small(name: str) -> bool:
+    """Whether a dim of this name is a small number: of batches, heads, groups or multiprocessors."""
+    return name.lower() in _FEW | _BATCH or counts_multiprocessors(name)
+
+
+def plans(
+    dims: Mapping[str, int],
+    chosen: tuple[str, ...],
+    told: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
+) -> Iterator[Plan]:
+    """The plans, small sizes first. `dims` are the sizes that the code tells; those of `chosen` do not count, and for
+    those of `told` a caller goes through a list.
+    """
+    listed = {n: told[n] for n in chosen if n in told}
+    chosen = tuple(n for n in chosen if n not in told)
+    steady = frozenset(n for n in dims if n.lower() in _FEW)
+    for table, few, most, room in ((_SMALL, 4, 48, 1 << 20), (_TILES, 2, 192, 1 << 22)):
+        free = [n for n in chosen if n not in steady and n.lower() not in _BATCH]
+        sizes = table.get(len(free), (*table[4], *(most + 16 * i for i in range(len(free)))))
+        own = {**{n: few if n in steady else 2 for n in chosen}, **dict(zip(free, sizes, strict=False))}
+        tried = {n: own[n] if n in own else _small(n, size, most) for n, size in dims.items()}
+        times = _TIMED_SINGLE if len(own) == 1 else _TIMED
+        small, large = _smallest(listed), _largest(listed)
+        tried |= small
+        timed = {n: own[n] * (1 if n in steady else times) if n in own else size for n, size in dims.items()}
+        timed |= large
+        yield Plan(tried, timed, steady, room)
+
+
+def _smallest(listed: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+    """The smallest listed sizes; of several dims one has twice and one half as much, so that they are told apart."""
+    sizes = {n: _halved(listed[n][0], 128) for n in listed}
+    factors = dict(zip(sizes, (2, 4, 1), strict=False))
+    return {n: max(1, size * factors.get(n, 2) // 2) for n, size in sizes.items()}
+
+
+def _largest(listed: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+    """The largest listed sizes that are timed in little time."""
+    most = _MOST_TIMED if len(listed) == 1 else isqrt(_MOST_TIMED)
+    return {n: max((s for s in sizes if s <= most), default=sizes[0]) for n, sizes in listed.items()}
+
+
+def _small(name: str, size: int, most: int) -> int:
+    return CHECKED if counts_multiprocessors(name) else _halved(size, most)
+
+
+def _halved(size: int, most: int) -> int:
+    while size > most:
+        size = -(-size // 2)
+    return size

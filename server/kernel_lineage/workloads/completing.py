@@ -1,0 +1,65 @@
+"""From a kernel to a workload that was tried: the draft, mended by what the kernel does when it is run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from pathlib import Path
+
+from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.files import Target
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.proof import Device, Proof, prove
+from kernel_lineage.workloads.state import State
+
+_NOT_WRITTEN = re.compile(r"\b(\w+)\[[^\]]*\] is not written")
+
+
+def tried_draft(
+    kernel: Target,
+    path: Path,
+    *,
+    root: Path | None = None,
+    device: Device = "emulated",
+    per_kind: int = 2,
+    kinds: Collection[str] | None = None,
+    seconds: float = 20.0,
+    jobs: int = 2,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> tuple[Draft, Proof | None]:
+    """The draft of a kernel or a launcher and what it sees; no proof for a draft in which something is missing.
+
+    `root` is the folder below which headers and modules are read, by default the repository around `path`.
+    An output of which the kernel leaves elements alone is an inout: what is there before is kept and compared.
+    Raises as `prove` does.
+    """
+    draft = draft_of(kernel, path, State(root) if root is not None else None)
+    if draft.missing:
+        return draft, None
+    proof = Proof("")
+    for _ in draft.arguments:
+        workload = draft.workload()
+        proof = prove(
+            kernel,
+            path,
+            workload,
+            root=root,
+            device=device,
+            per_kind=per_kind,
+            kinds=kinds,
+            seconds=seconds,
+            jobs=jobs,
+            on_progress=on_progress,
+        )
+        left = _NOT_WRITTEN.search(proof.baseline)
+        if left is None:
+            break
+        draft = _as_inout(draft, left[1])
+    return draft, proof
+
+
+def _as_inout(draft: Draft, name: str) -> Draft:
+    arguments = tuple(replace(a, kind="inout") if a.name == name else a for a in draft.arguments)
+    said = f"{name} is not written everywhere by the kernel, so what it leaves alone is compared too"
+    return replace(draft, arguments=arguments, assumed=(*draft.assumed, said))

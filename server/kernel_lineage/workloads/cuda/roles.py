@@ -1,0 +1,79 @@
+"""What a CUDA C++ kernel does with the buffers that it is given: reads, writes, or both."""
+
+from __future__ import annotations
+
+import re
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit, cuda_syntax
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.workloads.model import Role
+
+_DEPTH = 4
+_FRAGMENTS = {"load_matrix_sync": 1, "store_matrix_sync": 0}
+"""Of `nvcuda::wmma`: the place of the pointer among the arguments."""
+_MOVES = re.compile(r"_*(?:(st(?:ore|cg|cs|wb|wt))|ld(?:g|cg|cs|ca|lu|cv)|load)(?![a-z])")
+"""Functions whose name says that they read or write at their first argument: the intrinsics with cache hints, and what
+projects call their own (`store_aligned`, `load128cs`), which may stand in another file."""
+
+
+def roles_of(kernel: Kernel) -> dict[str, Role]:
+    """Pointer parameter → its role. One that the kernel is not seen to touch is an input."""
+    syntax = cuda_syntax(kernel)
+    if syntax is None:
+        return {}
+    names = tuple(p.name for p in kernel.parameters if p.pointer)
+    touched = _touched(syntax, syntax.entry, names, _DEPTH)
+    return {
+        name: "inout" if reads and writes else "output" if writes else "input"
+        for name, (reads, writes) in touched.items()
+    }
+
+
+def _touched(
+    syntax: CudaSyntax, unit: Unit, names: tuple[str, ...], depth: int
+) -> dict[str, tuple[bool, bool]]:
+    """Pointer → whether it is read, and whether it is written, here or in a function that it is handed to."""
+    found = dict.fromkeys(names, (False, False))
+    places = indexing(unit)
+
+    def touch(root: str, reads: bool, writes: bool) -> None:
+        if root in found:
+            found[root] = (found[root][0] or reads, found[root][1] or writes)
+
+    for access in places.accesses:
+        touch(access.root, access.reads, access.writes)
+    for call in unit.calls:
+        if call.name.startswith("atomic") and call.arguments:
+            touch(places.place(call.arguments[0]).root, reads=True, writes=True)
+            continue
+        if call.name in _FRAGMENTS and len(call.arguments) > _FRAGMENTS[call.name]:
+            pointer = call.arguments[_FRAGMENTS[call.name]]
+            touch(places.place(pointer).root, reads="load" in call.name, writes="store" in call.name)
+            continue
+        callee = next((u for u in syntax.units[1:] if u.name == call.name), None)
+        if call.arguments and (known := _MOVES.match(call.name)):
+            touch(places.place(call.arguments[0]).root, reads=known[1] is None, writes=known[1] is not None)
+        if callee is None or not depth or callee is unit:
+            continue
+        parameters = _parameters(callee)
+        inner = _touched(syntax, callee, tuple(p for p in parameters if p), depth - 1)
+        for parameter, argument in zip(parameters, call.arguments, strict=False):
+            if parameter in inner:
+                touch(places.place(argument).root, *inner[parameter])
+    return found
+
+
+def _parameters(unit: Unit) -> tuple[str, ...]:
+    """The names of a function's pointer parameters at their places; "" for the others."""
+    node = unit.node
+    if node.type == "template_declaration":
+        node = next((c for c in node.named_children if c.type == "function_definition"), node)
+    listed: Node | None = node.child_by_field_name("declarator")
+    while listed is not None and listed.type != "parameter_list":
+        listed = listed.child_by_field_name("parameters") or listed.child_by_field_name("declarator")
+    pointers = unit.pointer_parameters
+    texts = [(p.text or b"").decode("utf-8", "replace") for p in listed.named_children] if listed else []
+    return tuple(next((n for n in pointers if text.rstrip("[]").endswith(n)), "") for text in texts)

@@ -1,0 +1,118 @@
+"""Buffers that a kernel keeps its own intermediate results in: nobody reads what a launch leaves there.
+
+How a workspace is laid out is a kernel's own choice, so two right states may leave other values in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.source import Launch
+from kernel_lineage.workloads.cuda.host import ALLOCATORS, CLEARS, bare_pointer, inside
+from kernel_lineage.workloads.cuda.scopes import Scope
+
+_KEEPERS = ALLOCATORS | CLEARS | {"cudaFree", "cudaFreeAsync"}
+"""Functions that are handed a buffer and read nothing of it."""
+_DECLARES = ("pointer_declarator", "declaration")
+_OUTSIDE = ""
+"""What uses a buffer that comes from outside of all functions that are known."""
+
+
+def is_workspace(given: str, scope: Scope | None, launch: Launch, others: Collection[str]) -> bool:
+    """Whether a buffer, as a launch is given it, is handed to nobody but that launch from where it is allocated.
+
+    It holds nothing before a launch, or zeros: what else is set once, by whom, a launch may count on. `others` are the
+    other buffers that the launch writes. One of them has to be read by somebody: a function that reads no result at
+    all does not tell results from workspaces.
+    """
+    if scope is None or any(use not in _KEEPERS or fills for use, fills in _uses(given, scope, launch)):
+        return False
+    name, place = scope.origin(bare_pointer(given))
+    return bool(place.function.allocated(name)) and any(
+        use not in _KEEPERS for other in others for use, _ in _uses(other, scope, launch)
+    )
+
+
+def _uses(given: str, scope: Scope, launch: Launch) -> Iterator[tuple[str, bool]]:
+    """What is handed a buffer on the way up to where it comes from, the way itself left out.
+
+    With each, whether it sets the buffer otherwise than to the zeros that the launcher sets before each launch.
+    """
+    name, taking, is_launcher = bare_pointer(given), launch.kernel, True
+    while name.isidentifier():
+        body = scope.function.node.child_by_field_name("body")
+        if body is None:
+            break
+        for node in _named(body, name):
+            call = _call_around(node, body)
+            if call is None and node.parent is not None and node.parent.type in _DECLARES:
+                continue
+            if call is None or not _is_way_or_other(call, body, taking):
+                use = _callee(call) if call is not None else text_of(node.parent)
+                yield use, use in CLEARS and not (is_launcher and _given(call)[1:2] == ["0"])
+        if name not in scope.function.parameters:
+            return
+        if scope.caller is None:
+            break
+        handed = [p for p, written in scope.caller.given.items() if written == scope.function.name]
+        taking, is_launcher = (handed or [scope.function.name])[0], False
+        name, scope = bare_pointer(scope.given.get(name, "")), scope.caller
+    yield _OUTSIDE, False
+
+
+def _is_way_or_other(call: Node, body: Node, taking: str) -> bool:
+    """Whether a call leads to the launch, or is taken in another case of a switch in the place of one that does."""
+    return _is_way(call, taking) or any(
+        _are_alternatives(call, way, body) for way in _calls(body) if _is_way(way, taking)
+    )
+
+
+def _is_way(call: Node, taking: str) -> bool:
+    """Whether a call is one of the function that leads to the launch, or is handed that function."""
+    return _callee(call) == taking or taking in _given(call)
+
+
+def _are_alternatives(one: Node, other: Node, body: Node) -> bool:
+    """Whether two calls stand in two cases of one switch, of which a caller takes one."""
+    ours, theirs = _cases(one, body), _cases(other, body)
+    return any(
+        a.id != b.id and a.parent is not None and b.parent is not None and a.parent.id == b.parent.id
+        for a in ours
+        for b in theirs
+    )
+
+
+def _cases(node: Node, body: Node) -> list[Node]:
+    return [above for above in _above(node, body) if above.type == "case_statement"]
+
+
+def _call_around(node: Node, body: Node) -> Node | None:
+    """The innermost call that a name is an argument of."""
+    return next((above for above in _above(node, body) if above.type == "call_expression"), None)
+
+
+def _above(node: Node, body: Node) -> Iterator[Node]:
+    above = node.parent
+    while above is not None and above.id != body.id:
+        yield above
+        above = above.parent
+
+
+def _callee(call: Node) -> str:
+    return text_of(call.child_by_field_name("function")).split("<")[0].strip()
+
+
+def _given(call: Node | None) -> list[str]:
+    given = call.child_by_field_name("arguments") if call is not None else None
+    return [text_of(a) for a in given.named_children if a.type != "comment"] if given is not None else []
+
+
+def _named(body: Node, name: str) -> Iterator[Node]:
+    return (node for node in inside(body) if node.type == "identifier" and text_of(node) == name)
+
+
+def _calls(body: Node) -> Iterator[Node]:
+    return (node for node in inside(body) if node.type == "call_expression")

@@ -1,0 +1,74 @@
+"""The draft of a workload: what a kernel's file, and the repository around it, tell of how the kernel is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from kernel_gate.workload import WorkloadError
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.workloads.checked_sizes import with_checked_sizes
+from kernel_lineage.workloads.cuda.draft import draft_from_site
+from kernel_lineage.workloads.cuda.launcher import draft_of_launcher
+from kernel_lineage.workloads.cuda.roles import roles_of
+from kernel_lineage.workloads.files import Launcher, Target, data_of
+from kernel_lineage.workloads.measured import with_measured_shapes
+from kernel_lineage.workloads.model import Draft, DraftArgument
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
+from kernel_lineage.workloads.saved import folder_of
+from kernel_lineage.workloads.state import Site, State
+from kernel_lineage.workloads.triton.draft import triton_drafts
+
+
+def draft_of(target: Target, path: Path, state: State | None = None, *, measure: bool = True) -> Draft:
+    """The draft of a kernel, or of a host function that launches some. Never raises: what is not told is missing.
+
+    `state` is the repository, by default the one around `path`; nothing outside of it is read. With `measure`, shapes
+    and sizes that no code tells are found by running the kernel on the emulated device, which takes seconds.
+    """
+    state = state or State(folder_of(path))
+    drafts: list[Draft] = []
+    for draft in _drafts(target, path, state):
+        drafts.append(draft)
+        if not draft.missing and not draft.chosen:
+            break
+    if not drafts and not isinstance(target, Launcher):
+        return _nothing(target, path)
+    best = min(drafts, key=lambda d: (len(d.missing), len(d.chosen)))
+    if measure:
+        best = with_measured_shapes(best, target, path, state.root)
+    return _readable(with_checked_sizes(best), target, path, state.root)
+
+
+def _readable(draft: Draft, target: Target, path: Path, root: Path) -> Draft:
+    """A launcher's draft, with what of its statements cannot be followed among what is missing."""
+    if not isinstance(target, Launcher) or draft.missing:
+        return draft
+    try:
+        program_from_file(path, target.name, draft.workload(), data=data_of(target), root=root)
+    except (ProgramError, WorkloadError) as error:
+        return replace(draft, missing=(f"what {target.name} launches: {error}",))
+    return draft
+
+
+def _drafts(kernel: Target, path: Path, state: State) -> Iterator[Draft]:
+    if isinstance(kernel, Launcher):
+        yield draft_of_launcher(kernel, path, state.root)
+        return
+    if kernel.language is Language.TRITON:
+        yield from triton_drafts(kernel, path, state.modules)
+        return
+    sites = [Site(launch, kernel.source, path) for launch in kernel.launches if kernel.source is not None]
+    for site in sites or state.launches_elsewhere(kernel.name):
+        yield draft_from_site(kernel, path, site, state.root, state.callers_of, state.block)
+
+
+def _nothing(kernel: Kernel, path: Path) -> Draft:
+    given = [p for p in kernel.parameters if not p.constexpr]
+    roles = roles_of(kernel) if kernel.language is Language.CUDA else {}
+    arguments = tuple(
+        DraftArgument(p.name, roles.get(p.name, "input") if p.pointer else "scalar", p.dtype) for p in given
+    )
+    why = f"{kernel.name} is not launched in {path.name}: grid, block and sizes"
+    return Draft(kernel.name, kernel.language, path.name, {}, {}, arguments, missing=(why,))

@@ -1,0 +1,82 @@
+"""A kernel, or a host function that launches some, by its file and its name; or an error that says what there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from kernel_lineage.kernels.reading import language_of, read
+from kernel_lineage.kernels.source import Kernel, Language, SourceFile
+from kernel_lineage.workloads.host_functions import host_functions, launched_kernels
+from kernel_lineage.workloads.programs import ProgramError
+
+_MOST_SOURCES = 24
+"""Files that are kept as they were read: the same one is in many states of a repository."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """A host function of a CUDA file, and the kernels of the file that it launches."""
+
+    name: str
+    kernels: tuple[Kernel, ...]
+    source: SourceFile
+
+
+Target = Kernel | Launcher
+"""What a workload is drafted for."""
+
+
+def source_of(path: Path, data: bytes | None = None, called: str = "") -> SourceFile:
+    """What a file holds. `called` is its name in messages. Raises `ProgramError`."""
+    called = called or str(path)
+    try:
+        data = path.read_bytes() if data is None else data
+    except OSError as error:
+        raise ProgramError(f"{called} cannot be read: {error.strerror}") from error
+    language = language_of(str(path), data)
+    if language is None:
+        raise ProgramError(f"{called} holds no kernels: it is neither CUDA C++ nor Triton")
+    return _read(called, data, language)
+
+
+@lru_cache(maxsize=_MOST_SOURCES)
+def _read(_called: str, data: bytes, language: Language) -> SourceFile:
+    # By its name too: what one file of a state defines is not what another one of the same text does.
+    return read(data, language)
+
+
+def kernel_in(source: SourceFile, name: str, called: str) -> Kernel:
+    """The kernel of that name. Raises `ProgramError`, which names the file's kernels."""
+    kernel = source.kernel(name)
+    if kernel is None:
+        known = ", ".join(k.name for k in source.kernels) or "none"
+        raise ProgramError(f"{called} has no kernel `{name}`; its kernels: {known}")
+    return kernel
+
+
+def target_in(source: SourceFile, name: str, called: str) -> Target:
+    """The kernel of that name, or the host function that launches some. Raises `ProgramError` as `kernel_in` does."""
+    if source.kernel(name) is None and source.language is Language.CUDA and name in host_functions(source):
+        launched = launched_kernels(source, name)
+        if launched:
+            return Launcher(name, tuple(k for k in source.kernels if k.name in launched), source)
+    return kernel_in(source, name, called)
+
+
+def kernel_of(path: Path, name: str, data: bytes | None = None) -> Kernel:
+    """The kernel of a file. Raises `ProgramError`, which names the file's kernels."""
+    return kernel_in(source_of(path, data), name, str(path))
+
+
+def target_of(path: Path, name: str) -> Target:
+    """The kernel or the launcher of a file. Raises `ProgramError`, which names the file's kernels."""
+    return target_in(source_of(path), name, str(path))
+
+
+def data_of(target: Target) -> bytes:
+    """The text of the target's file. Raises `ProgramError` where it was not kept."""
+    if target.source is None:
+        raise ProgramError(f"the file of {target.name} was not kept; read it again")
+    return target.source.data

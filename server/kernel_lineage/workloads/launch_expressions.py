@@ -1,0 +1,326 @@
+"""Launch expressions of a file, in C++ or Python, as the workload's small language over dims and constants."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kernel_gate.compile_time import constant, is_word
+from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
+from kernel_gate.program import LaunchSpec
+from kernel_gate.workload import Workload
+from kernel_lineage.kernels.source import Kernel, Language, Launch
+from kernel_lineage.workloads.constants import constants_of
+from kernel_lineage.workloads.type_sizes import SIZES
+
+_DEPTH = 12
+_CEIL_DIV = frozenset({"ceil_div", "ceildiv", "cdiv", "divup", "div_up", "div_ceil", "divceil", "iceildiv"})
+BLOCK_SIZES = frozenset(
+    {"block_size", "blocksize", "block_dim", "num_threads", "threads", "threads_per_block"}
+)
+"""Parameters of launchers by which a caller chooses the block; the workload's block says what it chooses."""
+_CAST = re.compile(
+    r"\(\s*(?:const\s+)?(?:unsigned\s+int|unsigned|int|size_t|long long|long|int64_t|uint32_t|int32_t|"
+    r"float|double|dim3)\s*\)|"
+    r"\bstatic_cast\s*<[^<>]*>"
+)
+_SIZEOF = re.compile(r"\bsizeof\s*\(\s*([\w ]+?)\s*\)")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_TERNARY = re.compile(r"^(.*?)\?(.*):(.*)$", re.DOTALL)
+
+
+class NotExpressible(Exception):  # noqa: N818
+    """An expression that dims and constants do not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What the names at a launch site stand for."""
+
+    direct: Mapping[str, str]
+    """Host name → name or expression of the workload."""
+    tensors: Mapping[str, tuple[str, ...]]
+    """Host name of a tensor → its extents."""
+    definitions: Mapping[str, str]
+    language: Language
+
+
+def read_launch(kernel: Kernel, workload: Workload, order: Sequence[str]) -> LaunchSpec | None:
+    """The launch of a kernel as its file writes it; None when no site is expressed over dims and constants.
+
+    `order` names the workload's argument for each of the kernel's own parameters that are not constexpr.
+    """
+    for launch in kernel.launches:
+        try:
+            found = _read(kernel, launch, workload, order)
+            _evaluates(found, workload)
+        except (NotExpressible, ExpressionError):
+            continue
+        return found
+    return None
+
+
+def _evaluates(launch: LaunchSpec, workload: Workload) -> None:
+    """Raise `ExpressionError` for a launch that the workload's language does not take."""
+    for dims in itertools.islice(workload.shapes(), 1):
+        known: dict[str, Number] = {**dims, **workload.scalars(dims)}
+        for name, text in launch.constexpr.items():
+            value = constant(text, known)
+            if isinstance(value, (int, float)):
+                known[name] = value
+        for text in (*launch.grid, *launch.block, launch.shared_bytes):
+            evaluate_int(text, known)
+
+
+def _read(kernel: Kernel, launch: Launch, workload: Workload, order: Sequence[str]) -> LaunchSpec:
+    names = _names(kernel, launch, workload, order)
+    constexpr: dict[str, str] = {}
+    spec = workload.launch.spec()
+    if kernel.language is Language.TRITON:
+        for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
+            if parameter.constexpr:
+                written = launch.options.get(parameter.name, argument)
+                constexpr[parameter.name] = _constexpr(parameter.name, written, names, spec)
+        # What the workload gives nothing, or fixes although the kernel does not ask for it, stays so.
+        constexpr.update({n: t for n, t in spec.constexpr.items() if is_word(t) or n not in constexpr})
+        tuned = "autotune" in kernel.attributes
+        default = spec if tuned else LaunchSpec(())
+        grid = tuple(_expression(extent, names, set(constexpr)) for extent in launch.grid)
+        warps = _option(launch, "num_warps", names, default.num_warps)
+        stages = _option(launch, "num_stages", names, default.num_stages)
+        found = LaunchSpec(grid, ("128",), "0", constexpr, warps, stages)
+    else:
+        grid = tuple(_expression(extent, names) for extent in launch.grid)
+        block = tuple(_expression(extent, names) for extent in launch.block)
+        found = LaunchSpec(grid, block, _expression(launch.shared_bytes or "0", names))
+    if not found.grid or not found.block:
+        raise NotExpressible(f"{kernel.name}: no grid or block")
+    return found
+
+
+def _names(kernel: Kernel, launch: Launch, workload: Workload, order: Sequence[str]) -> _Names:
+    direct: dict[str, str] = {}
+    tensors: dict[str, tuple[str, ...]] = {}
+    fixed = workload.launch.constexpr
+    parameters = [p for p in kernel.parameters if not p.constexpr and p.name not in fixed]
+    given = dict(zip([p.name for p in kernel.parameters], launch.arguments, strict=False))
+    for parameter, name in zip(parameters, order, strict=False):
+        host = given.get(parameter.name, "").strip()
+        argument = workload.argument(name)
+        if argument is None or not re.fullmatch(r"[A-Za-z_]\w*", host):
+            continue
+        if argument.kind == "scalar":
+            direct[host] = name
+        else:
+            tensors[host] = tuple(str(extent) for extent in argument.shape or ())
+    defined = {**constants_of(kernel), **launch.definitions}
+    for template, value in zip(kernel.template_parameters, launch.template_arguments, strict=False):
+        defined.setdefault(template.name, value)
+    for dim in workload.dims:
+        if dim not in direct and dim not in defined:
+            direct[dim] = dim
+    block = " * ".join(f"({extent})" for extent in workload.launch.block)
+    chosen = {n for text in _texts(launch) for n in _WORD.findall(text) if n.lower() in BLOCK_SIZES}
+    for name in chosen - set(defined) - set(direct):
+        direct[name] = block
+    return _Names(direct, tensors, defined, kernel.language)
+
+
+def _texts(launch: Launch) -> tuple[str, ...]:
+    return (*launch.grid, *launch.block, launch.shared_bytes or "", *launch.definitions.values())
+
+
+def _constexpr(name: str, written: str, names: _Names, spec: LaunchSpec) -> str:
+    """A constexpr's value; where the site does not tell, the workload's."""
+    try:
+        return _expression(written, names)
+    except NotExpressible:
+        if name in spec.constexpr:
+            return spec.constexpr[name]
+        raise
+
+
+def _option(launch: Launch, name: str, names: _Names, default: int) -> int:
+    if name not in launch.options:
+        return default
+    try:
+        return int(evaluate(_expression(launch.options[name], names), {}))
+    except (ExpressionError, NotExpressible):
+        return default
+
+
+def _expression(written: str, names: _Names, known: frozenset[str] | set[str] = frozenset()) -> str:
+    text = written if names.language is Language.TRITON else from_cpp(written)
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise NotExpressible(written) from error
+    return ast.unparse(_Translate(names, known, _DEPTH).visit(tree))
+
+
+def host_expression(written: str, values: Mapping[str, str], constants: Mapping[str, str]) -> str:
+    """A C++ expression over names with values, which are expressions of the workload, and a file's constants.
+
+    Raises `NotExpressible`.
+    """
+    return _expression(written, _Names(values, {}, constants, Language.CUDA))
+
+
+def from_cpp(written: str) -> str:
+    """C++ arithmetic in Python's spelling: whole-number division, logic, the conditional operator."""
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", written, flags=re.DOTALL)
+    text = _SIZEOF.sub(lambda m: str(SIZES.get(m[1]) or f"sizeof_{m[1].replace(' ', '_')}"), text)
+    text = _CAST.sub("", text)
+    text = re.sub(r"(?<=\d)[uUlL]+\b", "", text)
+    text = re.sub(r"(?<=\d\.)[fF]\b|(?<=\.\d)[fF]\b", "", text)
+    text = re.sub(r"\bstd\s*::\s*|::", "", text)
+    text = re.sub(r"(?<!/)/(?!/)", "//", text)
+    text = text.replace("&&", " and ").replace("||", " or ")
+    text = re.sub(r"!(?!=)", " not ", text)
+    if match := _TERNARY.match(text):
+        text = f"({match[2]}) if ({match[1]}) else ({match[3]})"
+    return " ".join(text.split())
+
+
+class HostExpression(ast.NodeTransformer):
+    """Arithmetic of the host in the workload's language. Raises `NotExpressible` for anything else.
+
+    What names stand for is told by `visit_Name` of a subclass.
+    """
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        handler: Callable[[ast.AST], ast.AST] | None = getattr(self, f"visit_{type(node).__name__}", None)
+        if handler is not None:
+            return handler(node)
+        allowed = (
+            ast.BinOp,
+            ast.UnaryOp,
+            ast.BoolOp,
+            ast.Compare,
+            ast.IfExp,
+            ast.operator,
+            ast.unaryop,
+            ast.boolop,
+        )
+        if not isinstance(node, (*allowed, ast.cmpop)):
+            raise NotExpressible(ast.unparse(node))
+        return self.generic_visit(node)
+
+    def _expression(self, node: ast.expr) -> ast.expr:
+        visited = self.visit(node)
+        if not isinstance(visited, ast.expr):
+            raise NotExpressible(ast.unparse(node))
+        return visited
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        if isinstance(node.value, (int, float)):
+            return node
+        raise NotExpressible(repr(node.value))
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """Shifts and masks by numbers are products and multiples: `n >> 3`, `(n + 63) & ~63`."""
+        match node:
+            case ast.BinOp(op=ast.LShift(), right=ast.Constant(value=int(bits))):
+                return ast.BinOp(self._expression(node.left), ast.Mult(), ast.Constant(1 << bits))
+            case ast.BinOp(op=ast.RShift(), right=ast.Constant(value=int(bits))):
+                return ast.BinOp(self._expression(node.left), ast.FloorDiv(), ast.Constant(1 << bits))
+            case ast.BinOp(
+                op=ast.BitAnd(), right=ast.UnaryOp(op=ast.Invert(), operand=ast.Constant(value=int(low)))
+            ):
+                if low & (low + 1) == 0:
+                    whole = ast.BinOp(self._expression(node.left), ast.FloorDiv(), ast.Constant(low + 1))
+                    return ast.BinOp(whole, ast.Mult(), ast.Constant(low + 1))
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if node.keywords:
+            raise NotExpressible(ast.unparse(node))
+        function = node.func
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        lowered = name.lower()
+        if lowered in _CEIL_DIV:
+            name = "ceil_div"
+        elif lowered in {"next_power_of_2", "nextpow2", "next_pow2"}:
+            name = "next_power_of_2"
+        elif lowered == "ceil" and len(node.args) == 1 and isinstance(node.args[0], ast.BinOp):
+            division = node.args[0]
+            if not isinstance(division.op, (ast.Div, ast.FloorDiv)):
+                raise NotExpressible(ast.unparse(node))
+            arguments = [self.visit(division.left), self.visit(division.right)]
+            return ast.Call(ast.Name("ceil_div", ast.Load()), arguments, [])  # type: ignore[arg-type]
+        elif lowered in {"sqrt", "sqrtf"} and len(node.args) == 1:
+            return ast.BinOp(self._expression(node.args[0]), ast.Pow(), ast.Constant(0.5))
+        elif lowered not in {"min", "max", "abs"}:
+            raise NotExpressible(ast.unparse(node))
+        return ast.Call(ast.Name(name.lower(), ast.Load()), [self.visit(a) for a in node.args], [])  # type: ignore[misc]
+
+
+class _Translate(HostExpression):
+    """Host names to the workload's names."""
+
+    def __init__(self, names: _Names, known: frozenset[str] | set[str], depth: int) -> None:
+        self._names, self._known, self._depth = names, known, depth
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if node.id in self._known:
+            return node
+        if node.id in self._names.direct:
+            return ast.parse(self._names.direct[node.id], mode="eval").body
+        defined = self._names.definitions.get(node.id)
+        if defined is None or self._depth == 0:
+            raise NotExpressible(node.id)
+        text = defined if self._names.language is Language.TRITON else from_cpp(defined)
+        try:
+            tree = ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError) as error:
+            raise NotExpressible(node.id) from error
+        return _Translate(self._names, self._known, self._depth - 1).visit(tree)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Attribute) and not node.keywords:
+            extent = self._of_tensor(node.func, node.args)
+            if extent is not None:
+                return extent
+        return super().visit_Call(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        index = node.slice
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+            if (extent := self._extent(node.value.value, index)) is not None:
+                return extent
+        elif isinstance(index, ast.Constant) and index.value in self._known:
+            return ast.Name(str(index.value), ast.Load())
+        raise NotExpressible(ast.unparse(node))
+
+    def _extents(self, value: ast.expr) -> tuple[str, ...] | None:
+        """The extents of a tensor by its host name; a name for a view of nothing else is not followed."""
+        return self._names.tensors.get(value.id) if isinstance(value, ast.Name) else None
+
+    def _extent(self, value: ast.expr, index: ast.expr) -> ast.AST | None:
+        extents = self._extents(value)
+        try:
+            position = ast.literal_eval(index)
+        except ValueError:
+            return None
+        if extents is None or not isinstance(position, int) or not -len(extents) <= position < len(extents):
+            return None
+        return ast.parse(extents[position], mode="eval").body
+
+    def _of_tensor(self, function: ast.Attribute, arguments: list[ast.expr]) -> ast.AST | None:
+        """`x.size(0)`, `x.numel()`, and `x.stride(0)` of a row-major tensor."""
+        extents = self._extents(function.value)
+        if extents is None:
+            return None
+        if function.attr == "numel":
+            return ast.parse(" * ".join(f"({e})" for e in extents) or "1", mode="eval").body
+        if len(arguments) != 1:
+            return None
+        if function.attr == "size":
+            return self._extent(function.value, arguments[0])
+        if function.attr == "stride":
+            position = ast.literal_eval(arguments[0]) % max(1, len(extents))
+            return ast.parse(" * ".join(f"({e})" for e in extents[position + 1 :]) or "1", mode="eval").body
+        return None

@@ -1,0 +1,159 @@
+"""Shapes and sizes that no code tells, seen by running the kernel: how far into its buffers it reaches.
+
+The kernel is launched on the emulated device in buffers with room to spare, at several sizes; the shape of a buffer is
+the product of dims (or a sum of products) that gives what was reached at all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+
+from kernel_gate.build.kept_images import KeptImages
+from kernel_gate.footprint import FootprintError, footprints
+from kernel_gate.program import Program
+from kernel_gate.workload import Workload, WorkloadError
+from kernel_lineage.workloads.chosen_sizes import Plan, plans
+from kernel_lineage.workloads.files import Target, data_of
+from kernel_lineage.workloads.fit import NoFitError, Sizes, fitted, sizes_for_products, sizes_for_sums
+from kernel_lineage.workloads.model import UNRANGED, UNSHAPED, Draft, DraftArgument
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
+
+_RANGE = 5
+"""Values of an index of which nothing tells the range."""
+
+
+def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
+    """The draft with the shapes that were missing and with sizes for the dims that were chosen.
+
+    A draft in which something else is missing, or whose kernel cannot be run at the sizes that are tried, keeps what
+    is missing and says why.
+    """
+    unknown = [a.name for a in draft.arguments if a.kind != "scalar" and a.shape is None and a.kind != "null"]
+    if not unknown and not draft.chosen:
+        return draft
+    ranged = _with_ranges(draft)
+    rest = tuple(m for m in ranged.missing if not m.startswith(UNSHAPED))
+    first, *_ = plans(ranged.dims, ranged.chosen, ranged.told)
+    if rest:
+        dims, checked = ({n: sizes[n] for n in draft.dims} for sizes in (first.timed, first.tried))
+        return replace(draft, dims=dims, checked=checked)
+    why: list[str] = []
+    kept = KeptImages()
+    # A kernel that only takes whole tiles reaches into other rows at smaller sizes: threads race there. One that fails
+    # of something else fails of it where nobody looks for races, too.
+    racing: list[Plan] = []
+    found = plans(ranged.dims, ranged.chosen, ranged.told)
+    for plan, races in chain(((p, True) for p in found), ((p, False) for p in racing)):
+        roomy = replace(
+            ranged,
+            dims=plan.tried,
+            checked=plan.tried,
+            arguments=tuple(_tried(a, plan.room if a.name in unknown else 0) for a in ranged.arguments),
+            missing=(),
+        )
+        try:
+            workload = roomy.workload()
+            program = program_from_file(path, kernel.name, workload, data=data_of(kernel), root=root)
+            shapes = _Measured(program, workload, plan, races, kept).shapes(unknown)
+        except (WorkloadError, ProgramError, FootprintError, NoFitError) as error:
+            why.append(str(error).splitlines()[0])
+            if isinstance(error, FootprintError) and error.of_races:
+                racing.append(plan)
+            continue
+        return _completed(ranged, plan, shapes)
+    reason = f"the kernel cannot be run to see it: {'; '.join(dict.fromkeys(why))}"
+    missing = [f"{m} ({reason})" for m in ranged.missing] or [
+        f"sizes for {', '.join(draft.chosen)}: {reason}"
+    ]
+    return replace(ranged, dims=first.timed, checked=first.tried, missing=tuple(missing))
+
+
+_BELOW = re.compile(r"integers\(0, ([^,]+)\)")
+
+
+def _tried(argument: DraftArgument, room: int) -> DraftArgument:
+    """An argument as it is while the kernel is measured: indices have their largest value, which reaches furthest."""
+    values = _BELOW.sub(r"integers(\1 - 1, \1)", argument.values)
+    return replace(argument, values=values, shape=(str(room),) if room else argument.shape)
+
+
+def _with_ranges(draft: Draft) -> Draft:
+    """The draft in which an index without a range gets a dim for it."""
+    wanted = [m.removeprefix(UNRANGED) for m in draft.missing if m.startswith(UNRANGED)]
+    if not wanted:
+        return draft
+    dims = {**draft.dims, **{f"{name}_values": _RANGE for name in wanted}}
+    arguments = tuple(
+        replace(a, values=f"integers(0, {a.name}_values)") if a.name in wanted else a for a in draft.arguments
+    )
+    said = tuple(
+        f"{name} is taken to hold numbers below {name}_values: nothing tells their range" for name in wanted
+    )
+    missing = tuple(m for m in draft.missing if not m.startswith(UNRANGED))
+    return replace(draft, dims=dims, arguments=arguments, assumed=(*draft.assumed, *said), missing=missing)
+
+
+def _completed(draft: Draft, plan: Plan, shapes: dict[str, tuple[str, ...]]) -> Draft:
+    arguments = tuple(replace(a, shape=shapes[a.name]) if a.name in shapes else a for a in draft.arguments)
+    said = [f"{name} is chosen: nothing tells it" for name in draft.chosen if name not in draft.told]
+    said += [f"{n} is checked with {plan.tried[n]} and timed with {plan.timed[n]}" for n in draft.told]
+    said += [
+        f"the shape of {name} is what the kernel reaches on the emulated device"
+        if shapes[name] != ("1",)
+        else f"{name} is not touched at the sizes that were tried"
+        for name in shapes
+    ]
+    return replace(
+        draft,
+        dims=plan.timed,
+        checked=plan.tried,
+        arguments=arguments,
+        assumed=(*draft.assumed, *said),
+        missing=(),
+    )
+
+
+@dataclass(slots=True)
+class _Measured:
+    """What a program reaches at some sizes, run when it is asked for."""
+
+    program: Program
+    workload: Workload
+    plan: Plan
+    races: bool
+    kept: KeptImages
+
+    def shapes(self, unknown: list[str]) -> dict[str, tuple[str, ...]]:
+        """Buffer → its extents, for those that are not known. Raises `FootprintError`, `NoFitError`."""
+        base = self.plan.tried
+        wanted = sizes_for_products(base, self.plan.steady)
+        seen = dict(self._run(wanted))
+        found: dict[str, tuple[str, ...]] = {}
+        for name in unknown:
+            try:
+                found[name] = fitted(base, wanted[-1], _of(name, seen))
+            except NoFitError:
+                more = [s for s in sizes_for_sums(base) if _key(s) not in seen]
+                seen.update(self._run(more))
+                found[name] = fitted(base, wanted[-1], _of(name, seen))
+        return found
+
+    def _run(self, wanted: list[dict[str, int]]) -> Iterator[tuple[_Key, dict[str, int]]]:
+        seen = footprints(self.program, self.workload, wanted, races=self.races, kept=self.kept)
+        for sizes, reached in zip(wanted, seen, strict=True):
+            yield _key(sizes), reached
+
+
+_Key = tuple[tuple[str, int], ...]
+
+
+def _key(sizes: Sizes) -> _Key:
+    return tuple(sorted(sizes.items()))
+
+
+def _of(name: str, seen: Mapping[_Key, Mapping[str, int]]) -> Callable[[Sizes], int]:
+    return lambda sizes: seen[_key(sizes)][name]

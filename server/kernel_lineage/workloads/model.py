@@ -1,0 +1,88 @@
+"""What a draft is: how a kernel is run as far as it is known, what was concluded, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kernel_gate.workload import Workload, WorkloadError, parse_workload
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.toml_text import written
+
+NULL = "null"
+"""The kind of a pointer that the launch gives nothing."""
+UNSHAPED = "the shape of "
+"""How what is missing of a shape begins."""
+UNRANGED = "the range of the values of "
+"""How what is missing of an index begins; the name follows."""
+UNTYPED = "nothing tells the dtype of "
+"""How it is said that a type is assumed; the name follows."""
+Role = Literal["input", "output", "inout"]
+"""What a kernel does with a buffer."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftArgument:
+    """One argument as far as it is known; a missing part is None, with the reason among the draft's `missing`."""
+
+    name: str
+    kind: str
+    dtype: str | None
+    shape: tuple[str, ...] | None = None
+    values: str = ""
+    value: str | float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What is known of how a kernel is run."""
+
+    kernel: str
+    language: Language
+    source: str
+    dims: Mapping[str, int]
+    """As the file has them."""
+    checked: Mapping[str, int]
+    """As they are checked."""
+    arguments: tuple[DraftArgument, ...]
+    grid: tuple[str, ...] = ()
+    block: tuple[str, ...] = ()
+    shared_bytes: str = "0"
+    constexpr: Mapping[str, str] = field(default_factory=dict)
+    num_warps: int = 4
+    num_stages: int = 3
+    template_arguments: tuple[str, ...] = ()
+    """Of a kernel whose file does not tell them."""
+    chosen: tuple[str, ...] = ()
+    """Dims of which nothing tells a size."""
+    told: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Those of them for which a caller goes through a list of sizes."""
+    blocks: tuple[int, ...] = ()
+    """Numbers of threads that a caller goes through, the one that is taken first; none where it has one only."""
+    promises: tuple[str, ...] = ()
+    """Conditions over dims that every caller keeps."""
+    assumed: tuple[str, ...] = ()
+    """What was concluded, for people: `C is 768 in main; checked with 96`."""
+    missing: tuple[str, ...] = ()
+    """What was not found, and so has to be filled in."""
+    way: str = ""
+    """The test or function that leads to the launch: the caller that chose what the draft has."""
+    tested: bool = False
+    """Whether that is a test, so that nothing had to be made up for what it gives."""
+
+    @property
+    def guesses_types(self) -> bool:
+        """Whether some of its types are assumed, because no code tells them."""
+        return any(said.startswith(UNTYPED) for said in self.assumed)
+
+    @property
+    def text(self) -> str:
+        """The draft as a workload file; what is missing is a comment."""
+        return written(self)
+
+    def workload(self) -> Workload:
+        """The drafted workload. Raises `WorkloadError` when something is missing or does not fit together."""
+        if self.missing:
+            raise WorkloadError(f"the draft for {self.kernel} is not complete: {'; '.join(self.missing)}")
+        return parse_workload(self.text, name=f"the draft for {self.kernel}")

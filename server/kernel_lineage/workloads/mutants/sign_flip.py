@@ -1,0 +1,46 @@
+"""A sign is wrong: `-x` becomes `x`, and what is stored is negated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.edits import Edit, replace_node
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.mutants.examples import SCALE, TRITON_ROWS, changed
+from kernel_lineage.workloads.mutants.ground import Ground
+from kernel_lineage.workloads.mutants.model import Mutation, MutationExample, UntouchedExample
+from kernel_lineage.workloads.mutants.operations import enclosed, stores
+
+_SIGMOID = """\
+__global__ void sigmoid(float* out, const float* x) {
+    out[threadIdx.x] = 1.0f / (1.0f + expf(-x[threadIdx.x]));
+}
+"""
+
+
+def _mutate(ground: Ground) -> Iterator[tuple[Edit, ...]]:
+    for node in ground.of("unary_expression", "unary_operator"):
+        operand = node.child_by_field_name("argument")
+        minus = node.children and node.children[0].type == "-"
+        if minus and operand is not None and ground.is_value(node):
+            yield (replace_node(node, text_of(operand)),)
+    for store in stores(ground):
+        if not ground.cuda or store.zero in ("0.0f", "0.0", "0"):
+            yield (replace_node(store.value, f"-{enclosed(store.value)}"),)
+
+
+MUTATION = Mutation(
+    id="sign_flip",
+    title="sign flipped",
+    mutate=_mutate,
+    mutates=(
+        MutationExample(Language.CUDA, "sigmoid", _SIGMOID, _SIGMOID.replace("expf(-x[", "expf(x[")),
+        changed(SCALE, "= factor * x[i];", "= -(factor * x[i]);"),
+        changed(TRITON_ROWS, "e / tl.sum(e, axis=0), mask", "-(e / tl.sum(e, axis=0)), mask"),
+    ),
+    leaves=(
+        UntouchedExample(Language.CUDA, "idle", "__global__ void idle(float* x) {\n    float y = x[0];\n}\n"),
+    ),
+    may_survive="a value that is masked or squared later has no sign",
+)

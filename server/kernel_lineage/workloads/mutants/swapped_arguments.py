@@ -1,0 +1,65 @@
+"""Two operands are swapped where their order matters: `a - b`, `a / b`, the branches of a choice, `tl.where`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.edits import Edit, replace_node
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.mutants.examples import (
+    SCALE,
+    TRITON_MATMUL,
+    TRITON_ROWS,
+    WARP_SOFTMAX_SUM,
+    changed,
+    untouched,
+)
+from kernel_lineage.workloads.mutants.ground import Ground
+from kernel_lineage.workloads.mutants.model import Mutation, MutationExample
+from kernel_lineage.workloads.mutants.operations import binaries, calls, enclosed, swap
+
+_RELU = """\
+__global__ void relu(float* out, const float* x) {
+    float v = x[threadIdx.x];
+    out[threadIdx.x] = CHOICE;
+}
+"""
+
+
+def _mutate(ground: Ground) -> Iterator[tuple[Edit, ...]]:
+    for operation in binaries(ground, "-", "/"):
+        if ground.is_value(operation.node):
+            turned = f"{enclosed(operation.right)} {operation.operator.type} {enclosed(operation.left)}"
+            yield (replace_node(operation.node, turned),)
+    for node in ground.of("conditional_expression"):
+        if ground.cuda:
+            first, second = (node.child_by_field_name(n) for n in ("consequence", "alternative"))
+        else:
+            first, second = node.named_children[0], node.named_children[-1]
+        if (
+            first is not None
+            and second is not None
+            and text_of(first) != text_of(second)
+            and ground.is_value(node)
+        ):
+            yield swap(first, second)
+    for call in calls(ground, "where", "powf", "pow", "fdividef", "__fdividef", "fsub_rn"):
+        if len(call.arguments) >= 2 and text_of(call.arguments[-1]) != text_of(call.arguments[-2]):
+            yield swap(call.arguments[-2], call.arguments[-1])
+
+
+MUTATION = Mutation(
+    id="swapped_arguments",
+    title="operands swapped",
+    mutate=_mutate,
+    mutates=(
+        MutationExample(
+            Language.CUDA, "relu", _RELU.replace("CHOICE", "v > 0.0f ? v : 0.0f"),
+            _RELU.replace("CHOICE", "v > 0.0f ? 0.0f : v"),
+        ),
+        changed(WARP_SOFTMAX_SUM, "sum += expf(row[i] - biggest)", "sum += expf(biggest - row[i])"),
+        changed(TRITON_ROWS, "e / tl.sum(e, axis=0), mask", "tl.sum(e, axis=0) / e, mask"),
+    ),
+    leaves=(untouched(SCALE), untouched(TRITON_MATMUL)),
+)  # fmt: skip

@@ -1,0 +1,260 @@
+"""From a file and a kernel's name to a program for the gate: its device code, its launch, its arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kernel_gate.program import LaunchSpec, LaunchStep, Program
+from kernel_gate.workload import Workload
+from kernel_lineage.kernels.reading import language_of, read
+from kernel_lineage.kernels.slicing import device_slice
+from kernel_lineage.kernels.source import Kernel, Language, SourceFile
+from kernel_lineage.workloads.constants import constants_of
+from kernel_lineage.workloads.host_functions import host_functions, launched_kernels
+from kernel_lineage.workloads.host_launchers import read_host_function
+from kernel_lineage.workloads.host_names import Unreadable
+from kernel_lineage.workloads.launch_expressions import read_launch
+from kernel_lineage.workloads.preprocessed import standing_before
+from kernel_lineage.workloads.python_package import package_of
+from kernel_lineage.workloads.switches import switches_for
+from kernel_lineage.workloads.triton_module import kernel_module
+from kernel_lineage.workloads.triton_siblings import siblings_of
+
+
+class ProgramError(Exception):
+    """No program can be made of the file; the message says why and what to do."""
+
+
+def program_from_file(
+    path: Path,
+    kernel_name: str,
+    workload: Workload,
+    *,
+    data: bytes | None = None,
+    source: SourceFile | None = None,
+    root: Path | None = None,
+    launch: Mapping[str, str] | None = None,
+    name: str = "",
+    template_arguments: Sequence[str] = (),
+    import_path: Path | None = None,
+    arguments: Sequence[str] | None = None,
+) -> Program:
+    """The program of one kernel of a file.
+
+    `data` is the text when it is not what the file holds, `source` the file where it was read before; headers are read
+    beside `path`, never outside of `root` (by default the repository around it). `launch` overrides fields of the
+    launch, as a candidate does: {"block": "[256]"}. `import_path` is where the packages lie that a recorded wrapper
+    imports; by default the folder
+    above the outermost package around `path`. `arguments` are the workload's, one for each of the kernel's own; by
+    default they go by name, or by position. Raises `ProgramError`.
+    """
+    if source is not None:
+        data = source.data
+    if data is None:
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise ProgramError(f"{path} cannot be read: {error.strerror}") from error
+    language = language_of(str(path), data)
+    if language is None:
+        raise ProgramError(f"{path} holds no kernels: it is neither CUDA C++ nor Triton")
+    if workload.wrapper is not None:
+        return _recorded(data, path, kernel_name, import_path, name or path.name)
+    source = source or read(data, language)
+    if workload.launches:
+        return _sequence(source, path, kernel_name, workload, root, name)
+    kernel = source.kernel(kernel_name)
+    if kernel is None and kernel_name in host_functions(source):
+        return _launched(source, path, kernel_name, workload, root, name or path.name)
+    if kernel is None:
+        known = ", ".join(k.name for k in source.kernels) or "none"
+        raise ProgramError(f"{path} has no kernel `{kernel_name}`; its kernels: {known}")
+    order = tuple(arguments) if arguments is not None else _order(kernel, workload, path)
+    renamed = order if order != tuple(a.name for a in workload.args) else None
+    label = name or path.name
+    if language is Language.TRITON:
+        text, module, siblings = _triton_text(data, (kernel_name,), path)
+        site = read_launch(kernel, workload, order)
+        # A site that is read has the change already: its grid is no longer the one that `grid.x` speaks of.
+        told = {k: v for k, v in (launch or {}).items() if site is None or not _GRID_X.search(v)}
+        spec = with_launch(site, workload, told)
+        return Program(
+            "triton", text, kernel_name, spec, name=label, arguments=renamed, includes=siblings, module=module
+        )
+    template = tuple(template_arguments) or _template_arguments(kernel, path)
+    text = _cuda_text(source, (kernel_name,), path, root or _repository(path), template)
+    # The slice holds the macros of the headers too, which launch expressions may name.
+    with_headers = replace(kernel, source=None, text=text)
+    spec = with_launch(read_launch(with_headers, workload, order), workload, launch or {})
+    return Program(
+        "cuda",
+        text,
+        kernel_name,
+        spec,
+        template_arguments=template,
+        defines=switches_for(text, kernel_name),
+        name=label,
+        arguments=renamed,
+    )
+
+
+def _recorded(data: bytes, path: Path, entry: str, import_path: Path | None, label: str) -> Program:
+    """The program of a Python function that launches Triton kernels: its module, and the modules that it imports."""
+    try:
+        text = data.decode("utf-8")
+        module, siblings = package_of(text, path, import_path)
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise ProgramError(f"{path} does not parse: {error}") from error
+    except ValueError as error:
+        raise ProgramError(str(error)) from error
+    return Program("triton", text, entry, includes=siblings, module=module, name=label)
+
+
+def _sequence(
+    source: SourceFile, path: Path, entry: str, workload: Workload, root: Path | None, name: str
+) -> Program:
+    """The program of a workload's `[[launches]]`: the file's kernels of the names that they give."""
+    launched = [step for step in workload.steps if isinstance(step, LaunchStep)]
+    kernels = tuple(dict.fromkeys(step.entry for step in launched))
+    label = name or path.name
+    if source.language is Language.TRITON:
+        text, module, siblings = _triton_text(source.data, kernels, path)
+        return Program("triton", text, entry, name=label, includes=siblings, module=module)
+    bare = [kernel.rsplit("::", 1)[-1] for kernel in kernels]
+    template = tuple(argument for step in launched for argument in step.template_arguments)
+    text = _cuda_text(source, bare, path, root or _repository(path), template)
+    return Program("cuda", text, entry, name=label)
+
+
+def _launched(
+    source: SourceFile, path: Path, function: str, workload: Workload, root: Path | None, label: str
+) -> Program:
+    """The program of a host function: what it launches, as its statements say."""
+    kernels = launched_kernels(source, function)
+    if not kernels:
+        raise ProgramError(f"{path}: `{function}` launches no kernel of this file")
+    text = _cuda_text(source, kernels, path, root or _repository(path), ())
+    constants = constants_of(replace(source.kernels[0], source=None, text=text))
+    try:
+        read_steps = read_host_function(source, function, workload, constants)
+    except Unreadable as error:
+        raise ProgramError(f"{path}, {error}; give the launches in the workload, as [[launches]]") from error
+    return Program("cuda", text, function, steps=read_steps.steps, scratch=read_steps.scratch, name=label)
+
+
+def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:
+    """The workload's argument for each parameter: by name when the workload knows all names, else by position."""
+    fixed = workload.launch.constexpr
+    parameters = [p.name for p in kernel.parameters if not p.constexpr and p.name not in fixed]
+    declared = [a.name for a in workload.args]
+    if set(parameters) <= set(declared):
+        return tuple(parameters)
+    if len(parameters) == len(declared):
+        return tuple(declared)
+    raise ProgramError(
+        f"{path}: `{kernel.name}` takes {len(parameters)} arguments ({', '.join(parameters)}), the workload declares "
+        f"{len(declared)} ({', '.join(declared)}); make them agree"
+    )
+
+
+def with_launch(spec: LaunchSpec | None, workload: Workload, launch: Mapping[str, str]) -> LaunchSpec | None:
+    """A launch with some fields replaced, as a candidate's `launch` names them; None when it is the workload's own.
+
+    `grid.x` in an expression is the grid's size along x before the change.
+    """
+    if not launch:
+        return spec
+    base = spec or workload.launch.spec()
+    launch = {k: _GRID_X.sub(f"({base.grid[0]})", v) for k, v in launch.items()}
+    constexpr = {k: v for k, v in launch.items() if k not in LaunchSpec.__slots__}
+    return replace(
+        base,
+        grid=_extents(launch["grid"]) if "grid" in launch else base.grid,
+        block=_extents(launch["block"]) if "block" in launch else base.block,
+        shared_bytes=launch.get("shared_bytes", base.shared_bytes),
+        constexpr={**base.constexpr, **constexpr},
+        num_warps=int(launch.get("num_warps", base.num_warps)),
+        num_stages=int(launch.get("num_stages", base.num_stages)),
+    )
+
+
+_GRID_X = re.compile(r"\bgrid\.x\b")
+
+
+def _extents(text: str) -> tuple[str, ...]:
+    """`["ceil_div(N, 4)", 2]` and `256` as expressions: a bracketed list is split at its outer commas."""
+    inner = text.strip()
+    inner = inner[1:-1] if inner.startswith("[") and inner.endswith("]") else inner
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(inner):
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth == 0:
+            parts.append(inner[start:position])
+            start = position + 1
+    parts.append(inner[start:])
+    return tuple(part.strip().strip("\"'") for part in parts if part.strip())
+
+
+def _template_arguments(kernel: Kernel, path: Path) -> tuple[str, ...]:
+    needed = [p for p in kernel.template_parameters if p.default is None]
+    site = next((launch for launch in kernel.launches if launch.template_arguments), None)
+    if site is not None:
+        return site.template_arguments
+    if needed:
+        names = ", ".join(p.name for p in kernel.template_parameters)
+        raise ProgramError(
+            f"{path}: `{kernel.name}` is a template over {names} and no launch in the file says with which arguments"
+        )
+    return ()
+
+
+def _repository(path: Path) -> Path:
+    folder = path.resolve().parent
+    return next((f for f in (folder, *folder.parents) if (f / ".git").exists()), folder)
+
+
+def device_text(kernel: Kernel, path: Path, names: Sequence[str] = (), root: Path | None = None) -> str:
+    """The device code of a CUDA C++ kernel with what its headers give; the kernel alone where no slice can be cut."""
+    if kernel.source is None:
+        return kernel.text
+    try:
+        return _cuda_text(kernel.source, (kernel.name,), path, root or _repository(path), names)
+    except ProgramError:
+        return kernel.text
+
+
+def _cuda_text(
+    source: SourceFile, kernels: Sequence[str], path: Path, root: Path, names: Sequence[str]
+) -> str:
+    folder = path.resolve().parent
+    inside = root.resolve()
+
+    def resolve(header: str) -> bytes | None:
+        target = (folder / header).resolve()
+        if not target.is_relative_to(inside) or not target.is_file():
+            return None
+        return target.read_bytes()
+
+    cut = device_slice(source, kernels, resolve, path.name, names, standing_before(path.resolve(), inside))
+    if not cut.text.strip():
+        said = "; ".join(p.message for p in cut.problems) or "nothing of it is device code"
+        raise ProgramError(f"{path}: {said}")
+    return cut.text
+
+
+def _triton_text(data: bytes, kernels: Sequence[str], path: Path) -> tuple[str, str, dict[str, str]]:
+    """What kernels need of their module, its path in its package, and what they need of other modules there."""
+    try:
+        text = kernel_module(data.decode("utf-8"), *kernels)
+        module, siblings = siblings_of(text, path) if text is not None else ("", {})
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise ProgramError(f"{path} does not parse: {error}") from error
+    except (OSError, ValueError) as error:
+        raise ProgramError(str(error)) from error
+    if text is None:
+        names = " or ".join(f"`{kernel}`" for kernel in kernels)
+        raise ProgramError(f"{path} has no function {names} at its top level")
+    return text, module, siblings

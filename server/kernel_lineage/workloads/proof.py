@@ -1,0 +1,203 @@
+"""Whether a workload can see a wrong kernel: its kernel is made wrong in many ways, and the gate must notice.
+
+A mutant is *killed* when the gate rejects it, *survives* when all cases agree, is *unbuildable* when it does not
+compile, *same* when it compiles to the kernel's own code (what was changed is not reached with these constants), and
+*undecided* when the run ended otherwise. A workload that lets a zero output or a dropped term pass proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Literal
+
+from kernel_gate.options import GateOptions
+from kernel_gate.request import GateRequest
+from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
+from kernel_gate.worker import Worker
+from kernel_gate.workload import Workload
+from kernel_lineage.workloads.files import Launcher, Target, data_of
+from kernel_lineage.workloads.mutants.model import Mutant
+from kernel_lineage.workloads.mutants.registry import mutants_of
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
+
+Fate = Literal["killed", "survived", "unbuildable", "same", "undecided"]
+Device = Literal["auto", "cuda", "emulated"]
+_EVERY_ONE = "zero_output"
+"""Of this kind, no mutant may survive."""
+_AT_LEAST_ONE = ("dropped_term", "dropped_accumulation")
+"""Of these together, some mutant must be noticed: one term may be as small as an epsilon, not all."""
+
+TELLING = frozenset(
+    {
+        _EVERY_ONE,
+        *_AT_LEAST_ONE,
+        "constant_output",
+        "dropped_guard",
+        "off_by_one_bound",
+        "missing_tail",
+        "wrong_operator",
+        "wrong_stride",
+        "dropped_barrier",
+    }
+)
+"""The kinds that say most for their time: what is tried where a person waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One mutant and what became of it."""
+
+    mutant: Mutant
+    fate: Fate
+    reason: str
+    """What the gate says; for a survivor, why it may compute the same, when that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a workload sees."""
+
+    baseline: str
+    """Why the kernel does not even pass against itself; "" when it does."""
+    tried: tuple[Tried, ...] = ()
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of mutation of which a mutant was built and judged."""
+        judged = (t.mutant.kind for t in self.tried if t.fate in ("killed", "survived"))
+        return tuple(dict.fromkeys(judged))
+
+    @property
+    def survivors(self) -> tuple[Tried, ...]:
+        """The mutants that the workload does not notice."""
+        return tuple(t for t in self.tried if t.fate == "survived")
+
+    @property
+    def blind(self) -> str:
+        """Why the workload cannot be trusted; "" when it can."""
+        if self.baseline:
+            return f"the kernel does not pass against itself: {self.baseline}"
+        killed = [t for t in self.tried if t.fate == "killed"]
+        if not killed:
+            return "no mutant was noticed" if self.tried else "no mutant of the kernel could be made"
+        for tried in self.survivors:
+            if tried.mutant.kind == _EVERY_ONE:
+                return f"it does not notice that the output is zero (line {tried.mutant.line})"
+        dropped = [t for t in self.tried if t.mutant.kind in _AT_LEAST_ONE]
+        survived = [t for t in dropped if t.fate == "survived"]
+        if survived and not any(t.fate == "killed" for t in dropped):
+            return f"it does not notice that a term is dropped (line {survived[0].mutant.line})"
+        return ""
+
+
+def prove(
+    kernel: Target,
+    path: Path,
+    workload: Workload,
+    *,
+    root: Path | None = None,
+    device: Device = "emulated",
+    per_kind: int = 2,
+    kinds: Collection[str] | None = None,
+    seconds: float = 20.0,
+    jobs: int = 2,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Proof:
+    """Gate mutants of a kernel, or of the kernels of a launcher, in their file as it is.
+
+    There are `per_kind` of each kind (or of these), spread over the text.
+
+    Headers are read below `root`, by default the repository around `path`. Each runs in a process of its own for at
+    most about `seconds` of checking. Raises `ProgramError` when no program can be made of the kernel, `DeviceError`
+    when the device that was asked for is missing.
+    """
+    # A survivor is told by its check: what it costs does not matter.
+    options = GateOptions(check_seconds=seconds, profile_seconds=0.05, need="not_slower")
+    baseline = program_from_file(path, kernel.name, workload, data=data_of(kernel), root=root)
+
+    kernels = kernel.kernels if isinstance(kernel, Launcher) else (kernel,)
+    idle: SimpleQueue[Worker] = SimpleQueue()
+
+    def verdict_of(data: bytes) -> Verdict:
+        label = f"{path.name} (mutant)"
+        program = program_from_file(path, kernel.name, workload, data=data, root=root, name=label)
+        request = GateRequest.of(baseline, program, workload, device=device, options=options)
+        worker = idle.get()
+        try:
+            return worker.judge(request, timeout=6 * seconds)
+        finally:
+            idle.put(worker)
+
+    of_kinds = [m for k in kernels for m in mutants_of(k) if kinds is None or m.kind in kinds]
+    chosen = tuple(spread(of_kinds, per_kind))
+    done = 0
+
+    def judged(mutant: Mutant) -> Tried:
+        nonlocal done
+        try:
+            tried = fate_of(mutant, verdict_of(mutant.source))
+        except ProgramError as error:
+            tried = Tried(mutant, "unbuildable", str(error))
+        done += 1
+        if on_progress is not None:
+            on_progress(done, len(chosen))
+        return tried
+
+    with ExitStack() as stack, ThreadPoolExecutor(jobs) as pool:
+        for _ in range(jobs):
+            idle.put(stack.enter_context(Worker()))
+        itself = _ended(verdict_of(data_of(kernel)))
+        if itself is not None:
+            return Proof(itself.reason)
+        return Proof("", tuple(pool.map(judged, chosen)))
+
+
+def spread(mutants: Iterable[Mutant], per_kind: int) -> Iterable[Mutant]:
+    """At most `per_kind` mutants of a kind, evenly over the text; all zero outputs."""
+    kinds: dict[str, list[Mutant]] = {}
+    for mutant in mutants:
+        kinds.setdefault(mutant.kind, []).append(mutant)
+    for kind, found in kinds.items():
+        if kind == _EVERY_ONE or len(found) <= per_kind:
+            yield from found
+        else:
+            yield from (found[round(i * (len(found) - 1) / max(1, per_kind - 1))] for i in range(per_kind))
+
+
+def _ended(verdict: Verdict) -> Stage | None:
+    """The stage that ended a run before its profile; None for a run whose check and sanitizers found nothing."""
+    return next(
+        (
+            s
+            for s in verdict.stages
+            if s.name in ("build", "check", "sanitize")
+            and s.status in (StageStatus.FAIL, StageStatus.UNAVAILABLE)
+        ),
+        None,
+    )
+
+
+def _same_code(verdict: Verdict) -> bool:
+    """Whether both programs were compiled to the same images."""
+    built = verdict.stage("build")
+    images = [built.details.get(who, {}).get("sha256") for who in ("baseline", "candidate")] if built else []
+    return bool(images) and images[0] is not None and images[0] == images[1]
+
+
+def fate_of(mutant: Mutant, verdict: Verdict) -> Tried:
+    """What became of a mutant that the gate judged beside its kernel."""
+    ended = _ended(verdict)
+    if ended is None:
+        if _same_code(verdict):
+            return Tried(mutant, "same", "it compiles to the code of the kernel itself")
+        return Tried(mutant, "survived", mutant.may_survive)
+    if ended.name == "build":
+        return Tried(mutant, "unbuildable", ended.reason)
+    if verdict.outcome is Outcome.REJECTED:
+        return Tried(mutant, "killed", ended.reason)
+    return Tried(mutant, "undecided", ended.reason)

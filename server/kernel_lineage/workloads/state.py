@@ -1,0 +1,113 @@
+"""One state of a repository as drafting reads it: each file once, for all kernels that are drafted from it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernel_lineage.kernels.reading import language_of, read
+from kernel_lineage.kernels.source import Kernel, Language, Launch, SourceFile
+from kernel_lineage.workloads.files import Target, kernel_in, source_of, target_in
+from kernel_lineage.workloads.triton.modules import Modules
+
+_MOST_FILES = 5000
+_INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+_CPP = (".cu", ".cuh", ".h", ".hpp", ".cc", ".cpp", ".inl")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A launch, and the file that it stands in."""
+
+    launch: Launch
+    source: SourceFile
+    path: Path
+
+
+@dataclass(slots=True)
+class State:
+    """A folder of files; nothing outside of it is read."""
+
+    root: Path
+    block: int | None = None
+    """The number of threads to take where a caller goes through several; None for a usual one."""
+    sources: dict[str, SourceFile] = field(default_factory=dict)
+    modules: Modules = field(init=False)
+    _all: dict[Path, bytes] | None = None
+    """The C++ files."""
+    _launching: dict[Path, bytes] | None = None
+    """C++ files in which something is launched."""
+    _parsed: dict[Path, SourceFile] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.modules = Modules(self.root.resolve())
+
+    def kernel(self, path: str, name: str) -> Kernel:
+        """A kernel by its file, relative to the root, and its name. Raises `ProgramError`, which says what there is."""
+        return kernel_in(self.source(path), name, path)
+
+    def target(self, path: str, name: str) -> Target:
+        """A kernel, or a host function that launches some. Raises `ProgramError`."""
+        return target_in(self.source(path), name, path)
+
+    def source(self, path: str) -> SourceFile:
+        """What a file holds. Raises `ProgramError` for one that cannot be read or holds no kernels."""
+        if path not in self.sources:
+            self.sources[path] = source_of(self.root / path, called=path)
+        return self.sources[path]
+
+    def launches_elsewhere(self, kernel: str) -> Iterator[Site]:
+        """The launches of a CUDA kernel in files other than its own, in the order of their paths."""
+        word = re.compile(rb"\b%s\b" % kernel.encode())
+        for path, data in self._launchers().items():
+            if word.search(data) is None:
+                continue
+            if language_of(str(path), data) is None:
+                continue
+            source = self._read(path, data)
+            yield from (Site(launch, source, path) for launch in source.launches if launch.kernel == kernel)
+
+    def callers_of(self, function: str) -> Iterator[SourceFile]:
+        """The C++ files that call a host function which one of their headers declares, in the order of their paths."""
+        word = re.compile(rb"\b%s\s*\(" % function.encode())
+        found = {path: data for path, data in self._cpp().items() if word.search(data) is not None}
+        names = {path.name.encode() for path in found}
+        for path, data in found.items():
+            included = {name.rsplit(b"/", 1)[-1] for name in _INCLUDED.findall(data)}
+            if included & names:
+                yield self._read(path, data)
+
+    def _read(self, path: Path, data: bytes) -> SourceFile:
+        if path not in self._parsed:
+            self._parsed[path] = read(data, language_of(str(path), data) or Language.CUDA)
+        return self._parsed[path]
+
+    def _cpp(self) -> dict[Path, bytes]:
+        if self._all is None:
+            self._all = {path: _bytes(path) for path in sorted(_files(self.root.resolve()))}
+        return self._all
+
+    def _launchers(self) -> dict[Path, bytes]:
+        if self._launching is None:
+            self._launching = {path: data for path, data in self._cpp().items() if b"<<<" in data}
+        return self._launching
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    left = _MOST_FILES
+    for at, folders, names in os.walk(folder):
+        folders[:] = [f for f in folders if not f.startswith(".")]
+        for name in names:
+            if name.endswith(_CPP) and left > 0:
+                left -= 1
+                yield Path(at, name)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""

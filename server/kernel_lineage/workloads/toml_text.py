@@ -1,0 +1,81 @@
+"""A draft as a workload file for people: what was concluded and what was not found are comments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kernel_lineage.workloads.model import Draft, DraftArgument
+
+
+def written(draft: Draft) -> str:
+    """The file's text. Raises nothing; an incomplete draft gives a file that says what is to be filled in."""
+    return "\n".join(_lines(draft)) + "\n"
+
+
+def _lines(draft: Draft) -> Iterator[str]:
+    yield f"# Drafted from {draft.source}; check it, then commit it."
+    yield from (f"# {said}" for said in draft.assumed)
+    yield from (f"# not found: {what}" for what in draft.missing)
+    yield f"kernel = {_text(draft.kernel)}"
+    yield f"language = {_text(draft.language.value)}"
+    yield f"source = {_text(draft.source)}"
+    if draft.promises:
+        yield f"promises = {json.dumps(list(draft.promises))}"
+    yield ""
+    yield "[dims]"
+    yield from (f"{name} = [{size}]" for name, size in draft.checked.items())
+    if draft.dims:
+        yield "[[profile_dims]]"
+        yield from (f"{name} = {size}" for name, size in draft.dims.items())
+    nulls = [a.name for a in draft.arguments if a.kind == "null"]
+    for argument in draft.arguments:
+        if argument.name not in nulls:
+            yield ""
+            yield from _argument(argument)
+    yield ""
+    if nulls or draft.template_arguments:
+        yield "[[launches]]"
+        yield f"kernel = {_text(draft.kernel)}"
+        null = '{ value = "0", dtype = "uint64" }'
+        names = [null if a.name in nulls else _text(a.name) for a in draft.arguments]
+        yield f"arguments = [{', '.join(names)}]"
+        if draft.template_arguments:
+            yield f"template_arguments = {json.dumps(list(draft.template_arguments))}"
+    else:
+        yield "[launch]"
+    if draft.grid:
+        yield f"grid = {json.dumps(list(draft.grid))}"
+    else:
+        yield "# not found: grid = [...]"
+    if draft.language.value == "cuda":
+        block = json.dumps(list(draft.block))
+        yield f"block = {block}" if draft.block else "# not found: block = [...]"
+        yield f"shared_bytes = {_text(draft.shared_bytes)}"
+    if draft.constexpr:
+        given = ", ".join(f"{name} = {_text(value)}" for name, value in draft.constexpr.items())
+        yield f"constexpr = {{ {given} }}"
+    if draft.language.value == "triton":
+        yield f"num_warps = {draft.num_warps}"
+        yield f"num_stages = {draft.num_stages}"
+
+
+def _argument(argument: DraftArgument) -> Iterator[str]:
+    yield "[[args]]"
+    yield f"name = {_text(argument.name)}"
+    yield f"kind = {_text(argument.kind)}"
+    yield f"dtype = {_text(argument.dtype)}" if argument.dtype else "# not found: dtype = ..."
+    if argument.kind == "scalar":
+        value = argument.value
+        yield f"value = {_text(str(value))}" if value is not None else "# not found: value = ..."
+        return
+    shape = json.dumps(list(argument.shape)) if argument.shape else ""
+    yield f"shape = {shape}" if shape else "# not found: shape = [...]"
+    if argument.values:
+        yield f"values = {_text(argument.values)}"
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)

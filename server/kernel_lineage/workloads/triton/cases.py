@@ -1,0 +1,134 @@
+"""The cases that a test or a benchmark is written for: of each list the largest first, then others, one list at a time.
+
+Lists are those of `pytest.mark.parametrize` and of `triton.testing.Benchmark`.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from kernel_gate.expressions import Number
+from kernel_lineage.workloads.triton.classes import made_of
+from kernel_lineage.workloads.triton.host import Reader
+from kernel_lineage.workloads.triton.objects import Class, Instance, Names, Stopped
+from kernel_lineage.workloads.triton.operations import items_of
+from kernel_lineage.workloads.triton.usages import Usage
+from kernel_lineage.workloads.triton.values import Open, Size, value_at
+
+_MOST_OTHERS = 6
+"""Cases of one list beside the largest that are tried."""
+
+Row = tuple[object, ...]
+
+
+def cases_of(usage: Usage, reader: Reader) -> list[Names]:
+    """What the parameters of a test may be: whole numbers are themselves; at least one case, perhaps of nothing."""
+    listed = list(_lists(usage, reader))
+    first: Names = {}
+    for names, rows in listed:
+        first.update(zip(names, rows[0], strict=True))
+    cases = [first]
+    for names, rows in listed:
+        cases += [{**first, **dict(zip(names, row, strict=True))} for row in rows[1 : _MOST_OTHERS + 1]]
+    return cases
+
+
+def _lists(usage: Usage, reader: Reader) -> Iterator[tuple[list[str], list[Row]]]:
+    """For each decorator the names of its parameters, and its cases, the largest first."""
+    yield from _benchmarked(usage, reader)
+    for decorator in usage.function.decorator_list:
+        if not (isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith("parametrize")):
+            continue
+        try:
+            given = [reader.evaluate(a, usage.module, {}) for a in decorator.args[:2]]
+            given += [
+                reader.evaluate(k.value, usage.module, {})
+                for k in decorator.keywords
+                if k.arg in ("argnames", "argvalues")
+            ]
+        except Stopped:
+            continue
+        if len(given) < 2:
+            continue
+        names = _names(given[0])
+        cases = items_of(given[1], reader.sizes) or []
+        rows = [row for case in cases if len(row := _row(case, len(names))) == len(names)]
+        if names and rows:
+            # The largest, and of equals the first.
+            rows.sort(key=lambda row: _extent(row, reader.sizes), reverse=True)
+            yield names, rows
+
+
+def _benchmarked(usage: Usage, reader: Reader) -> Iterator[tuple[list[str], list[Row]]]:
+    """The same for what `triton.testing.Benchmark` goes through: the sizes of its axis, and its lines."""
+    for node in (n for d in usage.function.decorator_list for n in ast.walk(d)):
+        if not (isinstance(node, ast.Call) and ast.unparse(node.func).endswith("testing.Benchmark")):
+            continue
+        given: dict[str | None, object] = {}
+        with contextlib.suppress(Stopped):
+            given = {k.arg: reader.evaluate(k.value, usage.module, {}) for k in node.keywords}
+        for arguments, values in (("x_names", "x_vals"), ("line_arg", "line_vals")):
+            names = _names(given.get(arguments))
+            sizes = items_of(given.get(values), reader.sizes) or []
+            # One size is that of all axes.
+            rows = [tuple(s) if isinstance(s, (tuple, list)) else (s,) * len(names) for s in sizes]
+            rows = sorted(
+                (row for row in rows if len(row) == len(names)),
+                key=lambda row: _extent(row, reader.sizes),
+                reverse=True,
+            )
+            if names and rows:
+                yield names, rows
+        fixed = given.get("args")
+        if isinstance(fixed, dict) and fixed:
+            yield [str(name) for name in fixed], [tuple(fixed.values())]
+
+
+def _names(given: object) -> list[str]:
+    if isinstance(given, str):
+        return [n.strip() for n in given.split(",") if n.strip()]
+    return [g for g in given if isinstance(g, str)] if isinstance(given, (tuple, list)) else []
+
+
+def _row(case: object, names: int) -> Row:
+    if isinstance(case, Instance) and case.of == "param":
+        values = case.attributes["values"]
+        return tuple(values) if isinstance(values, tuple) else ()
+    if names > 1:
+        return tuple(case) if isinstance(case, (tuple, list)) else ()
+    return (case,)
+
+
+def _extent(row: Sequence[object], sizes: dict[str, Number]) -> int:
+    """The product of a case's whole numbers."""
+    numbers: list[int] = []
+    for value in row:
+        inner = value if isinstance(value, (tuple, list)) else (value,)
+        known = [value_at(v, sizes) if isinstance(v, Size) else v for v in inner]
+        numbers += [k for k in known if type(k) is int and k > 0]
+    return prod(numbers)
+
+
+def parameters_of(usage: Usage, case: Names, reader: Reader) -> Names:
+    """The parameters of a test in one case, else by their defaults: whole numbers are dims of their names."""
+    names: Names = {}
+    listed = usage.function.args.args
+    defaults = usage.function.args.defaults
+    default = dict(zip([a.arg for a in listed[len(listed) - len(defaults) :]], defaults, strict=True))
+    for argument in listed:
+        name = argument.arg
+        if name in case or name not in default:
+            value = case.get(name, Open(name))
+        else:
+            value = reader.evaluate(default[name], usage.module, {})
+        if type(value) is int and value > 0:
+            reader.sizes[name] = value
+            value = Size(name)
+        names[name] = value
+    if usage.of and usage.function.args.args:
+        of = Class(usage.module.classes[usage.of], usage.module)
+        names[usage.function.args.args[0].arg] = made_of(reader, of, [], {})
+    return names

@@ -1,0 +1,192 @@
+"""Shapes for tensors of which no caller is known, from how functions take them apart: `B, T, H, D = q.shape`.
+
+The extents are dims by the names that the code has for them, and their sizes are chosen.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kernel_gate.expressions import Number
+from kernel_lineage.workloads.chosen_sizes import stays_small
+from kernel_lineage.workloads.model import UNTYPED
+from kernel_lineage.workloads.triton.host_modules import HostModule
+from kernel_lineage.workloads.triton.values import Open, Size, Tensor
+
+_SIZES = (96, 64, 128, 48, 80)
+"""For the dims that nothing tells, one after the other: they differ, so that swapped ones are seen."""
+_SMALL = (2, 4, 3)
+_INDEX = re.compile(r"(^|_)(idx|ids?|index|indices|targets?|labels?|offsets?|lens|seqlens|cu_seqlens)(_|$)")
+"""Names of tensors of whole numbers."""
+_TENSOR = re.compile(r"\bTensor\b")
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """One place where a tensor is taken apart."""
+
+    tensor: str
+    axes: tuple[str, ...] = ()
+    """The names of all axes."""
+    axis: int = 0
+    name: str = ""
+    rank: int = 0
+    """At least, where `axes` is empty."""
+
+
+@dataclass(slots=True)
+class Chosen:
+    """Shapes for the parameters of a function."""
+
+    module: HostModule
+    start: str
+    launcher: str
+    sizes: dict[str, Number] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+    _shapes: dict[str, tuple[int | Size, ...]] = field(default_factory=dict)
+
+    def tensor(self, name: str, asked: bool) -> Tensor:
+        """What a parameter is taken to be; without a shape while none is asked for."""
+        if asked and name not in self._shapes:
+            axes = self._axes(name)
+            self._shapes[name] = tuple(self.dim(a) for a in axes)
+            self.said.append(f"{name} is taken to have the shape ({', '.join(axes)})")
+        dtype = "int64" if _INDEX.search(name) else "float32"
+        text = f"{UNTYPED}{name}; {dtype} is assumed"
+        if text not in self.said:
+            self.said.append(text)
+        return Tensor(name, self._shapes.get(name), dtype)
+
+    def number(self, name: str, default: object, annotation: str) -> object:
+        """What a parameter is that may be a number: a whole one that nobody gives is a dim."""
+        if isinstance(default, Open) and annotation in ("int", "Optional[int]", "int | None"):
+            return self.dim(name)
+        if isinstance(default, Open) and annotation == "bool":
+            self.said.append(f"{name} is taken to be False: nothing tells it")
+            return False
+        if (
+            default is None
+            and _TENSOR.search(annotation)
+            and "Optional" not in annotation
+            and "None" not in annotation
+        ):
+            return Open(name)
+        return default
+
+    def dim(self, name: str) -> Size:
+        """A dim of this name, with a size of its own."""
+        if name not in self.sizes:
+            table = _SMALL if stays_small(name) else _SIZES
+            taken = sum(stays_small(n) == stays_small(name) for n in self.sizes)
+            self.sizes[name] = table[taken % len(table)]
+            self.said.append(f"{name} is chosen: nothing tells it")
+        return Size(name)
+
+    def _axes(self, name: str) -> tuple[str, ...]:
+        functions = [self.start, self.launcher, *self.module.functions]
+        nodes = [self.module.functions[f] for f in dict.fromkeys(functions) if f in self.module.functions]
+        rank = 0
+        names: dict[int, str] = {}
+        for function in nodes:
+            seen = [s for s in _seen(function) if s.tensor == name]
+            whole = next((s.axes for s in seen if s.axes), None)
+            if whole is not None:
+                return tuple(f"{name}_{i}" if a == "_" else a for i, a in enumerate(whole))
+            for one in seen:
+                rank = max(rank, one.rank)
+                if one.name:
+                    names.setdefault(one.axis, one.name)
+        if rank == 0:
+            return (f"{name}_elements",)
+        if rank == 1 and -1 in names:
+            rank = 2
+        by_place = {a % rank: n for a, n in names.items() if -rank <= a < rank}
+        return tuple(by_place.get(i, f"{name}_{i}") for i in range(rank))
+
+
+def _seen(function: ast.FunctionDef) -> Iterator[_Seen]:
+    """The places of a function in which a shape is taken apart."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
+                yield from _unpacked([t.id if isinstance(t, ast.Name) else "_" for t in targets], value)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                found = _one_axis(value)
+                if found is not None:
+                    yield _Seen(found[0], axis=found[1], name=name, rank=_least_rank(found[1]))
+            case ast.Compare(left=left, comparators=[ast.Constant(value=int() as rank)], ops=[ast.Eq()]):
+                text = ast.unparse(left)
+                for ending in (".ndim", ".dim()"):
+                    if text.endswith(ending):
+                        yield _Seen(text.removesuffix(ending), rank=rank)
+            case ast.Subscript() | ast.Call():
+                found = _one_axis(node) or _stride(node)
+                if found is not None:
+                    yield _Seen(found[0], rank=_least_rank(found[1]))
+
+
+def _least_rank(axis: int) -> int:
+    return axis + 1 if axis >= 0 else -axis
+
+
+def _unpacked(names: list[str], value: ast.expr) -> Iterator[_Seen]:
+    whole = _shape_of(value)
+    if whole is not None:
+        yield _Seen(whole, axes=tuple(names))
+        return
+    parts = value.elts if isinstance(value, ast.Tuple) else []
+    at = 0
+    for part in parts:
+        if isinstance(part, ast.Starred):
+            wide = len(names) - len(parts) + 1
+            tensor = _shape_of(part.value)
+            if tensor is not None:
+                yield _Seen(tensor, axes=tuple(names[at : at + wide]))
+            at += wide
+            continue
+        found = _one_axis(part)
+        if found is not None and at < len(names):
+            yield _Seen(found[0], axis=found[1], name=names[at], rank=_least_rank(found[1]))
+        at += 1
+
+
+def _shape_of(node: ast.expr) -> str | None:
+    """`x` of `x.shape` and `x.size()`."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), attr="shape"):
+            return name
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="size"), args=[]):
+            return name
+    return None
+
+
+def _one_axis(node: ast.expr) -> tuple[str, int] | None:
+    """`x` and -1 of `x.shape[-1]` and `x.size(-1)`."""
+    match node:
+        case ast.Subscript(value=inner, slice=index):
+            name, axis = _shape_of(inner), _number(index)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="size"), args=[index]):
+            axis = _number(index)
+        case _:
+            return None
+    return (name, axis) if name is not None and axis is not None else None
+
+
+def _stride(node: ast.expr) -> tuple[str, int] | None:
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="stride"), args=[index]):
+            axis = _number(index)
+            return (name, axis) if axis is not None else None
+    return None
+
+
+def _number(node: ast.expr) -> int | None:
+    match node:
+        case ast.Constant(value=int() as value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
+            return -value
+    return None

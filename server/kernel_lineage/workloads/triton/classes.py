@@ -1,0 +1,122 @@
+"""Classes of the repository: their bases, their methods, and the objects that they make."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from kernel_lineage.workloads.triton.objects import Class, Function, Instance, Method, Reads, Stopped
+from kernel_lineage.workloads.triton.values import External, Unknown
+
+_MOST_BASES = 12
+
+
+def lineage_of(reader: Reads, of: Class) -> Iterator[Class | str]:
+    """A class and those that it is derived from, nearest first; those that are not read by their dotted names."""
+    left: list[Class | str] = [of]
+    for _ in range(_MOST_BASES):
+        if not left:
+            return
+        found = left.pop(0)
+        yield found
+        if isinstance(found, Class):
+            bases = [reader.evaluate(b, found.module, {}) for b in found.node.bases]
+            left += [b if isinstance(b, Class) else b.name for b in bases if isinstance(b, (Class, External))]
+
+
+def is_a(reader: Reads, of: Class | str, asked: Class) -> bool:
+    """Whether a class is another one, or derived from it."""
+    return isinstance(of, Class) and any(c == asked for c in lineage_of(reader, of))
+
+
+def method_of(reader: Reads, of: Class, name: str, above: Class | None = None) -> Function | None:
+    """The method of a name as a class has it; with `above`, that of the classes which `above` is derived from."""
+    passed = above is None
+    for found in lineage_of(reader, of):
+        if isinstance(found, Class) and passed:
+            for node in found.node.body:
+                if isinstance(node, ast.FunctionDef) and node.name == name:
+                    return Function(node, found.module, of=found)
+        passed = passed or found == above
+    return None
+
+
+def class_attribute(reader: Reads, of: Class, name: str) -> object:
+    """What the body of a class, or of one that it is derived from, gives a name; None for a name that it has not."""
+    for found in lineage_of(reader, of):
+        for node in found.node.body if isinstance(found, Class) else ():
+            match node:
+                case ast.Assign(targets=[ast.Name(id=given)], value=value) if given == name:
+                    return reader.evaluate(value, found.module, {})  # type: ignore[union-attr]
+                case ast.AnnAssign(target=ast.Name(id=given), value=ast.expr() as value) if given == name:
+                    return reader.evaluate(value, found.module, {})  # type: ignore[union-attr]
+    return None
+
+
+def bound_to(function: Function, of: object, cls: Class) -> Function | Method:
+    """A method as it is taken from an object, or from a class."""
+    kinds = decorators(function.node)
+    if "staticmethod" in kinds:
+        return function
+    return Method(function, cls if "classmethod" in kinds else of)
+
+
+def decorators(node: ast.AST) -> frozenset[str]:
+    """The last names of a function's decorators."""
+    listed = getattr(node, "decorator_list", [])
+    calls = (d.func if isinstance(d, ast.Call) else d for d in listed)
+    return frozenset(ast.unparse(d).rpartition(".")[2] for d in calls)
+
+
+def instance_attribute(reader: Reads, of: Instance, name: str) -> object:
+    """`self.name`: what the object was given, else a method, a property or a value of its class."""
+    if name in of.attributes:
+        return of.attributes[name]
+    if isinstance(of.of, str):
+        return Unknown(f"`{of.of}.{name}`")
+    function = method_of(reader, of.of, name)
+    if function is not None:
+        if decorators(function.node) & {"property", "cached_property"}:
+            return reader.enter(function, [of], {})
+        return bound_to(function, of, of.of)
+    if name == "training":
+        return True
+    if name == "needs_input_grad":
+        return (True,) * 64
+    if name == "__class__":
+        return of.of
+    found = class_attribute(reader, of.of, name)
+    return found if found is not None else External(f"{of.of.name}.{name}")
+
+
+def made_of(reader: Reads, of: Class, given: list[object], named: Mapping[str, object]) -> Instance:
+    """An object of a class."""
+    made = Instance(of)
+    function = method_of(reader, of, "__init__")
+    if function is not None:
+        try:
+            reader.enter(function, [made, *given], named)
+        except Stopped:
+            made.attributes.setdefault("?", Unknown(f"{of.name}(…)"))
+    else:
+        _fields(reader, made, of, given, named)
+    return made
+
+
+def _fields(
+    reader: Reads, made: Instance, of: Class, given: list[object], named: Mapping[str, object]
+) -> None:
+    """The attributes of a class of records: its annotated names, in order."""
+    fields: dict[str, ast.expr | None] = {}
+    for found in reversed(list(lineage_of(reader, of))):
+        for node in found.node.body if isinstance(found, Class) else ():
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                fields[node.target.id] = node.value
+    for position, (name, default) in enumerate(fields.items()):
+        if position < len(given):
+            made.attributes[name] = given[position]
+        elif name in named:
+            made.attributes[name] = named[name]
+        elif default is not None:
+            made.attributes[name] = reader.evaluate(default, of.module, {})
+    made.attributes.update({k: v for k, v in named.items() if k not in fields})

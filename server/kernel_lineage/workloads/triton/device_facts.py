@@ -1,0 +1,97 @@
+"""What the code of a repository is told where it asks for its surroundings: a CUDA device, no environment variables.
+
+What is taken for granted and may decide a launch is said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from kernel_lineage.workloads.device_size import multiprocessors
+from kernel_lineage.workloads.triton.objects import Reads
+from kernel_lineage.workloads.triton.values import External
+
+CAPABILITY = (9, 0)
+NEAR_BYTES = 232_448
+"""Shared memory for one block on such a device."""
+_NEAR = re.compile(r"(?:capacity|shared_mem(?:ory)?|smem(?:_size)?)(_bits|_bytes|_per_block)?$")
+_MAKER = re.compile(r"_?is_(nvidia|amd|hip|rocm|intel|xpu|npu|musa|ascend)", re.IGNORECASE)
+_AVAILABLE = re.compile(r"is_(?:torch_)?(\w+?)_(?:available|supported)$")
+_THERE = frozenset({"cuda", "triton", "torch", "bf16", "bfloat16", "nvidia", "fp16", "nccl"})
+_FALSE = frozenset(
+    {"torch.compiler.is_compiling", "torch.is_autocast_enabled", "torch.distributed.is_initialized",
+     "torch.jit.is_scripting", "torch.jit.is_tracing", "torch.overrides.has_torch_function",
+     "torch._dynamo.is_compiling", "torch.is_inference_mode_enabled"}
+)  # fmt: skip
+_NONE = frozenset({"torch.version.hip", "torch.version.xpu", "torch.version.musa", "tl.dtype"})
+
+
+def asked_of_surroundings(
+    reader: Reads, name: str, given: list[object], named: Mapping[str, object]
+) -> tuple[object] | None:
+    """The answer to a call that asks for the device or the environment, in a tuple; None for other calls."""
+    last = name.rpartition(".")[2]
+    if name in ("os.environ.get", "os.getenv"):
+        return (given[1] if len(given) > 1 else named.get("default"),)
+    if name in _FALSE:
+        return (False,)
+    if name == "torch.is_grad_enabled":
+        return (True,)
+    if name in ("torch.cuda.is_available", "torch.backends.cuda.is_built"):
+        return (True,)
+    if last == "is_available" and name.startswith("torch."):
+        return (False,)
+    match = _AVAILABLE.match(last)
+    if match:
+        return (match[1] in _THERE,)
+    if last == "get_device_capability":
+        _say(reader, f"the device is taken to have the compute capability {CAPABILITY[0]}.{CAPABILITY[1]}")
+        return (CAPABILITY,)
+    if name in ("torch.cuda.device_count", "torch.distributed.get_world_size"):
+        return (1,)
+    if name in ("torch.cuda.current_device", "torch.distributed.get_rank"):
+        return (0,)
+    if name == "torch.device":
+        return (External("device"),)
+    if name == "torch.cuda.get_device_name":
+        return ("NVIDIA",)
+    return None
+
+
+def surrounding(reader: Reads, dotted: str) -> tuple[object] | None:
+    """What a dotted name of a package stands for that tells of the device, in a tuple; None for others."""
+    if dotted in _NONE:
+        return (None,)
+    if dotted == "device.type":
+        return ("cuda",)
+    if dotted == "device.index":
+        return (0,)
+    if dotted.rpartition(".")[2] in ("multi_processor_count", "multiprocessor_count"):
+        return (reader.dim("multi_processor_count", multiprocessors(), "it depends on the device"),)
+    return None
+
+
+def is_of_maker(reader: Reads, name: str) -> bool | None:
+    """Whether the device is of the maker that a name like `IS_AMD` asks for; None for other names."""
+    match = _MAKER.fullmatch(name)
+    if match is None:
+        return None
+    _say(reader, f"{name} is taken to be {match[1].lower() == 'nvidia'}: the device is one of NVIDIA's")
+    return match[1].lower() == "nvidia"
+
+
+def near_memory(reader: Reads, name: str) -> int | None:
+    """How much memory near the cores there is, for a name that stands for it; None for other names."""
+    match = _NEAR.search(name)
+    if match is None:
+        return None
+    _say(
+        reader, f"{name} is taken to be that of a device with {NEAR_BYTES} bytes of shared memory for a block"
+    )
+    return NEAR_BYTES * (8 if match[1] == "_bits" else 1)
+
+
+def _say(reader: Reads, what: str) -> None:
+    if what not in reader.said:
+        reader.said.append(what)

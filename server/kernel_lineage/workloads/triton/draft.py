@@ -1,0 +1,146 @@
+"""A workload drafted from a Triton kernel's launch and from the tests and benchmarks that use its module.
+
+What no code of the repository tells is missing, or is chosen and said to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.workloads.model import Draft, DraftArgument
+from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffer, constant, scalar
+from kernel_lineage.workloads.triton.given import given_at
+from kernel_lineage.workloads.triton.grid import grid_of, whole_option
+from kernel_lineage.workloads.triton.host_modules import HostModule, module_of
+from kernel_lineage.workloads.triton.modules import Modules
+from kernel_lineage.workloads.triton.named_dims import with_named_dims
+from kernel_lineage.workloads.triton.promises import promises_of
+from kernel_lineage.workloads.triton.roles import Touch, roles_of, touches_of
+from kernel_lineage.workloads.triton.shapes import shapes_by_addresses
+from kernel_lineage.workloads.triton.sites import sites_of, standing_in
+from kernel_lineage.workloads.triton.usages import Usage, usages_of
+from kernel_lineage.workloads.triton.values import Tensor, Unknown
+from kernel_lineage.workloads.triton.ways import Reading, Ways
+
+_MOST_READINGS = 60
+
+
+def triton_drafts(kernel: Kernel, path: Path, modules: Modules) -> Iterator[Draft]:
+    """The drafts of a Triton kernel, one for each way to one of its launches; `modules` are the repository's."""
+    if kernel.source is None or kernel.source.module is None or kernel.function is None:
+        return
+    own = modules.known.get(path.resolve())
+    if own is None or own.tree is not kernel.source.module:
+        own = module_of(path.resolve(), kernel.source.module)
+        modules.known[own.path] = own
+    touches = touches_of(kernel)
+    left = _MOST_READINGS
+    for reading, defaults in _readings(kernel, own, modules):
+        left -= 1
+        if left < 0:
+            return
+        yield _draft(kernel, path, own, reading, touches, defaults)
+
+
+def _readings(kernel: Kernel, own: HostModule, modules: Modules) -> Iterator[tuple[Reading, Defaults]]:
+    """The ways to the kernel's launches, those that tell most first."""
+    sites = sites_of(kernel.name, own, modules)
+    if not sites or kernel.function is None:
+        return
+    usages, defaults, seen, said = _users(sites[0].module, modules)
+    ways = Ways(kernel.function, seen)
+    for reading in ways.from_tests(usages):
+        reading.said[:0] = said
+        yield reading, defaults
+    for reading in ways.from_examples(sites):
+        reading.said[:0] = said
+        yield reading, defaults
+    for reading in ways.from_functions(sites):
+        yield reading, defaults
+
+
+_Users = tuple[tuple[Usage, ...], Defaults, Modules, tuple[str, ...]]
+
+
+def _users(module: HostModule, modules: Modules) -> _Users:
+    """The tests of a module, numbers by name, how its users are to be read, and what is said of that."""
+    if module.path not in modules.concluded:
+        usages, defaults = usages_of(module, modules)
+        found: _Users = usages, defaults, modules, ()
+        for there, seen in standing_in(module, modules) if not usages else ():
+            usages, more = usages_of(module, seen)
+            if usages:
+                text = f"{there.relative_to(modules.folder)} is tested, and this module is read in its place"
+                found = usages, {**more, **defaults}, seen, (text,)
+                break
+        modules.concluded[module.path] = found
+    known: _Users = modules.concluded[module.path]
+    return known
+
+
+def _draft(
+    kernel: Kernel,
+    path: Path,
+    own: HostModule,
+    reading: Reading,
+    touches: tuple[Touch, ...],
+    defaults: Defaults,
+) -> Draft:
+    """The draft of one way to a launch."""
+    given, options = given_at(kernel, own, reading)
+    roles = roles_of(touches)
+    pointers = [p for p in kernel.parameters if not p.constexpr and _is_pointer(p.name, roles, given)]
+    tensors = {p.name: as_tensor(given.get(p.name), reading) for p in pointers}
+    known = {n: t for n, t in tensors.items() if t is not None and t.shape is not None}
+    given = {**given, **{n: t for n, t in tensors.items() if t is not None}}
+    found = shapes_by_addresses(touches, given, known)
+    for name, shape in found.items():
+        tensor = tensors.get(name)
+        if tensor is not None:
+            tensors[name] = replace(tensor, shape=shape)
+            reading.said.append(f"the shape of {name} is concluded from how the kernel addresses it")
+    constexpr: dict[str, str] = {}
+    arguments: list[DraftArgument] = []
+    for parameter in kernel.parameters:
+        name = parameter.name
+        value = given.get(name, Unknown("the launch, which does not give it"))
+        if parameter.constexpr or value is None:
+            text = constant(parameter, value, tensors, defaults, reading)
+            if text is not None:
+                constexpr[name] = text
+        elif name in tensors:
+            role = roles.get(name, "input")
+            arguments.append(buffer(parameter, tensors[name], value, role, False, reading))
+        else:
+            arguments.append(scalar(parameter, value, tensors, defaults, reading))
+    grid = grid_of(reading, constexpr)
+    warps, stages = (
+        whole_option(options.get(n, d), n, reading) for n, d in (("num_warps", 4), ("num_stages", 3))
+    )
+    said = (*reading.said, *reading.reader.said, *reading.reader.decided)
+    draft = Draft(
+        kernel.name,
+        kernel.language,
+        path.name,
+        {},
+        {},
+        tuple(arguments),
+        grid,
+        constexpr=constexpr,
+        num_warps=warps,
+        num_stages=stages,
+        promises=promises_of(kernel, constexpr, reading.reader.sizes),
+        assumed=tuple(dict.fromkeys(said)),
+        missing=tuple(dict.fromkeys(reading.missing)),
+        way=reading.way,
+        tested=reading.tested,
+    )
+    return with_named_dims(draft, reading.reader, reading.constants)
+
+
+def _is_pointer(name: str, roles: Mapping[str, object], given: Mapping[str, object]) -> bool:
+    value = given.get(name)
+    return isinstance(value, Tensor) or (name in roles and value is not None)

@@ -1,0 +1,82 @@
+"""What a launch gives to each parameter of the kernel, with what its autotuner and its heuristics decide."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.workloads.triton.calls import called
+from kernel_lineage.workloads.triton.host_modules import HostModule
+from kernel_lineage.workloads.triton.objects import Function, Instance, Stopped
+from kernel_lineage.workloads.triton.operations import items_of
+from kernel_lineage.workloads.triton.values import Unknown
+from kernel_lineage.workloads.triton.ways import Reading
+
+_OPTIONS = ("num_warps", "num_stages")
+
+
+def given_at(
+    kernel: Kernel, own: HostModule, reading: Reading
+) -> tuple[dict[str, object], dict[str, object]]:
+    """Parameter → what it is given, and option → its value; tuned ones are those of the first configuration."""
+    reader, names = reading.reader, reading.names
+    values: list[object] = []
+    for node in reading.call.args:
+        starred = isinstance(node, ast.Starred)
+        value = reader.evaluate(node.value if isinstance(node, ast.Starred) else node, reading.module, names)
+        items = items_of(value, reader.sizes) if starred else None
+        values.extend(items if items is not None else [value])
+    given: dict[str, object] = {}
+    for parameter in kernel.parameters:
+        if parameter.default is not None:
+            given[parameter.name] = reader.evaluate(ast.parse(parameter.default, mode="eval").body, own, {})
+    given.update(zip([p.name for p in kernel.parameters], values, strict=False))
+    for keyword in reading.call.keywords:
+        value = reader.evaluate(keyword.value, reading.module, names)
+        more = {keyword.arg: value} if keyword.arg else value if isinstance(value, dict) else {}
+        given.update({k: v for k, v in more.items() if isinstance(k, str)})
+    # The decorator that is written first is asked first: its configuration is what the next one sees.
+    for decorator in kernel.function.decorator_list if kernel.function is not None else ():
+        if isinstance(decorator, ast.Call):
+            given.update(_decided(decorator, given, reading, own))
+    parameters = {p.name for p in kernel.parameters}
+    options = {k: v for k, v in given.items() if k not in parameters or k in _OPTIONS}
+    return {k: v for k, v in given.items() if k in parameters}, options
+
+
+def _decided(
+    decorator: ast.Call, given: Mapping[str, object], reading: Reading, own: HostModule
+) -> dict[str, object]:
+    """What `@triton.autotune` and `@triton.heuristics` give."""
+    last = ast.unparse(decorator.func).rpartition(".")[2]
+    parts = [*decorator.args, *(k.value for k in decorator.keywords if k.arg in ("configs", "values"))]
+    # A repository may have an autotuner of its own, which takes what Triton's takes.
+    tuned = last.endswith("autotune")
+    if not (tuned or last == "heuristics") or not parts:
+        return {}
+    try:
+        value = reading.reader.evaluate(parts[0], own, {})
+    except Stopped:
+        return {}
+    if tuned:
+        return _first_configuration(value, reading)
+    found: dict[str, object] = {}
+    for name, rule in value.items() if isinstance(value, dict) else ():
+        if isinstance(rule, Function):
+            try:
+                found[str(name)] = called(reading.reader, rule, [{**given, **found}], {})
+            except Stopped:
+                found[str(name)] = Unknown(f"the heuristic for {name}")
+    return found
+
+
+def _first_configuration(value: object, reading: Reading) -> dict[str, object]:
+    items = items_of(value, reading.reader.sizes)
+    if not items or not isinstance(items[0], Instance):
+        return {}
+    reading.said.append("the first of the autotuner's configurations is taken")
+    held = items[0].attributes
+    kwargs = held.get("kwargs")
+    found = {k: v for k, v in kwargs.items() if isinstance(k, str)} if isinstance(kwargs, dict) else {}
+    return {**found, **{k: held[k] for k in _OPTIONS if k in held}}

@@ -1,0 +1,298 @@
+"""Reading the host code of a Triton kernel as far as its launch, with sizes as symbols.
+
+Functions and classes of the repository are followed; a condition is decided by the sizes that the dims have; where it
+cannot be, what both branches agree on is kept. Whatever is not understood is an `Unknown` that says which expression it
+was. Nothing is imported or run.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from kernel_gate.expressions import Number
+from kernel_lineage.workloads.triton.calls import bound
+from kernel_lineage.workloads.triton.classes import (
+    bound_to,
+    class_attribute,
+    instance_attribute,
+    method_of,
+)
+from kernel_lineage.workloads.triton.device_facts import is_of_maker, near_memory, surrounding
+from kernel_lineage.workloads.triton.dtypes import dtype_named
+from kernel_lineage.workloads.triton.expressions import read_expression
+from kernel_lineage.workloads.triton.host_modules import HostModule
+from kernel_lineage.workloads.triton.modules import Modules
+from kernel_lineage.workloads.triton.objects import (
+    Attribute,
+    Class,
+    Function,
+    Instance,
+    LeftLoop,
+    Method,
+    Module,
+    Names,
+    Returned,
+    Stopped,
+)
+from kernel_lineage.workloads.triton.statements import agreed, named, read_statement
+from kernel_lineage.workloads.triton.tensor_methods import attribute
+from kernel_lineage.workloads.triton.values import (
+    Dtype,
+    External,
+    Open,
+    Size,
+    Tensor,
+    Unknown,
+    value_at,
+)
+
+_DEPTH = 24
+STEPS = 6_000
+"""Statements that are read on one way, at most."""
+_WITHOUT_SHAPE = frozenset({"stride", "dtype", "device", "is_contiguous", "is_cuda", "element_size"})
+
+
+@dataclass(slots=True)
+class Reader:
+    """One way through the host code."""
+
+    modules: Modules
+    target: ast.FunctionDef
+    """The kernel whose launch is looked for."""
+    sizes: dict[str, Number]
+    """Dims and their sizes; conditions are decided by them."""
+    tensor_of: Callable[[str, bool], Tensor | None]
+    """What a parameter is of which the caller is not known, and whether its shape is asked for; None for no tensor."""
+    extents_are_dims: bool = False
+    """Whether numbers in shapes become dims, as in tests, where they are examples of sizes."""
+    forced: bool = False
+    called_as: dict[str, str] = field(default_factory=dict)
+    """Dim made of a number → the first name that the code gives it."""
+    decided: list[str] = field(default_factory=list)
+    """Conditions that are taken to hold because the launch stands behind them."""
+    said: list[str] = field(default_factory=list)
+    """What is taken for granted of what surrounds the code."""
+    perhaps: list[list[object]] = field(default_factory=list)
+    """For each function that is being read: what it returns where a condition is not known."""
+    applied: list[tuple[Instance, object]] = field(default_factory=list)
+    """For each autograd function that was applied: its context, and what it gave."""
+    globals: dict[tuple[str, str], object] = field(default_factory=dict)
+    """What names of modules stand for: (file, name)."""
+    steps: int = STEPS
+    depth: int = 0
+
+    def run(self, function: ast.FunctionDef, module: HostModule, names: Names) -> object:
+        """What a function returns. Raises `Reached` at the launch."""
+        if self.depth >= _DEPTH:
+            return Unknown(f"{function.name}(…)")
+        self.depth += 1
+        self.perhaps.append([])
+        try:
+            self.block(function.body, module, names)
+            self.perhaps[-1].append(None)
+        except Returned as returned:
+            self.perhaps[-1].append(returned.value)
+        except LeftLoop:
+            self.perhaps[-1].append(None)
+        except Stopped:
+            if not self.perhaps[-1]:
+                raise
+        finally:
+            self.depth -= 1
+            ends = self.perhaps.pop()
+        found = ends[0]
+        for end in ends[1:]:
+            found = agreed(found, end, Unknown(f"{function.name}(…)"))
+        return found
+
+    def backward(self) -> None:
+        """What autograd does behind a test that calls `backward`: gradients have the shapes of what was given."""
+        for context, result in reversed(self.applied):
+            function = method_of(self, context.of, "backward") if isinstance(context.of, Class) else None
+            if function is not None and isinstance(function.node, ast.FunctionDef):
+                results = result if isinstance(result, tuple) else (result,)
+                given = [
+                    context,
+                    *(Tensor("", r.shape, r.dtype) if isinstance(r, Tensor) else r for r in results),
+                ]
+                try:
+                    self.enter(function, given, {})
+                except Stopped:
+                    continue
+
+    def block(self, body: list[ast.stmt], module: HostModule, names: Names) -> None:
+        """Some statements, one after the other."""
+        for statement in body:
+            self.steps -= 1
+            if self.steps < 0:
+                raise Stopped("too many steps")
+            read_statement(self, statement, module, names)
+
+    def evaluate(self, node: ast.expr, module: HostModule, names: Names) -> object:
+        """What an expression stands for."""
+        try:
+            return read_expression(self, node, module, names)
+        except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
+            # As Python would raise there, or because the code is not what it seems.
+            return Unknown(f"`{ast.unparse(node)}` ({error})")
+
+    def enter(self, function: Function, given: list[object], named: Mapping[str, object]) -> object:
+        """What a function gives when it is called."""
+        names = {**function.around, **bound(function.node.args, given, named, self, function.module)}
+        if function.of is not None:
+            names["__class__"] = function.of
+        if isinstance(function.node, ast.Lambda):
+            return self.evaluate(function.node.body, function.module, names)
+        return self.run(function.node, function.module, names)
+
+    def is_target(self, value: object) -> bool:
+        """Whether this is the kernel whose launch is looked for."""
+        return isinstance(value, Function) and value.node is self.target
+
+    def launches(self, node: ast.AST) -> bool:
+        """Whether the launch that is looked for stands in some code."""
+        return self.target.name in launched_in(node)
+
+    def truth(self, value: object) -> bool | None:
+        """Whether a value is true; None when that is not known."""
+        if isinstance(value, Size):
+            number = value_at(value, self.sizes)
+            return None if number is None else bool(number)
+        if isinstance(value, (Open, Unknown, External)):
+            return None
+        if isinstance(value, Tensor):
+            return None
+        return (
+            bool(value)
+            if isinstance(value, (bool, int, float, str, tuple, list, dict, set, type(None)))
+            else True
+        )
+
+    def global_value(self, name: str, module: HostModule) -> object:
+        """What a name stands for that no function defines."""
+        key = (str(module.path), name)
+        if key not in self.globals:
+            self.globals[key] = Unknown(name)
+            found = self._global(name, module)
+            maker = is_of_maker(self, name) if isinstance(found, (Unknown, External)) else None
+            self.globals[key] = named(found, name) if maker is None else maker
+        return self.globals[key]
+
+    def _global(self, name: str, module: HostModule) -> object:
+        place = self.modules.defining(module, name)
+        if place is not None:
+            there, inner = place
+            if there is not module:
+                return self.global_value(inner, there)
+            if inner in there.functions:
+                return Function(there.functions[inner], there)
+            if inner in there.classes:
+                return Class(there.classes[inner], there)
+            return self._deeper(there.values[inner], there)
+        own = self.modules.module_named(module, name)
+        if own is not None:
+            return Module(own)
+        base, inner = module.imports.get(name, ("", name))
+        return self._external(f"{base}.{inner}" if inner and base else base or inner)
+
+    def _deeper(self, node: ast.expr, module: HostModule) -> object:
+        if self.depth >= _DEPTH:
+            return Unknown(f"`{ast.unparse(node)}`")
+        self.depth += 2
+        try:
+            return self.evaluate(node, module, {})
+        except Stopped:
+            return Unknown(f"`{ast.unparse(node)}`")
+        finally:
+            self.depth -= 2
+
+    def _external(self, dotted: str) -> object:
+        answer = surrounding(self, dotted)
+        if answer is not None:
+            return answer[0]
+        dtype = dtype_named(dotted) if dotted.startswith(("torch.", "triton.")) else None
+        return dtype or External(dotted)
+
+    def attribute_of(self, value: object, attr: str) -> object:
+        """`value.attr`."""
+        value = self.opened(value, attr)
+        match value:
+            case Instance():
+                found = instance_attribute(self, value, attr)
+                memory = near_memory(self, attr) if isinstance(found, (Unknown, External)) else None
+                return memory if memory is not None else found
+            case Tensor():
+                return attribute(value, attr)
+            case External():
+                return self._external(f"{value.name}.{attr}")
+            case Module():
+                return self._of_module(value.module, attr)
+            case Class():
+                function = method_of(self, value, attr)
+                if function is not None:
+                    return bound_to(function, value, value) if attr != "forward" else function
+                found = class_attribute(self, value, attr)
+                if found is None and attr == "apply" and method_of(self, value, "forward") is not None:
+                    return Attribute(value, attr)
+                return found if found is not None else Unknown(f"`{value.name}.{attr}`")
+            case Function() | Method() if attr in ("fn", "func", "__wrapped__"):
+                return value
+            case Function() if attr == "__name__" and isinstance(value.node, ast.FunctionDef):
+                return value.node.name
+            case Dtype() if attr == "itemsize":
+                return attribute(Tensor("", (), value.name), attr)
+            case list() | dict() | tuple() | set() | str():
+                return Attribute(value, attr)
+        if attr == "value" and isinstance(value, (int, float, Size)):
+            return value
+        if attr in ("multi_processor_count", "multiprocessor_count"):
+            return self._external(attr)
+        return value if isinstance(value, Unknown) else Unknown(f".{attr}")
+
+    def _of_module(self, module: HostModule, name: str) -> object:
+        if self.modules.defining(module, name) is None and name not in module.imports:
+            dotted = module.path.stem if module.path.stem != "__init__" else module.path.parent.name
+            below = self.modules.at(module, f".{name}") if module.path.name == "__init__.py" else None
+            return Module(below) if below is not None else Unknown(f"{dotted}.{name}")
+        return self.global_value(name, module)
+
+    def opened(self, value: object, attr: str) -> object:
+        """A parameter that is used as a tensor, as that tensor; its shape is asked for where the use needs it."""
+        if not isinstance(value, Open):
+            return value
+        return self.tensor_of(value.name, attr not in _WITHOUT_SHAPE) or value
+
+    def dim(self, wanted: str, size: int, why: str) -> Size:
+        """A dim of this name."""
+        if wanted not in self.sizes:
+            self.sizes[wanted] = size
+            self.said.append(f"{wanted} is taken to be {size}: {why}")
+        return Size(wanted)
+
+    def example(self, value: object) -> object:
+        """A number of a test as a dim of its own; the same number is the same dim."""
+        if isinstance(value, (tuple, list)):
+            return tuple(self.example(v) for v in value)
+        if type(value) is int and value > 1:
+            name = f"d{value}"
+            self.sizes[name] = value
+            return Size(name)
+        return value
+
+    def example_of(self, extent: int | Size) -> int | Size:
+        """An extent, as a dim where a number that was made a dim stands in it."""
+        return Size(f"d{extent}") if f"d{extent}" in self.sizes else extent
+
+
+@lru_cache(maxsize=1 << 15)
+def launched_in(node: ast.AST) -> frozenset[str]:
+    """The names of the kernels that are launched in some code, as far as its text tells."""
+    match node:
+        case ast.Call(func=ast.Subscript(value=of)) | ast.Call(func=ast.Attribute(value=of, attr="run")):
+            own = frozenset([ast.unparse(of).rpartition(".")[2]])
+        case _:
+            own = frozenset()
+    return own.union(*(launched_in(n) for n in ast.iter_child_nodes(node)))

@@ -1,0 +1,52 @@
+"""The dims of a draft by names that people know them by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.triton.host import Reader
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_OF_NUMBER = re.compile(r"d\d+|[A-Za-z]\w*_\d+")
+"""Dims that are named for want of a name: `d40`, `x_0`."""
+
+
+def with_named_dims(draft: Draft, reader: Reader, constants: Collection[str]) -> Draft:
+    """The draft with the dims that it uses, those made of numbers by the first name that the code has for them."""
+    texts = [t for a in draft.arguments for t in (*(a.shape or ()), str(a.value or ""), a.values)]
+    texts += [*draft.grid, *draft.constexpr.values()]
+    used = {n for t in texts for n in _NAME.findall(t)}
+    buffers = {a.name for a in draft.arguments if a.kind != "scalar"}
+    renamed: dict[str, str] = {}
+    for name in reader.sizes:
+        if name in used and name not in constants:
+            wanted = reader.called_as.get(name, name) if _OF_NUMBER.fullmatch(name) else name
+            taken = {*renamed.values(), *buffers, *draft.constexpr}
+            renamed[name] = f"{wanted}_" if wanted in taken else wanted
+    dims = {new: int(reader.sizes[old]) for old, new in renamed.items()}
+
+    def said(text: str) -> str:
+        return _NAME.sub(lambda m: renamed.get(m[0], m[0]), text)
+
+    arguments = tuple(
+        replace(
+            a,
+            shape=tuple(map(said, a.shape)) if a.shape else a.shape,
+            value=said(str(a.value)) if a.value is not None else None,
+            values=said(a.values),
+        )
+        for a in draft.arguments
+    )
+    return replace(
+        draft,
+        dims=dims,
+        checked=dims,
+        arguments=arguments,
+        grid=tuple(map(said, draft.grid)),
+        constexpr={n: t if t[0] in "'\"" else said(t) for n, t in draft.constexpr.items()},
+        promises=tuple(map(said, draft.promises)),
+        assumed=tuple(map(said, draft.assumed)),
+    )

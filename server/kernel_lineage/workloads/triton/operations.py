@@ -1,0 +1,217 @@
+"""Operators of Python on what the names of the host stand for."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from kernel_gate.expressions import Number
+from kernel_lineage.workloads.triton.objects import Class, Function, Instance, Module
+from kernel_lineage.workloads.triton.tensor_shapes import broadcast, is_float, matrix_product
+from kernel_lineage.workloads.triton.values import (
+    Dtype,
+    External,
+    Open,
+    Size,
+    Tensor,
+    Unknown,
+    is_number,
+    size_of,
+    tree_of,
+    value_at,
+)
+
+_PLAIN = (str, Dtype, type(None), bool, int, float, tuple, list, dict, set, range)
+_KNOWN = (*_PLAIN, Size, Tensor, Class, Function, Instance, Module)
+_OF_NUMBERS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
+_OF_BITS: dict[type[ast.operator], Any] = {
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}
+
+
+def arithmetic(node: ast.BinOp, op: ast.operator, left: object, right: object) -> object:
+    """What an operator gives; `Unknown` where an operand is."""
+    if is_number(left) and is_number(right):
+        if isinstance(op, _OF_NUMBERS):
+            return size_of(ast.BinOp(tree_of(left), op, tree_of(right)))
+        if isinstance(left, int) and isinstance(right, int) and type(op) in _OF_BITS:
+            return _OF_BITS[type(op)](left, right)
+    found = _of_containers(op, left, right)
+    if found is not None:
+        return found
+    if isinstance(left, Tensor) or isinstance(right, Tensor):
+        return _of_tensors(node, op, left, right)
+    unknown = next((v for v in (left, right) if isinstance(v, Unknown)), None)
+    return unknown or Unknown(f"`{ast.unparse(node)}`")
+
+
+def _of_containers(op: ast.operator, left: object, right: object) -> object:
+    if isinstance(op, ast.Add):
+        if isinstance(left, list) and isinstance(right, list):
+            return [*left, *right]
+        if isinstance(left, tuple) and isinstance(right, tuple):
+            return (*left, *right)
+        if isinstance(left, str) and isinstance(right, str):
+            return left + right
+    if isinstance(op, ast.Mult):
+        for many, times in ((left, right), (right, left)):
+            if isinstance(many, (list, tuple, str)) and type(times) is int and 0 <= times <= 1024:
+                return many * times
+    if isinstance(left, dict) and isinstance(right, dict) and isinstance(op, ast.BitOr):
+        return {**left, **right}
+    if isinstance(left, str) and isinstance(op, ast.Mod):
+        return Unknown("a text")
+    return None
+
+
+def _of_tensors(node: ast.BinOp, op: ast.operator, left: object, right: object) -> object:
+    tensors = [v for v in (left, right) if isinstance(v, Tensor)]
+    if any(t.shape is None for t in tensors):
+        return Unknown(f"the shape of {next(t.name for t in tensors if t.shape is None)}")
+    if isinstance(op, ast.MatMult):
+        return matrix_product(left, right)
+    if not all(isinstance(v, Tensor) or is_number(v) for v in (left, right)):
+        unknown = next((v for v in (left, right) if isinstance(v, Unknown)), None)
+        return unknown or Unknown(f"`{ast.unparse(node)}`")
+    found = broadcast(tensors)
+    if (
+        isinstance(found, Tensor)
+        and not is_float(found)
+        and (isinstance(op, ast.Div) or _has_float(left, right))
+    ):
+        return Tensor("", found.shape, "float32")
+    return found
+
+
+def _has_float(*values: object) -> bool:
+    return any(isinstance(v, float) for v in values)
+
+
+def compare(
+    node: ast.Compare, op: ast.cmpop, left: object, right: object, sizes: Mapping[str, Number]
+) -> object:
+    """What an operator gives; `Unknown` where an operand is."""
+    if isinstance(op, (ast.Is, ast.IsNot)) and right is None:
+        return left if isinstance(left, Unknown) else (left is None) == isinstance(op, ast.Is)
+    if isinstance(op, (ast.In, ast.NotIn)):
+        return _held(node, left, right, isinstance(op, ast.In))
+    tensors = [v for v in (left, right) if isinstance(v, Tensor)]
+    if tensors and not isinstance(op, (ast.Is, ast.IsNot)) and all(t.shape is not None for t in tensors):
+        found = broadcast(tensors)
+        return Tensor("", found.shape, "bool", "integers(0, 2)") if isinstance(found, Tensor) else found
+    if is_number(left) and is_number(right):
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            return left is right if isinstance(op, ast.Is) else left is not right
+        return size_of(ast.Compare(tree_of(left), [op], [tree_of(right)]))
+    if (
+        isinstance(left, (tuple, list))
+        and isinstance(right, (tuple, list))
+        and type(op) in (ast.Eq, ast.NotEq)
+    ):
+        return _same_items(left, right, isinstance(op, ast.Eq), node)
+    if isinstance(left, _KNOWN) and isinstance(right, _KNOWN):
+        equal = left is right if isinstance(left, (Tensor, Instance)) else _equal(left, right)
+        if isinstance(op, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):
+            return equal == isinstance(op, (ast.Eq, ast.Is))
+        if isinstance(left, tuple) and isinstance(right, tuple) and type(op) in _ORDERED:
+            rows = [[value_at(v, sizes) for v in group] for group in (left, right)]
+            if None not in (*rows[0], *rows[1]):
+                return bool(_ORDERED[type(op)](*rows))
+    unknown = next((v for v in (left, right) if isinstance(v, Unknown)), None)
+    return unknown or Unknown(f"`{ast.unparse(node)}`")
+
+
+_ORDERED: dict[type[ast.cmpop], Any] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+
+
+def _equal(left: object, right: object) -> bool:
+    if isinstance(left, Function) and isinstance(right, Function):
+        return left.node is right.node
+    return bool(left == right)
+
+
+def _same_items(left: Sequence[object], right: Sequence[object], wanted: bool, node: ast.Compare) -> object:
+    """Whether two rows of numbers are the same, as a condition over dims."""
+    if len(left) != len(right):
+        return not wanted
+    if list(left) == list(right):
+        return wanted
+    if all(is_number(v) for v in (*left, *right)):
+        parts: list[ast.expr] = [
+            ast.Compare(tree_of(a), [ast.Eq()], [tree_of(b)])
+            for a, b in zip(left, right, strict=True)
+            if a != b
+        ]
+        whole = ast.BoolOp(ast.And(), parts) if len(parts) > 1 else parts[0]
+        return size_of(whole if wanted else ast.UnaryOp(ast.Not(), whole))
+    return Unknown(f"`{ast.unparse(node)}`")
+
+
+def _held(node: ast.Compare, left: object, right: object, wanted: bool) -> object:
+    if isinstance(left, (*_PLAIN, Size)) and isinstance(right, (tuple, list, dict, set, range, str)):
+        if isinstance(right, str):
+            return (left in right) == wanted if isinstance(left, str) else Unknown("a text")
+        if isinstance(left, Size):
+            if all(is_number(v) for v in right) and not isinstance(right, dict):
+                tests: list[ast.expr] = [ast.Compare(tree_of(left), [ast.Eq()], [tree_of(v)]) for v in right]
+                whole = (
+                    ast.BoolOp(ast.Or(), tests)
+                    if len(tests) > 1
+                    else tests[0]
+                    if tests
+                    else ast.Constant(False)
+                )
+                return size_of(whole if wanted else ast.UnaryOp(ast.Not(), whole))
+        elif not any(isinstance(v, (Unknown, Open, External)) for v in right):
+            return any(left == v for v in right) == wanted
+    unknown = next((v for v in (left, right) if isinstance(v, Unknown)), None)
+    return unknown or Unknown(f"`{ast.unparse(node)}`")
+
+
+def key_of(value: object, sizes: Mapping[str, Number]) -> Any:
+    """A value as a key of a dict; None for one that is none."""
+    if isinstance(value, Size):
+        return value_at(value, sizes)
+    if isinstance(value, tuple):
+        parts = tuple(key_of(v, sizes) for v in value)
+        return None if None in parts else parts
+    return value if isinstance(value, Hashable) and not isinstance(value, (Unknown, Open, Tensor)) else None
+
+
+def items_of(value: object, sizes: Mapping[str, Number]) -> list[object] | None:
+    """What a value holds one after the other; None when that is not known."""
+    if isinstance(value, (tuple, list, range, set, dict, str)):
+        return list(value)
+    if isinstance(value, Tensor) and value.shape:
+        rows = value_at(value.shape[0], sizes)
+        if isinstance(rows, int) and rows <= 256:
+            return [Tensor("", value.shape[1:], value.dtype, value.values)] * rows
+    return None
+
+
+def unpacked(value: object, targets: list[ast.expr]) -> list[object]:
+    """One value for each target; `*rest` takes what is left."""
+    if isinstance(value, Tensor) and value.shape and value.shape[0] == len(targets):
+        value = (Tensor("", value.shape[1:], value.dtype, value.values),) * len(targets)
+    if isinstance(value, (tuple, list, range)):
+        star = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
+        if star is None and len(value) == len(targets):
+            return list(value)
+        if star is not None and len(value) >= len(targets) - 1:
+            behind = len(targets) - star - 1
+            end = len(value) - behind
+            return [*value[:star], tuple(value[star:end]), *value[end:]]
+    if isinstance(value, External):
+        return [Open(t.id) if isinstance(t, ast.Name) else Unknown("ctx") for t in targets]
+    return [value if isinstance(value, Unknown) else Unknown("an unpacked value") for _ in targets]

@@ -1,0 +1,92 @@
+"""Shapes that the host does not tell, from how the kernel addresses the buffer beside those whose shape is known.
+
+Two buffers that are addressed in the same way have the same shape. Where an index runs over an axis of a buffer that is
+known, it runs over as many elements of one that is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kernel_lineage.kernels.linear_forms import Linear
+from kernel_lineage.workloads.triton.roles import Touch
+from kernel_lineage.workloads.triton.values import Size, Stride, Tensor
+
+Shape = tuple[int | Size, ...]
+_Key = tuple[tuple[str, str], ...]
+
+
+def shapes_by_addresses(
+    touches: Sequence[Touch], given: Mapping[str, object], known: Mapping[str, Tensor]
+) -> dict[str, Shape]:
+    """Pointer parameter → its shape, for those in `given` that are no tensors of known shape.
+
+    `given` is what the launch gives to each parameter, `known` the tensors of known shape.
+    """
+    forms: dict[str, dict[_Key, Linear]] = {}
+    for touch in touches:
+        if touch.own:
+            strides = _axes(touch.pointer, given)
+            forms.setdefault(touch.pointer, {})[_key(touch.form, strides)] = touch.form
+    found: dict[str, Shape] = {}
+    for name, own in forms.items():
+        if name in known:
+            continue
+        same = next((n for n in known if set(forms.get(n, ())) & set(own)), None)
+        shape = known[same].shape if same is not None else _by_axes(own, forms, given, known)
+        if shape is not None:
+            found[name] = shape
+    return found
+
+
+def _axes(pointer: str, given: Mapping[str, object]) -> dict[str, int]:
+    """Parameter that is a stride of the pointer's own tensor → the axis."""
+    tensor = given.get(pointer)
+    name = getattr(tensor, "name", None)
+    return {p: v.axis for p, v in given.items() if isinstance(v, Stride) and v.tensor == name}
+
+
+def _key(form: Linear, strides: Mapping[str, int]) -> _Key:
+    """A form in which a stride is written by its axis, so that forms of several buffers can be compared."""
+    return tuple(sorted((a, _by_axis(str(c), strides)) for a, c in form.items()))
+
+
+def _by_axis(coefficient: str, strides: Mapping[str, int]) -> str:
+    return "*".join(f"stride {strides[p]}" if p in strides else p for p in coefficient.split("*"))
+
+
+def _by_axes(
+    own: Mapping[_Key, Linear],
+    forms: Mapping[str, Mapping[_Key, Linear]],
+    given: Mapping[str, object],
+    known: Mapping[str, Tensor],
+) -> Shape | None:
+    """The extents along the axes of a form, each as another buffer has it."""
+    extents: dict[str, int | Size] = {}
+    for other, others in forms.items():
+        tensor = known.get(other)
+        for form in others.values() if tensor is not None and tensor.shape else ():
+            for axis, place in _places(
+                form, _axes(other, given), len(tensor.shape or ()) if tensor else 0
+            ).items():
+                extents.setdefault(axis, (tensor.shape or ())[place] if tensor else 0)
+    for form in own.values():
+        if form and all(axis in extents for axis in form):
+            ordered = sorted(form, key=lambda a: form[a] == 1)
+            return tuple(extents[axis] for axis in ordered)
+    return None
+
+
+def _places(form: Linear, strides: Mapping[str, int], rank: int) -> dict[str, int]:
+    """Axis of a form → the axis of the buffer along which it runs: by its stride, or the last where it is 1."""
+    if len(form) != rank:
+        return {}
+    places: dict[str, int] = {}
+    for axis, coefficient in form.items():
+        if coefficient == 1:
+            places[axis] = rank - 1
+        elif isinstance(coefficient, str) and coefficient in strides:
+            places[axis] = strides[coefficient] % rank
+        elif rank == 2:
+            places[axis] = 0
+    return places if len(set(places.values())) == rank else {}

@@ -1,0 +1,280 @@
+"""What a tensor's attributes and methods give, as far as shapes, dtypes and sizes go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from kernel_lineage.workloads.triton.dtypes import ALIASES, item_bytes
+from kernel_lineage.workloads.triton.tensor_shapes import (
+    expanded,
+    narrowed,
+    permuted,
+    with_axis,
+    without,
+)
+from kernel_lineage.workloads.triton.values import (
+    Dtype,
+    External,
+    Size,
+    Tensor,
+    Unknown,
+    added,
+    packed,
+    product,
+    reshaped,
+    size_of,
+    stride_of,
+    strides_of,
+    tree_of,
+)
+
+_ITSELF = frozenset(
+    {"cpu", "cuda", "detach", "detach_", "pin_memory", "requires_grad_", "retain_grad", "share_memory_", "data_ptr",
+     "npu", "xpu", "add_", "mul_", "div_", "sub_", "clamp_", "copy_", "masked_fill_", "neg_", "scatter_", "index_add_"}
+)  # fmt: skip
+_DRAWN = {"fill_": "", "normal_": "", "zero_": "", "uniform_": "uniform(0, 1)"}
+_PACKED = frozenset({"clone", "contiguous"})
+_VIEWS = frozenset({"view", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "permute", "t", "expand",
+                    "expand_as", "view_as", "reshape_as", "select", "narrow", "chunk", "split", "unbind", "movedim",
+                    "swapaxes", "repeat", "repeat_interleave", "unflatten"})  # fmt: skip
+
+
+def attribute(tensor: Tensor, name: str) -> object:
+    """`x.shape` and the like; `Unknown` for what is not known of a tensor."""
+    match name:
+        case "shape" if tensor.shape is not None:
+            return tensor.shape
+        case "ndim" if tensor.shape is not None:
+            return len(tensor.shape)
+        case "dtype":
+            return Dtype(tensor.dtype) if tensor.dtype else Unknown(f"the dtype of {tensor.name}")
+        case "device":
+            return External("device")
+        case "is_cuda":
+            return True
+        case "is_sparse" | "is_quantized":
+            return False
+        case "requires_grad":
+            return True
+        case "itemsize" if tensor.dtype:
+            return item_bytes(tensor.dtype)
+        case "data":
+            return tensor
+        case "grad":
+            return replace(packed(tensor), name="")
+        case "T" | "mT" | "H" if tensor.shape is not None and len(tensor.shape) >= 2:
+            rank = len(tensor.shape)
+            return permuted(tensor, [*range(rank - 2), rank - 1, rank - 2])
+    return Unknown(f"`{tensor.name or 'tensor'}.{name}`")
+
+
+def method(tensor: Tensor, name: str, given: Sequence[object], named: Mapping[str, object]) -> object:
+    """What a method gives; `Unknown` for those that are not known, or that depend on elements."""
+    if name in _ITSELF:
+        return tensor
+    if name in _DRAWN:
+        return (
+            replace(tensor, values=_DRAWN[name])
+            if tensor.dtype is None or "float" in tensor.dtype
+            else tensor
+        )
+    if name in _PACKED:
+        return packed(tensor)
+    if name in ("to", "type", "type_as"):
+        return _converted(tensor, given, named)
+    if name in ALIASES or name == "bfloat16":
+        return _as_dtype(tensor, ALIASES.get(name, name))
+    if name == "stride" and len(given) == 1 and isinstance(given[0], int):
+        return stride_of(tensor, given[0])
+    if name == "is_contiguous":
+        return True if tensor.strides is None else tensor.strides == strides_of(packed(tensor))
+    if name in ("is_floating_point", "is_complex"):
+        return name == "is_floating_point" and "float" in (tensor.dtype or "float")
+    if name == "element_size" and tensor.dtype:
+        return item_bytes(tensor.dtype)
+    if name in ("get_device", "storage_offset"):
+        return 0
+    shape = tensor.shape
+    listed = given[0] if given and isinstance(given[0], (tuple, list)) else given
+    if shape is None and name in ("view", "reshape") and -1 not in listed:
+        shape = ()
+        tensor = replace(tensor, shape=shape)
+    if shape is None:
+        return Unknown(f"the shape of {tensor.name}")
+    match name:
+        case "size" if not given and not named:
+            return shape
+        case "size":
+            axis = given[0] if given else named.get("dim")
+            known = isinstance(axis, int) and -len(shape) <= axis < len(shape)
+            return shape[axis] if known and isinstance(axis, int) else Unknown("an axis")
+        case "numel" | "nelement":
+            return product(shape)
+        case "dim" | "ndimension":
+            return len(shape)
+        case "stride" if not given:
+            return strides_of(tensor)
+        case "new_empty" | "new_zeros" | "new_ones" | "new_full":
+            return _new(tensor, name, given, named)
+        case "item":
+            return Unknown("an element")
+        case "tolist":
+            return Unknown("the elements")
+        case "backward":
+            return None
+    return _view(tensor, name, given, listed, named) if name in _VIEWS else _MISSING
+
+
+_MISSING = Unknown("a method")
+"""For a method that is looked up among torch's functions next."""
+
+
+def is_missing(found: object) -> bool:
+    """Whether a method is none of those here."""
+    return found is _MISSING
+
+
+def _converted(tensor: Tensor, given: Sequence[object], named: Mapping[str, object]) -> Tensor:
+    dtype = next((g.name for g in (*given, *named.values()) if isinstance(g, Dtype)), None)
+    other = next((g for g in given if isinstance(g, Tensor)), None)
+    return _as_dtype(tensor, dtype or (other.dtype if other is not None else tensor.dtype))
+
+
+def _as_dtype(tensor: Tensor, dtype: str | None) -> Tensor:
+    if dtype == tensor.dtype:
+        return tensor
+    return replace(packed(tensor) if tensor.memory is not None else tensor, dtype=dtype)
+
+
+def _new(tensor: Tensor, name: str, given: Sequence[object], named: Mapping[str, object]) -> object:
+    from kernel_lineage.workloads.triton.torch_made import made
+
+    found = made(name.removeprefix("new_"), given, named)
+    if isinstance(found, Tensor) and "dtype" not in named:
+        return replace(found, dtype=tensor.dtype)
+    return found
+
+
+def _axis(value: object, rank: int) -> int | None:
+    return value % rank if type(value) is int and rank and -rank <= value < rank else None
+
+
+def _view(
+    tensor: Tensor, name: str, given: Sequence[object], listed: Sequence[object], named: Mapping[str, object]
+) -> object:
+    shape = tensor.shape or ()
+    first = given[0] if given else named.get("dim", named.get("dim0"))
+    second = given[1] if len(given) > 1 else named.get("dim1", named.get("index"))
+    axis = _axis(first, len(shape))
+    match name:
+        case "view" if isinstance(first, Dtype):
+            return replace(tensor, dtype=first.name)
+        case "view" | "reshape":
+            found = reshaped(shape, listed)
+            if isinstance(found, Unknown):
+                return found
+            return tensor if found == shape else replace(packed(tensor), shape=found)
+        case "view_as" | "expand_as" | "reshape_as" if isinstance(first, Tensor):
+            return replace(packed(tensor), shape=first.shape)
+        case "flatten":
+            ends = [a for a in (first, second) if type(a) is int]
+            start = ends[0] % len(shape) if ends and shape else 0
+            stop = ends[1] % len(shape) if len(ends) > 1 else len(shape) - 1
+            return replace(
+                packed(tensor), shape=(*shape[:start], product(shape[start : stop + 1]), *shape[stop + 1 :])
+            )
+        case "unflatten" if axis is not None and isinstance(second or named.get("sizes"), (tuple, list)):
+            inner = reshaped([shape[axis]], second if isinstance(second, (tuple, list)) else ())
+            return (
+                inner
+                if isinstance(inner, Unknown)
+                else replace(packed(tensor), shape=(*shape[:axis], *inner, *shape[axis + 1 :]))
+            )
+        case "squeeze" if axis is not None:
+            return without(tensor, axis) if shape[axis] == 1 else tensor
+        case "squeeze" if first is None:
+            return replace(packed(tensor), shape=tuple(e for e in shape if e != 1))
+        case "unsqueeze" if type(first) is int:
+            return with_axis(tensor, first)
+        case "transpose" | "swapaxes" | "movedim" if axis is not None:
+            other = _axis(second, len(shape))
+            if other is None:
+                return Unknown("the order of the axes")
+            order = list(range(len(shape)))
+            if name == "movedim":
+                order.insert(other, order.pop(axis))
+            else:
+                order[axis], order[other] = order[other], order[axis]
+            return permuted(tensor, order)
+        case "t" if len(shape) == 2:
+            return permuted(tensor, (1, 0))
+        case "permute":
+            return permuted(tensor, listed or list(named.get("dims") or ()))  # type: ignore[call-overload]
+        case "expand":
+            return expanded(tensor, listed)
+        case "select" if axis is not None:
+            return without(tensor, axis)
+        case "narrow" if (
+            axis is not None and len(given) == 3 and all(isinstance(g, (int, Size)) for g in given[1:])
+        ):
+            return narrowed(tensor, axis, given[1], given[2])  # type: ignore[arg-type]
+        case "chunk" | "split":
+            return _parts(tensor, name, first, second, named)
+        case "unbind":
+            at = axis or 0
+            rows = shape[at] if shape else 0
+            return (
+                tuple(without(tensor, at) for _ in range(rows))
+                if isinstance(rows, int)
+                else Unknown("unbind")
+            )
+        case "repeat":
+            return _repeated(tensor, listed)
+        case "repeat_interleave":
+            along = _axis(second if second is not None else named.get("dim"), len(shape))
+            if along is not None and isinstance(first, (int, Size)):
+                wide = product([shape[along], first])
+                return replace(packed(tensor), shape=(*shape[:along], wide, *shape[along + 1 :]))
+    return Unknown(f"`{tensor.name or 'tensor'}.{name}(…)`")
+
+
+def _repeated(tensor: Tensor, listed: Sequence[object]) -> object:
+    shape = tensor.shape or ()
+    times = [t for t in listed if isinstance(t, (int, Size))]
+    if len(times) != len(listed) or len(times) < len(shape):
+        return Unknown("how often it is repeated")
+    own = (1,) * (len(times) - len(shape)) + shape
+    return replace(packed(tensor), shape=tuple(product([a, b]) for a, b in zip(own, times, strict=True)))
+
+
+def _parts(tensor: Tensor, name: str, first: object, second: object, named: Mapping[str, object]) -> object:
+    """`chunk` gives a number of parts, `split` parts of a size or of several sizes."""
+    shape = tensor.shape or ()
+    given = named.get("dim", second if second is not None else 0)
+    axis = _axis(given, len(shape))
+    if axis is None:
+        return Unknown("the axis of a split")
+    extent = shape[axis]
+    if name == "split" and isinstance(first, (tuple, list)):
+        sizes = [s for s in first if isinstance(s, (int, Size))]
+    elif name == "chunk" and isinstance(first, int):
+        each = extent // first if isinstance(extent, int) else _divided(extent, first)
+        sizes = [each] * first
+    elif isinstance(first, int) and isinstance(extent, int):
+        sizes = [first] * (extent // first)
+    else:
+        return Unknown(f"`{tensor.name or 'tensor'}.{name}(…)`")
+    start: int | Size = 0
+    parts: list[Tensor] = []
+    for size in sizes:
+        parts.append(narrowed(tensor, axis, start, size))
+        start = added(start, size) if start != 0 else size
+    return tuple(parts)
+
+
+def _divided(extent: int | Size, by: int | Size) -> int | Size:
+    import ast
+
+    found = size_of(ast.BinOp(tree_of(extent), ast.FloorDiv(), tree_of(by)))
+    return int(found) if isinstance(found, float) else found

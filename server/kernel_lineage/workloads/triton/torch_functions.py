@@ -1,0 +1,280 @@
+"""What functions of torch, Triton and `math` give, as far as shapes, dtypes and sizes go."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from kernel_lineage.workloads.triton.dtypes import dtype_given
+from kernel_lineage.workloads.triton.objects import Instance
+from kernel_lineage.workloads.triton.tensor_methods import is_missing, method
+from kernel_lineage.workloads.triton.tensor_shapes import broadcast, matrix_product, reduced, wider
+from kernel_lineage.workloads.triton.torch_made import LIKE, MADE, made, made_like
+from kernel_lineage.workloads.triton.values import (
+    Size,
+    Tensor,
+    Unknown,
+    added,
+    called,
+    is_number,
+    packed,
+    product,
+    size_of,
+    text_of,
+    tree_of,
+)
+
+_ELEMENTWISE = {
+    **dict.fromkeys(("abs", "exp", "exp2", "softplus", "square", "relu", "pow", "sqrt", "rsqrt"), "positive"),
+    **dict.fromkeys(("sigmoid", "softmax"), "uniform(0, 1)"),
+    **dict.fromkeys(("logsigmoid", "log_softmax"), "uniform(-2, 0)"),
+    **dict.fromkeys(
+        ("silu", "gelu", "tanh", "log", "log2", "log1p", "sin", "cos", "neg", "clamp", "clip", "clamp_min", "clamp_max",
+         "add", "mul", "sub", "div", "true_divide", "where", "maximum", "minimum", "lerp", "normalize", "dropout",
+         "masked_fill", "cumsum", "tril", "triu", "flip", "roll", "nan_to_num", "round", "floor", "ceil", "erf",
+         "sign", "layer_norm", "rms_norm", "group_norm", "leaky_relu", "hardtanh", "elu", "index_fill", "scatter",
+         "scatter_add", "logical_and", "logical_or", "logical_not", "bitwise_and", "bitwise_or", "eq", "ne", "gt",
+         "ge", "lt", "le", "isnan", "isinf", "isfinite", "expm1", "atan", "reciprocal", "fmod", "remainder",
+         "logaddexp", "cumprod"), ""
+    ),
+}  # fmt: skip
+_TO_BOOL = frozenset({"eq", "ne", "gt", "ge", "lt", "le", "isnan", "isinf", "isfinite", "logical_and", "logical_or",
+                      "logical_not"})  # fmt: skip
+_REDUCTIONS = frozenset({"sum", "mean", "amax", "amin", "max", "min", "logsumexp", "norm", "var", "std", "prod",
+                         "argmax", "argmin", "any", "all", "nansum", "median"})  # fmt: skip
+_OF_INDICES = frozenset({"argmax", "argmin", "argsort", "count_nonzero"})
+_PACKAGES = ("torch.", "triton.", "math.", "numpy.", "tl.", "F.")
+
+
+def number_function(name: str, given: Sequence[object]) -> object | None:
+    """What a function of numbers gives, `triton.cdiv` and those of `math`; None for all others."""
+    last = name.rpartition(".")[2]
+    unknown = next((g for g in given if isinstance(g, Unknown)), None)
+    told = all(is_number(g) for g in given)
+    match last:
+        case "cdiv" | "ceil_div" | "next_power_of_2" if given:
+            name = "ceil_div" if last == "cdiv" else last
+            return unknown or (called(name, *given) if told else Unknown(name))
+        case "sqrt" if len(given) == 1 and told:
+            return _root(given[0])
+        case "rsqrt" if len(given) == 1 and isinstance(given[0], (int, float)) and given[0] > 0:
+            return 1 / math.sqrt(given[0])
+        case "log2" | "isqrt" if len(given) == 1 and told:
+            return called(last, given[0])
+        case "ceil" | "floor" if len(given) == 1 and told and not name.startswith("torch."):
+            return _rounded(last, given[0])
+        case "prod" if (
+            given
+            and isinstance(given[0], (tuple, list))
+            and all(isinstance(g, (int, Size)) for g in given[0])
+        ):
+            return product(given[0])
+        case "gcd" | "exp" | "log" | "pow" | "isinf" | "isnan" | "fabs" if name.startswith("math.") and all(
+            isinstance(g, (int, float)) for g in given
+        ):
+            try:
+                found: object = getattr(math, last)(*given)
+            except (ValueError, OverflowError, TypeError):
+                return Unknown(f"{name}(…)")
+            return found
+    return None
+
+
+def _root(value: object) -> object:
+    if isinstance(value, (int, float)):
+        return value**0.5 if value >= 0 else Unknown("a root")
+    return Size(f"({text_of(value)}) ** 0.5")
+
+
+def _rounded(name: str, value: object) -> object:
+    if isinstance(value, (int, float)):
+        return math.ceil(value) if name == "ceil" else math.floor(value)
+    tree = tree_of(value)
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Div):
+        if name == "ceil":
+            return size_of(ast.Call(ast.Name("ceil_div", ast.Load()), [tree.left, tree.right], []))
+        return size_of(ast.BinOp(tree.left, ast.FloorDiv(), tree.right))
+    if name == "ceil":
+        return called("ceil_div", value, 1)
+    return size_of(ast.BinOp(tree, ast.FloorDiv(), ast.Constant(1)))
+
+
+def torch_function(name: str, given: Sequence[object], named: Mapping[str, object]) -> object:
+    """What a function gives; `Unknown` for those that are not known."""
+    number = number_function(name, given)
+    if number is not None:
+        return number
+    if not name.startswith(_PACKAGES):
+        return Unknown(f"{name}(…)")
+    last = name.rpartition(".")[2]
+    if name.startswith("torch.") and last in MADE and name.count(".") == 1:
+        return made(last, given, named)
+    if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter") and given:
+        return given[0]
+    if name == "torch.Size" and given:
+        return given[0]
+    first = given[0] if given else named.get("input", named.get("tensors"))
+    if isinstance(first, (tuple, list)) and all(isinstance(t, Tensor) and t.shape is not None for t in first):
+        return _of_several(last, [t for t in first if isinstance(t, Tensor)], given[1:], named)
+    if last in LIKE and isinstance(first, Tensor):
+        return made_like(last, first, named)
+    tensors = [g for g in (*given, *named.values()) if isinstance(g, Tensor)]
+    if last == "einsum" and isinstance(first, str):
+        return _einsum(first, tensors)
+    if isinstance(first, Tensor):
+        return tensor_function(last, first, given[1:], named)
+    if last == "where" and len(tensors) > 1:
+        return broadcast(tensors)
+    return next((g for g in given if isinstance(g, Unknown)), Unknown(f"{name}(…)"))
+
+
+def tensor_function(
+    name: str, tensor: Tensor, given: Sequence[object], named: Mapping[str, object]
+) -> object:
+    """`torch.NAME(x, …)` and `x.NAME(…)`."""
+    found = method(tensor, name, given, named)
+    if not is_missing(found):
+        return found
+    name = name.removesuffix("_") if not name.endswith("__") else name
+    shape = tensor.shape
+    if shape is None:
+        return Unknown(f"the shape of {tensor.name}")
+    others = [g for g in (*given, *named.values()) if isinstance(g, Tensor) and g.shape is not None]
+    match name:
+        case "matmul" | "mm" | "bmm" | "mv" if others:
+            return matrix_product(tensor, others[0])
+        case "addmm" | "baddbmm" if len(others) > 1:
+            return matrix_product(others[0], others[1])
+        case "linear" if others and others[0].shape:
+            return Tensor("", (*shape[:-1], others[0].shape[0]), tensor.dtype)
+        case "embedding" if others and others[0].shape:
+            return Tensor("", (*shape, others[0].shape[-1]), others[0].dtype)
+        case "bincount":
+            wide = named.get("minlength", given[0] if given else None)
+            known = isinstance(wide, (int, Size)) and wide != 0
+            return (
+                Tensor("", (wide,), "int64")
+                if known and isinstance(wide, (int, Size))
+                else Unknown("bincount")
+            )
+        case "sort" | "topk" | "kthvalue":
+            return _sorted(name, tensor, given, named)
+        case "index_select" if others and others[0].shape and given and type(given[0]) is int:
+            at = given[0] % len(shape)
+            return Tensor(
+                "", (*shape[:at], others[0].shape[0], *shape[at + 1 :]), tensor.dtype, tensor.values
+            )
+        case "gather" | "take_along_dim" if others:
+            return Tensor("", others[-1].shape, tensor.dtype, tensor.values)
+        case "argsort":
+            return Tensor("", shape, "int64", f"integers(0, {text_of(shape[-1])})" if shape else "")
+        case "pad" if given and isinstance(given[0], (tuple, list)):
+            return _padded(tensor, given[0])
+        case "outer" | "ger" if others:
+            return Tensor("", (*shape, *(others[0].shape or ())), wider([tensor.dtype, others[0].dtype]))
+        case "mse_loss" | "l1_loss" | "cross_entropy" | "nll_loss" | "kl_div" | "binary_cross_entropy":
+            return Tensor("", (), tensor.dtype)
+    if name in _REDUCTIONS:
+        return _reduced(name, tensor, given, named)
+    if name in _ELEMENTWISE:
+        combined = broadcast([packed(tensor), *others])
+        if isinstance(combined, Unknown):
+            return combined
+        kept = (
+            tensor.values
+            if _ELEMENTWISE[name] == "" and len(others) == 0 and "int" in (tensor.dtype or "")
+            else ""
+        )
+        dtype = "bool" if name in _TO_BOOL else dtype_given(named) or combined.dtype
+        values = _ELEMENTWISE[name] if "float" in (dtype or "float") else kept
+        return replace(combined, dtype=dtype, values="integers(0, 2)" if dtype == "bool" else values)
+    return Unknown(f"`{tensor.name or 'tensor'}.{name}(…)`")
+
+
+def _reduced(name: str, tensor: Tensor, given: Sequence[object], named: Mapping[str, object]) -> object:
+    axes = named.get(
+        "dim", named.get("axis", next((g for g in given if isinstance(g, (int, tuple, list))), None))
+    )
+    if name == "norm":
+        axes = named.get("dim", given[1] if len(given) > 1 else None)
+    keep = named.get("keepdim") is True or (len(given) > 1 and given[-1] is True)
+    dtype = dtype_given(named) or tensor.dtype
+    if name in _OF_INDICES:
+        dtype = "int64"
+    if name in ("any", "all"):
+        dtype = "bool"
+    others = [g for g in given if isinstance(g, Tensor)]
+    if name in ("max", "min") and others:
+        return broadcast([tensor, *others])
+    found = reduced(tensor, axes, keep, dtype)
+    if name in ("max", "min", "median") and axes is not None and isinstance(found, Tensor):
+        return Instance("values and indices", {"values": found, "indices": replace(found, dtype="int64")})
+    return found
+
+
+def _sorted(name: str, tensor: Tensor, given: Sequence[object], named: Mapping[str, object]) -> object:
+    shape = tensor.shape or ()
+    if name == "sort":
+        values = replace(packed(tensor), name="")
+    else:
+        wide = named.get("k", given[0] if given else None)
+        if not isinstance(wide, (int, Size)) or not shape:
+            return Unknown(f"{name}(…)")
+        values = Tensor("", (*shape[:-1], wide), tensor.dtype, tensor.values)
+    below = f"integers(0, {text_of(shape[-1])})" if shape else ""
+    return Instance(
+        "values and indices", {"values": values, "indices": replace(values, dtype="int64", values=below)}
+    )
+
+
+def _padded(tensor: Tensor, pads: Sequence[object]) -> object:
+    shape = list(tensor.shape or ())
+    told = [p for p in pads if isinstance(p, (int, Size))]
+    if len(told) != len(pads) or len(told) % 2 or len(told) // 2 > len(shape):
+        return Unknown("what is padded")
+    for back in range(len(told) // 2):
+        at = len(shape) - 1 - back
+        shape[at] = added(added(shape[at], told[2 * back]), told[2 * back + 1])
+    return Tensor("", tuple(shape), tensor.dtype, tensor.values)
+
+
+def _of_several(
+    name: str, tensors: list[Tensor], given: Sequence[object], named: Mapping[str, object]
+) -> object:
+    """`torch.stack`, `torch.cat` and the like."""
+    if not tensors:
+        return Unknown(f"torch.{name}(…)")
+    shape = tensors[0].shape or ()
+    axis = named.get("dim", given[0] if given else 0)
+    dtype, values = wider([t.dtype for t in tensors]), tensors[0].values
+    if type(axis) is not int:
+        return Unknown(f"torch.{name}(…)")
+    if name == "stack":
+        at = axis % (len(shape) + 1)
+        return Tensor("", (*shape[:at], len(tensors), *shape[at:]), dtype, values)
+    if name in ("cat", "concat", "concatenate") and shape:
+        at = axis % len(shape)
+        extents = [(t.shape or ())[at] for t in tensors]
+        whole = extents[0]
+        for extent in extents[1:]:
+            whole = added(whole, extent)
+        if len({text_of(e) for e in extents}) == 1 and len(extents) > 1:
+            whole = product([extents[0], len(extents)])
+        return Tensor("", (*shape[:at], whole, *shape[at + 1 :]), dtype, values)
+    if name == "einsum":
+        return Unknown("einsum")
+    return Unknown(f"torch.{name}(…)")
+
+
+def _einsum(formula: str, tensors: list[Tensor]) -> object:
+    left, _, right = formula.replace(" ", "").partition("->")
+    sizes: dict[str, int | Size] = {}
+    for letters, tensor in zip(left.split(","), tensors, strict=False):
+        if tensor.shape is None or len(letters) != len(tensor.shape):
+            return Unknown(f"einsum of `{formula}`")
+        sizes.update(zip(letters, tensor.shape, strict=True))
+    if any(letter not in sizes for letter in right):
+        return Unknown(f"einsum of `{formula}`")
+    return Tensor("", tuple(sizes[letter] for letter in right), wider([t.dtype for t in tensors]))

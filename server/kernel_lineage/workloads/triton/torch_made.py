@@ -1,0 +1,126 @@
+"""Tensors that torch makes: `torch.empty(…)`, `torch.randint(…)`, `torch.tensor([…])`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from kernel_lineage.workloads.triton.dtypes import dtype_given
+from kernel_lineage.workloads.triton.values import (
+    Dtype,
+    Size,
+    Tensor,
+    Unknown,
+    added,
+    called,
+    packed,
+    text_of,
+)
+
+MADE = frozenset({"empty", "zeros", "ones", "full", "rand", "randn", "randint", "eye", "arange", "tensor", "as_tensor",
+                  "randperm", "linspace"})  # fmt: skip
+LIKE = frozenset(
+    {"empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like"}
+)
+_BETWEEN = "uniform(0, 1)"
+
+
+def made(name: str, given: Sequence[object], named: Mapping[str, object]) -> object:
+    """What `torch.NAME(…)` gives; a shape that is not told is None."""
+    rest = list(given)
+    dtype = dtype_given(named) or ("float32" if "dtype" not in named else None)
+    whole = dtype_given(named) or "int64"
+    match name:
+        case "tensor" | "as_tensor":
+            return _of_elements(rest[0] if rest else None, named)
+        case "arange":
+            return _arange(rest, named, whole)
+        case "randperm" if rest and isinstance(rest[0], (int, Size)):
+            return Tensor("", (rest[0],), whole, f"integers(0, {text_of(rest[0])})")
+        case "linspace":
+            steps = rest[2] if len(rest) > 2 else named.get("steps")
+            return Tensor("", (steps,), dtype) if isinstance(steps, (int, Size)) else Unknown("linspace")
+        case "eye" if rest and isinstance(rest[0], (int, Size)):
+            columns = rest[1] if len(rest) > 1 else rest[0]
+            return (
+                Tensor("", (rest[0], columns), dtype) if isinstance(columns, (int, Size)) else Unknown("eye")
+            )
+        case "randint":
+            low = (
+                rest.pop(0) if len(rest) >= 3 or ("size" in named and len(rest) == 2) else named.get("low", 0)
+            )
+            high = rest.pop(0) if rest else named.get("high")
+            values = ""
+            if isinstance(low, (int, Size)) and isinstance(high, (int, Size)):
+                values = f"integers({text_of(low)}, {text_of(high)})"
+            return Tensor("", _shape(rest, named), whole, values)
+        case "full":
+            value = rest[1] if len(rest) > 1 else named.get("fill_value")
+            if "dtype" not in named and type(value) in (int, bool):
+                dtype = "int64" if type(value) is int else "bool"
+            return Tensor("", _shape(rest[:1], named), dtype, _constant(dtype, value))
+        case "ones" | "zeros":
+            return Tensor("", _shape(rest, named), dtype, _constant(dtype, int(name == "ones")))
+        case "rand":
+            return Tensor("", _shape(rest, named), dtype, _BETWEEN)
+    return Tensor("", _shape(rest, named), dtype)
+
+
+def _shape(given: Sequence[object], named: Mapping[str, object]) -> tuple[int | Size, ...] | None:
+    if "size" in named:
+        given = [named["size"]]
+    extents = given[0] if given and isinstance(given[0], (tuple, list)) else given
+    told = all(isinstance(e, (int, Size)) for e in extents)
+    return tuple(e for e in extents if isinstance(e, (int, Size))) if told else None
+
+
+def _constant(dtype: str | None, value: object) -> str:
+    """The values of a tensor of whole numbers that all are the same."""
+    if dtype is None or "float" in dtype or not isinstance(value, (int, Size)):
+        return ""
+    number = int(value) if isinstance(value, bool) else value
+    return f"integers({text_of(number)}, {text_of(added(number, 1))})"
+
+
+def _of_elements(value: object, named: Mapping[str, object]) -> object:
+    if isinstance(value, Tensor):
+        return replace(value, dtype=dtype_given(named) or value.dtype)
+    dtype = dtype_given(named)
+    shape: list[int | Size] = []
+    while isinstance(value, (list, tuple, range)):
+        shape.append(len(value))
+        if not value:
+            break
+        value = value[0]
+    if isinstance(value, Tensor):
+        return Tensor("", (*shape, *(value.shape or ())), dtype or value.dtype)
+    if dtype is None:
+        kinds = {bool: "bool", int: "int64", float: "float32", Size: "int64"}
+        dtype = kinds.get(type(value))
+    return Tensor("", tuple(shape), dtype, _constant(dtype, value) if not shape else "")
+
+
+def _arange(given: Sequence[object], named: Mapping[str, object], dtype: str) -> object:
+    ends = [g for g in given if isinstance(g, (int, Size))] or [
+        e for e in (named.get("start"), named.get("end")) if isinstance(e, (int, Size))
+    ]
+    if not ends or len(ends) < len(given):
+        return Unknown("torch.arange(…)")
+    start, stop = (ends[0], ends[1]) if len(ends) > 1 else (0, ends[0])
+    extent = added(stop, start, -1) if start != 0 else stop
+    if len(ends) > 2:
+        found = called("ceil_div", extent, ends[2])
+        extent = int(found) if isinstance(found, float) else found
+    values = "" if "float" in dtype else f"integers({text_of(start)}, {text_of(stop)})"
+    return Tensor("", (extent,), dtype, values)
+
+
+def made_like(name: str, of: Tensor, named: Mapping[str, object]) -> Tensor:
+    """What `torch.NAME_like(x)` gives."""
+    dtype = dtype_given(named) or of.dtype
+    values = _BETWEEN if name == "rand_like" else ""
+    if name in ("zeros_like", "ones_like"):
+        values = _constant(dtype, int(name == "ones_like"))
+    if "dtype" in named and not isinstance(named["dtype"], (Dtype, type(None))):
+        dtype = None
+    return replace(packed(of), name="", dtype=dtype, values=values)

@@ -1,0 +1,115 @@
+"""Where a repository uses a kernel's module: its tests and benchmarks, and the sizes that they are written for."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernel_lineage.workloads.triton.host_modules import HostModule
+from kernel_lineage.workloads.triton.modules import Modules
+
+_TEST = re.compile(r"(^|_)(tests?|bench(marks?)?)(_|$)")
+_TRIES = re.compile(r"(^|\.|_)(tests?|bench\w*)(_|$)", re.IGNORECASE)
+_STEPS_AWAY = 3
+"""How many modules may lie between a test and the kernel's module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """One function that tries a kernel's module."""
+
+    module: HostModule
+    function: ast.FunctionDef
+    of: str = ""
+    """The class that it is a method of."""
+
+    @property
+    def name(self) -> str:
+        """`test_rows in test_rows.py`."""
+        return f"{self.function.name} in {self.module.path.name}"
+
+
+def usages_of(module: HostModule, modules: Modules) -> tuple[tuple[Usage, ...], dict[str, tuple[float, str]]]:
+    """The tests and benchmarks that import a module, directly or by modules between; and numbers by name.
+
+    The numbers are the defaults of parameters of those who use the module, each with where it stands.
+    """
+    users: dict[Path, HostModule] = {}
+    nearest: dict[Path, HostModule] = {modules.stood_for(module.path): module}
+    for _ in range(_STEPS_AWAY):
+        found = _importing(nearest, modules)
+        nearest = {p: m for p, m in found.items() if p not in users and p != module.path}
+        users.update(nearest)
+        nearest = {p: m for p, m in nearest.items() if not is_test(p)}
+        if any(is_test(p) for p in users) and len(users) > 12:
+            break
+    tests = [m for p, m in users.items() if is_test(p)]
+    stems = {module.path.stem, module.path.stem.removesuffix("_kernels").removeprefix("_")}
+    tests.sort(key=lambda m: (not any(s in m.path.stem for s in stems), len(m.path.stem), str(m.path)))
+    defaults: dict[str, tuple[float, str]] = {}
+    for user in (module, *(m for p, m in users.items() if not is_test(p))):
+        for name, function in user.functions.items():
+            for parameter, number in _number_defaults(function):
+                defaults.setdefault(parameter, (number, f"{name} in {user.path.name}"))
+    usages = [u for m in tests for u in _of_module(m)]
+    usages.sort(key=lambda u: not _TRIES.search(u.function.name))
+    return tuple(usages), defaults
+
+
+def _of_module(module: HostModule) -> Iterator[Usage]:
+    for name, function in module.functions.items():
+        of, _, last = name.rpartition(".")
+        if not of or (last.startswith(("test", "bench")) and of in module.classes):
+            yield Usage(module, function, of)
+
+
+def is_test(path: Path) -> bool:
+    """Whether a file tries others, by its name."""
+    return bool(_TEST.search(path.stem)) or path.stem == "conftest"
+
+
+def _importing(wanted: Mapping[Path, HostModule], modules: Modules) -> dict[Path, HostModule]:
+    """The files that import a name which one of some modules defines."""
+    names = {
+        n
+        for m in wanted.values()
+        for n in (*m.functions, *m.classes, *_other_names(m))
+        if "." not in n and not n.startswith("__")
+    }
+    found: dict[Path, HostModule] = {}
+    known = {m.path for m in wanted.values()}
+    for path in modules.mentioning(frozenset(n.encode() for n in names)):
+        if path in wanted or path.name == "__init__.py":
+            continue
+        module = modules.read(path)
+        for local in module.imports if module is not None else ():
+            place = modules.defining(module, local) if module is not None else None
+            if module is not None and place is not None and place[0].path in known:
+                found[path] = module
+                break
+    return found
+
+
+def _other_names(module: HostModule) -> Iterator[str]:
+    """What a module calls its own functions and classes besides: `rows = Rows.apply`."""
+    for name, value in module.values.items():
+        of = value.value if isinstance(value, ast.Attribute) else value
+        if isinstance(of, ast.Name) and (of.id in module.functions or of.id in module.classes):
+            yield name
+
+
+def _number_defaults(function: ast.FunctionDef) -> Iterator[tuple[str, float]]:
+    listed = [*function.args.posonlyargs, *function.args.args]
+    defaults = function.args.defaults
+    pairs = [*zip(listed[len(listed) - len(defaults) :], defaults, strict=True)]
+    pairs += [
+        (a, d)
+        for a, d in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+        if d is not None
+    ]
+    for argument, default in pairs:
+        if isinstance(default, ast.Constant) and isinstance(default.value, (int, float)):
+            yield argument.arg, default.value

@@ -1,0 +1,225 @@
+"""The ways on which host code reaches a Triton launch: from tests, else from the module's functions.
+
+Where a test reaches the launch only through objects that are not followed, the module's own functions are read with
+tensors of the test's shapes; where there is no test, with shapes of the rank that the functions take apart.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kernel_gate.expressions import Number
+from kernel_lineage.workloads.triton.calls import bound
+from kernel_lineage.workloads.triton.cases import cases_of, parameters_of
+from kernel_lineage.workloads.triton.chosen_shapes import Chosen
+from kernel_lineage.workloads.triton.host import STEPS, Reader
+from kernel_lineage.workloads.triton.host_modules import HostModule, called_in
+from kernel_lineage.workloads.triton.modules import Modules
+from kernel_lineage.workloads.triton.objects import Class, Instance, Names, Reached, Stopped
+from kernel_lineage.workloads.triton.sites import Site
+from kernel_lineage.workloads.triton.usages import Usage
+from kernel_lineage.workloads.triton.values import External, Open, Tensor, text_of
+
+_MOST_EXAMPLES = 4
+_MOST_STEPS = 10 * STEPS
+"""Statements that are read for one kernel, on all ways."""
+
+TensorOf = Callable[[str, bool], Tensor | None]
+
+
+@dataclass(slots=True)
+class Reading:
+    """What is found on one way to the launch."""
+
+    reader: Reader
+    call: ast.Call
+    names: Names
+    module: HostModule
+    way: str
+    """The test or function that leads to the launch."""
+    said: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    tested: bool = False
+    """Whether a test leads there."""
+    constants: set[str] = field(default_factory=set)
+    """Constexpr parameters that the grid is a function of: known by their values, and no dims."""
+
+
+@dataclass(slots=True)
+class Ways:
+    """What is looked for, and how much may still be read for it."""
+
+    target: ast.FunctionDef
+    modules: Modules
+    steps: int = _MOST_STEPS
+    examples: list[tuple[Usage, dict[str, Tensor], dict[str, Number]]] = field(default_factory=list)
+    """Tests that did not reach the launch, with the tensors that they made."""
+
+    def from_tests(self, usages: Sequence[Usage]) -> Iterator[Reading]:
+        """The launch as tests reach it: each with its largest case, then with others."""
+        left: list[tuple[Usage, list[Names]]] = []
+        for usage in usages:
+            cases = cases_of(usage, self._test_reader())
+            found = self._tried(usage, cases[0], keeps=True)
+            if found is not None:
+                yield found
+            elif len(cases) > 1:
+                left.append((usage, cases[1:]))
+        for usage, cases in left:
+            for case in cases:
+                found = self._tried(usage, case)
+                if found is not None:
+                    yield found
+                    break
+
+    def _test_reader(self) -> Reader:
+        return Reader(self.modules, self.target, {}, lambda _name, _asked: None, extents_are_dims=True)
+
+    def _tried(self, usage: Usage, case: Names, keeps: bool = False) -> Reading | None:
+        """One case of a test; None where it does not reach the launch."""
+        if self.steps < 0:
+            return None
+        reader = self._test_reader()
+        names: Names = {}
+        try:
+            names = parameters_of(usage, case, reader)
+            with contextlib.suppress(Stopped):
+                reader.run(usage.function, usage.module, names)
+            reader.backward()
+        except Reached as reached:
+            said = [f"sizes are those of {usage.name}"]
+            return Reading(reader, reached.call, reached.names, reached.module, usage.name, said, tested=True)
+        except Stopped:
+            pass
+        finally:
+            self.steps -= STEPS - reader.steps
+        tensors = {n: v for n, v in names.items() if isinstance(v, Tensor) and v.shape}
+        if tensors and keeps:
+            self.examples.append((usage, tensors, dict(reader.sizes)))
+        return None
+
+    def from_examples(self, sites: Sequence[Site]) -> Iterator[Reading]:
+        """The launch as the module's own functions reach it, with tensors of a test's shapes."""
+        self.steps = max(self.steps, _MOST_STEPS // 2)
+        for usage, tensors, sizes in self.examples[:_MOST_EXAMPLES]:
+            for main in dict.fromkeys(t.shape for t in tensors.values()):
+                for site in sites if main is not None else ():
+                    for start in self._starts(site):
+                        example = _Example(usage, tensors, main or ())
+                        yield from self._from_start(
+                            site, start, example.tensor, dict(sizes), example.said, example.opened, usage.name
+                        )
+
+    def from_functions(self, sites: Sequence[Site]) -> Iterator[Reading]:
+        """The launch as the module's own functions reach it, with shapes that these functions take apart."""
+        self.steps = max(self.steps, _MOST_STEPS // 2)
+        for site in sites:
+            for start in self._starts(site):
+                chosen = Chosen(site.module, start, site.launcher)
+                yield from self._from_start(
+                    site, start, chosen.tensor, chosen.sizes, chosen.said, chosen.number
+                )
+
+    def _from_start(
+        self,
+        site: Site,
+        start: str,
+        tensor_of: TensorOf,
+        sizes: dict[str, Number],
+        said: list[str],
+        opened: Callable[[str, object, str], object],
+        way: str = "",
+    ) -> Iterator[Reading]:
+        """The launch as one function reaches it, of which the caller is not known."""
+        for forced in (False, True):
+            if self.steps < 0:
+                return
+            reader = Reader(self.modules, self.target, sizes, tensor_of, forced=forced)
+            try:
+                self._run_start(reader, site.module, start, opened)
+            except Reached as reached:
+                yield Reading(reader, reached.call, reached.names, reached.module, way or start, said)
+                return
+            except Stopped:
+                pass
+            finally:
+                self.steps -= STEPS - reader.steps
+
+    def _run_start(
+        self, reader: Reader, module: HostModule, start: str, opened: Callable[[str, object, str], object]
+    ) -> None:
+        of, _, _ = start.rpartition(".")
+        if of not in module.classes:
+            reader.run(module.functions[start], module, _open_names(reader, module, start, opened))
+            return
+        cls = Class(module.classes[of], module)
+        context = Instance(cls)
+        forward = module.functions.get(f"{of}.forward")
+        if forward is not None:
+            names = _open_names(reader, module, f"{of}.forward", opened)
+            names[forward.args.args[0].arg if forward.args.args else "ctx"] = context
+            result: object = None
+            with contextlib.suppress(Stopped):
+                result = reader.run(forward, module, names)
+            reader.applied.append((context, result))
+            reader.backward()
+        if start.endswith(".backward") or forward is None:
+            names = _open_names(reader, module, start, opened)
+            if "ctx" in names:
+                names["ctx"] = External("ctx")
+            reader.run(module.functions[start], module, names)
+
+    def _starts(self, site: Site) -> list[str]:
+        """The functions of a module that lead to a launcher: those that call it, nearest last, and itself."""
+        functions = site.module.functions
+        starts = [site.launcher]
+        for name in starts:
+            last = name.rpartition(".")[2]
+            starts += [
+                other
+                for other, function in functions.items()
+                if other not in starts and last in called_in(function)
+            ][:4]
+        # From the outermost: it knows most of what the launcher is given.
+        return list(dict.fromkeys(reversed(starts[:6])))
+
+
+def _open_names(
+    reader: Reader, module: HostModule, start: str, opened: Callable[[str, object, str], object]
+) -> Names:
+    arguments = module.functions[start].args
+    names = bound(arguments, [], {}, reader, module)
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        annotation = ast.unparse(argument.annotation) if argument.annotation is not None else ""
+        names[argument.arg] = opened(argument.arg, names[argument.arg], annotation)
+    return names
+
+
+class _Example:
+    """Tensors of a test for parameters that nobody gives: by their names, else of the shape of one of them."""
+
+    def __init__(self, usage: Usage, tensors: Mapping[str, Tensor], main: tuple[object, ...]) -> None:
+        self.usage, self.tensors, self.main = usage, tensors, main
+        self.said: list[str] = []
+        self.shaped: set[str] = set()
+
+    def opened(self, name: str, default: object, _annotation: str) -> object:
+        """What a parameter is that nobody gives: one that may be left out is there where the test has it."""
+        return Open(name) if default is None and name in self.tensors else default
+
+    def tensor(self, name: str, asked: bool) -> Tensor:
+        """What a parameter is taken to be."""
+        self.shaped.update([name] if asked else ())
+        plain = name.lower().strip("_")
+        same = next((t for n, t in self.tensors.items() if n.lower().strip("_") == plain), None)
+        shape = same.shape if same is not None else self.main if name in self.shaped else None
+        if isinstance(shape, tuple):
+            extents = ", ".join(map(text_of, shape))
+            text = f"{name} is taken to have the shape ({extents}) of a tensor of {self.usage.name}"
+            if text not in self.said:
+                self.said.append(text)
+        told = shape if isinstance(shape, tuple) else None
+        return Tensor(name, told, same.dtype if same is not None else None, same.values if same else "")  # type: ignore[arg-type]

@@ -1,0 +1,190 @@
+"""What no caller tells of a CUDA kernel: sizes that are chosen, shapes that a run on the emulated device shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernel_gate.build.kept_images import KeptImages
+from kernel_gate.footprint import footprints
+from kernel_lineage.workloads import measured
+from kernel_lineage.workloads.completing import tried_draft
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.of_state import NoDraft, State, draft_for
+
+PACKED = """\
+#include <cuda_runtime.h>
+typedef float real;
+template<class Element>
+struct alignas(16) Packed {
+    static constexpr const int size = sizeof(int4) / sizeof(Element);
+    Element held[size];
+};
+typedef Packed<real> packed;
+extern cudaDeviceProp deviceProp;
+"""
+ROWS = """\
+#include "packed.h"
+
+__global__ void row_means(real* out, const real* x, const real* w, const int* rows, int N, int C, float scale) {
+    int n = blockIdx.x * blockDim.y + threadIdx.y;
+    if (n >= N) return;
+    real sum = 0;
+    for (int i = threadIdx.x * packed::size; i < C; i += 32 * packed::size) {
+        packed held = *reinterpret_cast<const packed*>(x + rows[n] * C + i);
+        for (int k = 0; k < packed::size; ++k) sum += held.held[k] * (w ? w[i + k] : 1);
+    }
+    for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffff, sum, offset);
+    if (threadIdx.x == 0) out[n] = scale * sum / C;
+}
+
+void means(real* out, const real* x, const int* rows, int N, int C, float scale, const int block_size) {
+    dim3 block(32, block_size / 32);
+    row_means<<<(N + block.y - 1) / block.y, block>>>(out, x, NULL, rows, N, C, scale);
+}
+"""
+TILES = """\
+template<int TILE, typename T>
+__global__ void transpose(T* out, const T* x, int rows, int cols) {
+    __shared__ T tile[TILE][TILE + 1];
+    int r = blockIdx.y * TILE + threadIdx.y, c = blockIdx.x * TILE + threadIdx.x;
+    tile[threadIdx.y][threadIdx.x] = x[r * cols + c];
+    __syncthreads();
+    out[(blockIdx.x * TILE + threadIdx.y) * rows + blockIdx.y * TILE + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+"""
+RUNNER = """\
+#include "tiles.cuh"
+
+void run(float* out, float* x, int rows, int cols) {
+    const int edge = 16;
+    transpose<edge><<<dim3((cols + edge - 1) / edge, (rows + edge - 1) / edge), dim3(edge, edge)>>>(out, x, rows, cols);
+}
+"""
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> State:
+    files = {"packed.h": PACKED, "rows.cu": ROWS, "tiles.cuh": TILES, "run/runner.cu": RUNNER}
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text.replace('"tiles', '"../tiles'))
+    return State(tmp_path)
+
+
+def test_a_launcher_without_a_caller_gives_dims_and_a_run_gives_shapes(state: State) -> None:
+    draft = draft_for(state, "rows.cu", "row_means")
+    assert isinstance(draft, Draft), draft.reason
+    workload = draft.workload()
+    assert workload.dims == {"N": (6,), "C": (96,), "rows_values": (5,)}
+    shapes = {a.name: a.shape for a in workload.args if a.is_pointer}
+    assert shapes == {"out": ("N",), "x": ("C", "rows_values"), "rows": ("N",)}
+    assert [a.value for a in workload.args if a.name == "scale"] == ["0.5"]
+    assert workload.launch.block == ("32", "128 // 32")
+    assert workload.launches[0].arguments is not None, (
+        "the pointer that is NULL has its place among the arguments"
+    )
+    said = "\n".join(draft.assumed)
+    assert "N is chosen: nothing tells it" in said
+    assert "the shape of x is what the kernel reaches on the emulated device" in said
+    assert "w is NULL at the launch" in said
+
+
+def test_a_launch_in_another_file_is_found_with_its_template_arguments(state: State) -> None:
+    draft = draft_for(state, "tiles.cuh", "transpose")
+    assert isinstance(draft, Draft), draft.reason
+    assert draft.template_arguments == ("16", "float")
+    assert "the launch is that of run in runner.cu" in draft.assumed
+    assert {n: s % 16 for n, s in draft.checked.items()} == {"rows": 0, "cols": 0}, (
+        "rows race at less than whole tiles"
+    )
+    assert [a.shape for a in draft.arguments if a.shape] == [("rows", "cols")] * 2
+
+
+def test_template_arguments_that_are_computed_are_written_as_numbers(state: State) -> None:
+    runner = state.root / "run/runner.cu"
+    runner.write_text(runner.read_text().replace("edge = 16", "edge = 64 * 64 / (32 * 8)"))
+    draft = draft_for(state, "tiles.cuh", "transpose")
+    assert isinstance(draft, Draft), draft.reason
+    assert draft.template_arguments == ("16", "float")
+
+
+MAIN = """\
+#include <vector>
+#include <runner.h>
+
+int main() {
+    std::vector<int> sizes = {64, 1024, 8192};
+    int r, c;
+    float *out, *x;
+    for (int size : sizes) {
+        r = c = size;
+        run(out, x, r, c);
+    }
+}
+"""
+
+
+def test_sizes_that_a_caller_in_another_file_goes_through_are_taken(state: State) -> None:
+    (state.root / "run/runner.h").write_text("void run(float* out, float* x, int rows, int cols);\n")
+    (state.root / "main.cu").write_text(MAIN)
+    draft = draft_for(state, "tiles.cuh", "transpose")
+    assert isinstance(draft, Draft), draft.reason
+    assert draft.checked == {"rows": 64, "cols": 128}, "the smallest, and twice as much to tell them apart"
+    assert draft.dims == {"rows": 1024, "cols": 1024}, "the largest that is timed in little time"
+    assert "rows is one of 64, 1024, 8192 in main" in draft.assumed
+
+
+@pytest.mark.parametrize(
+    ("declared", "own"), [(False, ""), (True, "void run(float* out, float* x, int rows, int cols) {}\n")]
+)
+def test_a_caller_of_another_function_of_that_name_tells_nothing(
+    state: State, declared: bool, own: str
+) -> None:
+    if declared:
+        (state.root / "run/runner.h").write_text("void run(float* out, float* x, int rows, int cols);\n")
+    (state.root / "main.cu").write_text(MAIN.replace("int main", own + "int main"))
+    draft = draft_for(state, "tiles.cuh", "transpose")
+    assert isinstance(draft, Draft), draft.reason
+    assert "rows is chosen: nothing tells it" in draft.assumed
+
+
+def test_drafts_of_both_kinds_see_wrong_kernels(state: State) -> None:
+    for path, name in (("rows.cu", "row_means"), ("tiles.cuh", "transpose")):
+        kernel = state.kernel(path, name)
+        _, proof = tried_draft(
+            kernel, state.root / path, root=state.root, per_kind=1, kinds=("zero_output", "wrong_stride")
+        )
+        assert proof is not None
+        assert proof.blind == ""
+
+
+def test_a_kernel_that_cannot_be_run_keeps_what_is_missing_and_says_why(state: State) -> None:
+    (state.root / "rows.cu").write_text(ROWS.replace("    int n =", "    __trap();\n    int n ="))
+    found = draft_for(state, "rows.cu", "row_means")
+    assert isinstance(found, NoDraft)
+    assert "the shape of x: nothing allocates `x` (the kernel cannot be run to see it: " in found.reason
+    assert found.draft is not None
+    assert "# not found: the shape of x" in found.draft.text
+
+
+@pytest.mark.parametrize(
+    ("body", "looked"),
+    [("__trap();", [True, True]), ("out[0] = n;", [True, True, False])],
+    ids=["traps", "races"],
+)
+def test_only_a_kernel_that_raced_is_run_again_without_looking_for_races(
+    state: State, monkeypatch: pytest.MonkeyPatch, body: str, looked: list[bool]
+) -> None:
+    tried: list[bool] = []
+
+    def counted(*given: Any, races: bool, kept: KeptImages) -> Any:
+        tried.append(races)
+        return footprints(*given, races=races, kept=kept)
+
+    monkeypatch.setattr(measured, "footprints", counted)
+    (state.root / "rows.cu").write_text(ROWS.replace("    if (n >= N)", f"    {body}\n    if (n >= N)"))
+    draft_for(state, "rows.cu", "row_means")
+    assert tried == looked

@@ -1,0 +1,44 @@
+"""Expressions over sizes from extents that were seen at some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kernel_lineage.workloads.fit import NoFitError, Sizes, fitted, sizes_for_products
+
+BASE = {"B": 2, "T": 12, "C": 64}
+
+
+def last(base: Sizes) -> Sizes:
+    return sizes_for_products(base)[-1]
+
+
+@pytest.mark.parametrize(
+    ("extent", "shape"),
+    [
+        (lambda d: d["B"] * d["T"] * d["C"], ("B", "T", "C")),
+        (lambda d: 3 * d["T"] * d["C"], ("T", "C", "3")),
+        (lambda d: d["T"] * d["T"] * d["B"], ("B", "T", "T")),
+        (lambda _: 7, ("7",)),
+        (lambda _: 0, ("1",)),
+        (lambda d: -(-d["C"] // 32), ("ceil_div(C, 32)",)),
+        (lambda d: (d["B"] * d["T"] - 1) * 80 + d["C"], ("B * T * 80 + C + -80",)),
+        (lambda d: 4 * (2 * d["C"] + 1), ("C * 8 + 4",)),
+    ],
+)
+def test_products_and_sums_of_products_are_found(
+    extent: Callable[[Sizes], int], shape: tuple[str, ...]
+) -> None:
+    assert fitted(BASE, last(BASE), extent) == shape
+
+
+def test_what_is_neither_is_refused() -> None:
+    with pytest.raises(NoFitError, match="no sum of products"):
+        fitted(BASE, last(BASE), lambda d: d["C"] ** 3)
+
+
+def test_dims_that_divide_others_are_as_they_were_in_the_last_sizes() -> None:
+    base = {"NH": 4, "T": 8, "C": 32}
+    assert sizes_for_products(base, {"NH"})[-1] == {"NH": 4, "T": 24, "C": 96}

@@ -1,0 +1,62 @@
+"""Gating without naming a workload: the repository's is taken, else one drafted, and a blind draft accepts nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_gate.reasons import Reason
+from kernel_gate.verdict import Outcome, Verdict
+from kernel_gate.workload import WorkloadError, parse_workload
+from kernel_lineage.workloads.on_the_spot import SpotWorkload, told, workload_on_the_spot
+from kernel_lineage.workloads.proof import Proof
+
+WORKLOAD = """\
+kernel = "fill"
+language = "cuda"
+[[args]]
+name = "out"
+kind = "output"
+dtype = "float32"
+shape = [32]
+[launch]
+grid = [1]
+block = [32]
+"""
+ACCEPTED = Verdict(outcome=Outcome.ACCEPTED, reason="faster", stages=[], inputs_hash="")
+REJECTED = Verdict(outcome=Outcome.REJECTED, reason="wrong", stages=[], inputs_hash="")
+
+
+def drafted(proof: Proof | None) -> SpotWorkload:
+    return SpotWorkload(parse_workload(WORKLOAD), None, ("N is 32 in main",), proof)
+
+
+def test_the_repositorys_own_workload_comes_first(tmp_path: Path) -> None:
+    (tmp_path / ".klineage" / "workloads").mkdir(parents=True)
+    (tmp_path / ".klineage" / "workloads" / "fill.toml").write_text(WORKLOAD)
+    (tmp_path / "fill.cu").write_text("__global__ void fill(float* out) { out[threadIdx.x] = 1.0f; }\n")
+    (tmp_path / ".git").mkdir()
+    spot = workload_on_the_spot(tmp_path / "fill.cu", "fill", "emulated")
+    assert spot.path is not None
+    assert spot.path.name == "fill.toml"
+    assert told(ACCEPTED, spot).outcome is Outcome.ACCEPTED
+
+
+def test_a_file_that_does_not_tell_ends_with_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "fill.cu").write_text("__global__ void fill(float* out) { out[threadIdx.x] = 1.0f; }\n")
+    with pytest.raises(WorkloadError, match=r"fill is not launched in fill.cu.*klineage workload init"):
+        workload_on_the_spot(tmp_path / "fill.cu", "fill", "emulated")
+
+
+def test_a_verdict_says_that_its_workload_was_drafted_and_what_was_assumed() -> None:
+    said = told(REJECTED, drafted(Proof("")))
+    assert said.outcome is Outcome.REJECTED
+    assert said.environment["workload"] == "drafted"
+    assert said.environment["workload_assumed"] == ["N is 32 in main"]
+
+
+def test_a_draft_that_misses_wrong_kernels_accepts_nothing() -> None:
+    said = told(ACCEPTED, drafted(Proof("")))
+    assert (said.outcome, said.code) == (Outcome.INCONCLUSIVE, Reason.WORKLOAD_BLIND)
+    assert "cannot be trusted" in said.reason

@@ -1,0 +1,89 @@
+"""Whether a workload sees wrong kernels: what becomes of mutants, and when a workload is not to be trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_lineage.workloads.advice import advice
+from kernel_lineage.workloads.completing import tried_draft
+from kernel_lineage.workloads.document import ProofDocument, proof_text
+from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.files import kernel_of
+from kernel_lineage.workloads.mutants.model import Mutant
+from kernel_lineage.workloads.proof import Fate, Proof, Tried
+
+SCALE = """\
+__global__ void scale(float* out, const float* x, int N) {
+    int i = blockIdx.x * 32 + threadIdx.x;
+    if (i < N && i % 4 != 3) {
+        out[i] = 2.0f * x[i];
+    }
+}
+
+int main() {
+    int N = 48;
+    float *d_out;
+    float *d_x;
+    cudaMalloc(&d_out, N * sizeof(float));
+    cudaMalloc(&d_x, N * sizeof(float));
+    scale<<<(N + 31) / 32, 32>>>(d_out, d_x, N);
+}
+"""
+
+
+def tried(kind: str, fate: Fate) -> Tried:
+    return Tried(Mutant(f"{kind}:3", kind, kind, 3, "a", "b", b"", ""), fate, "")
+
+
+def test_a_drafted_workload_is_tried_and_mended(tmp_path: Path) -> None:
+    path = tmp_path / "scale.cu"
+    path.write_text(SCALE)
+    draft, proof = tried_draft(kernel_of(path, "scale"), path, per_kind=1, kinds=("zero_output", "sign_flip"))
+    assert proof is not None
+    out = draft.workload().argument("out")
+    assert out is not None
+    assert out.kind == "inout", "every fourth element is left alone, which the run has shown"
+    assert proof.blind == "", proof_text(ProofDocument.of(proof, draft.workload()))
+    assert [(t.mutant.kind, t.fate) for t in proof.tried] == [
+        ("sign_flip", "killed"),
+        ("zero_output", "killed"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fates", "blind"),
+    [
+        ([("zero_output", "killed"), ("dropped_term", "killed")], ""),
+        ([("zero_output", "survived"), ("dropped_term", "killed")], "the output is zero"),
+        ([("zero_output", "same"), ("zero_output", "killed"), ("dropped_term", "same")], ""),
+        ([("zero_output", "same"), ("dropped_term", "same")], "no mutant was noticed"),
+        ([("zero_output", "killed"), ("dropped_term", "survived")], "a term is dropped"),
+        ([("zero_output", "killed"), ("dropped_term", "survived"), ("dropped_accumulation", "killed")], ""),
+        ([("zero_output", "unbuildable")], "no mutant was noticed"),
+        ([], "no mutant of the kernel could be made"),
+    ],
+)
+def test_a_workload_must_notice_a_zero_output_and_a_dropped_term(
+    fates: list[tuple[str, Fate]], blind: str
+) -> None:
+    said = Proof("", tuple(tried(kind, fate) for kind, fate in fates)).blind
+    assert blind in said
+    assert bool(blind) == bool(said)
+
+
+def test_a_kernel_that_fails_against_itself_proves_nothing() -> None:
+    assert "does not pass against itself: out of bounds" in Proof("out of bounds").blind
+
+
+def test_survivors_lead_to_advice(tmp_path: Path) -> None:
+    path = tmp_path / "scale.cu"
+    path.write_text(SCALE)
+    workload = draft_of(kernel_of(path, "scale"), path).workload()
+    assert advice([tried("wrong_k_slice", "survived")], workload) == (
+        "a size that takes several rounds: N = [48, 96]",
+    )
+    promised = workload.model_copy(update={"promises": ("N % 48 == 0",)})
+    assert "promises" in advice([tried("dropped_guard", "survived")], promised)[0]
+    assert advice([tried("zero_output", "survived")], workload) == ()
