@@ -3,9 +3,9 @@
     python -m tests.benchmarks access_forms NAME=FOLDER … [--show wrong|unknown|absent] [--json FILE]
 
 Every kernel of a folder whose slice compiles is launched once on drawn arguments and one block is recorded. A row is
-what one line does to one memory space (loads or stores). The truth is the set of distances in bytes between the addresses of
-neighbouring lanes; the reader's row is right when it names all of them, wrong when it names another one, unknown when it says that it
-does not know, absent when it has no access there.
+what one line does to one memory space, loads or stores. The truth is the set of distances in bytes between the
+addresses of neighbouring lanes; the reader's row is right when it names all of them, wrong when it names another one,
+unknown when it says that it does not know, absent when it says nothing of memory on that line.
 """
 
 from __future__ import annotations
@@ -224,7 +224,8 @@ def rows(root: Path, score: Score, show: str) -> Iterator[str]:
                 score.rows[outcome] += 1
                 if outcome == show:
                     text = source.data.splitlines()[line - 1].decode("utf-8", "replace").strip()
-                    yield f"{path.relative_to(root)}:{line} {kernel.name} {space} {kind} {distances} {forms.get(row)} {text}"
+                    said = f"{space} {kind} {distances} {forms.get(row)}"
+                    yield f"{path.relative_to(root)}:{line} {kernel.name} {said} {text}"
 
 
 def main(arguments: list[str]) -> None:

@@ -91,6 +91,8 @@ _VIEW = (
         ("template <int K> __device__ int by(int i) { return K * i; }", "o[by<6>(threadIdx.x)] = 1;", "strided 6"),
         ("template <typename T> __device__ void put(T* p) { p[threadIdx.x] = T(1); }", "put(o);", "unit"),
         ("", "#ifdef UNSEEN\no[threadIdx.x * 2] = 1;\n#else\no[threadIdx.x] = 1;\n#endif", "unit"),
+        ("template <class T> struct Mem { __device__ operator T*() { extern __shared__ int m[]; return (T*)m; } };",
+         "float* s = Mem<float>(); s[threadIdx.x * 2] = 1;", "strided 2"),
         ("#define WARP_SIZE 16", "o[threadIdx.x / WARP_SIZE] = 1;", "mixed"),
     ],
 )  # fmt: skip

@@ -80,7 +80,7 @@ def stride_of(model: Model, offset: Term, nbytes: int | None, element: str = "")
 def _together(found: list[Stride]) -> Stride:
     forms = {stride.form for stride in found}
     if len(forms) > 1:
-        return Stride("unknown", why="constants whose values are not seen decide it")
+        return Stride("unknown", why="values that are not seen decide it")
     (form,) = forms
     elements, nbytes = {s.elements for s in found}, {s.nbytes for s in found}
     return Stride(

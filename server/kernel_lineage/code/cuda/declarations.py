@@ -12,6 +12,7 @@ from kernel_lineage.code.cuda.expressions import Expressions
 from kernel_lineage.code.cuda.layouts import element_of, struct_of
 from kernel_lineage.code.cuda.places import place
 from kernel_lineage.code.cuda.scope import shown
+from kernel_lineage.code.cuda.structs import CONVERSION
 from kernel_lineage.code.model import SharedArray
 from kernel_lineage.code.values import INTEGERS, Group, Int, Opaque, Pointer, Record, Reference, Value
 from kernel_lineage.kernels.cuda_forms import operator_of, text_of
@@ -75,6 +76,8 @@ def _declarator(at: Expressions, declarator: Node, kind: str, shared: bool, *, d
         value = (parts[0] if parts else Int(Num(0))) if scalar else at.aggregate(kind, parts)
     elif value_node is not None:
         value = at.value(value_node)
+    if pointer and isinstance(value, Record):
+        value = at.operator_call(declarator, value, CONVERSION, []) or value
     at.scope.variables[name] = declared(at, declarator, kind, pointer, value)
 
 

@@ -328,6 +328,8 @@ class Expressions:
             and not found[0].methods.get(found[0].name)
         ):
             names = [member.name for member in found[0].members]
+        if not names and not values and struct_of(scope, kind) is not None:
+            return Record(scope.names.base(kind, scope.types), {})
         if not names:
             return values[0] if len(values) == 1 and not type_.dtype else Opaque()
         members = dict(zip(names, values, strict=False))

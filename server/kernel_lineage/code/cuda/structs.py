@@ -17,6 +17,10 @@ _TEMPLATE = re.compile(
 )
 
 
+CONVERSION = "operator ()"
+"""The name that functions which convert a struct to another type are kept by."""
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
     """One variable of a struct."""
@@ -118,6 +122,8 @@ def _variables(node: Node, kind: str) -> Iterator[Member]:
 
 def _function_name(node: Node) -> str | None:
     here = node.child_by_field_name("declarator")
+    if here is not None and here.type == "operator_cast":
+        return CONVERSION
     while here is not None and here.type != "function_declarator":
         here = here.child_by_field_name("declarator") or next(
             (c for c in here.named_children if c.type.endswith("declarator")), None
