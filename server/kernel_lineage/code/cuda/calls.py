@@ -10,8 +10,9 @@ from tree_sitter import Node
 
 from kernel_gate.expr import terms
 from kernel_gate.expr.terms import Num, Term, Var
+from kernel_lineage.code.cuda.assembly import linear_thread
 from kernel_lineage.code.cuda.conversions import cast
-from kernel_lineage.code.cuda.expressions import Expressions, linear_thread
+from kernel_lineage.code.cuda.expressions import Expressions
 from kernel_lineage.code.cuda.inlining import inlined, takes
 from kernel_lineage.code.cuda.layouts import as_integer, struct_of, within
 from kernel_lineage.code.cuda.places import loaded

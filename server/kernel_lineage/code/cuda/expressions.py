@@ -10,6 +10,7 @@ from tree_sitter import Node
 
 from kernel_gate.expr import terms
 from kernel_gate.expr.terms import FALSE, TRUE, ZERO, Num, Term, Var
+from kernel_lineage.code.cuda.assembly import assembled
 from kernel_lineage.code.cuda.conversions import cast, literal
 from kernel_lineage.code.cuda.layouts import as_integer, constant_of, element_of, layout_of, struct_of
 from kernel_lineage.code.cuda.operators import NULL, binary, combined, unary
@@ -164,7 +165,7 @@ class Expressions:
                 values = [self.value(child) for child in node.named_children if child.type != "comment"]
                 return values[0] if len(values) == 1 else Opaque()
             case "gnu_asm_expression":
-                return self._assembly(node)
+                return assembled(self, node)
             case "null":
                 return NULL
             case "lambda_expression":
@@ -335,33 +336,6 @@ class Expressions:
         members = dict(zip(names, values, strict=False))
         return Record(scope.names.base(kind, scope.types), {n: members.get(n, Opaque()) for n in names})
 
-    def _assembly(self, node: Node) -> Value:
-        """Inline assembly: what it gives is not known, but for the special registers; its addresses are unknown."""
-        text = text_of(node.child_by_field_name("assembly_code") or node)
-        name = text.strip('"').split(None, 1)[0] if text.strip('"').split() else "asm"
-        self.scope.event(node, "asm", name)
-        rank, _ = linear_thread(self.scope.setting.launch.block)
-        for operand in _operands(node, "gnu_asm_input_operand"):
-            value = self.value(operand)
-            if (
-                isinstance(value, Pointer)
-                and value.space != "local"
-                and re.search(r"\b(?:ld|st|cp|red|atom)\b", text)
-            ):
-                atomic = re.search(r"\b(?:red|atom)\b", text) is not None
-                writes = atomic or "st" in name.split(".")
-                self.scope.access(node, value, reads=not writes or atomic, writes=writes, atomic=atomic,
-                                  via=name, why="the address and width are those of inline assembly")  # fmt: skip
-        for operand in _operands(node, "gnu_asm_output_operand"):
-            given = {"%laneid": terms.mod(rank, Num(32)), "%warpid": terms.floor_div(rank, Num(32))}
-            term = next((t for register, t in given.items() if register in text), None)
-            reason = f"inline assembly on line {self.scope.line(node)} sets it"
-            value = Int(term, UINT32) if term is not None else self.unknown(node, Opaque(reason))
-            held = self.scope.variables.get(text_of(operand))
-            if isinstance(held, Int):
-                store(self, operand, value)
-        return Opaque()
-
     def assignment(self, node: Node) -> Value:
         """`a = b`, `a += b` and the like."""
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -415,27 +389,3 @@ class Expressions:
         with self.scope.under(terms.negation(condition)):
             no = self.value(no_node)
         return merged(condition, yes, no, shown(node), self.scope.line(node))
-
-
-def linear_thread(block: tuple[Term, Term, Term]) -> tuple[Term, Term]:
-    """The rank of a thread within its block, and the number of threads."""
-    axes = [
-        Num(0) if extent == Num(1) else Var(f"threadIdx.{axis}")
-        for axis, extent in zip("xyz", block, strict=True)
-    ]
-    rank: Term = terms.add(axes[0], terms.mul(block[0], terms.add(axes[1], terms.mul(block[1], axes[2]))))
-    return rank, terms.mul(block[0], terms.mul(block[1], block[2]))
-
-
-def _operands(node: Node, kind: str) -> list[Node]:
-    """The expressions of an assembly statement's operands."""
-    waiting, found = [node], []
-    while waiting:
-        here = waiting.pop(0)
-        if here.type == kind:
-            found += [
-                c for c in here.named_children if c.type not in ("string_literal", "concatenated_string")
-            ][-1:]
-        else:
-            waiting += here.named_children
-    return found
