@@ -44,11 +44,11 @@ def command(target: str, workload_path: Path, limit: float, template: tuple[str,
     Exit status: 0 all proved, 1 something refuted, 2 wrong use, 3 something undecided and nothing refuted, 4 the
     environment lacks something.
     """
+    from kernel_gate.expr.solver import SolverMissingError
     from kernel_gate.workload import WorkloadError, load_workload
-    from kernel_lineage.proofs.model import UnreadableError
+    from kernel_lineage.code.model import UnreadableError
     from kernel_lineage.rewrite.proving.document import document_of, exit_code, table
     from kernel_lineage.rewrite.proving.prove import prove_file
-    from kernel_lineage.solving.solver import SolverMissingError
     from kernel_lineage.workloads.programs import ProgramError
 
     file, separator, kernel = target.rpartition(":")

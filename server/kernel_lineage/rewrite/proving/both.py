@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernel_gate.expr.solver import SolverMissingError
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
 from kernel_gate.workload import Workload
-from kernel_lineage.proofs.model import UnreadableError
+from kernel_lineage.code.model import UnreadableError
 from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
 from kernel_lineage.rewrite.proving.prove import prove_program
-from kernel_lineage.solving.solver import SolverMissingError
 from kernel_lineage.workloads.programs import ProgramError
 
 _CODES = {

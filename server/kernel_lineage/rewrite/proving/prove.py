@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from kernel_gate.expr.solver import LIMIT_MS
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.reading import read
@@ -14,7 +15,6 @@ from kernel_lineage.proofs.obligations.obligation import Obligation
 from kernel_lineage.proofs.prove import prove
 from kernel_lineage.rewrite.proving.replay import Replay
 from kernel_lineage.rewrite.proving.setting import setting_of
-from kernel_lineage.solving.solver import LIMIT_MS
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
 _LINE = re.compile(r'#line (\d+)(?: "([^"]*)")?')

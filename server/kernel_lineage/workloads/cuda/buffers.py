@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.kernels.cuda_parameters import DTYPES
 from kernel_lineage.kernels.source import Parameter
 from kernel_lineage.workloads.cuda.names import Known, expressed, tree_of
 from kernel_lineage.workloads.cuda.scopes import Scope
