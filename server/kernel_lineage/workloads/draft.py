@@ -9,12 +9,15 @@ from pathlib import Path
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.workloads.checked_sizes import with_checked_sizes
-from kernel_lineage.workloads.cuda.draft import draft_from_site
+from kernel_lineage.workloads.cuda.draft import draft_from_site, with_what_it_calls
 from kernel_lineage.workloads.cuda.launcher import draft_of_launcher
 from kernel_lineage.workloads.cuda.roles import roles_of
 from kernel_lineage.workloads.files import Launcher, Target, data_of
+from kernel_lineage.workloads.following.draft import followed_drafts
+from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.measured import with_measured_shapes
 from kernel_lineage.workloads.model import Draft, DraftArgument
+from kernel_lineage.workloads.preprocessed import active_text, with_headers
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import Site, State
@@ -60,8 +63,15 @@ def _drafts(kernel: Target, path: Path, state: State) -> Iterator[Draft]:
         yield from triton_drafts(kernel, path, state.modules)
         return
     sites = [Site(launch, kernel.source, path) for launch in kernel.launches if kernel.source is not None]
-    for site in sites or state.launches_elsewhere(kernel.name):
+    elsewhere = list(sites or state.launches_elsewhere(kernel.name))
+    for site in elsewhere:
         yield draft_from_site(kernel, path, site, state.root, state.callers_of, state.block)
+    for place in dict.fromkeys((path, *(site.path for site in elsewhere))):
+        data = kernel.source.data if place == path and kernel.source is not None else None
+        text = active_text(with_headers(place, state.root, data))
+        yield from followed_drafts(
+            kernel, unit_of(text), path.name, with_what_it_calls(kernel, path, (), state.root)
+        )
 
 
 def _nothing(kernel: Kernel, path: Path) -> Draft:

@@ -92,7 +92,7 @@ def program_from_file(
     return Program(
         "cuda",
         text,
-        kernel_name,
+        qualified_name(kernel),
         spec,
         template_arguments=template,
         defines=switches_for(text, kernel_name),
@@ -143,6 +143,17 @@ def _launched(
     except Unreadable as error:
         raise ProgramError(f"{path}, {error}; give the launches in the workload, as [[launches]]") from error
     return Program("cuda", text, function, steps=read_steps.steps, scratch=read_steps.scratch, name=label)
+
+
+def qualified_name(kernel: Kernel) -> str:
+    """A kernel's name with the namespaces around it, as a compiler finds it."""
+    names = [kernel.name]
+    node = kernel.node.parent if kernel.node is not None else None
+    while node is not None:
+        if node.type == "namespace_definition" and (name := node.child_by_field_name("name")) is not None:
+            names.append((name.text or b"").decode("utf-8", "replace").replace(" ", ""))
+        node = node.parent
+    return "::".join(reversed(names))
 
 
 def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:

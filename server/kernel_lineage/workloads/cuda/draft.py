@@ -22,7 +22,7 @@ from kernel_lineage.workloads.cuda.workspaces import is_workspace
 from kernel_lineage.workloads.launch_expressions import NotExpressible
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.preprocessed import active_text, with_headers
-from kernel_lineage.workloads.programs import device_text
+from kernel_lineage.workloads.programs import device_text, qualified_name
 from kernel_lineage.workloads.state import Site
 
 _ZEROS = "integers(0, 1)"
@@ -39,7 +39,7 @@ def draft_from_site(
     known = Known(text, constants_of(replace(kernel, source=None, text=text)), wanted_block=block)
     launch = site.launch
     scope = scope_of(site.source, launch, elsewhere)
-    roles = roles_of(_with_what_it_calls(kernel, path, launch.template_arguments, root))
+    roles = roles_of(with_what_it_calls(kernel, path, launch.template_arguments, root))
     known.reading_block = True
     extents = _launched("block", launch.block, scope, known)
     known.reading_block = False
@@ -86,10 +86,11 @@ def draft_from_site(
         blocks=known.blocks,
         assumed=tuple(known.said),
         missing=tuple(dict.fromkeys(known.missing)),
+        entry=qualified_name(kernel),
     )
 
 
-def _with_what_it_calls(kernel: Kernel, path: Path, names: tuple[str, ...], root: Path) -> Kernel:
+def with_what_it_calls(kernel: Kernel, path: Path, names: tuple[str, ...], root: Path) -> Kernel:
     """The kernel beside the device functions of its headers, which may do its reading and writing."""
     if kernel.source is None or b'#include "' not in kernel.source.data:
         return kernel
