@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kernel_gate.program import LaunchSpec, LaunchStep, Program
 from kernel_gate.workload import Workload
+from kernel_lineage.kernels.naming import kernel_as_written, qualified_name
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.slicing import device_slice
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
@@ -66,7 +67,8 @@ def program_from_file(
     source = source or read(data, language)
     if workload.launches:
         return _sequence(source, path, kernel_name, workload, root, name)
-    kernel = source.kernel(kernel_name)
+    kernel = kernel_as_written(source, kernel_name)
+    kernel_name = kernel.name if kernel is not None else kernel_name
     if kernel is None and kernel_name in host_functions(source):
         return _launched(source, path, kernel_name, workload, root, name or path.name)
     if kernel is None:
@@ -143,17 +145,6 @@ def _launched(
     except Unreadable as error:
         raise ProgramError(f"{path}, {error}; give the launches in the workload, as [[launches]]") from error
     return Program("cuda", text, function, steps=read_steps.steps, scratch=read_steps.scratch, name=label)
-
-
-def qualified_name(kernel: Kernel) -> str:
-    """A kernel's name with the namespaces around it, as a compiler finds it."""
-    names = [kernel.name]
-    node = kernel.node.parent if kernel.node is not None else None
-    while node is not None:
-        if node.type == "namespace_definition" and (name := node.child_by_field_name("name")) is not None:
-            names.append((name.text or b"").decode("utf-8", "replace").replace(" ", ""))
-        node = node.parent
-    return "::".join(reversed(names))
 
 
 def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:

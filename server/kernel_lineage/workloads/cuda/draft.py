@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernel_gate.expressions import ExpressionError, evaluate_int
+from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language, Launch
 from kernel_lineage.workloads.constants import constants_of
@@ -22,7 +23,7 @@ from kernel_lineage.workloads.cuda.workspaces import is_workspace
 from kernel_lineage.workloads.launch_expressions import NotExpressible
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.preprocessed import active_text, with_headers
-from kernel_lineage.workloads.programs import device_text, qualified_name
+from kernel_lineage.workloads.programs import device_text
 from kernel_lineage.workloads.state import Site
 
 _ZEROS = "integers(0, 1)"

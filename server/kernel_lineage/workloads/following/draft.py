@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from kernel_gate.expressions import ExpressionError
 from kernel_gate.expressions import names as names_in
 from kernel_lineage.kernels.cuda_parameters import DTYPES
+from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel, Parameter
+from kernel_lineage.workloads.cuda.buffers import WHOLE_RANGES
 from kernel_lineage.workloads.cuda.roles import roles_of
 from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors, root_of
 from kernel_lineage.workloads.following.statements import Follower, Given, Launched
@@ -26,7 +28,6 @@ from kernel_lineage.workloads.following.values import (
     plain,
 )
 from kernel_lineage.workloads.model import NULL, UNRANGED, UNSHAPED, Draft, DraftArgument
-from kernel_lineage.workloads.programs import qualified_name
 from kernel_lineage.workloads.promises import fitted_sizes
 
 _ZEROS = "integers(0, 1)"
@@ -181,13 +182,11 @@ def _argument(
         values = _ZEROS
         found.said.append(f"{name} is cleared before the launch")
     elif role != "output" and whole:
-        if dtype == "bool":
-            values = "integers(0, 2)"
-        elif buffer is not None and buffer.below is not None:
+        if buffer is not None and buffer.below is not None:
             found.texts.append(buffer.below.text)
             values = f"integers(0, {buffer.below.text})"
-        elif dtype in ("int8", "uint8"):
-            values = "integers"
+        elif dtype in WHOLE_RANGES:
+            values = WHOLE_RANGES[dtype]
             found.said.append(f"{name} is taken to hold any numbers of its type")
         elif role == "input":
             found.missing.append(f"{UNRANGED}{name}")
