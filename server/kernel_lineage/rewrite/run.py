@@ -13,6 +13,7 @@ from typing import Literal
 
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.verdict import ExitCode
+from kernel_lineage.kernels.naming import parted
 from kernel_lineage.rewrite.apply import ApplyError, ApplyRequest, apply
 from kernel_lineage.rewrite.document import ApplyDocument, Progress
 from kernel_lineage.rewrite.gating import judge_in_child
@@ -91,8 +92,8 @@ def run(
 
 
 def _request(asked: Asked) -> ApplyRequest:
-    file, separator, kernel = asked.target.rpartition(":")
-    if not separator or not file or not kernel:
+    file, kernel = parted(asked.target)
+    if not file or not kernel:
         raise ApplyError(
             f"{asked.target!r} names no kernel; write FILE:KERNEL, such as rmsnorm.cu:rmsnorm_forward."
         )
@@ -115,6 +116,7 @@ def _request(asked: Asked) -> ApplyRequest:
         line=asked.line,
         device=asked.device,
         dry_run=asked.dry_run,
+        draft=True,
         stated=stated,
         anyway=asked.anyway,
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from kernel_gate.files.reading import read_file
 from kernel_gate.program import LaunchSpec, LaunchStep, Program
 from kernel_gate.workload import Workload
+from kernel_lineage.kernels.naming import kernel_as_written, qualified_name
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.slicing import device_slice
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
@@ -67,7 +68,8 @@ def program_from_file(
     source = source or read(data, language)
     if workload.launches:
         return _sequence(source, path, kernel_name, workload, root, name)
-    kernel = source.kernel(kernel_name)
+    kernel = kernel_as_written(source, kernel_name)
+    kernel_name = kernel.name if kernel is not None else kernel_name
     if kernel is None and kernel_name in host_functions(source):
         return _launched(source, path, kernel_name, workload, root, name or path.name)
     if kernel is None:
@@ -93,7 +95,7 @@ def program_from_file(
     return Program(
         "cuda",
         text,
-        kernel_name,
+        qualified_name(kernel),
         spec,
         template_arguments=template,
         defines=switches_for(text, kernel_name),

@@ -38,7 +38,7 @@ def _lines(draft: Draft) -> Iterator[str]:
     yield ""
     if nulls or draft.template_arguments:
         yield "[[launches]]"
-        yield f"kernel = {_text(draft.kernel)}"
+        yield f"kernel = {_text(draft.entry or draft.kernel)}"
         null = '{ value = "0", dtype = "uint64" }'
         names = [null if a.name in nulls else _text(a.name) for a in draft.arguments]
         yield f"arguments = [{', '.join(names)}]"

@@ -47,12 +47,13 @@ def command(target: str, workload_path: Path, limit: float, template: tuple[str,
     from kernel_gate.expr.solver import SolverMissingError
     from kernel_gate.workload import WorkloadError, load_workload
     from kernel_lineage.code.model import UnreadableError
+    from kernel_lineage.kernels.naming import parted
     from kernel_lineage.rewrite.proving.document import document_of, exit_code, table
     from kernel_lineage.rewrite.proving.prove import prove_file
     from kernel_lineage.workloads.programs import ProgramError
 
-    file, separator, kernel = target.rpartition(":")
-    if not separator or not file or not kernel:
+    file, kernel = parted(target)
+    if not file or not kernel:
         click.echo(
             f"{target!r} names no kernel; write FILE:KERNEL, such as rmsnorm.cu:rmsnorm_forward.", err=True
         )

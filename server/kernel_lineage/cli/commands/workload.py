@@ -42,11 +42,26 @@ def command() -> None:
 @command.command()
 @click.argument("target", metavar="FILE:KERNEL")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
+@click.option(
+    "--set",
+    "answers",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="What no code tells: C=768 for a size, targets=0..V for the range of an index, alpha=0.5 for a number.",
+)
 @click.option("--force", is_flag=True, help="Write over a workload that is there.")
 @_device
 @_per_kind
 @_json
-def init(target: str, out: Path | None, force: bool, device: Device, per_kind: int, as_json: bool) -> None:
+def init(
+    target: str,
+    out: Path | None,
+    answers: tuple[str, ...],
+    force: bool,
+    device: Device,
+    per_kind: int,
+    as_json: bool,
+) -> None:
     """Draft the workload of a kernel from its launch site, and prove that it can see a wrong kernel.
 
     KERNEL may be a host function that launches some. What is chosen, and what was not found, is a comment in the
@@ -54,20 +69,26 @@ def init(target: str, out: Path | None, force: bool, device: Device, per_kind: i
     draft is kept), 2 wrong use, 4 no such device.
     """
     from kernel_gate.files.writing import write_atomically
+    from kernel_lineage.workloads.answers import answers_of
     from kernel_lineage.workloads.completing import tried_draft
     from kernel_lineage.workloads.document import ProofDocument, WorkloadDocument
     from kernel_lineage.workloads.files import target_of
-    from kernel_lineage.workloads.saved import FOLDER, folder_of
+    from kernel_lineage.workloads.saved import folder_of, place_of
 
     path, name = _target(target)
-    out = out or folder_of(path) / FOLDER / f"{name}.toml"
+    with _errors():
+        kernel = target_of(path, name)
+    name = kernel.name
+    out = out or place_of(folder_of(path), name, path)
     if out.exists() and not force:
         _wrong_use(
             f"{out} is there already; `klineage workload check {out}` proves it, --force drafts it anew"
         )
     with _errors():
-        kernel = target_of(path, name)
-        draft, proof = tried_draft(kernel, path, device=device, per_kind=per_kind, on_progress=_show)
+        given = answers_of(answers)
+        draft, proof = tried_draft(
+            kernel, path, device=device, per_kind=per_kind, on_progress=_show, answers=given
+        )
     seen = ProofDocument.of(proof, draft.workload()) if proof is not None else None
     unseen = f"# does not see a wrong kernel: {seen.blind}\n" if seen is not None and seen.blind else ""
     write_atomically(out, (unseen + draft.text).encode())
@@ -121,7 +142,9 @@ def check(workload_path: Path, source: Path | None, device: Device, per_kind: in
 
 
 def _target(target: str) -> tuple[Path, str]:
-    file, _, name = target.rpartition(":")
+    from kernel_lineage.kernels.naming import parted
+
+    file, name = parted(target)
     if not file:
         _wrong_use(f"`{target}` names no kernel; give FILE:KERNEL, such as rmsnorm.cu:rmsnorm_forward")
     return Path(file), name
@@ -168,7 +191,10 @@ def _tell(document: WorkloadDocument, as_json: bool) -> None:
         for what in document.missing:
             click.echo(f"  not found: {what}")
         if document.missing:
-            click.echo(f"Fill these in, then run `klineage workload check {document.workload}`.")
+            click.echo(
+                "Answer with --set NAME=VALUE (targets=0..V, C=768, alpha=0.5) and --force, or fill these in and run "
+                f"`klineage workload check {document.workload}`."
+            )
         elif document.proof is not None:
             click.echo(proof_text(document.proof))
     sys.exit(ExitCode.DONE if document.proof is not None and document.proof.sees else ExitCode.REJECTED)
