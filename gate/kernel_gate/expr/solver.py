@@ -58,7 +58,7 @@ def found(conditions: Sequence[Term], *, limit_ms: int = LIMIT_MS, lemmas: Seque
     except ImportError as error:
         raise SolverMissingError(MISSING) from error
     translation = Translation(z3)
-    solver = z3.Solver()
+    solver = z3.Solver(ctx=translation.context)
     solver.set("timeout", max(1, limit_ms))
     for condition in (*conditions, *lemmas):
         solver.add(translation.truth(condition))
