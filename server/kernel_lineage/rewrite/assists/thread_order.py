@@ -15,6 +15,12 @@ from kernel_lineage.rewrite.assists.layout import descendants
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import block_threads, constants_of
 
+_CAST = re.compile(
+    r"\(\s*(?:(?:const|unsigned|signed|long|short|int|size_t|u?int(?:32|64)_t|ptrdiff_t)\s*)+\)"
+    r"|static_cast<\s*(?:(?:unsigned|signed|long|int|size_t|u?int(?:32|64)_t|ptrdiff_t)\s*)+>"
+)
+"""A conversion between whole numbers; what overflows in one of them did so before the rewrite."""
+
 Polynomial = dict[tuple[str, ...], int]
 
 _THREAD: Polynomial = {("threadIdx.x",): 1}
@@ -68,7 +74,7 @@ class ThreadOrder:
             if replaced == text or len(replaced) > 400:
                 break
             text = replaced
-        text = re.sub(r"\(\s*(?:int|unsigned|unsigned int|size_t)\s*\)", "", text)
+        text = _CAST.sub("", text)
         text = re.sub(r"(?<=\d)[uUlL]+\b", "", text)
         try:
             return _polynomial(ast.parse(text.strip(), mode="eval").body)
