@@ -72,6 +72,17 @@ WORKLOADS = {
                  "out: output int8 [N, C]", "x: inout float32 [N, C]", "bias: input float32 [C]",
                  "rows: int32 = N", "cols: int32 = C"),
     ),
+    "swap_axes": (
+        workload("swap_axes", "N = [1, 33]\nC = [5, 32]",
+                 'grid = ["ceil_div(C, 16)", "ceil_div(N, 16)"]\nblock = [16, 16]',
+                 "in: input float32 [N, C]", "out: output float32 [C, N]", "rows: int32 = N", "cols: int32 = C"),
+    ),
+    "from_columns": (
+        workload("from_columns", "N = [1, 33]\nC = [5, 32]",
+                 'grid = ["ceil_div(C, 32)", "ceil_div(N, 8)"]\nblock = [32, 8]',
+                 "dst: output float16 [N, C]", "src: input float16 [C, N]", "bias: input float16 [N]",
+                 "scale: float32 = 0.5", "H: int32 = N", "W: int32 = C"),
+    ),
     "gelu": (
         workload("gelu", "N = [1, 7, 64]\nC = [48, 77]", ELEMENTS, "out: output float32 [N, C]",
                  "inp: input float32 [N, C]", "bias: input float32 [C]", "n: int32 = N * C", "c: int32 = C"),

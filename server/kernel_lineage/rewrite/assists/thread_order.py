@@ -43,6 +43,15 @@ class ThreadOrder:
         """Whether it is the thread's number in the whole one-dimensional grid."""
         return self._read(expression) == _GLOBAL
 
+    def is_global_along(self, expression: str, axis: str, extent: int) -> bool:
+        """Whether it is the thread's number along an axis of the grid, in blocks of so many threads along it."""
+        thread, block = (f"threadIdx.{axis}",), f"blockIdx.{axis}"
+        forms: list[Polynomial] = [
+            {tuple(sorted((f"blockDim.{axis}", block))): 1, thread: 1},
+            {(block,): extent, thread: 1},
+        ]
+        return self._read(expression) in forms
+
     def covers_all(self, start: str, step: str) -> str | None:
         """Who takes the elements of `for (i = start; …; i += step)`: `thread`, `block`, `grid` or `group` (of threads);
         None when it is not known that each element is taken exactly once.
