@@ -83,6 +83,11 @@ WORKLOADS = {
                  "dst: output float16 [N, C]", "src: input float16 [C, N]", "bias: input float16 [N]",
                  "scale: float32 = 0.5", "H: int32 = N", "W: int32 = C"),
     ),
+    "column_means": (
+        workload("column_means", "N = [1, 37, 70]\nC = [5, 33, 128]", 'grid = ["ceil_div(C, 32)"]\nblock = [512]',
+                 "means: inout float32 [C]", "most: output float32 [C]", "x: input float32 [N, C]",
+                 "rows: int32 = N", "cols: int32 = C"),
+    ),
     "gelu": (
         workload("gelu", "N = [1, 7, 64]\nC = [48, 77]", ELEMENTS, "out: output float32 [N, C]",
                  "inp: input float32 [N, C]", "bias: input float32 [C]", "n: int32 = N * C", "c: int32 = C"),

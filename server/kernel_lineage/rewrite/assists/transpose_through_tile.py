@@ -21,7 +21,6 @@ from kernel_lineage.kernels.cuda_forms import Variable, bare, contains, operator
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_parameters import DTYPES
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
-from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.proofs.cuda.names import element_bytes
 from kernel_lineage.rewrite.assists.layout import (
@@ -91,8 +90,8 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     return ASSIST.candidate(
         kernel,
         [edit],
-        explanation=f"Blocks of {wide}x{high} threads pass their elements through a tile in shared memory, so that loads "
-        "and stores both run along rows; blocks of another shape take the old code.",
+        explanation=f"Blocks of {wide}x{high} threads pass their elements through a tile in shared memory; loads and "
+        "stores both run along rows. Blocks of another shape take the old code.",
         guarded=True,
     )
 
@@ -263,7 +262,7 @@ def _written(
         f"{unit}__syncthreads();",
         *(unit + line for line in phase(store, not loads_exchanged)),
         "} else {",
-        *(unit + (line[len(margin) :] if line.startswith(margin) else line) for line in old),
+        *(unit + (line.removeprefix(margin)) for line in old),
         "}",
     ]
     span = Span(
