@@ -27,6 +27,8 @@ _FIRST = (
     "precision",
 )
 """Directions in the order in which they are tried: who does what first, for it decides what can be done afterwards."""
+_SEVERAL = 3
+"""A skill that was judged so often and never won comes last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +100,15 @@ def carried(kernel: Kernel, places: Iterable[Applicable]) -> Proposals:
     )
 
 
-def _order(proposal: Proposal) -> tuple[int, bool]:
+def _order(proposal: Proposal) -> tuple[bool, int, float]:
     mechanism = mechanisms().get(proposal.place.skill.mechanism)
     direction = str(mechanism.direction) if mechanism is not None else ""
-    return _FIRST.index(direction) if direction in _FIRST else len(_FIRST), never_won(proposal.place.skill)
+    won, judged = uses(proposal.place.skill)
+    never = judged >= _SEVERAL and not won
+    return never, _FIRST.index(direction) if direction in _FIRST else len(_FIRST), -(won + 1) / (judged + 2)
 
 
-def never_won(skill: Skill) -> bool:
-    """Whether the gate has judged several uses of a skill and accepted none."""
-    judged = [e for e in skill.evidence if e.outcome in ("accepted", "rejected")]
-    return len(judged) >= 3 and not any(e.outcome == "accepted" for e in judged)
+def uses(skill: Skill) -> tuple[int, int]:
+    """How many uses of a skill the gate has accepted, and how many it has judged."""
+    judged = [e.outcome for e in skill.evidence if e.outcome in ("accepted", "rejected")]
+    return judged.count("accepted"), len(judged)
