@@ -44,7 +44,9 @@ def workload(
             extents = ", ".join(f'"{e}"' for e in shape.strip("[]").split(", "))
             text += f'[[args]]\nname = "{name}"\nkind = "{kind}"\ndtype = "{dtype}"\nshape = [{extents}]\n'
             text += f"align = {align}\n" if align else ""
-            text += 'values = "integers"\n' if dtype.startswith("int") and kind != "output" else ""
+            whole = dtype.startswith(("int", "uint")) and kind != "output"
+            indexes = 'values = "integers(0, 5000)"\n' if name == "group" else 'values = "integers"\n'
+            text += indexes if whole else ""
     if oracle:
         text += f'[oracle]\npython = "oracles.py:{oracle}"\n'
     return parse_workload(text, folder=Path(__file__).parent)
@@ -87,6 +89,14 @@ WORKLOADS = {
         workload("column_means", "N = [1, 37, 70]\nC = [5, 33, 128]", 'grid = ["ceil_div(C, 32)"]\nblock = [512]',
                  "means: inout float32 [C]", "most: output float32 [C]", "x: input float32 [N, C]",
                  "rows: int32 = N", "cols: int32 = C"),
+    ),
+    "histogram": (
+        workload("histogram", "n = [1, 770, 5000]\nK = [256]", ELEMENTS, "bins: inout uint32 [K]",
+                 "data: input uint8 [n]", "n: int32 = n"),
+    ),
+    "weighted": (
+        workload("weighted", "n = [1, 770]\nK = [5000]", 'grid = ["3"]\nblock = [64]', "sums: inout float32 [K]",
+                 "group: input int32 [n]", "x: input float32 [n]", "n: int32 = n", "groups: int32 = K"),
     ),
     "gelu": (
         workload("gelu", "N = [1, 7, 64]\nC = [48, 77]", ELEMENTS, "out: output float32 [N, C]",
