@@ -187,7 +187,8 @@ def _launches(kernel: Kernel) -> list[Edit] | Refusal:
             return Refusal(
                 f"the launch in line {line} does not tell blocks of whole warps along x as a number"
             )
-        grid = blocks_changed(kernel, launch, lambda blocks, factor=threads // 32: f"{blocks} * {factor}")
+        factor = threads // 32
+        grid = blocks_changed(kernel, launch, lambda blocks, by=factor: f"{blocks} * {by}")  # type: ignore[misc]
         block = extent_changed(kernel, launch, "block", 0, lambda _: str(_THREADS))
         if grid is None or block is None or re.search(r"\bblock\b|blockDim", grid.text):
             return Refusal(f"the grid in line {line} is not written at the launch; write it into <<<…>>>")

@@ -18,9 +18,10 @@ from kernel_lineage.kernels.cuda_parameters import DTYPES
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.proofs.cuda.names import element_bytes
+from kernel_lineage.rewrite.assists.accumulations import accumulates
 from kernel_lineage.rewrite.assists.layout import descendants, fresh_name, identifiers_in
-from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.ways_through import always
 
 _VECTORS = {"float": "float4", "int": "int4", "unsigned int": "uint4", "unsigned": "uint4"}
 _OF_DTYPE = {"float32": "float", "int32": "int", "uint32": "unsigned int"}
@@ -29,8 +30,6 @@ _BY_BYTES = {16: "uint4", 8: "uint2", 4: "unsigned int", 2: "unsigned short", 1:
 _WIDEST = 16
 _LEAVES = {"return_statement", "break_statement", "continue_statement", "goto_statement"}
 _LOOPS = {"for_statement", "while_statement", "do_statement"}
-_WHOLE = {"expression_statement", "declaration", "init_declarator", "parenthesized_expression"}
-_CHOICES = {"if_statement", "switch_statement", "conditional_expression"}
 TOGETHER = re.compile(
     r"__sync|__shfl|__ballot|__any|__all|__reduce|__match|\bsync\b|\bshfl|\breduce\b|\basm\b"
 )
@@ -158,7 +157,7 @@ def vector_body(
     outside = tuple(sorted(changed - declared))
     if not in_order:
         for name in outside:
-            if not _accumulates(nodes, syntax, name, declared):
+            if not accumulates(nodes, syntax, name, declared):
                 return Refusal(
                     f"`{name}` keeps something of one element that is not a sum or a choice over all"
                 )
@@ -197,53 +196,6 @@ def _changed(nodes: list[Node]) -> set[str]:
         if target is not None and target.type == "identifier":
             found.add(text_of(target))
     return found
-
-
-def _accumulates(nodes: list[Node], syntax: CudaSyntax, name: str, declared: set[str]) -> bool:
-    """Whether each assignment of a variable goes on from its own value: `sum += …`, `m = fmaxf(m, …)`.
-
-    What is rescaled on the way (`s = s * expf(m - new) + …`) is no sum over the elements: parts of it are combined by
-    another rule, which may not take a thread that has no element. A function of the file's own may do the same.
-    """
-    initial = {v.name: v.value for v in syntax.entry.variables if v.name in declared and v.value is not None}
-    for node in nodes:
-        if node.type == "pointer_expression" and text_of(node).replace(" ", "") == f"&{name}":
-            return False
-        if node.type != "assignment_expression" or text_of(bare(node.child_by_field_name("left"))) != name:
-            continue
-        if operator_of(node) in ("*=", "/="):
-            return False
-        if operator_of(node) != "=":
-            continue
-        right = node.child_by_field_name("right")
-        if right is not None and (_is_scaled(right, name) or _is_combined(right, name)):
-            return False
-        seen: set[str] = set()
-        pending = identifiers_in(right) if right is not None else set()
-        while pending:
-            current = pending.pop()
-            if current not in seen:
-                seen.add(current)
-                pending |= identifiers_in(initial[current]) if current in initial else set()
-        if name not in seen:
-            return False
-    return True
-
-
-def _is_scaled(value: Node, name: str) -> bool:
-    return any(
-        n.type == "binary_expression" and operator_of(n) in ("*", "/") and name in identifiers_in(n)
-        for n in descendants(value)
-    )
-
-
-def _is_combined(value: Node, name: str) -> bool:
-    return any(
-        n.type == "call_expression"
-        and name in identifiers_in(n)
-        and not is_of_the_language(text_of(n.child_by_field_name("function")))
-        for n in descendants(value)
-    )
 
 
 def _accesses(
@@ -338,26 +290,6 @@ def _apart(statements: list[Node], access: Access) -> Node | None:
     return access.nodes[0]
 
 
-def always(statements: list[Node], nodes: list[Node]) -> bool:
-    """Whether one of the nodes is come by on every way through the statements."""
-    return any(_comes_by(s, nodes) for s in statements)
-
-
-def _comes_by(statement: Node, nodes: list[Node]) -> bool:
-    inside = [n for n in nodes if contains(statement, n)]
-    if any(not is_under_a_condition(statement, n) for n in inside):
-        return True
-    if statement.type == "compound_statement":
-        return always(list(statement.named_children), inside)
-    if statement.type in ("if_statement", "conditional_expression"):
-        then, other = (statement.child_by_field_name(f) for f in ("consequence", "alternative"))
-        if other is not None and other.type == "else_clause":
-            other = next(iter(other.named_children), None)
-        return bool(then and other) and _comes_by(then, inside) and _comes_by(other, inside)
-    parts = statement.named_children if statement.type in _WHOLE else ()
-    return any(_comes_by(part, inside) for part in parts)
-
-
 def _offset(node: Node, same: set[str], moving: set[str]) -> str | None:
     """What is added to the element's index: "" for `p[i]`, `row * C` for `p[row * C + i]`; None for other indices."""
     listed = node.child_by_field_name("indices")
@@ -432,16 +364,3 @@ def _reads_too(node: Node) -> bool:
 def _address_taken(node: Node) -> bool:
     parent = _outer(node)
     return parent is not None and parent.type == "pointer_expression" and text_of(parent).startswith("&")
-
-
-def is_under_a_condition(statement: Node, node: Node) -> bool:
-    """Whether a node, which lies in a statement, runs only under a condition inside of it."""
-    current, parent = node, node.parent
-    while parent is not None and current != statement:
-        if parent.type in _CHOICES and parent.child_by_field_name("condition") != current:
-            return True
-        shortcut = parent.type == "binary_expression" and operator_of(parent) in ("&&", "||")
-        if shortcut and parent.child_by_field_name("right") == current:
-            return True
-        current, parent = parent, parent.parent
-    return False

@@ -93,13 +93,13 @@ def _judge(
     """A judge that asks one process, and asks nothing twice: a search that is run again goes on where it was."""
 
     def judge(before: Version, after: Version, options: GateOptions) -> Verdict:
-        programs = [
+        old, new = (
             program_from_file(
                 path, kernel, found.workload, data=v.text, launch=v.launch, name=f"{path.name} ({name})"
             )
             for v, name in ((before, "before"), (after, "after"))
-        ]
-        request = GateRequest.of(*programs, found.workload, device=device, options=options)
+        )
+        request = GateRequest.of(old, new, found.workload, device=device, options=options)
         return judge_cached(request, path, lambda asked, _on_stage: worker.judge(asked), say)
 
     return judge
