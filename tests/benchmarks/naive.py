@@ -206,6 +206,8 @@ def _geomean(rows: list[dict[str, Any]]) -> dict[str, float | None]:
     def mean(values: list[float]) -> float | None:
         return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
+    if not any(r["us"] for r in rows):
+        return {}
     timed = [r for r in rows if r["us"] or r["stopped"] == "nothing_admissible"]
     found: dict[str, float | None] = {}
     for half in ("seen", "unseen"):

@@ -65,6 +65,13 @@ PATTERN = AnchorPattern(
                 }
             }
             """),
+        cuda("""
+            __global__ void biases(float* most, const float* dout, int B, int OC) {
+                int o = blockIdx.x * blockDim.x + threadIdx.x;
+                if (o >= OC) return;
+                for (int b = 0; b < B; ++b) { most[o] = fmaxf(most[o], dout[b * OC + o]); }
+            }
+            """),
     ),
     absent=(
         cuda("""
@@ -75,6 +82,12 @@ PATTERN = AnchorPattern(
                     for (int i = 0; i < C; i++) { s += inp[row * C + i]; }
                     out[row] = s;
                 }
+            }
+            """),
+        cuda("""
+            __global__ void third(float* out, const float* inp, int N) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                for (int k = 0; k < 3; k++) { out[i] += inp[i + k]; }
             }
             """),
     ),
