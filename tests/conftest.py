@@ -2,6 +2,7 @@
 
 import pytest
 from hypothesis import settings
+
 from kernel_gate import options
 
 settings.register_profile("alike", derandomize=True, deadline=None)

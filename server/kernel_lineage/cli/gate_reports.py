@@ -15,7 +15,7 @@ import click
 from kernel_gate.full_disk import is_full
 from kernel_gate.reasons import Reason
 from kernel_gate.reporting.named import NamedVerdict
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 from kernel_lineage.skills.writing import write_atomically
 
 _FILE = click.Path(dir_okay=False, path_type=Path)

@@ -28,6 +28,10 @@ class ProgramError(Exception):
     """No program can be made of the file; the message says why and what to do."""
 
 
+class UnknownKernelError(ProgramError):
+    """The file has no kernel of that name; the message lists those that it has."""
+
+
 def program_from_file(
     path: Path,
     kernel_name: str,
@@ -71,7 +75,7 @@ def program_from_file(
         return _launched(source, path, kernel_name, workload, root, name or path.name)
     if kernel is None:
         known = ", ".join(k.name for k in source.kernels) or "none"
-        raise ProgramError(f"{path} has no kernel `{kernel_name}`; its kernels: {known}")
+        raise UnknownKernelError(f"{path} has no kernel `{kernel_name}`; its kernels: {known}")
     order = tuple(arguments) if arguments is not None else _order(kernel, workload, path)
     renamed = order if order != tuple(a.name for a in workload.args) else None
     label = name or path.name
@@ -92,7 +96,7 @@ def program_from_file(
     return Program(
         "cuda",
         text,
-        kernel_name,
+        qualified_name(kernel),
         spec,
         template_arguments=template,
         defines=switches_for(text, kernel_name),
@@ -143,6 +147,17 @@ def _launched(
     except Unreadable as error:
         raise ProgramError(f"{path}, {error}; give the launches in the workload, as [[launches]]") from error
     return Program("cuda", text, function, steps=read_steps.steps, scratch=read_steps.scratch, name=label)
+
+
+def qualified_name(kernel: Kernel) -> str:
+    """A kernel's name with the namespaces around it, as a compiler finds it."""
+    names = [kernel.name]
+    node = kernel.node.parent if kernel.node is not None else None
+    while node is not None:
+        if node.type == "namespace_definition" and (name := node.child_by_field_name("name")) is not None:
+            names.append((name.text or b"").decode("utf-8", "replace").replace(" ", ""))
+        node = node.parent
+    return "::".join(reversed(names))
 
 
 def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:

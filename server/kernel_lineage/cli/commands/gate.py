@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from kernel_gate.reporting.text import render
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 from kernel_lineage.cli.gate_limits import limit_options, take_limits
 from kernel_lineage.cli.gate_reports import relative, report_options, write_reports
 from kernel_lineage.cli.gate_run import GateRun, clear, wrong_use

@@ -31,4 +31,4 @@ def command(of: str) -> None:
     """Print the JSON schema of what COMMAND prints with --json. Its `version` changes when a field is renamed."""
     module, name = _DOCUMENTS[of]
     model = getattr(importlib.import_module(module), name)
-    click.echo(json.dumps(model.model_json_schema(), indent=2))
+    click.echo(json.dumps(model.model_json_schema(mode="serialization"), indent=2))
