@@ -44,7 +44,7 @@ class Stage(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    name: Literal["build", "check", "sanitize", "watch", "profile"]
+    name: Literal["build", "check", "sanitize", "watch", "profile", "prove"]
     status: StageStatus
     code: Reason | None = None
     """Why it ended so, for programs; None only for a stage that passed with nothing to say."""

@@ -94,7 +94,9 @@ class Watch:
         about: dict[str, Any] = dict(check.details) if check is not None else {}
         details: dict[str, Any] = {"seconds": {s.name: s.seconds for s in verdict.stages}}
         details |= {
-            name: about[name] for name in ("cases", "passed", "unreached", "coverage") if name in about
+            name: about[name]
+            for name in ("cases", "passed", "unreached", "coverage", "callers", "conditions")
+            if name in about
         }
         if decisive is not None and decisive.status is StageStatus.FAIL:
             reason = f"the emulated device saw on the same cases: {decisive.reason}"

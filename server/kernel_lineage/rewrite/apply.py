@@ -24,7 +24,10 @@ from kernel_lineage.rewrite.patches import keep_candidate
 from kernel_lineage.rewrite.situation import situation_of
 from kernel_lineage.skills.applicable import known_here
 from kernel_lineage.skills.card import Skill
+from kernel_lineage.skills.conditions.evaluate import judge as judge_condition
 from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.conditions.parse import ConditionError
+from kernel_lineage.skills.conditions.truth import Truth
 from kernel_lineage.skills.graph.rules import limits_of
 from kernel_lineage.skills.writing import write_atomically
 from kernel_lineage.workloads.saved import FOLDER as WORKLOADS
@@ -85,7 +88,7 @@ def apply(
     made = materialise(request.lane, request.skill, kernel, facts, root, gate, request.line)
     if isinstance(made, NoCandidate):
         return begun.document("refused", made.reason)
-    return _conclude(begun, made, made.verdict or gate(made.candidate))
+    return _conclude(begun, made, made.verdict or gate(made.candidate), facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,7 @@ class _Begun:
         )
 
 
-def _conclude(begun: _Begun, made: Materialised, verdict: Verdict | None) -> ApplyDocument:
+def _conclude(begun: _Begun, made: Materialised, verdict: Verdict | None, facts: Facts) -> ApplyDocument:
     """The one place where a file is written to."""
     request = begun.request
     candidate = replace(made.candidate, explanation=made.candidate.explanation + made.note)
@@ -142,6 +145,12 @@ def _conclude(begun: _Begun, made: Materialised, verdict: Verdict | None) -> App
             f"The gate accepts it, but {made.unknown}. Nothing was changed; state it, or use --by assist."
         )
         return _kept(begun, begun.document("inconclusive", reason, candidate, verdict), changed)
+    if verdict.outcome is Outcome.ACCEPTED and (needs := open_conditions(verdict, facts)):
+        reason = (
+            f"The gate accepts it only if {' and '.join(needs)}, which the old code does not need and nothing "
+            "establishes. Nothing was changed; state it with --fact, or promise it in the workload."
+        )
+        return _kept(begun, begun.document("inconclusive", reason, candidate, verdict), changed)
     if verdict.outcome is not Outcome.ACCEPTED:
         return _kept(begun, document, changed)
     if request.dry_run or request.text is not None:
@@ -154,6 +163,21 @@ def _conclude(begun: _Begun, made: Materialised, verdict: Verdict | None) -> App
         return _kept(begun, document.model_copy(update={"reason": moved}), changed)
     write_atomically(path, changed, path.stat().st_mode & 0o777)
     return document.model_copy(update={"applied": True})
+
+
+def open_conditions(verdict: Verdict, facts: Facts) -> list[str]:
+    """What a verdict holds under that is not known to be so: from misaligned buffers, and from proofs."""
+    conditions = dict.fromkeys(
+        str(c["expr"]) for stage in verdict.stages for c in stage.details.get("conditions", ())
+    )
+    return [expr for expr in conditions if not _holds(expr, facts)]
+
+
+def _holds(expr: str, facts: Facts) -> bool:
+    try:
+        return judge_condition(expr, facts).truth is Truth.HOLDS
+    except ConditionError:
+        return False
 
 
 def _kept(begun: _Begun, document: ApplyDocument, changed: bytes) -> ApplyDocument:

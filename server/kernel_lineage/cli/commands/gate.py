@@ -170,6 +170,7 @@ def _pair(
     from kernel_gate.request import GateRequest
     from kernel_gate.worker import Worker
     from kernel_gate.workload import WorkloadError, load_workload
+    from kernel_lineage.rewrite.proving.both import judged_with_proofs
     from kernel_lineage.workloads.on_the_spot import SpotWorkload, told, workload_on_the_spot
     from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
@@ -187,7 +188,16 @@ def _pair(
         wrong_use(str(error))
     request = GateRequest.of(before, after, spot.workload, device=device, options=options)
     with Worker() as worker:
-        verdict = told(run.judge(request, candidate, names[1], worker), spot)
+        verdict = told(
+            judged_with_proofs(
+                lambda: run.judge(request, candidate, names[1], worker),
+                before,
+                after,
+                candidate,
+                spot.workload,
+            ),
+            spot,
+        )
     clear()
     click.echo(verdict.model_dump_json(indent=2) if run.as_json else render(verdict))
     checked = verdict.stage("check")
