@@ -16,7 +16,7 @@ def not_judged(kernel: str, why: str, code: Reason = Reason.NO_WORKLOAD) -> Verd
     return Verdict(
         outcome=Outcome.INCONCLUSIVE,
         code=code,
-        reason=f"{kernel} was not judged: {why}",
+        reason=f"{kernel}: {why}",
         stages=[
             Stage(name=name, status=StageStatus.SKIPPED, code=code, reason=code.replace("-", " "))
             for name in _STAGES

@@ -43,6 +43,7 @@ def test_without_a_gpu_the_candidate_is_checked_and_kept(repository: Path) -> No
         "check": "pass",
         "sanitize": "pass",
         "profile": "unavailable",
+        "prove": "pass",
     }
     assert document.patch is not None
     stages = [Progress.model_validate_json(line).stage for line in result.stderr.splitlines()]
