@@ -10,6 +10,7 @@ import click
 _DOCUMENTS = {
     "applicable": ("kernel_lineage.skills.document", "ApplicableDocument"),
     "apply": ("kernel_lineage.rewrite.document", "ApplyDocument"),
+    "audit": ("kernel_lineage.auditing.document", "AuditDocument"),
     "coverage": ("kernel_lineage.coverage.document", "CoverageDocument"),
     "demo": ("kernel_lineage.demo.document", "DemoDocument"),
     "doctor": ("kernel_lineage.report.doctor", "DoctorDocument"),
