@@ -145,6 +145,11 @@ class Reason(StrEnum):
         "NVRTC, nvcc or Triton is not installed or cannot be loaded.",
         "Install what the reason names: pip install 'kernel-lineage[cuda]' or 'kernel-lineage[triton]'.",
     )
+    TORCH_MISSING = (
+        "torch-missing", "build", _UNJUDGED,
+        "The program is a wrapper that is recorded with torch and Triton, and one of them is not installed.",
+        "pip install torch triton; or judge the wrapper's kernels one by one, which needs no torch.",
+    )
     TOOLKIT_NEWER_THAN_DRIVER = (
         "toolkit-newer-than-driver", "build", _LACKS,
         "The driver does not take images of this CUDA toolkit.",

@@ -68,7 +68,7 @@ class Emulation:
 
     def _run(
         self, program: Program, workload: Workload, built: Built, arguments: Mapping[str, object]
-    ) -> Mapping[str, np.ndarray]:  # type: ignore[type-arg]
+    ) -> Mapping[str, np.ndarray]:
         device = EmulatedDevice(EMULATED_ARCH, Checks(), Limits(seconds=self.seconds))
         try:
             with LoadedProgram(device, built, workload).execution(_DIMS) as execution:
@@ -83,7 +83,7 @@ class Emulation:
         return run.outputs
 
 
-def _bytes(tensor: Tensor) -> np.ndarray:  # type: ignore[type-arg]
+def _bytes(tensor: Tensor) -> np.ndarray:
     kind = DTYPES[tensor.dtype]
     values = np.ascontiguousarray(tensor.values)
     return np.asarray(
@@ -93,6 +93,7 @@ def _bytes(tensor: Tensor) -> np.ndarray:  # type: ignore[type-arg]
 
 def _workload(program: Program, names: Sequence[str], arguments: Mapping[str, object]) -> Workload:
     rows: list[dict[str, object]] = []
+    # What the rows say of values is not used: the tensors hold them.
     for name in names:
         value = arguments[name]
         if isinstance(value, Tensor):
@@ -100,6 +101,7 @@ def _workload(program: Program, names: Sequence[str], arguments: Mapping[str, ob
                 raise NotEvaluableError(f"{name} of {program.entry} is a view that is not contiguous")
             if not value.values.size:
                 raise NotEvaluableError(f"{name} of {program.entry} is empty")
+            values = {} if DTYPES[value.dtype].is_float else {"values": "integers(0, 1)"}
             rows.append(
                 {
                     "name": name,
@@ -107,6 +109,7 @@ def _workload(program: Program, names: Sequence[str], arguments: Mapping[str, ob
                     "dtype": value.dtype,
                     "shape": [str(value.values.size)],
                     "align": 256,
+                    **values,
                 }
             )
         elif isinstance(value, bool | int | np.integer):

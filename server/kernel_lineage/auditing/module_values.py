@@ -20,7 +20,8 @@ BINARY: dict[type[ast.operator], tuple[Callable[[Any, Any], Any], str]] = {
     ast.FloorDiv: (operator.floordiv, "floor_divide"),
     ast.Mod: (operator.mod, "remainder"), ast.LShift: (operator.lshift, "bitwise_left_shift"),
     ast.RShift: (operator.rshift, "bitwise_right_shift"),
-    ast.BitAnd: (operator.and_, "bitwise_and"), ast.BitOr: (operator.or_, "bitwise_or"),
+    ast.BitAnd: (operator.and_, "bitwise_and"),
+    ast.BitXor: (operator.xor, "bitwise_xor"), ast.BitOr: (operator.or_, "bitwise_or"),
 }  # fmt: skip
 COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
@@ -30,7 +31,9 @@ COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 BUILTINS: dict[str, Callable[..., Any]] = {
     "len": lambda x: x.shape[0] if isinstance(x, Tensor) else len(x), "range": range, "min": min, "max": max,
     "int": int, "float": float, "bool": bool, "abs": abs, "tuple": tuple, "list": list, "sum": sum, "zip": zip,
-    "enumerate": enumerate, "isinstance": lambda *_a: True, "print": lambda *_a, **_k: None, "round": round,
+    "enumerate": enumerate, "dict": dict, "set": set, "sorted": sorted, "any": any, "all": all, "str": str,
+    "reversed": reversed, "divmod": divmod,
+    "isinstance": lambda *_a: True, "print": lambda *_a, **_k: None, "round": round,
 }  # fmt: skip
 
 

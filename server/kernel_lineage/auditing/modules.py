@@ -126,9 +126,11 @@ class ModuleText:
                     if self._steps > MOST_STEPS:
                         raise NotEvaluableError(f"line {node.lineno}: more than {MOST_STEPS} steps")
                     self._block(node.body, scope)
+            case ast.Raise():
+                raise NotEvaluableError(f"line {node.lineno}: it raises {ast.unparse(node)[6:60]}")
             case ast.With():
                 self._block(node.body, scope)
-            case ast.Assert() | ast.Pass():
+            case ast.Assert() | ast.Pass() | ast.Delete():
                 pass
             case _:
                 raise NotEvaluableError(f"line {node.lineno}: a statement `{type(node).__name__.lower()}`")
@@ -342,6 +344,8 @@ class ModuleText:
                 return lambda key, value, **_k: owner.values.__setitem__(key, value)
             if name in ("eval", "cuda", "to", "half"):
                 return lambda *_a, **_k: owner
+        if isinstance(owner, int) and name == "bit_length":
+            return owner.bit_length
         if isinstance(owner, dict | list | tuple | str) and name in (
             "get",
             "items",

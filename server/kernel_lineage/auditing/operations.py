@@ -33,7 +33,7 @@ def _erf(x: Array) -> Array:
 
 def sigmoid(input: Array) -> Array:
     """1 / (1 + exp(-x)) without overflow."""
-    return 0.5 * (1 + np.tanh(0.5 * input))
+    return np.asarray(0.5 * (1 + np.tanh(0.5 * input)))
 
 
 def softmax(input: Array, dim: int = -1, dtype: object = None) -> Array:
@@ -51,8 +51,8 @@ def log_softmax(input: Array, dim: int = -1, dtype: object = None) -> Array:
 def gelu(input: Array, approximate: str = "none") -> Array:
     """By the error function, or by its approximation with tanh."""
     if approximate == "tanh":
-        return 0.5 * input * (1 + np.tanh(math.sqrt(2 / math.pi) * (input + 0.044715 * input**3)))
-    return 0.5 * input * (1 + _erf(input / math.sqrt(2)))
+        return np.asarray(0.5 * input * (1 + np.tanh(math.sqrt(2 / math.pi) * (input + 0.044715 * input**3))))
+    return np.asarray(0.5 * input * (1 + _erf(input / math.sqrt(2))))
 
 
 def layer_norm(
@@ -232,6 +232,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "sign": np.sign, "index_select": lambda input, dim, index: np.take(input, index, axis=dim),
     "floor_divide": np.floor_divide, "remainder": np.mod, "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or,
     "bitwise_left_shift": np.left_shift, "bitwise_right_shift": np.right_shift,
+    "bitwise_xor": np.bitwise_xor,
     "repeat_interleave": lambda input, repeats, dim=None: np.repeat(input, repeats, axis=dim),
     "diag": np.diag, "flip": lambda input, dims: np.flip(input, axis=_axes(dims)),
     "transpose": _swapped, "t": lambda input: input.T,

@@ -171,4 +171,4 @@ def _counted(fail_on: tuple[str, ...]) -> tuple[Standing, ...]:
     if unknown:
         names = ", ".join(s for s in Standing if s is not Standing.ACCEPTED)
         wrong_use(f"--fail-on takes {names}; not {unknown[0]}")
-    return tuple(map(Standing, words)) or tuple(Standing)
+    return tuple(s for s in Standing if s in words) or tuple(Standing)
