@@ -103,7 +103,7 @@ class Verdict(BaseModel):
     def standing(self) -> Standing:
         """What is known of the candidate: tells apart what `inconclusive` stands for, by the code that decided."""
         if self.outcome is not Outcome.INCONCLUSIVE:
-            return Standing(self.outcome.value)
+            return Standing.ACCEPTED if self.outcome is Outcome.ACCEPTED else Standing.REJECTED
         return Standing.UNDECIDED if self.code is None else self.code.unjudged
 
     @property

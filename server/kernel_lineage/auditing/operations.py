@@ -28,7 +28,7 @@ def _sizes(sizes: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def _erf(x: Array) -> Array:
-    return np.vectorize(math.erf, otypes=[np.float64])(x)
+    return np.asarray(np.vectorize(math.erf, otypes=[np.float64])(x))
 
 
 def sigmoid(input: Array) -> Array:
