@@ -11,14 +11,14 @@ from kernel_gate.verdict import Outcome, Speedup, Stage, StageStatus, Verdict
 _STAGES = ("build", "check", "sanitize", "profile")
 
 
-def without_workload(kernel: str, why: str) -> Verdict:
-    """The verdict on a kernel that nothing says how to run."""
+def not_judged(kernel: str, why: str, code: Reason = Reason.NO_WORKLOAD) -> Verdict:
+    """The verdict on a kernel that no stage was begun for: nothing says how to run it, or there is no such kernel."""
     return Verdict(
         outcome=Outcome.INCONCLUSIVE,
-        code=Reason.NO_WORKLOAD,
-        reason=f"{kernel} was not judged: {why}",
+        code=code,
+        reason=f"{kernel}: {why}",
         stages=[
-            Stage(name=name, status=StageStatus.SKIPPED, code=Reason.NO_WORKLOAD, reason="no workload")
+            Stage(name=name, status=StageStatus.SKIPPED, code=code, reason=code.replace("-", " "))
             for name in _STAGES
         ],
         inputs_hash="",

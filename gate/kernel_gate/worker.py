@@ -25,8 +25,9 @@ from kernel_gate.processes.python import Child
 from kernel_gate.processes.seal import ForeignAnswerError
 from kernel_gate.reasons import Reason
 from kernel_gate.request import FinishedLine, GateRequest, ProgressLine
+from kernel_gate.standing import ExitCode
 from kernel_gate.threads import ONE_THREAD
-from kernel_gate.verdict import ExitCode, Stage, StageStatus, Verdict
+from kernel_gate.verdict import Stage, StageStatus, Verdict
 
 Progress = Callable[[str, str, float], None]
 """Stage, what it is at, share done of the stage (0 … 1)."""

@@ -1,4 +1,4 @@
-"""docs/verdicts.md: every outcome and every reason code, from the table that the gate itself uses."""
+"""docs/verdicts.md: every standing and every reason code, from the table that the gate itself uses."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import get_args
 
 from kernel_gate.reasons import Reason, Where
+from kernel_gate.standing import Standing
 
 _TITLES = {
     "run": "The whole run",
@@ -19,23 +20,23 @@ _TITLES = {
 
 def render() -> str:
     """The page in Markdown; the same table gives the same bytes."""
-    parts = ["# Verdicts", _INTRODUCTION, "## Reason codes", _CODES, _index()]
+    introduction = _INTRODUCTION.replace("STANDINGS", "\n".join(_standings()))
+    parts = ["# Verdicts", introduction, "## Reason codes", _CODES, _index()]
     for where in get_args(Where):
         parts += [f"## {_TITLES[where]}", *_entries(where)]
     return "\n\n".join(parts) + "\n"
 
 
 _INTRODUCTION = """\
-`klineage gate` answers with one of three outcomes. Only *accepted* lets an edit through.
+A verdict has one of three outcomes: *accepted*, *rejected*, *inconclusive*. Only *accepted* lets an edit through. Its
+`standing` tells apart what *inconclusive* stands for, by the code that decided; commands end with its exit status.
 
-| outcome | exit status | comes about when |
-|---|---|---|
-| accepted | 0 | all stages passed: build, check, sanitize, profile; beside a GPU, watch; from the command line, prove |
-| rejected | 1 | a stage failed, and the candidate is at fault |
-| inconclusive | 3 | a stage could not say: baseline, workload or environment are at fault, or the times are unclear |
+| standing | outcome | exit status | comes about when |
+|---|---|---|---|
+STANDINGS
 
-Exit status 2 is wrong use (a file that is missing, a workload that cannot be read), 4 an environment that lacks what
-was asked for; there is no verdict then, and the message says what to do.
+Exit status 2 is wrong use: a file that is missing, a workload that cannot be read. Where the device that was asked
+for is missing there is no verdict: the exit status is 4 and the message says what to do.
 
 ## How an outcome comes about
 
@@ -104,10 +105,10 @@ without a GPU does and does not say.
 
 ## Reports
 
-- `--junit FILE`, for the test reports of CI: a suite for each verdict, a case for each stage. Rejected is a failure,
-  inconclusive an error; a stage that was not reached, or has no GPU to time on, is skipped.
+- `--junit FILE`, for the test reports of CI: a suite for each verdict, a case for each stage. A stage that failed is
+  a failure, one that could not say an error; one that was not reached, or has no GPU to time on, is skipped.
 - `--sarif FILE`, for code scanning: a rule for each code, a result at the line of the candidate's file. Rejected is an
-  error, inconclusive a warning.
+  error, right without times a note, everything else a warning.
 - `--summary FILE`, and `--github-summary` for `$GITHUB_STEP_SUMMARY`: Markdown.
 - `--html FILE`: one page, without network or script, with plots: ratio by shape, distributions,
   roofline; times with a warm cache (`--warm`), and temperature, power, clock and throttle reasons meanwhile.
@@ -122,8 +123,14 @@ sanitizers have passed goes on from there the next time. Deleting the file loses
 
 _CODES = """\
 Every stage that does not simply pass has a `code` beside its `reason`, and the verdict has the code of the stage that
-decided. Codes are stable: none is renamed or given another meaning. Where a code leads to *rejected or inconclusive*,
-it rejects when the candidate is at fault and is inconclusive when the baseline is."""
+decided. Codes are stable: none is renamed or given another meaning. Where a code leads to *rejected* or
+to something else, it rejects when the candidate is at fault."""
+
+
+def _standings() -> Iterator[str]:
+    for standing in reversed(Standing):
+        outcome = standing.value if standing.is_conclusive else "inconclusive"
+        yield f"| {standing} | {outcome} | {standing.exit_code.value} | {standing.means} |"
 
 
 def _index() -> str:

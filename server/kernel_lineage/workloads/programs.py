@@ -30,6 +30,10 @@ class ProgramError(Exception):
     """No program can be made of the file; the message says why and what to do."""
 
 
+class UnknownKernelError(ProgramError):
+    """The file has no kernel of that name; the message lists those that it has."""
+
+
 def program_from_file(
     path: Path,
     kernel_name: str,
@@ -74,7 +78,7 @@ def program_from_file(
         return _launched(source, path, kernel_name, workload, root, name or path.name)
     if kernel is None:
         known = ", ".join(k.name for k in source.kernels) or "none"
-        raise ProgramError(f"{path} has no kernel `{kernel_name}`; its kernels: {known}")
+        raise UnknownKernelError(f"{path} has no kernel `{kernel_name}`; its kernels: {known}")
     order = tuple(arguments) if arguments is not None else _order(kernel, workload, path)
     renamed = order if order != tuple(a.name for a in workload.args) else None
     label = name or path.name

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 
 
 @click.command()
@@ -23,7 +23,10 @@ from kernel_gate.verdict import ExitCode
     help="Whose facts conditions are judged on; the emulated device has none of its own.",
 )
 @click.option(
-    "--all", "everything", is_flag=True, help="Every skill with each condition, also those that no assist carries over."
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Every skill with each condition, also those that no assist carries over.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context

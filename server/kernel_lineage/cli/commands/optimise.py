@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 
 
 @click.command()
@@ -74,4 +74,4 @@ def command(
     outcomes = [d.verdict.outcome if d.verdict is not None else None for d in documents]
     if None in outcomes or Outcome.REJECTED in outcomes:
         context.exit(ExitCode.REJECTED)
-    context.exit(ExitCode.DONE if set(outcomes) == {Outcome.ACCEPTED} else ExitCode.INCONCLUSIVE)
+    context.exit(ExitCode.DONE if set(outcomes) == {Outcome.ACCEPTED} else ExitCode.RIGHT)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 
 
 @click.command()
@@ -41,8 +41,8 @@ def command(target: str, workload_path: Path, limit: float, template: tuple[str,
     Sizes are symbolic: what is proved holds for all sizes that the workload's promises and the kernel's guards allow.
     Counterexamples are run on the emulated device before they are shown.
 
-    Exit status: 0 all proved, 1 something refuted, 2 wrong use, 3 something undecided and nothing refuted, 4 the
-    environment lacks something.
+    Exit status: 0 all proved, 1 something refuted, 2 wrong use, 4 the environment lacks something,
+    6 something undecided and nothing refuted.
     """
     from kernel_gate.expr.solver import SolverMissingError
     from kernel_gate.workload import WorkloadError, load_workload

@@ -10,6 +10,7 @@ import click
 _DOCUMENTS = {
     "applicable": ("kernel_lineage.skills.document", "ApplicableDocument"),
     "apply": ("kernel_lineage.rewrite.document", "ApplyDocument"),
+    "audit": ("kernel_lineage.auditing.document", "AuditDocument"),
     "coverage": ("kernel_lineage.coverage.document", "CoverageDocument"),
     "demo": ("kernel_lineage.demo.document", "DemoDocument"),
     "doctor": ("kernel_lineage.report.doctor", "DoctorDocument"),
@@ -32,4 +33,4 @@ def command(of: str) -> None:
     """Print the JSON schema of what COMMAND prints with --json. Its `version` changes when a field is renamed."""
     module, name = _DOCUMENTS[of]
     model = getattr(importlib.import_module(module), name)
-    click.echo(json.dumps(model.model_json_schema(), indent=2))
+    click.echo(json.dumps(model.model_json_schema(mode="serialization"), indent=2))

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from kernel_gate.devices.opening import DeviceKind
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 
 
 @click.command()
@@ -49,7 +49,8 @@ def command(
     forward is made anew by a skill's assist on the simpler kernel, and gated against the kernel it came from. A
     model is asked only with --ask-model; what it proposes is gated as everything else.
 
-    Exit status: 0 done, 2 wrong use, 3 nothing could be taken off, 4 the environment lacks something.
+    Exit status: 0 done, 2 wrong use, 4 the environment lacks something, 6 nothing
+    could be taken off.
     """
     from kernel_gate.devices.base import DeviceError
     from kernel_gate.devices.identity import EMULATED, device_identity
@@ -98,4 +99,4 @@ def command(
         sys.exit(ExitCode.ENVIRONMENT)
     document = document_of(found, expert, file, on)
     click.echo(document.model_dump_json(indent=2, by_alias=True) if as_json else table(document))
-    sys.exit(ExitCode.DONE if found.steps else ExitCode.INCONCLUSIVE)
+    sys.exit(ExitCode.DONE if found.steps else ExitCode.UNDECIDED)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 import click
 
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 
 if TYPE_CHECKING:
     from kernel_lineage.workloads.document import WorkloadDocument
@@ -65,8 +65,8 @@ def init(
     """Draft the workload of a kernel from its launch site, and prove that it can see a wrong kernel.
 
     KERNEL may be a host function that launches some. What is chosen, and what was not found, is a comment in the
-    draft. Exit status: 0 the workload sees wrong kernels, 1 something is missing or a wrong kernel goes unseen (the
-    draft is kept), 2 wrong use, 4 no such device.
+    draft. Exit status: 0 the workload sees wrong kernels, 1 a wrong kernel goes unseen (the draft is kept), 2
+    wrong use, 4 no such device, 5 something is missing in the draft, which is kept, or there is no such kernel.
     """
     from kernel_gate.files.writing import write_atomically
     from kernel_lineage.workloads.answers import answers_of
@@ -119,7 +119,7 @@ def init(
 def check(workload_path: Path, source: Path | None, device: Device, per_kind: int, as_json: bool) -> None:
     """Prove that a workload can see a wrong kernel: gate mutants of its kernel.
 
-    Exit status: 0 it can, 1 it cannot, 2 wrong use, 4 no such device.
+    Exit status: 0 it can, 1 it cannot, 2 wrong use, 4 no such device, 5 its file has no such kernel.
     """
     from kernel_gate.workload import load_workload
     from kernel_lineage.workloads.document import ProofDocument, WorkloadDocument
@@ -160,10 +160,13 @@ def _errors() -> Iterator[None]:
     """What cannot be used ends the command with its message."""
     from kernel_gate.devices.base import DeviceError
     from kernel_gate.workload import WorkloadError
-    from kernel_lineage.workloads.programs import ProgramError
+    from kernel_lineage.workloads.programs import ProgramError, UnknownKernelError
 
     try:
         yield
+    except UnknownKernelError as error:
+        click.echo(str(error), err=True)
+        sys.exit(ExitCode.NOT_JUDGED)
     except (ProgramError, WorkloadError) as error:
         _wrong_use(str(error))
     except DeviceError as error:
@@ -197,4 +200,6 @@ def _tell(document: WorkloadDocument, as_json: bool) -> None:
             )
         elif document.proof is not None:
             click.echo(proof_text(document.proof))
-    sys.exit(ExitCode.DONE if document.proof is not None and document.proof.sees else ExitCode.REJECTED)
+    if document.proof is None:
+        sys.exit(ExitCode.NOT_JUDGED)
+    sys.exit(ExitCode.DONE if document.proof.sees else ExitCode.REJECTED)

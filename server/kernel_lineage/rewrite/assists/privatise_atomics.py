@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
+from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.kernels.anchors.global_atomic import PATTERN
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import Call, bare, contains, operator_of, span_of, text_of
@@ -22,7 +23,6 @@ from kernel_lineage.kernels.edits import edited, replace_node
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Span
-from kernel_lineage.proofs.cuda.names import element_bytes
 from kernel_lineage.rewrite.assists import loop_over_grid
 from kernel_lineage.rewrite.assists.layout import (
     descendants,
@@ -118,7 +118,7 @@ def _privatised(kernel: Kernel) -> list[Edit] | Refusal:
     if isinstance(loop, Refusal):
         return loop
     return _edits(
-        kernel, syntax, call, loop, (pointer, place, kind, _COPY_BYTES // element_bytes(parameter.dtype))
+        kernel, syntax, call, loop, (pointer, place, kind, _COPY_BYTES // dtype_bytes(parameter.dtype))
     )
 
 

@@ -15,14 +15,13 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from kernel_lineage.code.types import DTYPES, dtype_bytes
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_access import Access
 from kernel_lineage.kernels.cuda_forms import Variable, bare, contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_parameters import DTYPES
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel, Span
-from kernel_lineage.proofs.cuda.names import element_bytes
 from kernel_lineage.rewrite.assists.layout import (
     descendants,
     fresh_name,
@@ -81,7 +80,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     kind = next(
         (t for t in (stored.type.replace("__restrict__", "").replace("*", "").strip(),) if t in DTYPES), ""
     )
-    size = element_bytes(stored.dtype)
+    size = dtype_bytes(stored.dtype)
     wide, high = extents
     padded = wide + max(1, 4 // size)
     if not kind or padded * high * size > _LARGEST_TILE:

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
+from kernel_lineage.code.types import DTYPES, dtype_bytes
 from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
-from kernel_lineage.kernels.cuda_parameters import DTYPES
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.proofs.cuda.names import element_bytes
 from kernel_lineage.rewrite.assists.accumulations import accumulates
 from kernel_lineage.rewrite.assists.layout import descendants, fresh_name, identifiers_in
 from kernel_lineage.rewrite.assists.model import Refusal
@@ -328,7 +327,7 @@ def _element_type(kernel: Kernel, syntax: CudaSyntax, pointer: str) -> tuple[str
 
 def _bytes(dtype: str | None) -> int:
     """Bytes of an element type; 0 for one that no wide access may hold."""
-    return element_bytes(dtype) if dtype is not None and dtype != "bool" else 0
+    return dtype_bytes(dtype) if dtype is not None and dtype != "bool" else 0
 
 
 def _outer(node: Node) -> Node | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from kernel_gate.files.writing import write_atomically
 from kernel_gate.options import GateOptions
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Verdict
@@ -20,7 +21,6 @@ from kernel_lineage.rewrite.verdict_cache import judge_cached
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.library import library
 from kernel_lineage.skills.target import read_target
-from kernel_lineage.skills.writing import write_atomically
 from kernel_lineage.workloads.programs import program_from_file
 from kernel_lineage.workloads.saved import FoundWorkload, folder_of
 
