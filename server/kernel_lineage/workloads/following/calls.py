@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from tree_sitter import Node
 
+from kernel_gate.expressions import names as names_in
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
@@ -21,6 +22,7 @@ from kernel_lineage.workloads.following.tensors import (
     extents_of,
     made_tensor,
     method_of_options,
+    method_of_sizes,
     method_of_tensor,
 )
 from kernel_lineage.workloads.following.types import bytes_of
@@ -198,10 +200,7 @@ class Calls(Expressions):
         if isinstance(base, Record) and base.type == OPTIONS:
             return method_of_options(base, name, given)
         if isinstance(base, Record) and base.type == SIZES_OF:
-            tensor = base.fields["tensor"]
-            if name == "size" and isinstance(tensor, Tensor) and tensor.rank is not None:
-                return plain(tensor.rank)
-            return base
+            return method_of_sizes(base, name, given, self.sizes)
         if isinstance(base, Buffer) and name in ("data", "get", "begin"):
             return Pointer(base, base.dtype)
         if isinstance(base, Buffer) and name == "size" and base.size is not None:
@@ -380,8 +379,16 @@ class Calls(Expressions):
             names = [s.text for s in sides if isinstance(s, Number) and s.text != MULTIPROCESSORS]
             if len(set(names)) == 2:
                 self.sizes.equal[names[1]] = names[0]
-        else:
-            self.sizes.require(value)
+            return
+        for one, other in ((left, right), (right, left)) if operator == "==" else ():
+            if not isinstance(one, Number) or not isinstance(other, Number):
+                continue
+            if one.text == other.text:
+                return
+            if one.text in self.sizes.nameless and one.text not in names_in(other.text):
+                self.sizes.equal[one.text] = other.text
+                return
+        self.sizes.require(value)
 
     def _same_shape(self, left: Record, right: Record) -> None:
         """Two tensors of the same sizes: what is known of one is known of the other."""
@@ -440,6 +447,12 @@ def _method_of_list(base: list[Value], name: str, given: list[Value]) -> Value:
     if name in ("push_back", "emplace_back"):
         base.extend(given[:1])
         return plain(0)
+    if name == "pop_back" and base:
+        return base.pop()
     if name in ("back", "front") and base:
         return base[-1 if name == "back" else 0]
+    if name == "at" and base and given and isinstance(given[0], Number):
+        return base[int(given[0].value) % len(base)]
+    if name in ("vec", "data", "slice"):
+        return list(base)
     raise NotFollowed(f"`{name}()` of a list")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from kernel_gate.expressions import ExpressionError
+from kernel_gate.expressions import ExpressionError, evaluate_int
 from kernel_gate.expressions import names as names_in
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.naming import qualified_name
@@ -25,6 +25,7 @@ from kernel_lineage.workloads.following.values import (
     Value,
     combined,
     divided,
+    made,
     plain,
 )
 from kernel_lineage.workloads.model import NULL, UNRANGED, UNSHAPED, Draft, DraftArgument
@@ -228,8 +229,10 @@ def _shape(
     else:
         return None
     for number in numbers:
-        if "-" in number.text:
-            sizes.require(combined(">", number, plain(0)))
+        for factor in number.factors:
+            if "-" in factor:
+                extent = made(evaluate_int(factor, sizes.dims), factor)
+                sizes.require(combined(">", extent, plain(0)))
     texts = tuple(n.text for n in numbers) or ("1",)
     found.texts.extend(texts)
     return texts

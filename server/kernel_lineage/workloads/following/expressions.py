@@ -399,6 +399,8 @@ class Expressions:
         if isinstance(base, (Reference, FieldReference)):
             inner = fetched(base)
             base = inner if inner is not None else base
+        if isinstance(base, list) and len(base) == 2 and name in ("first", "second"):
+            return base[name == "second"]
         if isinstance(base, Record):
             if name in base.fields:
                 return base.fields[name]
@@ -477,6 +479,17 @@ class Expressions:
             base = self.value(target.child_by_field_name("argument"), names)
             if isinstance(base, (Reference, FieldReference)):
                 stored(base, value)
+        elif target.type == "call_expression":
+            self._store_at_end(target.child_by_field_name("function"), value, names)
+
+    def _store_at_end(self, method: Node | None, value: Value, names: Names) -> None:
+        """`shape.back() = n`: the method gives a place in the list."""
+        if method is None or method.type != "field_expression":
+            return
+        base = self.value(method.child_by_field_name("argument"), names)
+        end = {"back": -1, "front": 0}.get(text_of(method.child_by_field_name("field")))
+        if isinstance(base, list) and base and end is not None:
+            base[end] = value
 
     def _update_expression(self, node: Node, names: Names) -> Value:
         target = node.child_by_field_name("argument")

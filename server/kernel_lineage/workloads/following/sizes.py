@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kernel_gate.expressions import evaluate_int
+from kernel_gate.expressions import names as names_in
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.workloads.device_size import CHECKED, multiprocessors
 from kernel_lineage.workloads.following.unit import HostCode
-from kernel_lineage.workloads.following.values import Buffer, Number, Tensor, dim, plain, product
+from kernel_lineage.workloads.following.values import Buffer, Number, Tensor, dim, made, plain, product
 
 MULTIPROCESSORS = "multiProcessorCount"
 _ASKED = re.compile(
@@ -93,10 +95,21 @@ class Sizes:
     def free(self, name: str) -> Number:
         """A dim of which nothing tells a size."""
         name = root_of(name, self.same)
+        if not name.isidentifier():
+            return self._expression(name)
         if name not in self.dims:
             self.dims[name] = self.given.get(name, _TRIAL[len(self.dims) % len(_TRIAL)])
             self.chosen[name] = None
         return dim(name, self.dims[name])
+
+    def _expression(self, text: str) -> Number:
+        """What a check says that a dim equals, over the dims that stay."""
+        parts = {name: self.free(name) for name in names_in(text)}
+        value = evaluate_int(text, {name: part.value for name, part in parts.items()})
+        if not parts:
+            return plain(value)
+        texts = {name: part.text if part.text == name else f"({part.text})" for name, part in parts.items()}
+        return made(value, re.sub(r"[A-Za-z_]\w*", lambda m: texts.get(m[0], m[0]), text))
 
     def told(self, name: str, size: int, where: str) -> Number:
         """A dim that the code gives a size; with the function's name where another one has the name already."""

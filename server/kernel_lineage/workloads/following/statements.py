@@ -48,11 +48,17 @@ _USUAL: tuple[tuple[str, float], ...] = (
 )  # fmt: skip
 _NUMBER = 0.5
 _SMALL_NUMBERS: tuple[tuple[str, int], ...] = (
-    ("pad", 1), ("stride", 1), ("dilation", 1), ("group", 1), ("kernel_size", 3), ("ksize", 3), ("seed", 1234),
+    ("pad", 1), ("stride", 1), ("dilation", 1), ("group", 1), ("kernel", 3), ("ksize", 3), ("seed", 1234),
     ("step", 1), ("device", 0), ("iters", 1), ("mode", 0),
 )  # fmt: skip
 """Parameters of which a small number is usual → that."""
 _THREADS = 128
+_LIST = re.compile(
+    r"(?:at::|c10::|torch::)*(?:(?:Sym)?IntArrayRef|IntList"
+    r"|(?P<pair>pair)<\s*(?:std::)?(?:int|u?int\d+_t|long|size_t)\s*,.*>"
+    r"|(?:vector|ArrayRef|array|List)<\s*(?:std::)?(?:int|u?int\d+_t|long|size_t)\s*(?:,\s*(?P<count>\d+)\s*)?>)"
+)
+"""Types of parameters that are lists of whole numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +142,16 @@ class Follower(Calls):
             return self._whole(name)
         if kind in self.unit.fields:
             return Record(kind, {f.name: self.parameter(f, names) for f in self.unit.fields[kind]})
+        if (numbers := _LIST.fullmatch(kind)) is not None:
+            return self._numbers(name, 2 if numbers["pair"] else int(numbers["count"] or 0))
         return Opaque(f"`{name}`")
+
+    def _numbers(self, name: str, count: int) -> Value:
+        """A list of whole numbers that a caller gives: of one number where its type does not tell how many."""
+        if not count:
+            self.sizes.say(f"{name} of {self.function} is taken to hold one number: nothing tells how many")
+            return [self._whole(name)]
+        return [self._whole(f"{name}_{at}") for at in range(count)]
 
     def _whole(self, name: str) -> Number:
         if name.lower() in BLOCK_SIZES or name in self.blocks:
@@ -389,8 +404,21 @@ class Follower(Calls):
         if isinstance(values, list) and values:
             inner.values[name] = values[0]
         elif not self._leads(body):
+            self._forget(body, names)
             return
         self._round(body, inner)
+
+    def _forget(self, body: Node | None, names: Names) -> None:
+        """Variables that a loop sets that cannot be followed: their values before it are not those after it."""
+        for node in inside(body) if body is not None else ():
+            side = {"assignment_expression": "left", "update_expression": "argument"}.get(node.type)
+            target = node.child_by_field_name(side) if side is not None else None
+            if (
+                target is not None
+                and target.type == "identifier"
+                and names.holder(text_of(target)) is not None
+            ):
+                names.set(text_of(target), Opaque(f"`{text_of(node)}` in a loop over what nothing tells"))
 
     def _loop(self, node: Node, condition: Node | None, update: Node | None, names: Names) -> None:
         body = node.child_by_field_name("body")
