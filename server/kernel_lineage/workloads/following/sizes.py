@@ -84,6 +84,8 @@ class Sizes:
     """Conditions over dims on the way to the launch, and whether they hold with these sizes."""
     nameless: set[str] = field(default_factory=set)
     """Dims that have a name made up for them."""
+    ranks: dict[str, int] = field(default_factory=dict)
+    """Tensor → how many extents it has at least, as they are asked for on the way."""
     equal: dict[str, str] = field(default_factory=dict)
     """Dim → a dim that a check says is the same."""
 
@@ -140,6 +142,10 @@ class Sizes:
 
     def extent(self, tensor: Tensor, index: int) -> Number:
         """One extent of a tensor: a dim where nothing tells it."""
+        needed = index + 1 if index >= 0 else -index
+        if needed > 1:
+            name = tensor.buffer.name
+            self.ranks[name] = max(needed, self.ranks.get(name, 0))
         if tensor.rank is None and index != 0:
             tensor.rank = index + 1 if index > 0 else max(2, -index)
         place = index + (tensor.rank or 0) if index < 0 else index

@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.workloads.following.calls import Calls, Returned, arguments_of, dim3
-from kernel_lineage.workloads.following.library import buffer_at
+from kernel_lineage.workloads.following.library import buffer_at, clear
 from kernel_lineage.workloads.following.names import Names, fetched
 from kernel_lineage.workloads.following.sizes import Sizes
 from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, bytes_of
@@ -301,7 +301,12 @@ class Follower(Calls):
             if kind == "dim3":
                 return given[0] if len(given) == 1 and isinstance(given[0], Record) else dim3(given)
             if kind in self.unit.fields:
-                return self.record(kind, given) if given else self.unset(kind, 0, name)
+                if given:
+                    return self.record(kind, given)
+                empty = self.unset(kind, 0, name)
+                if isinstance(empty, Record):
+                    clear(empty)
+                return empty
             if len(given) == 1 and node.type == "argument_list":
                 return given[0]
             return given or self.unset(kind, 0, name)
