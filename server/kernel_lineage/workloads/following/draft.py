@@ -14,8 +14,9 @@ from kernel_lineage.kernels.source import Kernel, Parameter
 from kernel_lineage.workloads.cuda.buffers import WHOLE_RANGES
 from kernel_lineage.workloads.cuda.roles import roles_of
 from kernel_lineage.workloads.following.fields import passed
+from kernel_lineage.workloads.following.launches import Given, Launched
 from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors, root_of
-from kernel_lineage.workloads.following.statements import Follower, Given, Launched
+from kernel_lineage.workloads.following.statements import Follower
 from kernel_lineage.workloads.following.types import bytes_of, dtype_of
 from kernel_lineage.workloads.following.unit import HostCode, Unit, bare_type
 from kernel_lineage.workloads.following.values import (
