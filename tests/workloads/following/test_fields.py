@@ -59,3 +59,25 @@ def test_a_structure_by_value_is_given_by_its_fields(tmp_path: Path) -> None:
 def test_a_structure_with_an_array_is_not_taken_apart(tmp_path: Path) -> None:
     draft = _draft(tmp_path, SOURCE.replace("float factor;", "float factor; int extents[3];"))
     assert any(why.startswith("the value of p") for why in draft.missing)
+
+
+def test_a_template_that_other_files_call_is_followed_with_the_usual_type(tmp_path: Path) -> None:
+    source = (
+        "template <typename T> __global__ void scale(const T* x, T* y, int n) { if (threadIdx.x < n) y[0] = x[0]; }\n"
+        "template <typename T> void launch(const T* x, T* y, int n) { scale<T><<<(n + 31) / 32, 32>>>(x, y, n); }\n"
+    )
+    draft = _draft(tmp_path, source)
+    assert [a.dtype for a in draft.arguments] == ["float32", "float32", "int32"]
+    assert draft.template_arguments == ("float",)
+    assert any("taken to be float" in said for said in draft.assumed)
+
+
+def test_types_to_compute_in_are_wider(tmp_path: Path) -> None:
+    source = (
+        "template <typename T, typename A> __global__ void scale(const T* x, A* y) { y[0] = x[0]; }\n"
+        "void f(at::Tensor x, at::Tensor y) {\n"
+        '  AT_DISPATCH_FLOATING_TYPES_AND_HALF(x.scalar_type(), "f", ([&] {\n'
+        "    using acc_t = at::acc_type<scalar_t, true>;\n"
+        "    scale<scalar_t, acc_t><<<1, 32>>>(x.data_ptr<scalar_t>(), y.data_ptr<acc_t>()); }));\n}\n"
+    )
+    assert [a.dtype for a in _draft(tmp_path, source).arguments] == ["float32", "float32"]

@@ -7,7 +7,8 @@ import re
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.workloads.following.calls import Calls, arguments_of, dim3
+from kernel_lineage.workloads.following.calls import Calls, dim3
+from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.library import buffer_at, clear
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, bytes_of

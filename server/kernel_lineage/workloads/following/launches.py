@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.workloads.following.calls import arguments_of, dim3
+from kernel_lineage.workloads.following.calls import dim3
+from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.declarations import Declarations
 from kernel_lineage.workloads.following.names import Names, fetched
 from kernel_lineage.workloads.following.values import (

@@ -35,6 +35,7 @@ from kernel_lineage.workloads.following.values import (
 _STEPS = 20_000
 """Statements that are followed at most."""
 _ROUNDS = 64
+_USUAL_TYPE = "float"
 
 
 class _Left(Exception):  # noqa: N818
@@ -54,6 +55,7 @@ class Follower(Launches):
         """The first launch that a function comes to; None where it comes to none."""
         self.function = entry.name
         names = Names(Names())
+        self._take_types(entry, names)
         for parameter in entry.parameters:
             given = (taken or {}).get(parameter.name)
             names.values[parameter.name] = given if given is not None else self.parameter(parameter, names)
@@ -64,6 +66,15 @@ class Follower(Launches):
         except (Returned, _Left, RecursionError, NotFollowed):
             return None
         return None
+
+    def _take_types(self, entry: HostCode, names: Names) -> None:
+        """The usual type for the type parameters of a template that nobody calls."""
+        above = entry.node.parent
+        head = text_of(above)[: entry.node.start_byte - above.start_byte] if above is not None else ""
+        for name in entry.template:
+            if re.search(rf"\b(?:typename|class)\s+{re.escape(name)}\b", head):
+                names.types[name] = _USUAL_TYPE
+                self.sizes.say(f"{name} of {entry.name} is taken to be {_USUAL_TYPE}: nothing tells it")
 
     def run(self, node: Node, names: Names) -> None:
         self.steps += 1

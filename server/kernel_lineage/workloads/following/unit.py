@@ -92,10 +92,14 @@ class Unit:
         return frozenset(found)
 
     def entries(self, kernel: str) -> list[HostCode]:
-        """The functions from which a kernel is launched: those that nobody calls first, `main` before all."""
+        """The functions from which a kernel is launched: those that nobody calls first, `main` before all.
+
+        Templates only where there is nothing else: who calls them stands in another file.
+        """
         leading = self.leading_to(kernel)
         hosts = [f for n, fs in self.functions.items() if n in leading for f in fs]
-        hosts = [f for f in hosts if f.of_host and not f.template and f.words & leading]
+        hosts = [f for f in hosts if f.of_host and f.words & leading]
+        hosts = [f for f in hosts if not f.template] or hosts
         called = {w for f in hosts for w in f.words if w != f.name}
 
         def rank(function: HostCode) -> tuple[bool, bool, int]:
