@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from kernel_gate.devices.base import Buffer, DeviceError, Fault, LaunchResult, LoadedKernel
 from kernel_gate.devices.image import Image
+from kernel_gate.devices.signature import misfit, with_structures
 from kernel_gate.emulated.addresses import AddressSpace, Reached, Segment, Watched
 from kernel_gate.emulated.guards import Guards, Sides
 from kernel_gate.emulated.launch import Checks, Launch, Limits
@@ -371,19 +372,26 @@ def _marshal(
     scratch: Segment | None = None,
 ) -> npt.NDArray[np.uint8]:
     """Arguments as the kernel's parameter bytes. Raises `DeviceError` when they do not fit its signature."""
-    values = [*arguments, *(np.uint64(0) for _ in range(extra_pointers))]
+    values: list[Buffer | np.generic] = [*arguments, *(np.uint64(0) for _ in range(extra_pointers))]
     if scratch is not None:
         values[len(arguments)] = np.uint64(scratch.base)
-    if len(values) != len(layout.parameters):
-        raise DeviceError(f"the kernel takes {len(layout.parameters)} arguments; {len(values)} were given")
     block = np.zeros(max(layout.parameter_bytes, 1), np.uint8)
-    for number, (value, (offset, nbytes)) in enumerate(zip(values, layout.parameters.values(), strict=True)):
-        if isinstance(value, EmulatedBuffer):
-            value = np.uint64(value.segment.base)
-        if not isinstance(value, np.generic):
-            raise DeviceError(f"argument {number} is neither a buffer of this device nor a NumPy scalar")
-        data = value.tobytes()
-        if len(data) != nbytes:
-            raise DeviceError(f"argument {number} has {len(data)} bytes; the kernel takes {nbytes}")
+    plain = [_scalar(number, value) for number, value in enumerate(values)]
+    declared = [nbytes for _, nbytes in layout.parameters.values()]
+    fitting = with_structures(declared, plain) if len(plain) > len(declared) else None
+    if fitting is None:
+        if wrong := misfit(declared, [value.nbytes for value in plain]):
+            raise DeviceError(wrong)
+        fitting = [[value] for value in plain]
+    for words, (offset, nbytes) in zip(fitting, layout.parameters.values(), strict=True):
+        data = b"".join(word.tobytes() for word in words)
         block[offset : offset + nbytes] = np.frombuffer(data, np.uint8)
     return block
+
+
+def _scalar(number: int, value: Buffer | np.generic) -> np.generic:
+    if isinstance(value, EmulatedBuffer):
+        return np.uint64(value.segment.base)
+    if not isinstance(value, np.generic):
+        raise DeviceError(f"argument {number} is neither a buffer of this device nor a NumPy scalar")
+    return value

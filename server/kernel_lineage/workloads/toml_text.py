@@ -36,7 +36,7 @@ def _lines(draft: Draft) -> Iterator[str]:
             yield ""
             yield from _argument(argument)
     yield ""
-    if nulls or draft.template_arguments:
+    if nulls or draft.template_arguments or draft.has_fields:
         yield "[[launches]]"
         yield f"kernel = {_text(draft.entry or draft.kernel)}"
         null = '{ value = "0", dtype = "uint64" }'

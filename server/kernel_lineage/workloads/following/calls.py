@@ -11,16 +11,15 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.following.expressions import Expressions
+from kernel_lineage.workloads.following.checks import Checks, arguments_of
 from kernel_lineage.workloads.following.library import library_call
 from kernel_lineage.workloads.following.names import Names, fetched
-from kernel_lineage.workloads.following.sizes import MULTIPROCESSORS
 from kernel_lineage.workloads.following.tensors import (
     OPTIONS,
     SIZES_OF,
-    extents_of,
     made_tensor,
     method_of_options,
+    method_of_sizes,
     method_of_tensor,
 )
 from kernel_lineage.workloads.following.types import bytes_of
@@ -49,7 +48,6 @@ _CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "dynamic_ca
 _CHECKS = re.compile(
     r"(?:TORCH|AT)_(?:INTERNAL_)?(?:CHECK|ASSERT)\w*|assert|TORCH_CHECK_\w+|CHECK_(?:EQ|NE|LT|LE|GT|GE)"
 )
-_COMPARED = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 _DISPATCH = re.compile(r"\w*DISPATCH\w*")
 _ROUND = {
     "scalar_t": "float",
@@ -78,7 +76,7 @@ def snippet(body: str) -> Node | None:
     return function.child_by_field_name("body") if function is not None else None
 
 
-class Calls(Expressions):
+class Calls(Checks):
     """Follows calls."""
 
     _depth = 0
@@ -121,7 +119,7 @@ class Calls(Expressions):
         if _DISPATCH.fullmatch(last) and last not in self.unit.functions:
             return self._dispatched(last, listed, names)
         if _CHECKS.fullmatch(last) and last not in self.unit.functions:
-            self._check(last, listed, names)
+            self.check(last, listed, names)
             return plain(0)
         bound = names.get(last) if callee.type == "identifier" else None
         if isinstance(bound, Lambda):
@@ -198,10 +196,7 @@ class Calls(Expressions):
         if isinstance(base, Record) and base.type == OPTIONS:
             return method_of_options(base, name, given)
         if isinstance(base, Record) and base.type == SIZES_OF:
-            tensor = base.fields["tensor"]
-            if name == "size" and isinstance(tensor, Tensor) and tensor.rank is not None:
-                return plain(tensor.rank)
-            return base
+            return method_of_sizes(base, name, given, self.sizes)
         if isinstance(base, Buffer) and name in ("data", "get", "begin"):
             return Pointer(base, base.dtype)
         if isinstance(base, Buffer) and name == "size" and base.size is not None:
@@ -327,81 +322,6 @@ class Calls(Expressions):
                 return self._body(inner.child_by_field_name("body"), around)
         raise NotFollowed(f"`{name}`")
 
-    def _check(self, name: str, listed: Node | None, names: Names) -> None:
-        """What a check says is kept by every caller."""
-        nodes = arguments_of(listed)
-        compared = _COMPARED.get(name.rsplit("_", 1)[-1])
-        if compared is not None and len(nodes) >= 2:
-            left, right = (self.value(n, names) for n in nodes[:2])
-            self._hold(compared, left, right, name)
-        elif nodes:
-            self.hold(nodes[0], names)
-
-    def hold(self, condition: Node, names: Names) -> None:
-        """Note that a condition holds. Raises `NotFollowed` where it is not known what it says."""
-        node = condition
-        while node.type == "parenthesized_expression" and node.named_child_count == 1:
-            node = node.named_child(0) or node
-        operator = text_of(node.child_by_field_name("operator")) if node.type == "binary_expression" else ""
-        sides = [node.child_by_field_name(side) for side in ("left", "right")]
-        if operator == "&&":
-            for side in sides:
-                try:
-                    self.hold(side or node, names)
-                except NotFollowed:
-                    continue
-            return
-        if operator in ("==", ">=", "<=", "<", ">", "!="):
-            left, right = (self.value(side, names) for side in sides)
-            self._hold(operator, left, right, text_of(node))
-            return
-        value = self.value(node, names)
-        if isinstance(value, Number):
-            self.sizes.require(value)
-
-    def _hold(self, operator: str, left: Value, right: Value, written: str) -> None:
-        if isinstance(left, Record) and isinstance(right, Record) and operator == "==":
-            self._same_shape(left, right)
-            return
-        for one, other in ((left, right), (right, left)):
-            if (
-                operator == "=="
-                and isinstance(one, TypeName)
-                and isinstance(other, TypeName)
-                and one.of is not None
-            ):
-                one.of.dtype = other.name
-                return
-        value = self.operated(operator, left, right, written)
-        if not isinstance(value, Number):
-            return
-        sides = (left, right)
-        if operator == "==" and all(isinstance(s, Number) and s.text in self.sizes.chosen for s in sides):
-            names = [s.text for s in sides if isinstance(s, Number) and s.text != MULTIPROCESSORS]
-            if len(set(names)) == 2:
-                self.sizes.equal[names[1]] = names[0]
-        else:
-            self.sizes.require(value)
-
-    def _same_shape(self, left: Record, right: Record) -> None:
-        """Two tensors of the same sizes: what is known of one is known of the other."""
-        first, second = left.fields.get("tensor"), right.fields.get("tensor")
-        if not isinstance(first, Tensor) or not isinstance(second, Tensor):
-            return
-        if first.rank is None:
-            first, second = second, first
-        extents = extents_of(Record(SIZES_OF, {"tensor": first}), self.sizes)
-        for place, extent in enumerate(extents or ()):
-            there = second.sizes.get(place)
-            if (
-                there is not None
-                and there.text != extent.text
-                and {there.text, extent.text} <= set(self.sizes.chosen)
-            ):
-                self.sizes.equal[there.text] = extent.text
-            second.sizes[place] = extent
-        second.rank = first.rank
-
 
 def _bytes(count: Number, one: int) -> Number:
     return times(count, plain(one))
@@ -410,11 +330,6 @@ def _bytes(count: Number, one: int) -> Number:
 def dim3(given: list[Value]) -> Record:
     """A `dim3` of up to three extents."""
     return Record("dim3", dict(zip("xyz", given, strict=False)))
-
-
-def arguments_of(listed: Node | None) -> list[Node]:
-    """The arguments of a call."""
-    return [c for c in listed.named_children if c.type != "comment"] if listed is not None else []
 
 
 def _takes(function: HostCode, count: int) -> bool:
@@ -440,6 +355,12 @@ def _method_of_list(base: list[Value], name: str, given: list[Value]) -> Value:
     if name in ("push_back", "emplace_back"):
         base.extend(given[:1])
         return plain(0)
+    if name == "pop_back" and base:
+        return base.pop()
     if name in ("back", "front") and base:
         return base[-1 if name == "back" else 0]
+    if name == "at" and base and given and isinstance(given[0], Number):
+        return base[int(given[0].value) % len(base)]
+    if name in ("vec", "data", "slice"):
+        return list(base)
     raise NotFollowed(f"`{name}()` of a list")

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from kernel_gate.expressions import ExpressionError
+from kernel_gate.expressions import ExpressionError, evaluate_int
 from kernel_gate.expressions import names as names_in
 from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel, Parameter
 from kernel_lineage.workloads.cuda.buffers import WHOLE_RANGES
 from kernel_lineage.workloads.cuda.roles import roles_of
+from kernel_lineage.workloads.following.fields import passed
+from kernel_lineage.workloads.following.launches import Given, Launched
 from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors, root_of
-from kernel_lineage.workloads.following.statements import Follower, Given, Launched
+from kernel_lineage.workloads.following.statements import Follower
 from kernel_lineage.workloads.following.types import bytes_of, dtype_of
 from kernel_lineage.workloads.following.unit import HostCode, Unit, bare_type
 from kernel_lineage.workloads.following.values import (
@@ -25,6 +28,7 @@ from kernel_lineage.workloads.following.values import (
     Value,
     combined,
     divided,
+    made,
     plain,
 )
 from kernel_lineage.workloads.model import NULL, UNRANGED, UNSHAPED, Draft, DraftArgument
@@ -40,7 +44,7 @@ def followed_drafts(kernel: Kernel, unit: Unit, path_name: str, rooted: Kernel) 
     for entry in unit.entries(kernel.name):
         reached = _followed(unit, kernel.name, leading, entry)
         if reached is not None:
-            yield _draft(kernel, path_name, rooted, *reached)
+            yield _draft(kernel, path_name, rooted, unit, *reached)
 
 
 def _followed(
@@ -57,13 +61,15 @@ def _followed(
         if launch is None:
             return result
         result = launch, sizes
+        wider = {n: r for n, r in sizes.ranks.items() if r > asked.ranks.get(n, 0)}
+        asked = replace(asked, ranks={**asked.ranks, **wider})
         broken = any(not condition.value for condition in sizes.promises.values())
-        if not sizes.equal and not broken:
+        if not sizes.equal and not broken and not wider:
             break
         for one, other in sizes.equal.items():
             _join(same, one, other, sizes.nameless)
         fitted = fitted_sizes(sizes.dims, tuple(sizes.promises))
-        if not sizes.equal and dict(fitted) == sizes.dims:
+        if not sizes.equal and not wider and dict(fitted) == sizes.dims:
             break
         given = fitted
     return result
@@ -97,16 +103,19 @@ class _Gathered:
         return None
 
 
-def _draft(kernel: Kernel, path_name: str, rooted: Kernel, launch: Launched, sizes: Sizes) -> Draft:
+def _draft(
+    kernel: Kernel, path_name: str, rooted: Kernel, unit: Unit, launch: Launched, sizes: Sizes
+) -> Draft:
     found = _Gathered()
     grid = [t for v in launch.grid if (t := found.text("the launch's grid", v)) is not None]
     block = [t for v in launch.block if (t := found.text("the launch's block", v)) is not None]
     shared = found.text("the launch's shared bytes", launch.shared) or "0"
     types = {t.name: given for t, given in zip(kernel.template_parameters, launch.template, strict=False)}
     roles = roles_of(rooted)
+    given_parts = passed(kernel, launch, unit)
     arguments = tuple(
-        _argument(parameter, given, roles.get(parameter.name, "input"), types, sizes, found)
-        for parameter, given in zip(kernel.parameters, launch.arguments, strict=False)
+        _argument(p.parameter, p.given, p.role or roles.get(p.parameter.name, "input"), types, sizes, found)
+        for p in given_parts
     )
     for parameter in kernel.parameters[len(launch.arguments) :]:
         if parameter.default is None:
@@ -134,6 +143,7 @@ def _draft(kernel: Kernel, path_name: str, rooted: Kernel, launch: Launched, siz
         missing=tuple(dict.fromkeys(found.missing)),
         way=launch.function,
         entry=qualified_name(kernel),
+        has_fields=len(given_parts) != len(launch.arguments),
     )
 
 
@@ -228,8 +238,10 @@ def _shape(
     else:
         return None
     for number in numbers:
-        if "-" in number.text:
-            sizes.require(combined(">", number, plain(0)))
+        for factor in number.factors:
+            if "-" in factor:
+                extent = made(evaluate_int(factor, sizes.dims), factor)
+                sizes.require(combined(">", extent, plain(0)))
     texts = tuple(n.text for n in numbers) or ("1",)
     found.texts.extend(texts)
     return texts
@@ -255,6 +267,12 @@ def _dtype(parameter: Parameter, value: Value, types: dict[str, str], found: _Ga
         return given
     if isinstance(value, Number) and not parameter.pointer:
         return "float32" if isinstance(value.value, float) else "int32"
+    if word == "void" and parameter.pointer:
+        given = next(
+            (d for t in types.values() if (d := dtype_of(t)) is not None and "float" in d), "float32"
+        )
+        found.said.append(f"{parameter.name}, a `void*`, is taken to point to {given}: nothing tells it")
+        return given
     found.missing.append(f"the dtype of {parameter.name}: nothing tells what `{parameter.type}` is")
     return None
 

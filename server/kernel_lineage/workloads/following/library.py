@@ -70,6 +70,15 @@ def buffer_at(value: Value) -> Buffer | None:
     return value if isinstance(value, Buffer) else value.buffer if isinstance(value, Pointer) else None
 
 
+def clear(record: Record) -> None:
+    """Set all fields of a structure to zero."""
+    for name, value in record.fields.items():
+        if isinstance(value, Record):
+            clear(value)
+        else:
+            record.fields[name] = Pointer(None) if isinstance(value, (Pointer, Buffer)) else plain(0)
+
+
 def _kept(place: Value, value: Value) -> None:
     if isinstance(place, (Reference, FieldReference)):
         stored(place, value)
@@ -93,7 +102,10 @@ def _memory(name: str, given: list[Value], _sizes: Sizes) -> Value | None:
         return Pointer(Buffer("", total, cleared=name == "calloc"))
     if name.startswith(("cudaMemset", "memset", "hipMemset")) and len(given) >= 2:
         buffer = buffer_at(given[0])
-        if buffer is not None:
+        record = fetched(given[0]) if isinstance(given[0], (Reference, FieldReference)) else given[0]
+        if isinstance(record, Record):
+            clear(record)
+        elif buffer is not None:
             buffer.cleared = isinstance(given[1], Number) and given[1].value == 0
         return plain(0)
     if name.startswith(("cudaMemcpy", "memcpy", "hipMemcpy")) and len(given) >= 2:

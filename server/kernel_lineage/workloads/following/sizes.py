@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kernel_gate.expressions import evaluate_int
+from kernel_gate.expressions import names as names_in
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.workloads.device_size import CHECKED, multiprocessors
 from kernel_lineage.workloads.following.unit import HostCode
-from kernel_lineage.workloads.following.values import Buffer, Number, Tensor, dim, plain, product
+from kernel_lineage.workloads.following.values import Buffer, Number, Tensor, dim, made, plain, product
 
 MULTIPROCESSORS = "multiProcessorCount"
 _ASKED = re.compile(
@@ -82,6 +84,8 @@ class Sizes:
     """Conditions over dims on the way to the launch, and whether they hold with these sizes."""
     nameless: set[str] = field(default_factory=set)
     """Dims that have a name made up for them."""
+    ranks: dict[str, int] = field(default_factory=dict)
+    """Tensor → how many extents it has at least, as they are asked for on the way."""
     equal: dict[str, str] = field(default_factory=dict)
     """Dim → a dim that a check says is the same."""
 
@@ -93,10 +97,21 @@ class Sizes:
     def free(self, name: str) -> Number:
         """A dim of which nothing tells a size."""
         name = root_of(name, self.same)
+        if not name.isidentifier():
+            return self._expression(name)
         if name not in self.dims:
             self.dims[name] = self.given.get(name, _TRIAL[len(self.dims) % len(_TRIAL)])
             self.chosen[name] = None
         return dim(name, self.dims[name])
+
+    def _expression(self, text: str) -> Number:
+        """What a check says that a dim equals, over the dims that stay."""
+        parts = {name: self.free(name) for name in names_in(text)}
+        value = evaluate_int(text, {name: part.value for name, part in parts.items()})
+        if not parts:
+            return plain(value)
+        texts = {name: part.text if part.text == name else f"({part.text})" for name, part in parts.items()}
+        return made(value, re.sub(r"[A-Za-z_]\w*", lambda m: texts.get(m[0], m[0]), text))
 
     def told(self, name: str, size: int, where: str) -> Number:
         """A dim that the code gives a size; with the function's name where another one has the name already."""
@@ -127,6 +142,10 @@ class Sizes:
 
     def extent(self, tensor: Tensor, index: int) -> Number:
         """One extent of a tensor: a dim where nothing tells it."""
+        needed = index + 1 if index >= 0 else -index
+        if needed > 1:
+            name = tensor.buffer.name
+            self.ranks[name] = max(needed, self.ranks.get(name, 0))
         if tensor.rank is None and index != 0:
             tensor.rank = index + 1 if index > 0 else max(2, -index)
         place = index + (tensor.rank or 0) if index < 0 else index

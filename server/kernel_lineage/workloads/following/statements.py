@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.workloads.following.calls import Calls, Returned, arguments_of, dim3
+from kernel_lineage.workloads.following.calls import Returned
+from kernel_lineage.workloads.following.launches import Launched, Launches, Reached
 from kernel_lineage.workloads.following.library import buffer_at
-from kernel_lineage.workloads.following.names import Names, fetched
+from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Sizes
-from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, bytes_of
 from kernel_lineage.workloads.following.unit import (
     HostCode,
-    HostParameter,
     Unit,
     bare_type,
     declared_name,
@@ -24,144 +22,59 @@ from kernel_lineage.workloads.following.unit import (
     words_in,
 )
 from kernel_lineage.workloads.following.values import (
-    Buffer,
-    KernelName,
     NotFollowed,
     Number,
     Opaque,
     Pointer,
-    Record,
-    Tensor,
     Text,
     TypeName,
     Value,
     plain,
-    times,
 )
-from kernel_lineage.workloads.launch_expressions import BLOCK_SIZES
 
 _STEPS = 20_000
 """Statements that are followed at most."""
 _ROUNDS = 64
-_USUAL: tuple[tuple[str, float], ...] = (
-    ("eps", 1e-5), ("seed", 1234), ("dropout", 0.1), ("beta1", 0.9), ("beta2", 0.999), ("lr", 1e-3),
-)  # fmt: skip
-_NUMBER = 0.5
-_SMALL_NUMBERS: tuple[tuple[str, int], ...] = (
-    ("pad", 1), ("stride", 1), ("dilation", 1), ("group", 1), ("kernel_size", 3), ("ksize", 3), ("seed", 1234),
-    ("step", 1), ("device", 0), ("iters", 1), ("mode", 0),
-)  # fmt: skip
-"""Parameters of which a small number is usual → that."""
-_THREADS = 128
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """One argument of a launch."""
-
-    value: Value
-    written: str
-
-
-@dataclass(frozen=True, slots=True)
-class Launched:
-    """A launch as it was reached."""
-
-    grid: tuple[Value, ...]
-    block: tuple[Value, ...]
-    shared: Value
-    arguments: tuple[Given, ...]
-    template: tuple[str, ...]
-    function: str
-
-
-class _Reached(Exception):  # noqa: N818
-    def __init__(self, launch: Launched) -> None:
-        super().__init__()
-        self.launch = launch
+_USUAL_TYPE = "float"
 
 
 class _Left(Exception):  # noqa: N818
     """A loop or a switch is left, or its next round is begun."""
 
 
-class Follower(Calls):
+class Follower(Launches):
     """Follows one function of a unit until it launches a kernel."""
 
     def __init__(self, unit: Unit, sizes: Sizes, kernel: str, leading: frozenset[str]) -> None:
         super().__init__(unit, sizes)
         self.kernel, self.leading = kernel, leading
-        self.function = ""
         self.blocks = _threads(unit)
-        """Names of numbers of threads: they are no sizes of the data."""
         self.steps = 0
 
     def follow(self, entry: HostCode, taken: Mapping[str, Value] | None = None) -> Launched | None:
         """The first launch that a function comes to; None where it comes to none."""
         self.function = entry.name
         names = Names(Names())
+        self._take_types(entry, names)
         for parameter in entry.parameters:
             given = (taken or {}).get(parameter.name)
             names.values[parameter.name] = given if given is not None else self.parameter(parameter, names)
         try:
             self.run(entry.body, names)
-        except _Reached as reached:
+        except Reached as reached:
             return reached.launch
         except (Returned, _Left, RecursionError, NotFollowed):
             return None
         return None
 
-    def parameter(self, parameter: HostParameter, names: Names) -> Value:
-        """What a caller gives of whom nothing is known."""
-        kind, name = self.type_named(parameter.type, names), parameter.name
-        if "Tensor" in parameter.type and "vector" not in parameter.type and "List" not in parameter.type:
-            return self.sizes.tensor(name)
-        if parameter.default is not None:
-            value = self.either(parameter.default, names)
-            if isinstance(value, Number) and (
-                not value.whole or isinstance(value.value, bool) or value.value < 16
-            ):
-                self.sizes.say(f"{name} is {value.text}, as {self.function} has it by default")
-                return value
-        if parameter.stars:
-            return self.unset(kind, parameter.stars, name)
-        if kind == "bool":
-            self.sizes.say(f"{name} of {self.function} is taken to be true: nothing tells it")
-            return plain(True)
-        if kind in FLOATS or kind in ("at::Scalar", "Scalar"):
-            number = next((n for part, n in _USUAL if part in name.lower()), _NUMBER)
-            self.sizes.say(f"{name} of {self.function} is taken to be {number}: nothing tells it")
-            return plain(number)
-        if kind in INTEGERS:
-            return self._whole(name)
-        if kind in self.unit.fields:
-            return Record(kind, {f.name: self.parameter(f, names) for f in self.unit.fields[kind]})
-        return Opaque(f"`{name}`")
-
-    def _whole(self, name: str) -> Number:
-        if name.lower() in BLOCK_SIZES or name in self.blocks:
-            self.sizes.say(f"{name} of {self.function} is taken to be {_THREADS}: nothing tells it")
-            return plain(_THREADS)
-        usual = next((n for part, n in _SMALL_NUMBERS if part in name.lower()), None)
-        if usual is not None and not name.lower().startswith(("row", "ld", "num")):
-            self.sizes.say(f"{name} of {self.function} is taken to be {usual}: nothing tells it")
-            return plain(usual)
-        return self.sizes.free(name)
-
-    def unset(self, kind: str, stars: int, name: str) -> Value:
-        if stars:
-            return Pointer(Buffer(name, dtype="" if kind == "void" else kind), "" if kind == "void" else kind)
-        if kind == "dim3":
-            return dim3([])
-        if kind in self.unit.fields:
-            return Record(kind, {f.name: self.unset(f.type, f.stars, f.name) for f in self.unit.fields[kind]})
-        if kind.endswith(("Prop", "Config_t", "_t")) and kind.startswith("cuda"):
-            return Record(kind)
-        if re.match(r"(?:std::)?(?:vector|array)\b", kind):
-            return []
-        if kind.endswith("Tensor"):
-            return Tensor(Buffer(name))
-        return Opaque(f"`{name}`")
+    def _take_types(self, entry: HostCode, names: Names) -> None:
+        """The usual type for the type parameters of a template that nobody calls."""
+        above = entry.node.parent
+        head = text_of(above)[: entry.node.start_byte - above.start_byte] if above is not None else ""
+        for name in entry.template:
+            if re.search(rf"\b(?:typename|class)\s+{re.escape(name)}\b", head):
+                names.types[name] = _USUAL_TYPE
+                self.sizes.say(f"{name} of {entry.name} is taken to be {_USUAL_TYPE}: nothing tells it")
 
     def run(self, node: Node, names: Names) -> None:
         self.steps += 1
@@ -208,117 +121,6 @@ class Follower(Calls):
     def _do_type_definition(self, node: Node, names: Names) -> None:
         kind = bare_type(text_of(node.child_by_field_name("type")))
         names.types[text_of(node.child_by_field_name("declarator"))] = self.type_named(kind, names)
-
-    def _do_declaration(self, node: Node, names: Names) -> None:
-        written = text_of(node.child_by_field_name("type"))
-        kind = self.type_named(bare_type(written), names)
-        fixed = "constexpr" in text_of(node).split("=")[0]
-        for declarator in node.children_by_field_name("declarator"):
-            name, stars = declared_name(declarator)
-            bound = next(
-                (c for c in declarator.named_children if c.type == "structured_binding_declarator"), None
-            )
-            value_node = declarator.child_by_field_name("value")
-            if bound is not None:
-                self._bind(bound, self.either(value_node, names), names)
-                continue
-            if not name:
-                continue
-            if declarator.type == "function_declarator":
-                value = self._built(declarator, kind, name, names)
-            else:
-                value = self._declared(value_node, kind, stars, name, names, written)
-            if "array_declarator" in {n.type for n in inside(declarator)} and value_node is None:
-                value = (
-                    [] if stars or kind in self.unit.fields else self._array(declarator, kind, name, names)
-                )
-            named = self._named(value, value_node, name, kind, fixed)
-            names.values[name] = named
-
-    def _bind(self, bound: Node, value: Value, names: Names) -> None:
-        for at, child in enumerate(bound.named_children):
-            part = value[at] if isinstance(value, list) and at < len(value) else Opaque(f"`{text_of(child)}`")
-            names.values[text_of(child)] = part
-
-    def _built(self, declarator: Node, kind: str, name: str, names: Names) -> Value:
-        """What a variable is that is built from names in brackets, which reads like a function's declaration."""
-        listed = declarator.child_by_field_name("parameters")
-        given = [self._as_expression(n, names) for n in arguments_of(listed)]
-        if kind == "dim3":
-            return given[0] if len(given) == 1 and isinstance(given[0], Record) else dim3(given)
-        vector = re.search(r"vector\s*<(.*)>$", kind)
-        if vector is not None:
-            return self.constructed(vector[1], given, name, names)
-        if kind in self.unit.fields:
-            return self.record(kind, given)
-        return given[0] if len(given) == 1 else Opaque(f"`{name}`")
-
-    def _as_expression(self, node: Node, names: Names) -> Value:
-        try:
-            return self.expanded(f"({text_of(node)})", names)
-        except NotFollowed as error:
-            return Opaque(str(error))
-
-    def _array(self, declarator: Node, kind: str, name: str, names: Names) -> Value:
-        """A C array: memory of the host."""
-        array = next(n for n in inside(declarator) if n.type == "array_declarator")
-        count, one = self.either(array.child_by_field_name("size"), names), bytes_of(kind)
-        size = times(count, plain(one)) if isinstance(count, Number) and one is not None else None
-        return Buffer(name, size, dtype=kind)
-
-    def _declared(
-        self, node: Node | None, kind: str, stars: int, name: str, names: Names, written: str
-    ) -> Value:
-        vector = re.match(r"(?:std|thrust)::(?:\w+)?vector\s*<(.*)>\s*$", written, re.DOTALL)
-        if vector is not None:
-            given: list[Value] = []
-            if node is not None and node.type in ("argument_list", "initializer_list"):
-                given = [self.either(n, names) for n in arguments_of(node)]
-                if node.type == "initializer_list":
-                    return given
-            elif node is not None:
-                return self.either(node, names)
-            return self.constructed(vector[1], given, name, names)
-        if node is None:
-            return self.unset(kind, stars, name)
-        if node.type in ("argument_list", "initializer_list") and not stars:
-            given = [self.either(n, names) for n in arguments_of(node)]
-            if kind == "dim3":
-                return given[0] if len(given) == 1 and isinstance(given[0], Record) else dim3(given)
-            if kind in self.unit.fields:
-                return self.record(kind, given) if given else self.unset(kind, 0, name)
-            if len(given) == 1 and node.type == "argument_list":
-                return given[0]
-            return given or self.unset(kind, 0, name)
-        value = self.either(node, names)
-        if kind == "dim3" and isinstance(value, Number):
-            return dim3([value])
-        if kind in self.unit.fields and isinstance(value, list):
-            return self.record(kind, value)
-        if stars and isinstance(value, (Pointer, Buffer)):
-            return self.cast(f"{kind}*", value, names)
-        if isinstance(value, Number) and value.is_constant and not stars:
-            return self.cast(kind, value, names)
-        if isinstance(value, Number) and not value.whole and kind in INTEGERS:
-            return self.whole_part(value)
-        return value
-
-    def _named(self, value: Value, node: Node | None, name: str, kind: str, fixed: bool) -> Value:
-        """A number that a program writes out as a dim of the variable's name; memory with the variable's name."""
-        buffer = value.buffer if isinstance(value, Tensor) else buffer_at(value)
-        if buffer is not None and not buffer.name:
-            buffer.name = name
-        if not isinstance(value, Number):
-            return value
-        if value.text in self.sizes.nameless and name not in self.sizes.dims:
-            self.sizes.equal.setdefault(value.text, name)
-        if not value.is_constant or not value.whole or isinstance(value.value, bool):
-            return value
-        if fixed or self.function != "main" or kind not in (*INTEGERS, "auto") or name in self.blocks:
-            return value
-        if name.lower() in BLOCK_SIZES or value.value < 2 or node is None or node.type == "call_expression":
-            return value
-        return self.sizes.told(name, int(value.value), self.function)
 
     def _leads(self, node: Node | None) -> bool:
         return node is not None and bool(words_in(node) & self.leading)
@@ -389,8 +191,21 @@ class Follower(Calls):
         if isinstance(values, list) and values:
             inner.values[name] = values[0]
         elif not self._leads(body):
+            self._forget(body, names)
             return
         self._round(body, inner)
+
+    def _forget(self, body: Node | None, names: Names) -> None:
+        """Variables that a loop sets that cannot be followed: their values before it are not those after it."""
+        for node in inside(body) if body is not None else ():
+            side = {"assignment_expression": "left", "update_expression": "argument"}.get(node.type)
+            target = node.child_by_field_name(side) if side is not None else None
+            if (
+                target is not None
+                and target.type == "identifier"
+                and names.holder(text_of(target)) is not None
+            ):
+                names.set(text_of(target), Opaque(f"`{text_of(node)}` in a loop over what nothing tells"))
 
     def _loop(self, node: Node, condition: Node | None, update: Node | None, names: Names) -> None:
         body = node.child_by_field_name("body")
@@ -473,74 +288,6 @@ class Follower(Calls):
             return found == value
         return False
 
-    def launched(self, callee: KernelName, node: Node, names: Names) -> Value:
-        if callee.name != self.kernel:
-            return plain(0)
-        chevrons = next(c for c in node.children if c.type == "kernel_call_syntax")
-        shape = [c for c in chevrons.named_children if c.type != "comment"]
-        grid, block = (self._extents(self.either(n, names), text_of(n)) for n in shape[:2])
-        shared = self.either(shape[2], names) if len(shape) > 2 else plain(0)
-        listed = node.child_by_field_name("arguments")
-        given = tuple(Given(self.either(n, names), text_of(n)) for n in arguments_of(listed))
-        raise _Reached(Launched(grid, block, shared, given, callee.template, self.function))
-
-    @staticmethod
-    def _extents(value: Value, written: str) -> tuple[Value, ...]:
-        if isinstance(value, list):
-            value = dim3(value)
-        if isinstance(value, Number):
-            return (value,)
-        if isinstance(value, Record):
-            found = [value.fields.get(axis, plain(1)) for axis in "xyz"]
-            while (
-                len(found) > 1
-                and isinstance(found[-1], Number)
-                and found[-1].is_constant
-                and found[-1].value == 1
-            ):
-                found.pop()
-            return tuple(found)
-        return (value if isinstance(value, Opaque) else Opaque(f"`{written}`"),)
-
-    def launched_by_function(self, name: str, given: list[Value], node: Node) -> bool:
-        if name in ("cudaLaunchKernel", "cudaLaunchCooperativeKernel") and len(given) >= 4:
-            if not isinstance(given[0], KernelName) or given[0].name != self.kernel:
-                return True
-            listed = given[3]
-            values = listed if isinstance(listed, list) else []
-            arguments = tuple(
-                Given(v if (v := _at(r)) is not None else Opaque("nothing"), "") for r in values
-            )
-            shared = given[4] if len(given) > 4 else plain(0)
-            grid, block = (self._extents(v, text_of(node)) for v in given[1:3])
-            raise _Reached(Launched(grid, block, shared, arguments, given[0].template, self.function))
-        if name in ("cudaLaunchKernelEx", "cudaLaunchKernelExC") and len(given) >= 2:
-            config, callee = _at(given[0]), given[1]
-            if (
-                not isinstance(callee, KernelName)
-                or callee.name != self.kernel
-                or not isinstance(config, Record)
-            ):
-                return True
-            values = (
-                given[2:] if name == "cudaLaunchKernelEx" else given[2] if isinstance(given[2], list) else []
-            )
-            arguments = tuple(
-                Given(v if (v := _at(r)) is not None else Opaque("nothing"), "") for r in values
-            )
-            grid, block = (
-                self._extents(config.fields.get(f, Opaque(f"`{f}`")), f) for f in ("gridDim", "blockDim")
-            )
-            shared = config.fields.get("dynamicSmemBytes", plain(0))
-            raise _Reached(Launched(grid, block, shared, arguments, callee.template, self.function))
-        return False
-
-
-def _at(value: Value) -> Value | None:
-    from kernel_lineage.workloads.following.values import FieldReference, Reference
-
-    return fetched(value) if isinstance(value, (Reference, FieldReference)) else value
-
 
 def _leaves(node: Node) -> bool:
     """Whether a branch ends the function or the program."""
@@ -556,7 +303,7 @@ def _falls_to(cases: list[Node], chosen: Node, leading: list[Node]) -> bool:
     return at < len(cases) and cases[at] in leading
 
 
-def _threads(unit: Unit) -> set[str]:
+def _threads(unit: Unit) -> frozenset[str]:
     """Names that blocks are written with, and names that those are set to."""
     found: set[str] = set()
     for node in inside(unit.root):
@@ -569,4 +316,4 @@ def _threads(unit: Unit) -> set[str]:
             value = node.child_by_field_name("value")
             if value is not None:
                 found |= set(re.findall(r"[A-Za-z_]\w*", text_of(value)))
-    return found - {"dim3", "x", "y", "z", "N", "n"}
+    return frozenset(found) - {"dim3", "x", "y", "z", "N", "n"}

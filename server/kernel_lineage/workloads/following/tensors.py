@@ -156,6 +156,22 @@ def _viewed(tensor: Tensor, given: Value, sizes: Sizes) -> Tensor:
     return Tensor(tensor.buffer, shape, len(extents), tensor.dtype)
 
 
+def method_of_sizes(shape: Record, name: str, given: list[Value], sizes: Sizes) -> Value:
+    """What a method of `.sizes()` gives: an extent, how many there are, or all of them in a list of their own."""
+    tensor = shape.fields["tensor"]
+    if not isinstance(tensor, Tensor):
+        return shape
+    if name in ("back", "front"):
+        return sizes.extent(tensor, -1 if name == "back" else 0)
+    if name == "at" and given and isinstance(given[0], Number):
+        return sizes.extent(tensor, int(given[0].value))
+    if name == "size" and tensor.rank is not None:
+        return plain(tensor.rank)
+    if name == "vec" and (extents := extents_of(shape, sizes)) is not None:
+        return list(extents)
+    return shape
+
+
 def method_of_options(options: Record, name: str, given: list[Value]) -> Value:
     """What a method of `TensorOptions` gives: the options, with another type where it says one."""
     dtype = next((found for value in given if (found := _dtype_in(value))), "") if name == "dtype" else ""

@@ -21,6 +21,10 @@ SCALAR_KINDS: Mapping[str, str] = {
 _SAME = {"at::Half": "half", "c10::Half": "half", "torch::Half": "half", "at::BFloat16": "__nv_bfloat16",
          "c10::BFloat16": "__nv_bfloat16", "nv_half": "half", "__nv_bfloat16": "__nv_bfloat16"}  # fmt: skip
 _VECTOR = re.compile(r"(float|double|int|uint|char|uchar|short|ushort|longlong|ulonglong|long|ulong)([1-4])")
+_WIDER = re.compile(
+    r"(?:(?:at|c10)::)?(?:acc_type|opmath_type|AccumulateType)<([^,<>]*)(?:,[^<>]*)?>(?:::type)?"
+)
+"""PyTorch's types to compute in: those of half and float are float."""
 _PAIR = re.compile(r"(?:__)?(?:half2|nv_bfloat162)")
 INTEGERS = frozenset(n for n, dtype in DTYPES.items() if dtype.startswith(("int", "uint")))
 FLOATS = frozenset(n for n, dtype in DTYPES.items() if "float" in dtype)
@@ -28,7 +32,9 @@ FLOATS = frozenset(n for n, dtype in DTYPES.items() if "float" in dtype)
 
 def plain_type(name: str) -> str:
     """A type without `std::` and PyTorch's spelling of it."""
-    name = name.strip()
+    name = name.strip().removeprefix("typename ")
+    if (wider := _WIDER.fullmatch(name)) is not None:
+        return "double" if wider[1].strip() == "double" else "float"
     return _SAME.get(name, name.removeprefix("::").removeprefix("std::"))
 
 

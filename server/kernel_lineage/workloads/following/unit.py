@@ -32,6 +32,9 @@ class HostParameter:
     stars: int = 0
     reference: bool = False
     default: Node | None = None
+    array: bool = False
+    const: bool = False
+    """Of a field: whether what it points to is not written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +92,14 @@ class Unit:
         return frozenset(found)
 
     def entries(self, kernel: str) -> list[HostCode]:
-        """The functions from which a kernel is launched: those that nobody calls first, `main` before all."""
+        """The functions from which a kernel is launched: those that nobody calls first, `main` before all.
+
+        Templates only where there is nothing else: who calls them stands in another file.
+        """
         leading = self.leading_to(kernel)
         hosts = [f for n, fs in self.functions.items() if n in leading for f in fs]
-        hosts = [f for f in hosts if f.of_host and not f.template and f.words & leading]
+        hosts = [f for f in hosts if f.of_host and f.words & leading]
+        hosts = [f for f in hosts if not f.template] or hosts
         called = {w for f in hosts for w in f.words if w != f.name}
 
         def rank(function: HostCode) -> tuple[bool, bool, int]:
@@ -178,14 +185,24 @@ def _keep_struct(node: Node, unit: Unit) -> None:
     body = inner.child_by_field_name("body")
     if body is None:
         return
-    fields = []
+    bases = next((c for c in inner.named_children if c.type == "base_class_clause"), None)
+    fields = [
+        f
+        for base in (bases.named_children if bases is not None else ())
+        for f in unit.fields.get(text_of(base), ())
+    ]
     for child in body.named_children:
+        if child.type == "alias_declaration":
+            alias = text_of(child.child_by_field_name("name"))
+            unit.types.setdefault(alias, bare_type(text_of(child.child_by_field_name("type"))))
         if child.type == "field_declaration":
             for declarator in child.children_by_field_name("declarator"):
                 found, stars = declared_name(declarator)
-                fields.append(
-                    HostParameter(found, bare_type(text_of(child.child_by_field_name("type"))), stars)
-                )
+                written = bare_type(text_of(child.child_by_field_name("type")))
+                array = any(n.type == "array_declarator" for n in inside(declarator))
+                if found:
+                    const = any(text_of(c) == "const" for c in child.named_children)
+                    fields.append(HostParameter(found, written, stars, array=array, const=const))
     unit.fields[name] = tuple(fields)
 
 
