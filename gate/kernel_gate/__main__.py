@@ -19,7 +19,8 @@ from kernel_gate.gate import judge
 from kernel_gate.kept import Kept
 from kernel_gate.processes.seal import own_stdout
 from kernel_gate.request import FinishedLine, GateRequest, LeavingLine, ProgressLine
-from kernel_gate.verdict import ExitCode, Stage
+from kernel_gate.standing import ExitCode
+from kernel_gate.verdict import Stage
 
 
 def _progress(stage: str, what: str, share: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from kernel_gate.build.unit import Unit
@@ -64,6 +64,11 @@ class LoadedProgram:
             (self._kernel(launch.unit, dims), self._image(launch.unit, dims)) for launch in bound.launches
         ]
         return Execution(self.device, kernels, self.workload, self.built.program, bound, lent, memory)
+
+    @property
+    def kernels(self) -> Collection[LoadedKernel]:
+        """Those that some shape has needed so far."""
+        return self._kernels.values()
 
     def _image(self, unit: Unit, dims: Mapping[str, int]) -> Image:
         image = self.built.images.get(unit)

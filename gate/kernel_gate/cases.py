@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import random
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
@@ -25,6 +26,24 @@ class Variation(StrEnum):
     CANCELLING = "cancelling sums"
     BOUNDARY = "boundary values"
     NON_FINITE = "NaN and infinities"
+    NOT_A_NUMBER = "one NaN"
+    INFINITE = "one infinity"
+    FAR_FROM_ZERO = "mean far above the spread"
+    FAR_BELOW = "mean far below zero"
+    NEGATIVE = "all negative"
+    SORTED = "sorted rows"
+    TIES = "ties and halves"
+    """Few values, many of them half-way between numbers that may be rounded to."""
+    SIGNED_ZEROS = "zeros of both signs"
+    SUBNORMAL = "subnormal values"
+    AROUND = "around"
+    """The constants of the code that the case names."""
+    LOWEST = "indices at their lowest"
+    HIGHEST = "indices at their highest"
+
+
+_OF_INDICES = frozenset({Variation.LOWEST, Variation.HIGHEST})
+"""Variations of inputs with declared limits; the others are of values that nothing is promised of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +86,39 @@ class Case:
     variation: Variation = Variation.DECLARED
     origin: Literal["named", "hidden"] = "named"
     memory: Memory = ALLOCATED
+    around: tuple[float, ...] = ()
+    """Constants of the code that values are drawn at, above and below (`AROUND`)."""
+    scalars: tuple[tuple[str, int], ...] = ()
+    """Values that float scalars take in the place of the workload's constants."""
+
+    def applied(self, workload: Workload) -> Workload:
+        """The workload with this case's scalars."""
+        if not self.scalars:
+            return workload
+        own = {name: str(value) for name, value in self.scalars}
+        args = tuple(
+            a.model_copy(update={"value": own[a.name]}) if a.name in own else a for a in workload.args
+        )
+        return workload.model_copy(update={"args": args})
+
+    @property
+    def inputs(self) -> str:
+        """What the values are, as `the_case` reads it."""
+        numbers = " ".join(f"{c:.9g}" for c in self.around)
+        return f"{self.variation} {numbers}" if self.around else str(self.variation)
 
     @property
     def required(self) -> bool:
         """Whether the baseline must pass it too; otherwise a case that it does not pass says nothing and is dropped."""
-        return self.origin == "named" and self.variation is Variation.DECLARED
+        plain = self.variation is Variation.DECLARED and not self.scalars
+        return self.origin == "named" and plain
 
     def __str__(self) -> str:
-        shape = ", ".join(f"{name} {extent}" for name, extent in self.dims.items())
+        shape = ", ".join(f"{name} {extent}" for name, extent in (*self.dims.items(), *self.scalars))
         hidden = self.origin == "hidden" and self.memory == ALLOCATED
         parts = [shape, "hidden shape" if hidden else "", f"seed {self.seed}"]
         if self.variation is not Variation.DECLARED:
-            parts.append(f"inputs {self.variation}")
+            parts.append(f"inputs {self.inputs}")
         if self.memory != ALLOCATED:
             parts.append(f"memory {self.memory}")
         return ", ".join(part for part in parts if part)
@@ -86,10 +126,10 @@ class Case:
 
 def repeat_options(case: Case) -> str:
     """The command line's options that run exactly this case again."""
-    dims = ",".join(f"{name}={extent}" for name, extent in case.dims.items())
+    dims = ",".join(f"{name}={extent}" for name, extent in (*case.dims.items(), *case.scalars))
     options = [f"--case {dims or 'none'}", f"--seed {case.seed}"]
     if case.variation is not Variation.DECLARED:
-        options.append(f"--inputs '{case.variation}'")
+        options.append(f"--inputs '{case.inputs}'")
     if case.memory != ALLOCATED:
         options.append(f"--memory '{case.memory}'")
     return " ".join(options)
@@ -99,7 +139,7 @@ def parse_dims(text: str) -> dict[str, int]:
     """`N=4,C=770` as extents; `none` for a workload without dims. Raises `ValueError`."""
     if text.strip() == "none":
         return {}
-    parts = [re.fullmatch(r"\s*(\w+)\s*=\s*(\d+)\s*", part) for part in text.split(",")]
+    parts = [re.fullmatch(r"\s*(\w+)\s*=\s*(-?\d+)\s*", part) for part in text.split(",")]
     if not all(parts):
         raise ValueError(f"--case {text!r}: give the dims as N=4,C=770")
     return {part[1]: int(part[2]) for part in parts if part is not None}
@@ -107,9 +147,12 @@ def parse_dims(text: str) -> dict[str, int]:
 
 def the_case(workload: Workload, dims: Mapping[str, int], seed: int, inputs: str, memory: str) -> Case:
     """The case that `repeat_options` describes. Raises `ValueError` for one that the workload does not have."""
-    if set(dims) != set(workload.dims):
+    scalars = tuple((name, dims[name]) for name in _constant_scalars(workload) if name in dims)
+    dims = {name: extent for name, extent in dims.items() if name not in dict(scalars)}
+    if set(dims) != set(workload.dims) or min(dims.values(), default=0) < 0:
         raise ValueError(f"a case needs exactly the dims {', '.join(workload.dims) or '(none)'}")
     known = [v.value for v in Variation]
+    inputs, around = _constants(inputs)
     if inputs not in known:
         raise ValueError(f"{inputs!r} is not one of the inputs {', '.join(known)}")
     placed = Memory.parse(memory) if memory else ALLOCATED
@@ -117,7 +160,15 @@ def the_case(workload: Workload, dims: Mapping[str, int], seed: int, inputs: str
     if strange := {*dict(placed.offsets), *(placed.alias or ())} - pointers:
         raise ValueError(f"the workload has no buffer {', '.join(sorted(strange))}")
     named = dims in list(workload.shapes()) and (placed == ALLOCATED or _is_promised(workload, placed))
-    return Case(dims, seed, Variation(inputs), "named" if named else "hidden", placed)
+    return Case(dims, seed, Variation(inputs), "named" if named else "hidden", placed, around, scalars)
+
+
+def _constants(inputs: str) -> tuple[str, tuple[float, ...]]:
+    """`around 5 30000` as its variation and the constants."""
+    word, *numbers = inputs.split() or [""]
+    if word != Variation.AROUND or not numbers:
+        return inputs, ()
+    return word, tuple(float(number) for number in numbers)
 
 
 def _is_promised(workload: Workload, memory: Memory) -> bool:
@@ -140,28 +191,37 @@ def elements(workload: Workload, dims: Mapping[str, int]) -> int:
     return sum(math.prod(workload.extents(a, dims)) for a in workload.args if a.is_pointer)
 
 
-def _valid(workload: Workload, dims: Mapping[str, int]) -> bool:
+def is_valid(workload: Workload, dims: Mapping[str, int]) -> bool:
+    """Whether a shape keeps the workload's promises and has elements."""
     try:
         return workload.keeps_promises(dims) and elements(workload, dims) > 0
     except ExpressionError:
         return False
 
 
-def hidden_shapes(workload: Workload) -> list[dict[str, int]]:
-    """Shapes around the named ones that keep the workload's promises: 1, ±1, primes; smallest first.
+_NEAR = 5
+"""How far from a named extent a neighbour is drawn, at most."""
+
+
+def hidden_shapes(workload: Workload, seed: int) -> list[dict[str, int]]:
+    """Shapes around the named ones that keep the workload's promises: 1, drawn neighbours and primes; smallest first.
 
     Where promises exclude a neighbour, the nearest shape that keeps them takes its place.
     """
-    named = [d for d in workload.shapes() if _valid(workload, d)]
+    drawn = random.Random(seed)
+    named = [d for d in workload.shapes() if is_valid(workload, d)]
     if not named:
         return []
     base = min(named, key=lambda d: elements(workload, d))
     proposals: list[dict[str, int]] = []
     for name, extents in workload.dims.items():
         small = min((e for e in extents if e > 1), default=max(extents))
-        for wanted, step in ((1, 1), (small + 1, 1), (small - 1, -1), (next_prime(small + 2), 1)):
+        above, below = small + drawn.randint(1, _NEAR), max(1, small - drawn.randint(1, _NEAR))
+        prime = next_prime(small + drawn.randint(2, max(2, small // 2)))
+        for wanted, step in ((1, 1), (above, 1), (below, -1), (prime, 1)):
             proposals += _nearest(workload, base, name, wanted, step)
-    proposals += [d for d in [{n: next_prime(e) for n, e in base.items()}] if _valid(workload, d)]
+    primes = {n: next_prime(e + drawn.randint(0, e // 4)) for n, e in base.items()}
+    proposals += [d for d in [primes] if is_valid(workload, d)]
     known = [dict(d) for d in named]
     fresh: list[dict[str, int]] = []
     for dims in proposals:
@@ -182,7 +242,7 @@ def _nearest(
         if extent < 1:
             break
         dims = {**base, name: extent}
-        if _valid(workload, dims):
+        if is_valid(workload, dims):
             return [dims]
     return []
 
@@ -194,7 +254,7 @@ def has_free_values(workload: Workload) -> bool:
 
 def named_shapes(workload: Workload) -> list[dict[str, int]]:
     """The shapes that the workload names and that keep its promises, smallest first."""
-    valid = (d for d in workload.shapes() if _valid(workload, d))
+    valid = (d for d in workload.shapes() if is_valid(workload, d))
     return sorted(valid, key=lambda d: elements(workload, d))
 
 
@@ -203,12 +263,47 @@ def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
     named = named_shapes(workload)
     cases = [Case(d, seed + i) for i, d in enumerate(named)]
     if hidden:
-        cases += [Case(d, seed + 1000 + i, origin="hidden") for i, d in enumerate(hidden_shapes(workload))]
-    if named and has_free_values(workload):
+        cases += [
+            Case(d, seed + 1000 + i, origin="hidden") for i, d in enumerate(hidden_shapes(workload, seed))
+        ]
+    if named:
         typical = typical_shape(named)
-        variations: Iterable[Variation] = (v for v in Variation if v is not Variation.DECLARED)
-        cases += [Case(typical, seed + 2000 + i, v) for i, v in enumerate(variations)]
+        cases += [Case(typical, seed + 2000 + i, v) for i, v in enumerate(_variations(workload))]
+        cases += [
+            Case(typical, seed + 2500 + i, scalars=((name, value),))
+            for i, (name, value) in enumerate(
+                (name, value) for name in _constant_scalars(workload)[:_MOST_SCALARS] for value in (0, 1, -1)
+            )
+        ]
     return cases
+
+
+_MOST_SCALARS = 3
+"""Float scalars that are varied."""
+
+
+def _variations(workload: Workload) -> Iterator[Variation]:
+    """Those that change some input of the workload."""
+    inputs = [a for a in workload.args if a.kind in {"input", "inout"}]
+    free = has_free_values(workload)
+    limited = any(a.values_spec[0] == "integers" and a.values_spec[1] for a in inputs)
+    for variation in Variation:
+        if variation not in (Variation.DECLARED, Variation.AROUND) and (
+            limited if variation in _OF_INDICES else free
+        ):
+            yield variation
+
+
+def _constant_scalars(workload: Workload) -> list[str]:
+    """Float scalars whose value is a number in the workload, and so one of many that callers may pass."""
+    if workload.wrapper is not None:
+        return []
+    floats = (a for a in workload.args if a.kind == "scalar" and a.dtype.startswith(("float", "bfloat")))
+    return [a.name for a in floats if not re.search("[A-Za-z_]", _without_exponents(str(a.value)))]
+
+
+def _without_exponents(text: str) -> str:
+    return re.sub(r"(?<=[\d.])[eE](?=[-+]?\d)", "", text)
 
 
 def typical_shape(named: list[dict[str, int]]) -> dict[str, int]:

@@ -11,14 +11,14 @@ from kernel_gate.verdict import Outcome, Speedup, Stage, StageStatus, Verdict
 _STAGES = ("build", "check", "sanitize", "profile")
 
 
-def without_workload(kernel: str, why: str) -> Verdict:
-    """The verdict on a kernel that nothing says how to run."""
+def not_judged(kernel: str, why: str, code: Reason = Reason.NO_WORKLOAD) -> Verdict:
+    """The verdict on a kernel that no stage was begun for: nothing says how to run it, or there is no such kernel."""
     return Verdict(
         outcome=Outcome.INCONCLUSIVE,
-        code=Reason.NO_WORKLOAD,
-        reason=f"{kernel} was not judged: {why}",
+        code=code,
+        reason=f"{kernel}: {why}",
         stages=[
-            Stage(name=name, status=StageStatus.SKIPPED, code=Reason.NO_WORKLOAD, reason="no workload")
+            Stage(name=name, status=StageStatus.SKIPPED, code=code, reason=code.replace("-", " "))
             for name in _STAGES
         ],
         inputs_hash="",
@@ -52,7 +52,13 @@ def conclude(
     elif rest:
         outcome, reason = Outcome.INCONCLUSIVE, f"{rest[0].name} did not run"
     else:
-        outcome, reason = Outcome.ACCEPTED, stages[-1].reason
+        outcome = Outcome.ACCEPTED
+        decided = next(s for s in reversed(stages) if s.name == "profile")
+        # What stands beside an acceptance: what it holds under, and what nobody has watched.
+        conditions = dict.fromkeys(c["expr"] for s in stages for c in s.details.get("conditions", ()))
+        limits = [f"only if {' and '.join(conditions)}, which the baseline does not need"] * bool(conditions)
+        limits += [s.reason for s in stages if s.code is Reason.NOT_WATCHED]
+        reason = "; ".join([decided.reason, *limits])
     return Verdict(
         outcome=outcome,
         code=decided.code,

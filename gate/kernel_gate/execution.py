@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
@@ -174,6 +174,11 @@ class Execution:
                 break
         return done
 
+    def calls(self) -> Iterator[tuple[LoadedKernel, tuple[Dim3, Dim3, int, list[Buffer | np.generic]]]]:
+        """Each kernel of one run with what it is launched with."""
+        for launch, (kernel, image) in zip(self._bound.launches, self._kernels, strict=True):
+            yield kernel, self._call(launch, image)
+
     @property
     def step_count(self) -> int:
         """Launches and memsets of one run: what the host queues."""
@@ -181,11 +186,7 @@ class Execution:
 
     def launched(self) -> list[tuple[LoadedKernel, int, int]]:
         """Of each launch of one run: its kernel, threads per block, bytes of dynamic shared memory."""
-        found = []
-        for launch, (kernel, image) in zip(self._bound.launches, self._kernels, strict=True):
-            _, block, shared_bytes, _ = self._call(launch, image)
-            found.append((kernel, math.prod(block), shared_bytes))
-        return found
+        return [(kernel, math.prod(call[1]), call[2]) for kernel, call in self.calls()]
 
     def prepare(self) -> Callable[[], None]:
         """A run that does not wait, for timing. Raises `DeviceError` on a device that cannot be timed."""

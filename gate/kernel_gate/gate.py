@@ -31,10 +31,12 @@ from kernel_gate.stages.cause import with_cause
 from kernel_gate.stages.check import check
 from kernel_gate.stages.drawn_inputs import DrawnInputs
 from kernel_gate.stages.faulty_baseline import unless_found_in_the_baseline, unless_the_baseline_races
+from kernel_gate.stages.follow import followed
 from kernel_gate.stages.invariants import check_invariants
 from kernel_gate.stages.pinpoint import pinpoint
 from kernel_gate.stages.profile import profile
 from kernel_gate.stages.sanitize import sanitize
+from kernel_gate.stages.watch import Watch
 from kernel_gate.stages.with_invariants import GOES_ON, with_invariants
 from kernel_gate.verdict import Speedup, Stage, StageStatus, Verdict
 from kernel_gate.workload import Workload, WorkloadError
@@ -78,14 +80,20 @@ class _Run:
 
     def add(self, stage: Stage) -> bool:
         """Keep a stage; whether the run goes on."""
-        now = time.monotonic()
-        timed = stage.model_copy(update={"seconds": round(now - self._since, 3)})
-        self._since = now
+        timed = self.timed(stage)
         self.stages.append(timed)
         passed = stage.status is StageStatus.PASS
         if passed and self._on_stage is not None:
             self._on_stage(timed)
         return passed
+
+    def timed(self, stage: Stage) -> Stage:
+        """The stage with the seconds since the last one ended, where it has none yet."""
+        if stage.seconds is not None:
+            return stage
+        now = time.monotonic()
+        seconds, self._since = round(now - self._since, 3), now
+        return stage.model_copy(update={"seconds": seconds})
 
     def resume(self, *names: str) -> bool:
         """Take over stages that were finished before, when all of these were; whether they were."""
@@ -115,6 +123,7 @@ def judge(
     """
     companions = companion_files(workload)
     inputs_hash = hash_inputs(baseline, candidate, workload, options, companions)
+    options = options.drawn()
     run = _Run(progress, finished, on_stage)
     parts = Parts()
     with ExitStack() as stack:
@@ -132,12 +141,14 @@ def judge(
                 emulated_arch=options.emulated_arch,
             )
         stack.callback(keeper.devices.done, opened)
+        watch = None
         if opened.kind == "cuda":
             keeper.make_ready(tools)
+            watch = stack.enter_context(Watch(keeper.watcher, baseline, candidate, workload, options))
         about = environment(opened.describe(), options)
         run.begin()
         try:
-            _stages(run, opened, keeper, why_emulated, baseline, candidate, workload, options)
+            _stages(run, opened, keeper, why_emulated, baseline, candidate, workload, options, watch)
         except OSError as error:
             if not is_full(error):
                 raise
@@ -170,6 +181,7 @@ def _stages(
     candidate: Program,
     workload: Workload,
     options: GateOptions,
+    watch: Watch | None,
 ) -> None:
     cases = _cases(workload, baseline, options)
     on_gpu = device.kind == "cuda"
@@ -190,11 +202,16 @@ def _stages(
     if not run.add(built.stage) or built.baseline is None or built.candidate is None:
         return
     both = built.baseline, built.candidate
+    if options.case is None and options.hidden:
+        cases = followed(cases, *both, workload, options.seed)
     if not run.resume("check", "sanitize") and not _right(
         run, device, keeper.spares, both, workload, cases, options
     ):
         return
-    if not on_gpu:
+    if watch is not None and watch.rejected():
+        run.add(watch.stage())
+        return
+    if watch is None:
         reason = f"not profiled: {why_emulated}"
         run.add(
             Stage(name="profile", status=StageStatus.UNAVAILABLE, code=Reason.NOT_PROFILED, reason=reason)
@@ -212,7 +229,11 @@ def _stages(
         timed=keeper.spares.close if options.counters else keeper.after_timing,
     )
     profiled = unless_found_in_the_baseline(profiled, run.stages)
-    run.add(unless_the_baseline_races(profiled, both[0], workload, cases))
+    profiled = run.timed(unless_the_baseline_races(profiled, both[0], workload, cases))
+    run.report("watch")("waiting for the emulated device", 0.0)
+    # Wrong comes before slow: what was watched stands before what was timed.
+    if run.add(watch.stage()):
+        run.add(profiled)
 
 
 def _right(
@@ -241,6 +262,7 @@ def _right(
                 seconds=options.check_seconds,
                 progress=run.report("check"),
                 whole=options.case is None,
+                seed=options.seed,
                 expressions=expressions,
             )
     except (OracleError, WorkloadError) as error:

@@ -60,6 +60,7 @@ def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:
     Raises `MemoryError`, before anything is made, for inputs that this machine cannot hold.
     """
     _must_fit(workload, case)
+    workload = case.applied(workload)
     varied = _varied_argument(workload, case)
     known: dict[str, Number] = {**case.dims, **workload.scalars(case.dims)}
     arrays = {}
@@ -68,9 +69,41 @@ def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:
             continue
         generator = np.random.default_rng([case.seed, zlib.crc32(argument.name.encode())])
         shape = workload.extents(argument, case.dims)
-        variation = case.variation if argument.name == varied else Variation.DECLARED
+        changed = argument.name == varied or case.variation in (Variation.LOWEST, Variation.HIGHEST)
+        variation = case.variation if changed else Variation.DECLARED
         arrays[argument.name] = _make(argument, shape, known, generator, variation, workload.folder)
+        if case.around:
+            _put_around(argument, arrays[argument.name], case.around, generator)
     return arrays
+
+
+def _put_around(
+    argument: Argument, values: Array, constants: tuple[float, ...], generator: np.random.Generator
+) -> None:
+    """Of rows in turn: some elements at the constants and beside them, all above them, all below them."""
+    dtype = DTYPES[argument.dtype]
+    rows = values.reshape(-1, values.shape[-1] if values.ndim else 1)
+    if not dtype.is_float or not argument.has_free_values:
+        low, high = (int(values.min(initial=0)), int(values.max(initial=0))) if not dtype.is_float else (1, 0)
+        inside = [int(c) + d for c in constants for d in (-1, 0, 1) if c == int(c) and low <= c + d <= high]
+        if inside:
+            chosen = generator.random(rows.shape) < 0.5
+            rows[chosen] = generator.choice(inside, int(chosen.sum()))
+        return
+    near = np.array([v for c in constants for v in (c, np.nextafter(np.float32(c), np.float32(np.inf)),
+                     np.nextafter(np.float32(c), np.float32(-np.inf)), 1.5 * c + 1, c - 1, c / 2, -c)])  # fmt: skip
+    first = int(generator.integers(3))
+    with np.errstate(over="ignore"):
+        for number, row in enumerate(rows):
+            spread = np.abs(generator.standard_normal(len(row)))
+            match (number + first) % 3:
+                case 0:
+                    chosen = generator.random(len(row)) < 0.3
+                    row[chosen] = dtype.narrow(generator.choice(near, int(chosen.sum())))
+                case 1:
+                    row[:] = dtype.narrow(max(c + abs(c) / 4 for c in constants) + spread)
+                case _:
+                    row[:] = dtype.narrow(min(c - abs(c) / 4 for c in constants) - spread)
 
 
 _FEW = 1 << 16
@@ -113,8 +146,10 @@ def _must_fit(workload: Workload, case: Case) -> None:
 
 
 def _varied_argument(workload: Workload, case: Case) -> str | None:
-    """The largest input whose values are free."""
+    """The largest input whose values are free; of single NaNs and infinities any of them, by the seed."""
     free = [a for a in workload.args if a.kind in {"input", "inout"} and a.has_free_values]
+    if free and case.variation in (Variation.NOT_A_NUMBER, Variation.INFINITE):
+        return free[case.seed % len(free)].name
     largest = max(free, key=lambda a: int(np.prod(workload.extents(a, case.dims))), default=None)
     return largest.name if largest else None
 
@@ -183,6 +218,8 @@ def _integers(
             raise WorkloadError(
                 f"{argument.name}: values = {argument.values!r} is {low} … {high}; {dtype.name} holds {least} … {most}"
             )
+        if variation in (Variation.LOWEST, Variation.HIGHEST):
+            return dtype.narrow(np.full(shape, low if variation is Variation.LOWEST else high))
         drawn = generator.integers(low, high, shape, np.int64 if high < 2**63 else np.uint64, endpoint=True)
         return dtype.narrow(drawn)
     values = generator.integers(least, most, shape, dtype.storage, endpoint=True)
@@ -223,7 +260,25 @@ def _vary(values: Array, variation: Variation, generator: np.random.Generator, b
             chosen = generator.random(values.shape) < 0.1
             return np.where(chosen, generator.choice(boundary, values.shape), values)
         case Variation.NON_FINITE:
-            return _with_specials(values, generator)
+            return _with_specials(values, generator, (-np.inf, np.nan, np.inf))
+        case Variation.NOT_A_NUMBER:
+            return _with_specials(values, generator, (np.nan,))
+        case Variation.INFINITE:
+            return _with_specials(values, generator, (np.inf,))
+        case Variation.FAR_FROM_ZERO:
+            return values + 1000.0
+        case Variation.FAR_BELOW:
+            return values - 1000.0
+        case Variation.NEGATIVE:
+            return -np.abs(values) - 0.5
+        case Variation.SORTED:
+            return np.sort(values, axis=-1)[..., :: generator.choice((-1, 1))] if values.ndim else values
+        case Variation.TIES:
+            return generator.integers(-64, 64, values.shape, endpoint=True) / 32.0
+        case Variation.SIGNED_ZEROS:
+            return np.where(generator.random(values.shape) < 0.5, -0.0, 0.0)
+        case Variation.SUBNORMAL:
+            return values * (100.0 * float(boundary[boundary > 0].min()))
     return values
 
 
@@ -256,19 +311,19 @@ def _cancelling(values: Array, generator: np.random.Generator) -> Array:
     return generator.permuted(result, axis=-1)
 
 
-def _with_specials(values: Array, generator: np.random.Generator) -> Array:
-    """One special value in each of a few rows: NaN, +inf and −inf in turn, so that they do not hide each other."""
+def _with_specials(values: Array, generator: np.random.Generator, specials: tuple[float, ...]) -> Array:
+    """One special value in each of the first rows, so that they do not hide each other."""
     result = values.copy()
     rows = result.reshape(-1, result.shape[-1]) if result.ndim and result.size else result.reshape(1, -1)
     if rows.size:
-        for row, special in zip(range(len(rows)), (-np.inf, np.nan, np.inf), strict=False):
+        for row, special in zip(range(len(rows)), specials, strict=False):
             rows[row, generator.integers(0, rows.shape[1])] = special
     return rows.reshape(values.shape)
 
 
-def perturbed(workload: Workload, case: Case, inputs: Mapping[str, Array]) -> dict[str, Array]:
+def perturbed(workload: Workload, case: Case, inputs: Mapping[str, Array], draw: int = 0) -> dict[str, Array]:
     """The same inputs, each float element moved by one unit in its last place, up or down at random."""
-    generator = np.random.default_rng([case.seed, 77])
+    generator = np.random.default_rng([case.seed, 77, draw])
     moved = dict(inputs)
     for argument in workload.args:
         dtype = DTYPES[argument.dtype]

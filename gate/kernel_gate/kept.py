@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.devices.opening import OpenDevices
 from kernel_gate.sanitizer.tool import TOOLS, SpareTools
+from kernel_gate.worker import Worker
 
 
 class Kept:
@@ -16,6 +17,8 @@ class Kept:
         self.devices = OpenDevices()
         self.spares = SpareTools()
         self.images = KeptImages()
+        self.watcher = Worker()
+        """Judges on the emulated device, beside a GPU's work."""
         self.more_follow = more_follow
         """Whether another run is to be expected after this one."""
 
@@ -23,6 +26,7 @@ class Kept:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.watcher.close()
         self.spares.close()
         self.devices.close()
 
@@ -30,6 +34,7 @@ class Kept:
         """Start what a run will wait for. Nothing when no GPU is open, or it is lost."""
         if self.devices.has_gpu:
             self.spares.prepare(tools)
+            self.watcher.prepare()
 
     def after_timing(self) -> None:
         """Start what the next run will wait for, as soon as nothing is timed any more."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from kernel_gate.cases import Case, Memory, named_shapes, typical_shape
 from kernel_gate.dtypes import DTYPES
@@ -15,8 +16,10 @@ ALLOCATOR_ALIGNMENT = 256
 _MOST_ALIASES = 4
 
 
-def memory_cases(workload: Workload, baseline: Program, seed: int) -> list[Case]:
-    """The cases, all on one small named shape.
+def memory_cases(
+    workload: Workload, baseline: Program, seed: int, shapes: Sequence[Mapping[str, int]] = ()
+) -> list[Case]:
+    """The cases on one small named shape, and those of these shapes that are hidden.
 
     Required: addresses exactly as aligned as the workload promises, and outputs that it says may lie in an input.
     Hidden, so that they count only where the baseline takes them: addresses aligned to one element where nothing is
@@ -25,7 +28,14 @@ def memory_cases(workload: Workload, baseline: Program, seed: int) -> list[Case]
     named = named_shapes(workload)
     if not named:
         return []
-    dims = typical_shape(named)
+    cases = _on_shape(workload, baseline, seed, typical_shape(named))
+    for number, dims in enumerate(shapes, 1):
+        others = _on_shape(workload, baseline, seed + 200 * number, dims)
+        cases += [replace(case, origin="hidden") for case in others]
+    return cases
+
+
+def _on_shape(workload: Workload, baseline: Program, seed: int, dims: Mapping[str, int]) -> list[Case]:
     pointers = [a for a in workload.args if a.is_pointer]
     promised = tuple(
         (a.name, a.align) for a in pointers if a.align is not None and a.align < ALLOCATOR_ALIGNMENT
@@ -56,7 +66,7 @@ def apart(case: Case) -> list[Case]:
 
 
 def _pairs(
-    workload: Workload, baseline: Program, dims: dict[str, int]
+    workload: Workload, baseline: Program, dims: Mapping[str, int]
 ) -> Iterator[tuple[Argument, Argument]]:
     restricted = restricted_arguments(workload, baseline)
     for output in (a for a in workload.args if a.kind == "output"):

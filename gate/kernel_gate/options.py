@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,7 +13,8 @@ class GateOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    seed: int = 91
+    seed: int = 0
+    """Of inputs and hidden shapes; 0: drawn for each verdict, and kept in its environment."""
     hidden: bool = True
     """Check shapes around the workload's as well."""
     need: Literal["faster", "not_slower"] = "faster"
@@ -32,6 +34,8 @@ class GateOptions(BaseModel):
     emulated_arch: str = Field(default="sm_90", pattern=r"^sm_\d{2,3}$")
     """What the emulated device is: programs are compiled for it, by the compiler that is installed."""
     check_seconds: float = Field(default=120.0, gt=0)
+    watch_seconds: float = Field(default=10.0, ge=0)
+    """Beside a GPU: what the emulated device may take to watch the cases of the check; 0: it does not watch."""
     algebra_seconds: float = Field(default=5.0, ge=0)
     """For asking whether both programs compute the same expression; 0: not asked."""
     launch_seconds: float = Field(default=10.0, gt=0)
@@ -44,3 +48,12 @@ class GateOptions(BaseModel):
     """Read hardware counters with `ncu` on the first profiled shape, for the report."""
     warm: bool = False
     """Time with a warm L2 cache as well, for the report; the cold times decide."""
+
+    def drawn(self) -> GateOptions:
+        """The options with a seed."""
+        return self if self.seed else self.model_copy(update={"seed": drawn_seed()})
+
+
+def drawn_seed() -> int:
+    """A seed that no candidate can know."""
+    return 1 + secrets.randbelow(1 << 30)

@@ -122,7 +122,7 @@ class OracleProcess:
         }
         np.savez(place / "inputs.npz", **wide)
         outputs = [a for a in self._workload.args if a.kind in {"output", "inout"}]
-        scalars = {**case.dims, **self._workload.scalars(case.dims)}
+        scalars = {**case.dims, **case.applied(self._workload).scalars(case.dims)}
         self._ask(
             {
                 "inputs": str(place / "inputs.npz"),

@@ -9,19 +9,26 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal
 
-Where = Literal["run", "build", "check", "sanitize", "profile"]
-"""The stage that a code is given by; `run` is any of them."""
-LeadsTo = tuple[Literal["accepted", "rejected", "inconclusive"], ...]
+from kernel_gate.standing import Standing
 
-_ACCEPTS: LeadsTo = ("accepted",)
-_REJECTS: LeadsTo = ("rejected",)
-_UNCLEAR: LeadsTo = ("inconclusive",)
-_WHOSE: LeadsTo = ("rejected", "inconclusive")
-"""Rejected when the candidate is at fault, inconclusive when the baseline is."""
+Where = Literal["run", "build", "check", "sanitize", "profile", "watch"]
+"""The stage that a code is given by; `run` is any of them."""
+LeadsTo = tuple[Standing, ...]
+
+_ACCEPTS: LeadsTo = (Standing.ACCEPTED,)
+_REJECTS: LeadsTo = (Standing.REJECTED,)
+_RIGHT: LeadsTo = (Standing.RIGHT,)
+_LACKS: LeadsTo = (Standing.LACKING,)
+_UNJUDGED: LeadsTo = (Standing.NOT_JUDGED,)
+_UNCLEAR: LeadsTo = (Standing.UNDECIDED,)
+_WHOSE: LeadsTo = (Standing.REJECTED, Standing.UNDECIDED)
+"""Rejected when the candidate is at fault, undecided when the baseline, which ran, is."""
+_WHOSE_SETUP: LeadsTo = (Standing.REJECTED, Standing.NOT_JUDGED)
+"""Rejected when the candidate is at fault, not judged when the baseline could not even run."""
 
 
 class Reason(StrEnum):
-    """A reason code: its stage, the outcomes that it can lead to, what it means, and what to do about it."""
+    """A reason code: its stage, the standings that it can lead to, what it means, and what to do about it."""
 
     stage: Where
     leads_to: LeadsTo
@@ -34,6 +41,11 @@ class Reason(StrEnum):
         member._value_ = code
         member.stage, member.leads_to, member.means, member.remedy = stage, leads_to, means, remedy
         return member
+
+    @property
+    def unjudged(self) -> Standing:
+        """What stands when this code ended a run that neither accepts nor rejects."""
+        return next((s for s in self.leads_to if not s.is_conclusive), Standing.UNDECIDED)
 
     # fmt: off
     # The whole run.
@@ -53,12 +65,12 @@ class Reason(StrEnum):
         "Run it again; if it dies again, its last line, in the reason, says whether memory ran out; else report it.",
     )
     DEVICE_MISSING = (
-        "device-missing", "run", _UNCLEAR,
+        "device-missing", "run", _LACKS,
         "The device that was asked for is not there or cannot be used.",
         "See what `klineage doctor` and nvidia-smi say; --device emulated checks without a GPU, but times nothing.",
     )
     NO_WORKLOAD = (
-        "no-workload", "run", _UNCLEAR,
+        "no-workload", "run", _UNJUDGED,
         "No workload says how to run the kernel, so nothing was judged.",
         "Draft one with `klineage workload init FILE:KERNEL`, fill in what it did not find, and commit it.",
     )
@@ -68,12 +80,12 @@ class Reason(StrEnum):
         "Run with --device emulated, which names the access at fault.",
     )
     OUT_OF_MEMORY = (
-        "out-of-memory", "run", _UNCLEAR,
+        "out-of-memory", "run", _LACKS,
         "The device or the host has too little memory for the buffers of a shape.",
         "Use smaller dims or profile_dims, or free the memory that other processes hold.",
     )
     DISK_FULL = (
-        "disk-full", "run", _UNCLEAR,
+        "disk-full", "run", _LACKS,
         "A file of the run could not be written, because there is no space left.",
         "Free space in the temporary folder, or set TMPDIR to a folder on another disk.",
     )
@@ -99,83 +111,88 @@ class Reason(StrEnum):
         "Mend the line that the reason names; the compiler's messages are in the stage's details.",
     )
     BASELINE_DOES_NOT_COMPILE = (
-        "baseline-does-not-compile", "build", _UNCLEAR,
+        "baseline-does-not-compile", "build", _UNJUDGED,
         "The compiler refuses the code that the candidate would replace, so that there is nothing to compare with.",
         "Mend the baseline, or give the headers, defines and flags that its own build uses.",
     )
     UNKNOWN_KERNEL = (
-        "unknown-kernel", "build", _WHOSE,
+        "unknown-kernel", "build", _WHOSE_SETUP,
         "The program has no kernel of that name, or more than one.",
         "Check --kernel and --candidate-kernel; name the arguments of a template: `layernorm<float, 4>`.",
     )
     ARGUMENTS_DIFFER = (
-        "arguments-differ", "build", _WHOSE,
+        "arguments-differ", "build", _WHOSE_SETUP,
         "The kernel takes other arguments than the workload gives.",
         "List the kernel's arguments in its own order under [[args]], and give every constexpr a value in [launch].",
     )
     SOURCE_NOT_ALLOWED = (
-        "source-not-allowed", "build", _WHOSE,
+        "source-not-allowed", "build", _WHOSE_SETUP,
         "The program asks the compiler for a file of the machine or for a flag that is not on the list.",
         "Include only the toolkit's headers and headers beside the program; leave the flag out.",
     )
     COMPILER_LIMIT = (
-        "compiler-limit", "build", _WHOSE,
+        "compiler-limit", "build", _WHOSE_SETUP,
         "Compiling took more than its share of time, memory or disk, or the compiler died.",
         "Make compile-time loops and template recursion smaller.",
     )
     UNSUPPORTED_PROGRAM = (
-        "unsupported-program", "build", _WHOSE,
+        "unsupported-program", "build", _WHOSE_SETUP,
         "The program needs something that the gate does not give, such as profile scratch memory from the launcher.",
         "Rewrite that part, or judge the kernel by other means.",
     )
     COMPILER_MISSING = (
-        "compiler-missing", "build", _UNCLEAR,
+        "compiler-missing", "build", _LACKS,
         "NVRTC, nvcc or Triton is not installed or cannot be loaded.",
         "Install what the reason names: pip install 'kernel-lineage[cuda]' or 'kernel-lineage[triton]'.",
     )
+    TORCH_MISSING = (
+        "torch-missing", "build", _UNJUDGED,
+        "The program is a wrapper that is recorded with torch and Triton, and one of them is not installed.",
+        "pip install torch triton; or judge the wrapper's kernels one by one, which needs no torch.",
+    )
     TOOLKIT_NEWER_THAN_DRIVER = (
-        "toolkit-newer-than-driver", "build", _UNCLEAR,
+        "toolkit-newer-than-driver", "build", _LACKS,
         "The driver does not take images of this CUDA toolkit.",
         "Update the driver, or install a toolkit not newer than the version that nvidia-smi shows.",
     )
     SANDBOX_UNAVAILABLE = (
-        "sandbox-unavailable", "build", _UNCLEAR,
+        "sandbox-unavailable", "build", _LACKS,
         "The compiler cannot be shut in as it must be, and what it would compile is not trusted.",
         "Install what the reason names, or judge only code that you trust.",
     )
     DELEGATED_LIBRARY_CALL = (
-        "delegated-library-call", "build", _UNCLEAR,
+        "delegated-library-call", "build", _UNJUDGED,
         "The program hands part of its work to a library, which the gate does not replay.",
         "Judge the kernels around the call one by one.",
     )
     # Check: the workload and the launch.
     LAUNCH_NOT_COMPUTABLE = (
-        "launch-not-computable", "check", _WHOSE,
+        "launch-not-computable", "check", _WHOSE_SETUP,
         "An expression of the launch cannot be computed for a shape.",
         "Mend the expression that the reason names; it may use dims, scalar arguments and constexprs.",
     )
     LAUNCH_IMPOSSIBLE = (
-        "launch-impossible", "check", _WHOSE,
+        "launch-impossible", "check", _WHOSE_SETUP,
         "The launch asks for a grid or a block that no device takes.",
         "Compute the grid from the dims so that it stays within the limits that the reason names.",
     )
     LAUNCH_FAILED = (
-        "launch-failed", "check", _WHOSE,
+        "launch-failed", "check", _WHOSE_SETUP,
         "The device refuses the launch: too much shared memory, too many registers, or arguments that do not fit.",
         "Compare the block size, the shared memory and the arguments with what the device and the kernel take.",
     )
     ORACLE_FAILED = (
-        "oracle-failed", "check", _UNCLEAR,
+        "oracle-failed", "check", _UNJUDGED,
         "The workload's oracle is missing, fails, takes too long or gives another shape than the workload says.",
         "Run the oracle's function by hand on small arrays; it gets inputs and scalars by name and returns outputs.",
     )
     WORKLOAD_DATA = (
-        "workload-data", "check", _UNCLEAR,
+        "workload-data", "check", _UNJUDGED,
         "A data file that the workload names cannot be read, or does not have the shape of its argument.",
         "Put the .npy file beside the workload, with the argument's shape and dtype.",
     )
     NOTHING_COMPARED = (
-        "nothing-compared", "check", _UNCLEAR,
+        "nothing-compared", "check", _UNJUDGED,
         "No case was compared, so that nothing is known.",
         "Give the workload's dims at least one shape with an element that the baseline takes.",
     )
@@ -200,7 +217,7 @@ class Reason(StrEnum):
         "Mend the workload (arguments, launch, oracle, tolerance) or the baseline first.",
     )
     UNSUPPORTED_INSTRUCTION = (
-        "unsupported-instruction", "check", _UNCLEAR,
+        "unsupported-instruction", "check", _UNJUDGED,
         "The emulated device does not know an instruction that the kernel reaches.",
         "Run with --device cuda; `klineage coverage` lists what is missing in a folder.",
     )
@@ -343,17 +360,17 @@ class Reason(StrEnum):
         "Guard the new path by a condition that excludes that shape, and say so with --guard.",
     )
     AMBIGUOUS_NOISE = (
-        "ambiguous-noise", "profile", _UNCLEAR,
+        "ambiguous-noise", "profile", _RIGHT,
         "The interval of the ratio reaches into the noise: neither a difference nor its absence is shown.",
         "Measure again, for longer, on a GPU that does nothing else, with locked clocks where you may lock them.",
     )
     AMBIGUOUS_CYCLES = (
-        "ambiguous-cycles", "profile", _UNCLEAR,
+        "ambiguous-cycles", "profile", _RIGHT,
         "The difference in time is not one in clock cycles: the clock differed between the two.",
         "Measure again when the GPU is cool and idle, or lock its clocks.",
     )
     IDENTICAL_SAMPLES = (
-        "identical-samples", "profile", _UNCLEAR,
+        "identical-samples", "profile", _RIGHT,
         "All samples are exactly equal, which no measurement is.",
         "See whether another tool intercepts the driver's events, then measure again.",
     )
@@ -363,22 +380,22 @@ class Reason(StrEnum):
         "See whether the workload declares more than the kernel needs, or whether the kernel skips work.",
     )
     THROTTLED = (
-        "throttled", "profile", _UNCLEAR,
+        "throttled", "profile", _RIGHT,
         "The GPU lowered its clock for heat or power while it was measured.",
         "Let it cool, lower the power of neighbours, and measure again.",
     )
     NOT_PROFILED = (
-        "not-profiled", "profile", _UNCLEAR,
+        "not-profiled", "profile", _RIGHT,
         "There is no GPU to time on; the emulated device gives no times.",
         "Run the gate on a machine with a GPU; the other stages' results stand.",
     )
     NO_PROFILE_DIMS = (
-        "no-profile-dims", "profile", _UNCLEAR,
+        "no-profile-dims", "profile", _RIGHT,
         "The workload names no shape to time.",
         "Add [[profile_dims]] with the extents that matter to you.",
     )
     TIMING_FAILED = (
-        "timing-failed", "profile", _UNCLEAR,
+        "timing-failed", "profile", _RIGHT,
         "A profiled shape could not be launched or timed.",
         "See the reason: mostly the shape needs more memory than the GPU has.",
     )
@@ -386,6 +403,12 @@ class Reason(StrEnum):
         "wrong-after-timing", "profile", _REJECTS,
         "The outputs of the timed launches, or of one after them, are wrong.",
         "The kernel is right at first and wrong later or at this size: look for state, counters and index overflow.",
+    )
+    # Watch.
+    NOT_WATCHED = (
+        "not-watched", "watch", _ACCEPTS,
+        "The emulated device, which watches for races and bad accesses beside a GPU, did not watch every case.",
+        "Give it more time with --watch-seconds, or add smaller dims; without its detectors less is known.",
     )
     # fmt: on
 

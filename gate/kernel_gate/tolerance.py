@@ -46,6 +46,12 @@ class Errors:
     worst: float
     rms: float
 
+    def larger(self, other: Errors | None) -> Errors:
+        """The larger of each."""
+        if other is None:
+            return self
+        return Errors(max(self.worst, other.worst), max(self.rms, other.rms))
+
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
@@ -116,18 +122,16 @@ def coarsest_arithmetic(ptx: str) -> float | None:
 def derive(
     workload: Workload,
     argument: Argument,
-    dims: Mapping[str, int],
+    depth: int,
     baseline: Errors | None,
     condition: Errors | None = None,
     arithmetic: float | None = None,
-    depth: int | None = None,
 ) -> Allowed:
     """The allowed errors of one output.
 
-    `baseline` is the baseline's own error against the oracle, if there is one; `condition` what one unit in the last
-    place of the inputs does to the baseline's output, where that was measured; `arithmetic` the unit roundoff that
-    the baseline computes in, if it is coarser than float32's; `depth` how many terms a sum has, None for what
-    `reduction_depth` says.
+    `depth` is the number of terms of the largest sum; `baseline` the baseline's own error against the oracle, if there
+    is one; `condition` what one unit in the last place of the inputs does to the baseline's output, where that was
+    measured; `arithmetic` the unit roundoff that the baseline computes in, if it is coarser than float32's.
     """
     dtype = DTYPES[argument.dtype]
     if not dtype.is_float:
@@ -135,7 +139,6 @@ def derive(
     if workload.tolerance.relative is not None:
         told = workload.tolerance.relative
         return Allowed(told, told, f"relative = {told:g} in the workload")
-    depth = reduction_depth(workload, dims) if depth is None else depth
     unit = min(dtype.epsilon, _SINGLE)
     coarse = ""
     if baseline is None and arithmetic is not None and arithmetic > unit:

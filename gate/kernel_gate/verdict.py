@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 from kernel_gate.reasons import Reason
+from kernel_gate.standing import ExitCode, Standing
 
 VERSION = 1
 
 
 class Outcome(StrEnum):
-    """The gate's answer. Only `accepted` lets an edit through."""
+    """The gate's answer. Only `accepted` lets an edit through; `Verdict.standing` says why one is inconclusive."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
     INCONCLUSIVE = "inconclusive"
-
-
-class ExitCode(IntEnum):
-    """Exit codes of every command (DESIGN: the command line)."""
-
-    DONE = 0
-    REJECTED = 1
-    WRONG_USE = 2
-    INCONCLUSIVE = 3
-    ENVIRONMENT = 4
 
 
 class StageStatus(StrEnum):
@@ -53,7 +44,7 @@ class Stage(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    name: Literal["build", "check", "sanitize", "profile"]
+    name: Literal["build", "check", "sanitize", "watch", "profile", "prove"]
     status: StageStatus
     code: Reason | None = None
     """Why it ended so, for programs; None only for a stage that passed with nothing to say."""
@@ -107,14 +98,18 @@ class Verdict(BaseModel):
     environment: dict[str, Any] = Field(default_factory=dict)
     inputs_hash: str
 
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def standing(self) -> Standing:
+        """What is known of the candidate: tells apart what `inconclusive` stands for, by the code that decided."""
+        if self.outcome is not Outcome.INCONCLUSIVE:
+            return Standing.ACCEPTED if self.outcome is Outcome.ACCEPTED else Standing.REJECTED
+        return Standing.UNDECIDED if self.code is None else self.code.unjudged
+
     @property
     def exit_code(self) -> ExitCode:
         """The exit code that says this verdict."""
-        return {
-            Outcome.ACCEPTED: ExitCode.DONE,
-            Outcome.REJECTED: ExitCode.REJECTED,
-            Outcome.INCONCLUSIVE: ExitCode.INCONCLUSIVE,
-        }[self.outcome]
+        return self.standing.exit_code
 
     def stage(self, name: str) -> Stage | None:
         """The stage of that name, if it is in the verdict."""

@@ -25,8 +25,9 @@ from kernel_gate.processes.python import Child
 from kernel_gate.processes.seal import ForeignAnswerError
 from kernel_gate.reasons import Reason
 from kernel_gate.request import FinishedLine, GateRequest, ProgressLine
+from kernel_gate.standing import ExitCode
 from kernel_gate.threads import ONE_THREAD
-from kernel_gate.verdict import ExitCode, Stage, StageStatus, Verdict
+from kernel_gate.verdict import Stage, StageStatus, Verdict
 
 Progress = Callable[[str, str, float], None]
 """Stage, what it is at, share done of the stage (0 … 1)."""
@@ -68,6 +69,11 @@ class Worker:
     def process_id(self) -> int | None:
         """Of the process that the next request goes to; None when it would be a new one."""
         return self._child.process.pid if self._child is not None and not self._child.ended else None
+
+    def prepare(self) -> None:
+        """Start the process, when none runs: its imports are done by the time that a request comes."""
+        if self._child is None:
+            self._running()
 
     def close(self) -> None:
         """End the process and everything that it started."""

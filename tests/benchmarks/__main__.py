@@ -16,6 +16,8 @@ def benchmarks() -> dict[str, str]:
     """Names and summaries, read without importing what may need a device."""
     found = {}
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if module.ispkg:  # data, and what benchmarks share
+            continue
         text = (Path(__file__).parent / f"{module.name}.py").read_text()
         summary = re.search(r'^SUMMARY = "(.+)"$', text, re.MULTILINE)
         if summary:

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.kernels.reading import language_of
+from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.completing import tried_draft
 from kernel_lineage.workloads.of_state import NoDraft, State, draft_for
 from kernel_lineage.workloads.programs import ProgramError
@@ -49,15 +50,22 @@ class Row:
 
 
 def rows(
-    name: str, given: str, check: bool, seconds: float, only: str, measure: bool = True
+    name: str,
+    given: str,
+    check: bool,
+    seconds: float,
+    only: str,
+    measure: bool = True,
+    language: Language | None = None,
 ) -> Iterator[Row]:
     """The kernels of one repository, in the order of their files."""
     root, _, folders = given.partition(":")
     state = State(Path(root))
     for file in _files(Path(root), folders.split(",") if folders else [""]):
         path = str(file.relative_to(root))
-        language = language_of(path, file.read_bytes())
-        kernels = state.source(path).kernels if language is not None else ()
+        written_in = language_of(path, file.read_bytes())
+        wanted = written_in is not None and language in (None, written_in)
+        kernels = state.source(path).kernels if wanted else ()
         for kernel in kernels:
             if only in kernel.name:
                 started = time.monotonic()
@@ -154,6 +162,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--check", action="store_true", help="run complete drafts on the emulated device")
     parser.add_argument("--no-runs", action="store_true", help="run no kernel to see its shapes")
     parser.add_argument("--seconds", type=float, default=20.0, help="of checking, for each kernel")
+    parser.add_argument("--language", type=Language, choices=list(Language), help="only kernels in this one")
     parser.add_argument("--kernel", default="", help="only kernels with this in their name")
     parser.add_argument("--write", action="store_true", help="keep the table in results/")
     parser.add_argument(
@@ -165,7 +174,15 @@ def main(arguments: list[str]) -> None:
     found = _read(options.earlier)
     for item in options.repositories:
         name, given = item.split("=", 1)
-        for row in rows(name, given, options.check, options.seconds, options.kernel, not options.no_runs):
+        for row in rows(
+            name,
+            given,
+            options.check,
+            options.seconds,
+            options.kernel,
+            not options.no_runs,
+            options.language,
+        ):
             found.append(row)
             if options.rows:
                 with options.rows.open("a", encoding="utf-8") as out:

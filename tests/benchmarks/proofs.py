@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_gate.workload import Workload
-from kernel_lineage.proofs.model import UnreadableError
+from kernel_lineage.code.model import UnreadableError
 from kernel_lineage.rewrite.proving.prove import prove_file
 from kernel_lineage.workloads.programs import ProgramError
 

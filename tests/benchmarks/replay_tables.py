@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from kernel_lineage.learning.replay.document import ReplayDocument, ReplayedTransition
 from kernel_lineage.skills.conditions.truth import Truth
 
-STATUSES = ("reproduced", "failed", "unbuildable", "undecided")
+STATUSES = ("reproduced", "narrower", "failed", "unbuildable", "undecided")
 _INTENTS = ("optimisation", "fix", "revert")
 
 

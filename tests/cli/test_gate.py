@@ -7,7 +7,8 @@ import pytest
 from click.testing import CliRunner
 from git import Actor, Repo
 
-from kernel_gate.verdict import ExitCode, Verdict
+from kernel_gate.standing import ExitCode
+from kernel_gate.verdict import Verdict
 from kernel_lineage.cli.main import main
 
 WORKLOAD = """
@@ -50,7 +51,7 @@ def gate(tmp_path):
         (tmp_path / "new.cu").write_text(candidate)
         files = [str(tmp_path / "old.cu"), str(tmp_path / "new.cu"), "--workload", str(tmp_path / "w.toml")]
         device = ["--device", "emulated"] if "--device" not in more else []
-        return CliRunner().invoke(main, ["gate", *files, "--kernel", "twice", *device, *more])
+        return CliRunner().invoke(main, ["gate", *files, *device, *more])
 
     return run
 
@@ -58,8 +59,8 @@ def gate(tmp_path):
 def test_a_right_candidate_is_inconclusive_without_a_gpu(gate):
     result = gate(KERNEL.replace("x[i] + x[i]", "2.0f * x[i]"), "--json")
     verdict = Verdict.model_validate(json.loads(result.stdout))
-    assert result.exit_code == ExitCode.INCONCLUSIVE
-    assert [s.status.value for s in verdict.stages] == ["pass", "pass", "pass", "unavailable"]
+    assert result.exit_code == ExitCode.RIGHT
+    assert [s.status.value for s in verdict.stages] == ["pass", "pass", "pass", "unavailable", "pass"]
     assert verdict.reason.startswith("not profiled")
 
 
@@ -70,18 +71,50 @@ def test_a_wrong_candidate_is_rejected_in_words(gate):
     assert "sanitize skipped" in result.stdout
 
 
+def test_the_kernel_may_be_left_to_the_workload_and_be_named_in_full(gate):
+    text = (
+        "namespace ours { namespace inner {\ntemplate <typename T, int W>\n"
+        + KERNEL.replace("float", "T")
+        + "}}\n"
+    )
+    named = gate(
+        text.replace("x[i] + x[i]", "x[i] * T(2)"), "--candidate-kernel", "ours::inner::twice<float, 4>"
+    )
+    assert named.exit_code == ExitCode.RIGHT, named.output
+
+
+def test_a_kernel_that_is_not_there_is_a_verdict_of_its_own(gate):
+    result = gate(KERNEL.replace("twice", "doubled"), "--json")
+    verdict = json.loads(result.stdout)
+    assert result.exit_code == ExitCode.NOT_JUDGED
+    assert (verdict["outcome"], verdict["standing"], verdict["code"]) == (
+        "inconclusive",
+        "not-judged",
+        "unknown-kernel",
+    )
+    assert "its kernels: doubled" in verdict["reason"]
+
+
+def test_only_what_was_asked_for_fails(gate):
+    right = KERNEL.replace("x[i] + x[i]", "2.0f * x[i]")
+    assert gate(right, "--fail-on", "rejected,not-judged").exit_code == ExitCode.DONE
+    assert gate(right, "--fail-on", "right").exit_code == ExitCode.RIGHT
+    unknown = gate(right, "--fail-on", "wrong")
+    assert unknown.exit_code == ExitCode.WRONG_USE
+    assert "--fail-on takes rejected, lacking, not-judged, undecided, right" in unknown.stderr
+
+
 def test_the_candidate_may_have_another_name(gate):
     assert (
-        gate(KERNEL.replace("twice", "doubled"), "--candidate-kernel", "doubled").exit_code
-        == ExitCode.INCONCLUSIVE
+        gate(KERNEL.replace("twice", "doubled"), "--candidate-kernel", "doubled").exit_code == ExitCode.RIGHT
     )
 
 
 @pytest.mark.parametrize("candidate", ["int main() {}", KERNEL.replace("twice", "other")])
-def test_a_kernel_that_is_not_there_is_wrong_use(gate, candidate):
+def test_a_candidate_without_the_kernel_is_not_judged(gate, candidate):
     result = gate(candidate)
-    assert result.exit_code == ExitCode.WRONG_USE
-    assert "new.cu has no kernel `twice`" in result.stderr
+    assert result.exit_code == ExitCode.NOT_JUDGED
+    assert "new.cu has no kernel `twice`" in result.stdout
 
 
 def test_a_missing_gpu_is_the_environments_fault(gate, monkeypatch, tmp_path):
@@ -145,7 +178,8 @@ def test_the_same_question_is_not_worked_out_twice(gate, tmp_path, monkeypatch):
     (tmp_path / ".klineage").mkdir()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     wrong = KERNEL.replace("i < n", "i < n - 1")
-    first, again, anew = gate(wrong), gate(wrong), gate(wrong, "--no-cache")
+    seed = ("--seed", "7")
+    first, again, anew = gate(wrong, *seed), gate(wrong, *seed), gate(wrong, *seed, "--no-cache")
     assert {r.exit_code for r in (first, again, anew)} == {ExitCode.REJECTED}
     assert "The same question was judged at" in again.stderr
     assert "The same question" not in first.stderr + anew.stderr
@@ -176,7 +210,7 @@ def test_since_gates_what_the_work_tree_changed(tmp_path, monkeypatch):
     ("arguments", "said"),
     [
         (["--since", "HEAD", "--kernel", "k"], "leave --kernel, --workload and --case out"),
-        (["a.cu"], "give BASELINE, CANDIDATE and --kernel, or --since REV"),
+        (["a.cu"], "give BASELINE and CANDIDATE, or --since REV"),
         (["--since", "HEAD", "/elsewhere.cu"], "/elsewhere.cu is not in"),
     ],
 )

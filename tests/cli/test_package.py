@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from git import Actor, Repo
 
 from cli.test_gate import KERNEL, WORKLOAD
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.cli.main import main
 

@@ -59,7 +59,7 @@ def test_what_is_finished_is_told_on_stderr_with_its_number(top):
 
 def test_transitions_that_are_left_are_an_exit_code_of_their_own(top):
     ran = run(str(top), "--limit", "0")
-    assert ran.exit_code == 3
+    assert ran.exit_code == 5
     assert "1 are left" in ran.stdout
 
 

@@ -64,8 +64,29 @@ def test_applicable_without_a_kernel_speaks_of_each(repository: Path) -> None:
     document = json.loads(run("applicable", repository / "f.cu", "--json").stdout)
     assert document["kernel"] is None
     assert {s["kernel"] for s in document["skills"]} == {"f", "g"}
-    cards = run("applicable", repository / "f.cu").output
+    cards = run("applicable", repository / "f.cu", "--all").output
     assert "# f (" in cards and "# g (" in cards and "**Valid when**" in cards
+
+
+def test_applicable_offers_in_a_few_lines_what_an_assist_makes(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    file = tmp_path / "add.cu"
+    file.write_text(
+        "__global__ void add(const float* a, float* c, int n) {\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    if (i < n) { c[i] += a[i]; }\n}\n"
+        "void launch(const float* a, float* c, int n) { add<<<(n + 255) / 256, 256>>>(a, c, n); }\n"
+    )
+    lines = run("applicable", file).stdout.splitlines()
+    assert lines[0] == f"add ({file}:1)"
+    offers = [line for line in lines if "klineage apply" in line]
+    assert 1 <= len(offers) <= 5
+    vector = next(line for line in offers if "vectorised-row-access" in line)
+    assert "uses accepted" in vector
+    assert vector.endswith(f"klineage apply vectorised-row-access {file}:add")
+    assert "launch-bounds" not in offers[0]
+    file.write_text(file.read_text().replace("c[i] += a[i];", "c[i] += a[i] + c[n - 1 - i];"))
+    assert "klineage apply vectorised" not in run("applicable", file).stdout
 
 
 @pytest.mark.parametrize(

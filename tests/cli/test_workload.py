@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 from kernel_gate.workload import load_workload
 from kernel_lineage.cli.main import main
 
@@ -47,7 +47,7 @@ def test_a_complete_draft_is_written_and_proved(tmp_path):
 def test_what_is_missing_is_listed_and_the_draft_kept(tmp_path):
     (tmp_path / "fill.cu").write_text(FILE.replace("fill<<<1,", "fill<<<blocks(),"))
     result = run("init", f"{tmp_path / 'fill.cu'}:fill")
-    assert result.exit_code == ExitCode.REJECTED
+    assert result.exit_code == ExitCode.NOT_JUDGED
     assert "not found: the launch's grid `blocks()`: nothing tells blocks()" in result.stdout
     kept = (tmp_path / ".klineage" / "workloads" / "fill.toml").read_text()
     assert "# not found: grid = [...]" in kept
@@ -58,7 +58,6 @@ def test_what_is_missing_is_listed_and_the_draft_kept(tmp_path):
     [
         ("fill.cu", "names no kernel"),
         ("nowhere.cu:fill", "cannot be read"),
-        ("fill.cu:other", "its kernels: fill"),
     ],
 )
 def test_wrong_use_is_said(target, said, tmp_path, monkeypatch):
@@ -67,3 +66,10 @@ def test_wrong_use_is_said(target, said, tmp_path, monkeypatch):
     result = run("init", target)
     assert result.exit_code == ExitCode.WRONG_USE
     assert said in result.stderr
+
+
+def test_a_kernel_that_is_not_there_is_not_judged(tmp_path):
+    (tmp_path / "fill.cu").write_text(FILE)
+    result = run("init", f"{tmp_path / 'fill.cu'}:other")
+    assert result.exit_code == ExitCode.NOT_JUDGED
+    assert "its kernels: fill" in result.stderr

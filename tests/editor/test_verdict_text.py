@@ -40,7 +40,7 @@ INCONCLUSIVE = document(
         build=(StageStatus.PASS, ""),
         check=(StageStatus.PASS, "12 cases"),
         profile=(StageStatus.UNAVAILABLE, "there is no GPU"),
-    ),
+    ).model_copy(update={"code": Reason.NOT_PROFILED}),
 )
 
 
@@ -50,7 +50,7 @@ INCONCLUSIVE = document(
         (REJECTED, f"Rejected by check: {WRONG}. Nothing was changed."),
         (
             INCONCLUSIVE,
-            "Inconclusive (build, check passed): not profiled: there is no GPU. Nothing was changed.",
+            "Right, speed not shown (build, check passed): not profiled: there is no GPU. Nothing was changed.",
         ),
         (document("refused", "C = 770 fails."), "Refused: C = 770 fails. Nothing was changed."),
         (document("accepted", "1.28× (1.26 … 1.30) on H200"), "Accepted: 1.28× (1.26 … 1.30) on H200."),

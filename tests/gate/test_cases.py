@@ -4,11 +4,23 @@ import numpy as np
 import pytest
 
 from gate.programs import workload
-from kernel_gate.cases import Case, Variation, hidden_shapes, next_prime, plan
+from kernel_gate.cases import (
+    Case,
+    Variation,
+    hidden_shapes,
+    next_prime,
+    parse_dims,
+    plan,
+    repeat_options,
+    the_case,
+)
 from kernel_gate.inputs import make_inputs, perturbed
 from kernel_gate.workload import WorkloadError
 
 DIMS = {"N": 3, "C": 70}
+
+OTHERS = {Variation.LOWEST, Variation.HIGHEST, Variation.AROUND}
+"""Of indices, and of constants that a case names."""
 
 
 def with_values(values: str, dtype: str = "float32"):
@@ -20,15 +32,19 @@ def drawn(values: str, dtype: str = "float32", **rest) -> np.ndarray:
     return make_inputs(with_values(values, dtype), Case(DIMS, 91, **rest))["x"]
 
 
-def test_hidden_shapes_are_one_neighbours_and_primes():
-    shapes = hidden_shapes(workload())
-    assert {s["C"] for s in shapes} >= {1, 31, 33, 37}
-    assert not any(s in list(workload().shapes()) for s in shapes)
+def test_hidden_shapes_are_one_drawn_neighbours_and_primes():
+    shapes = hidden_shapes(workload(), 91)
+    extents = {s["C"] for s in shapes} - {32}
+    assert 1 in extents
+    assert any(27 <= e < 32 for e in extents) and any(32 < e <= 37 for e in extents)
+    assert any(e > 32 and all(e % d for d in range(2, e)) for e in extents)
+    assert shapes == hidden_shapes(workload(), 91)
+    assert len({str(hidden_shapes(workload(), seed)) for seed in range(20)}) > 10
 
 
 def test_hidden_shapes_keep_promises():
     promised = workload(**{"[dims]": 'promises = ["C % 32 == 0"]\n[dims]', "C = [32, 70]": "C = [32, 64]"})
-    shapes = hidden_shapes(promised)
+    shapes = hidden_shapes(promised, 91)
     assert shapes
     assert all(s["C"] % 32 == 0 for s in shapes)
 
@@ -38,7 +54,7 @@ def test_the_plan_starts_with_the_named_shapes_cheapest_first():
     assert [dict(c.dims) for c in cases[:4]] == [
         {"N": n, "C": c} for n, c in ((1, 32), (1, 70), (3, 32), (3, 70))
     ]
-    assert {c.variation for c in cases} == set(Variation)
+    assert {c.variation for c in cases} == set(Variation) - OTHERS
     assert len({(str(c.dims), c.seed) for c in cases}) == len(cases)
     assert all(c.required == (c.origin == "named" and c.variation is Variation.DECLARED) for c in cases)
 
@@ -91,7 +107,25 @@ def test_integers_are_drawn_below_an_expression_over_dims():
     assert x.dtype == np.int32 and x.min() >= 0 and 32 < x.max() < 70
 
 
-@pytest.mark.parametrize("variation", list(Variation))
+def test_a_constant_scalar_is_taken_at_zero_one_and_minus_one():
+    scaled = workload(
+        '[[args]]\nname = "a"\nkind = "scalar"\ndtype = "float32"\nvalue = "1e-5"\n',
+    )
+    cases = [c for c in plan(scaled, 91) if c.scalars]
+    assert [c.scalars for c in cases] == [(("a", value),) for value in (0, 1, -1)]
+    again = the_case(scaled, parse_dims("N=3,C=32,a=-1"), cases[2].seed, "as declared", "")
+    assert (again.scalars, again.applied(scaled).scalars(DIMS)["a"]) == ((("a", -1),), -1)
+    assert repeat_options(cases[2]).startswith("--case N=3,C=32,a=-1 ")
+
+
+def test_indices_are_taken_at_both_ends_of_their_range():
+    indexed = with_values("integers(0, C)", "int32")
+    ends = {c.variation: make_inputs(indexed, c)["x"] for c in plan(indexed, 91)}
+    assert (ends[Variation.LOWEST] == 0).all()
+    assert len(set(ends[Variation.HIGHEST].flat)) == 1 and ends[Variation.HIGHEST].flat[0] >= 31
+
+
+@pytest.mark.parametrize("variation", [v for v in Variation if v not in OTHERS])
 def test_variations_change_what_they_say(variation):
     x = drawn("normal", variation=variation).astype(np.float64)
     checks = {
@@ -106,6 +140,15 @@ def test_variations_change_what_they_say(variation):
         Variation.NON_FINITE: lambda: (
             np.isnan(x).sum() == 1 and np.isposinf(x).any() and np.isneginf(x).any()
         ),
+        Variation.NOT_A_NUMBER: lambda: np.isnan(x).sum() == 1,
+        Variation.INFINITE: lambda: np.isposinf(x).sum() == 1,
+        Variation.FAR_FROM_ZERO: lambda: x.mean() > 500 * x.std(),
+        Variation.FAR_BELOW: lambda: x.max() < -900,
+        Variation.NEGATIVE: lambda: x.max() < 0,
+        Variation.SORTED: lambda: len(set(np.sign(np.diff(x, axis=-1)).flat)) == 1,
+        Variation.TIES: lambda: len(set(x.flat)) < 0.7 * x.size and (x * 16 % 1 == 0.5).any(),
+        Variation.SIGNED_ZEROS: lambda: not x.any() and 0 < np.signbit(x).mean() < 1,
+        Variation.SUBNORMAL: lambda: 0 < np.abs(x).max() < np.finfo(np.float32).tiny,
     }
     assert checks[variation]()
 

@@ -93,7 +93,7 @@ def test_a_lower_precision_shows_in_all_errors_together():
 
 def test_constants_are_noticed_by_construction():
     varied = np.random.default_rng(1).standard_normal((3, 8))
-    allowed = derive(workload(), workload().args[0], {"N": 3, "C": 8}, Errors(1e-7, 1e-8))
+    allowed = derive(workload(), workload().args[0], 8, Errors(1e-7, 1e-8))
     assert notices_constants(varied, F32, allowed)
     assert not notices_constants(np.zeros((3, 8)), F32, allowed)
     assert not notices_constants(np.full((3, 8), 2.0), F32, allowed)
@@ -101,22 +101,22 @@ def test_constants_are_noticed_by_construction():
 
 
 def test_the_tolerance_follows_type_depth_baseline_and_condition():
-    w, dims = workload(), {"N": 3, "C": 70}
+    w, depth = workload(), 70
     y = w.args[0]
-    floor = derive(w, y, dims, Errors(0.0, 0.0))
+    floor = derive(w, y, depth, Errors(0.0, 0.0))
     assert 1e-6 < floor.worst < 1e-5
     assert "float32, sums of up to 70 terms" in floor.why
-    assert derive(w, y, dims, None).worst == pytest.approx(2 * floor.worst)
-    assert derive(w, y, dims, Errors(1e-4, 1e-5)).worst == pytest.approx(4e-4)
+    assert derive(w, y, depth, None).worst == pytest.approx(2 * floor.worst)
+    assert derive(w, y, depth, Errors(1e-4, 1e-5)).worst == pytest.approx(4e-4)
     assert (
         "√70 × what an error of 6.0e-08 in the inputs"
-        in derive(w, y, dims, Errors(0, 0), Errors(1e-3, 1e-4)).why
+        in derive(w, y, depth, Errors(0, 0), Errors(1e-3, 1e-4)).why
     )
     half = y.model_copy(update={"dtype": "float16"})
-    assert derive(w, half, dims, Errors(0, 0)).worst > 100 * floor.worst
-    assert derive(w, y.model_copy(update={"dtype": "int32"}), dims, None).worst == 0
+    assert derive(w, half, depth, Errors(0, 0)).worst > 100 * floor.worst
+    assert derive(w, y.model_copy(update={"dtype": "int32"}), depth, None).worst == 0
     told = workload("[tolerance]\nrelative = 0.25\n")
-    assert derive(told, y, dims, None).worst == 0.25
+    assert derive(told, y, depth, None).worst == 0.25
 
 
 def test_errors_are_relative_to_element_and_row():
@@ -149,13 +149,13 @@ def test_cutting_off_is_told_from_rounding(name):
 
 
 def test_the_last_bit_of_a_narrow_input_is_not_taken_for_its_arithmetic():
-    dims = {"N": 3, "C": 70}
+    depth = 70
     wide = workload()
     args = tuple(a if a.kind == "scalar" else a.model_copy(update={"dtype": "bfloat16"}) for a in wide.args)
     narrow = wide.model_copy(update={"args": args})
     moved = Errors(0.1, 1e-2)
-    assert derive(narrow, narrow.args[0], dims, Errors(0, 0), moved).worst < 2e-2
-    assert derive(narrow, narrow.args[0], dims, None, moved, arithmetic=2.0**-8).worst > 0.5
+    assert derive(narrow, narrow.args[0], depth, Errors(0, 0), moved).worst < 2e-2
+    assert derive(narrow, narrow.args[0], depth, None, moved, arithmetic=2.0**-8).worst > 0.5
 
 
 @pytest.mark.parametrize(

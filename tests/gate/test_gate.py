@@ -10,7 +10,8 @@ from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
 from kernel_gate.program import LaunchSpec, Program
 from kernel_gate.reasons import Reason
-from kernel_gate.verdict import ExitCode, Outcome, StageStatus, Verdict
+from kernel_gate.standing import ExitCode
+from kernel_gate.verdict import Outcome, StageStatus, Verdict
 
 PASS, FAIL, UNAVAILABLE, SKIPPED = (
     StageStatus.PASS,
@@ -33,7 +34,7 @@ def test_a_right_candidate_is_inconclusive_without_a_gpu_because_it_is_not_profi
     assert statuses(v) == [PASS, PASS, PASS, UNAVAILABLE]
     assert v.outcome is Outcome.INCONCLUSIVE
     assert v.reason.startswith("not profiled")
-    assert v.exit_code == ExitCode.INCONCLUSIVE
+    assert v.exit_code == ExitCode.RIGHT
 
 
 def test_a_wrong_candidate_is_rejected_with_its_first_wrong_element():

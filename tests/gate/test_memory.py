@@ -94,13 +94,13 @@ def test_only_inputs_of_outputs_may_be_aliased():
 
 
 def test_a_failure_says_how_to_run_its_case_again_and_then_only_that_is_run():
-    broken = AFFINE.replace("i < n", "i < n && n != 37")
+    broken = AFFINE.replace("i < n", "i < n && (n % 2 == 0 || n < 3)")
     failed = check(broken, workload()).stage("check").details
-    assert failed["repeat"].startswith("--case N=1,C=37 --seed 109")
+    assert failed["repeat"].startswith("--case N=")
     again = check(broken, workload(), case=failed["dims"], seed=failed["seed"], inputs=failed["inputs"])
     assert again.code is Reason.NOT_WRITTEN and again.stage("check").details["index"] == failed["index"]
     fine = check(AFFINE, workload(), case=failed["dims"], seed=failed["seed"])
-    assert fine.code is Reason.ONE_CASE_ONLY and fine.exit_code == 3
+    assert fine.code is Reason.ONE_CASE_ONLY and fine.exit_code == 6
 
 
 @pytest.mark.parametrize(

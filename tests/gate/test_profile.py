@@ -89,7 +89,7 @@ def test_a_candidate_that_fails_while_it_is_timed_is_rejected(code, after):
     v = judged(marked(affine()), device=failing(code, after))
     assert (v.outcome, v.code) == (Outcome.REJECTED, code), v.reason
     assert v.reason.startswith("Rejected by profile: the candidate failed while it was timed at N 3, C 200: ")
-    assert v.outcome.value in v.code.leads_to
+    assert v.standing in v.code.leads_to
 
 
 def test_a_baseline_that_fails_while_it_is_timed_says_nothing_of_the_candidate():

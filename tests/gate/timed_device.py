@@ -145,7 +145,7 @@ def timed_verdict(
     **options: Any,
 ) -> Verdict:
     """The whole gate on such a device."""
-    asked = GateOptions.model_validate({"profile_seconds": 20.0, **options})
+    asked = GateOptions.model_validate({"profile_seconds": 20.0, "watch_seconds": 0.0, **options})
     device = device or TimedEmulated()
     with Kept() as kept:
         kept.devices.keep(device)

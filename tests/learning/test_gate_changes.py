@@ -9,12 +9,13 @@ from git import Actor, Repo
 
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
-from kernel_gate.verdict import ExitCode, Outcome, Verdict
+from kernel_gate.standing import ExitCode, Standing, worst
+from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.worker import run_in_child
 from kernel_lineage.history.git import RepositoryError, open_repository
 from kernel_lineage.history.trees import trees
 from kernel_lineage.learning.changed_kernels import changed_kernels
-from kernel_lineage.learning.gate_changes import KernelVerdict, gate_changes, worst
+from kernel_lineage.learning.gate_changes import KernelVerdict, gate_changes
 
 HEADER = "#define FACTOR 2.0f\n#define OTHER 1\n"
 KERNELS = """\
@@ -150,7 +151,7 @@ def test_each_kernel_gets_a_verdict_and_one_without_a_workload_says_so(top: Path
     assert (scale.kernel, scale.candidate, scale.line) == ("scale", "kernels.cu", 3)
     assert shift.verdict.code is Reason.NO_WORKLOAD
     assert "klineage workload init kernels.cu:shift" in shift.verdict.reason
-    assert worst([scale.verdict, shift.verdict]) is ExitCode.REJECTED
+    assert (scale.verdict.standing, shift.verdict.standing) == (Standing.REJECTED, Standing.NOT_JUDGED)
 
 
 def test_an_old_version_is_compiled_with_the_headers_of_its_time(top: Path) -> None:
@@ -159,18 +160,19 @@ def test_an_old_version_is_compiled_with_the_headers_of_its_time(top: Path) -> N
     assert only.verdict.code is Reason.WRONG_VALUE, only.verdict.reason
 
 
-def test_nothing_changed_is_fine() -> None:
-    assert worst([]) is ExitCode.DONE
-
-
 @pytest.mark.parametrize(
-    ("outcomes", "code"),
+    ("standings", "counted", "code"),
     [
-        (["accepted"], ExitCode.DONE),
-        (["accepted", "inconclusive"], ExitCode.INCONCLUSIVE),
-        (["inconclusive", "rejected", "accepted"], ExitCode.REJECTED),
+        ([], tuple(Standing), ExitCode.DONE),
+        (["accepted"], tuple(Standing), ExitCode.DONE),
+        (["accepted", "right"], tuple(Standing), ExitCode.RIGHT),
+        (["right", "undecided", "not-judged"], tuple(Standing), ExitCode.NOT_JUDGED),
+        (["not-judged", "rejected", "accepted"], tuple(Standing), ExitCode.REJECTED),
+        (["right", "not-judged"], (Standing.REJECTED,), ExitCode.DONE),
+        (["right", "rejected"], (Standing.RIGHT,), ExitCode.RIGHT),
     ],
 )
-def test_the_worst_verdict_decides(outcomes: list[str], code: ExitCode) -> None:
-    verdicts = [Verdict(outcome=Outcome(o), reason="", stages=[], inputs_hash="") for o in outcomes]
-    assert worst(verdicts) is code
+def test_the_worst_of_what_counts_decides(
+    standings: list[str], counted: tuple[Standing, ...], code: ExitCode
+) -> None:
+    assert worst(map(Standing, standings), counted) is code

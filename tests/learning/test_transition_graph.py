@@ -87,9 +87,7 @@ def test_what_was_built_is_what_others_rank_by(repository: Path):
     known = known_graph(repository)
     assert known.note == ""
     assert known.graph.observations == builtin_graph().observations + found.graph.observations
-    history = known.history(repository, repository / "sum.cu", "sum")
-    assert history is not None
-    assert history[-1] == "cache_hints"
+    assert known.histories["sum.cu:sum"][-1] == "cache_hints"
 
 
 def test_mining_keeps_it_when_asked(repository: Path):

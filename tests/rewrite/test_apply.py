@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernel_gate.verdict import Outcome
+from kernel_gate.workload import load_workload
 from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.rewrite.apply import ApplyError, ApplyRequest, apply
 from kernel_lineage.rewrite.document import ApplyDocument
@@ -17,8 +18,12 @@ from kernel_lineage.rewrite.materialise import Lane
 from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource
 from kernel_lineage.skills.library import library
+from kernel_lineage.workloads.mutants.model import Mutant
+from kernel_lineage.workloads.on_the_spot import SpotWorkload
+from kernel_lineage.workloads.proof import Proof, Tried
 from rewrite.conftest import SCALE, Judges, verdict
 
+MUTANT = Mutant("zero_output:3", "zero_output", "", 3, "", "", b"", "")
 ACCEPTED = verdict(Outcome.ACCEPTED, "1.30x")
 
 
@@ -222,3 +227,22 @@ def test_no_path_changes_a_file_without_an_accepted_verdict(
     if document is not None and document.outcome == "accepted":
         assert document.verdict is not None
         assert document.verdict.outcome is Outcome.ACCEPTED
+
+
+def test_where_the_repository_has_no_workload_one_is_drafted_and_its_blindness_accepts_nothing(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = repository / ".klineage" / "workloads" / "scale.toml"
+    workload = load_workload(place)
+    place.unlink()
+    drafts = iter((Proof("", (Tried(MUTANT, "killed", ""),)), Proof("", (Tried(MUTANT, "survived", ""),))))
+    monkeypatch.setattr(
+        "kernel_lineage.rewrite.apply.workload_on_the_spot",
+        lambda *_: SpotWorkload(workload, None, ("N is chosen",), next(drafts)),
+    )
+    seen = ask(repository, Judges(ACCEPTED), draft=True, stated=ALIGNED, dry_run=True)
+    assert seen.outcome == "accepted" and seen.verdict is not None
+    assert seen.verdict.environment["workload"] == "drafted"
+    blind = ask(repository, Judges(ACCEPTED), draft=True, stated=ALIGNED)
+    assert (blind.outcome, blind.applied) == ("inconclusive", False)
+    assert text_of(repository) == SCALE

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 from kernel_lineage.cli.commands.apply import command
 from kernel_lineage.rewrite.document import ApplyDocument, Progress
 from rewrite.conftest import SCALE
@@ -35,7 +35,7 @@ def test_without_a_gpu_the_candidate_is_checked_and_kept(repository: Path) -> No
     target = f"{repository / 'src' / 'scale.cu'}:scale"
     arguments = [SKILL, target, "--device", "emulated", "--json", "--progress", "json"]
     result = CliRunner().invoke(command, arguments)
-    assert result.exit_code == ExitCode.INCONCLUSIVE, result.output
+    assert result.exit_code == ExitCode.RIGHT, result.output
     document = ApplyDocument.model_validate_json(result.stdout)
     assert document.verdict is not None
     assert {s.name: s.status.value for s in document.verdict.stages} == {
@@ -43,6 +43,7 @@ def test_without_a_gpu_the_candidate_is_checked_and_kept(repository: Path) -> No
         "check": "pass",
         "sanitize": "pass",
         "profile": "unavailable",
+        "prove": "pass",
     }
     assert document.patch is not None
     stages = [Progress.model_validate_json(line).stage for line in result.stderr.splitlines()]
@@ -56,7 +57,7 @@ def test_a_buffer_on_stdin_is_what_is_read(repository: Path) -> None:
     buffer = SCALE.replace("scale(", "rescale(").replace("scale<<<", "rescale<<<")
     result = CliRunner().invoke(command, [SKILL, f"{path}:rescale", "--text", "-", "--json"], input=buffer)
     document = ApplyDocument.model_validate_json(result.stdout)
-    assert result.exit_code == ExitCode.INCONCLUSIVE
+    assert result.exit_code == ExitCode.NOT_JUDGED
     assert document.reason.startswith("No workload says")
     assert document.edits
     assert not path.exists()
@@ -129,7 +130,7 @@ def test_a_request_to_end_stops_the_work_and_changes_nothing(
     monkeypatch.setattr("kernel_lineage.rewrite.gating.run_in_child", ended)
     before = signal.getsignal(signal.SIGTERM)
     result = CliRunner().invoke(command, [SKILL, f"{repository / 'src' / 'scale.cu'}:scale"])
-    assert result.exit_code == ExitCode.INCONCLUSIVE
+    assert result.exit_code == ExitCode.UNDECIDED
     assert "Cancelled; nothing was changed." in result.stderr
     assert (repository / "src" / "scale.cu").read_text() == SCALE
     assert signal.getsignal(signal.SIGTERM) == before

@@ -107,13 +107,14 @@ def test_of_two_workloads_the_one_for_this_file_is_taken(repository: Path) -> No
     assert found.path.name == "scale.toml"
 
 
-def test_a_broken_workload_is_a_note_and_hides_nothing(repository: Path) -> None:
-    (repository / ".klineage" / "workloads" / "broken.toml").write_text("kernel = ")
-    (repository / ".klineage" / "workloads" / "binary.toml").write_bytes(b"\xff\xfe\x00")
+def test_a_broken_workload_is_a_note_of_its_own_kernel_and_hides_nothing(repository: Path) -> None:
+    folder = repository / ".klineage" / "workloads"
+    (folder / "scale@other.toml").write_text("kernel = ")
+    (folder / "softmax.toml").write_bytes(b"\xff\xfe\x00")
     situation = situation_of(kernel(), repository / "src" / "scale.cu", device="emulated")
     assert situation.workload is not None
-    assert any("broken.toml is not valid TOML" in note for note in situation.notes)
-    assert any("binary.toml is not UTF-8" in note for note in situation.notes)
+    assert any("scale@other.toml is not valid TOML" in note for note in situation.notes)
+    assert not any("softmax.toml" in note for note in situation.notes)
 
 
 def test_without_a_workload_the_note_says_where_one_is_looked_for(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ __global__ void scale_rows(float* out, const float* x, int C) {
         ("C = 1022", ["C % 4 == 0", "C >= 4 * launch.block.x"]),
         ("C = 1024 | 1026", ["C % 4 == 0"]),
         ("align(x) = 8", ["align(x) >= 16"]),
-        ("dtype(x) = float16", ["dtype(x) == float32"]),
+        ("dtype(x) = bool", ["dtype(x) in (int8, uint8, int16, uint16, float16, bfloat16, int32, uint32, float32, int64, uint64, float64)"]),
         ("launch.block.x = 512", ["C >= 4 * launch.block.x"]),
     ],
 )

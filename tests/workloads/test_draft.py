@@ -342,7 +342,6 @@ def test_fewer_batches_are_checked_before_fewer_rows() -> None:
     ("gone", "there", "missing"),
     [
         ("    int C = 768;\n", "    int C = atoi(argv[1]);\n", "nothing tells atoi(argv[1])"),
-        ("    int* host = make_random_int(B * T, V);\n", "", "the range of the values of tokens"),
         ("    embed<<<grid_size, block_size,", "    embed<<<grids(), block_size,", "the launch's grid"),
         ("embed<<<", "other<<<", "embed is not launched in embed.cu"),
     ],
@@ -354,6 +353,13 @@ def test_what_the_file_does_not_tell_is_said_and_never_made_up(gone: str, there:
     assert any(line.startswith("# not found: ") and missing in line for line in draft.text.splitlines())
     with pytest.raises(WorkloadError, match="not complete"):
         draft.workload()
+
+
+def test_a_range_that_nothing_tells_keeps_accesses_in_bounds() -> None:
+    draft = drafted(FILE.replace("    int* host = make_random_int(B * T, V);\n", ""), "embed")
+    values = {a.name: a.values for a in draft.arguments}
+    assert values["tokens"] == "integers(0, V)"
+    assert any(s.startswith("tokens is taken to hold numbers below V") for s in draft.assumed)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,8 @@ def capture(
         import triton  # noqa: F401
     except ImportError as error:
         raise CompilerMissing(
-            f"a wrapper is recorded with torch and Triton, and {error.name} is not installed; pip install torch triton"
+            f"a wrapper is recorded with torch and Triton, and {error.name} is not installed; pip install torch triton",
+            code=Reason.TORCH_MISSING,
         ) from error
     from kernel_gate.capture.torch_stand_in import pretend_cuda
     from kernel_gate.capture.triton_launches import Launches

@@ -13,7 +13,7 @@ from kernel_gate.devices.cuda_buffer import CudaBuffer
 from kernel_gate.devices.cuda_context import KEPT, CudaContext
 from kernel_gate.devices.cuda_variables import find_variables, overwrite
 from kernel_gate.devices.occupancy import Multiprocessor, occupancy
-from kernel_gate.devices.signature import misfit, parameter_bytes
+from kernel_gate.devices.signature import misfit, parameter_bytes, with_structures
 from kernel_gate.reasons import Reason
 
 _DEFAULT_DYNAMIC_SHARED = 48 << 10
@@ -108,8 +108,18 @@ class CudaKernel:
         dynamic = shared_bytes + self._image.shared_bytes
         self._allow_shared(dynamic)
         values = self._marshalled(arguments, grid[0] * grid[1] * grid[2])
+        if self._declared is not None and len(values) > len(self._declared):
+            fitting = with_structures(self._declared, values)
+            if fitting is not None:
+                values = [word for words in fitting for word in words]
+                return self._prepared(grid, block, dynamic, values)
         if self._declared is not None and (wrong := misfit(self._declared, [v.nbytes for v in values])):
             raise DeviceError(wrong, code=Reason.ARGUMENTS_DIFFER)
+        return self._prepared(grid, block, dynamic, values)
+
+    def _prepared(
+        self, grid: tuple[int, int, int], block: tuple[int, int, int], dynamic: int, values: list[np.generic]
+    ) -> Callable[[], None]:
         self._function.prepare([value.dtype for value in values])
         call = self._function.prepared_async_call
         return functools.partial(call, grid, block, None, *values, shared_size=dynamic)

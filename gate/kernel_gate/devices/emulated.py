@@ -12,7 +12,9 @@ import numpy.typing as npt
 
 from kernel_gate.devices.base import Buffer, DeviceError, Fault, LaunchResult, LoadedKernel
 from kernel_gate.devices.image import Image
+from kernel_gate.devices.signature import misfit, with_structures
 from kernel_gate.emulated.addresses import AddressSpace, Reached, Segment, Watched
+from kernel_gate.emulated.guards import Guards, Sides
 from kernel_gate.emulated.launch import Checks, Launch, Limits
 from kernel_gate.emulated.layout import Layout
 from kernel_gate.emulated.program import DecodedKernel, decode
@@ -86,6 +88,13 @@ class EmulatedBuffer:
     def declare_input(self) -> None:
         """Report stores that change it."""
         self.segment.input = True
+
+    def written_bytes(self) -> npt.NDArray[np.uint8] | None:
+        """Which bytes the kernel has written since they were declared uninitialised; None when all count as such."""
+        segment = self.segment
+        if segment.written is None:
+            return None
+        return segment.written[segment.offset : segment.offset + segment.nbytes]
 
     def memset(self, value: int, offset: int, nbytes: int) -> None:
         """Set bytes to one value; they count as initialised."""
@@ -167,6 +176,8 @@ class EmulatedKernel:
             message = f"the emulated device cannot read this image: {error}"
             raise DeviceError(message, code=Reason.UNSUPPORTED_INSTRUCTION) from error
         self._space, self._image, self._device = space, image, device
+        self._guards: Guards | None = None
+        self._executed: dict[str, npt.NDArray[np.bool_]] = {}
         self._follows_reads = image.replicates_elements and can_be_told(self.kernel)
         self.initial: dict[str, bytes] = (
             beside.initial
@@ -200,6 +211,38 @@ class EmulatedKernel:
             if scratch is not None:
                 self._space.free(scratch)
 
+    def sides(
+        self,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        shared_bytes: int,
+        arguments: Sequence[Buffer | np.generic],
+    ) -> list[Sides]:
+        """Which sides of the branches that depend on arguments alone a launch would take. Raises `DeviceError`."""
+        if self._guards is None:
+            self._guards = Guards(self.kernel)
+        parameters = _marshal(self.kernel.layout, arguments, self._image.extra_pointers)
+        quiet = Checks(races=False, uninitialised=False, overflow=False)
+        shared = shared_bytes + self._image.shared_bytes
+        launch = Launch(self.kernel, self._space, grid, block, shared, parameters, quiet)
+        return self._guards.sides(launch)
+
+    def lines(self) -> set[int]:
+        """Lines of the source that have instructions."""
+        return {ins.line for ins in self.kernel.flat.body if ins.line is not None}
+
+    def executed_lines(self, family: str | None = None) -> set[int]:
+        """Lines of which some thread has executed an instruction, in launches of that family; None: in any."""
+        lines: set[int] = set()
+        for name, blocks in self._executed.items():
+            start = 0
+            for block, executed in zip(self.kernel.blocks, blocks, strict=True):
+                if executed and family in (None, name):
+                    body = self.kernel.flat.body[start : start + block.count]
+                    lines |= {ins.line for ins in body if ins.line is not None}
+                start += block.count
+        return lines
+
     def _run(
         self,
         grid: tuple[int, int, int],
@@ -220,9 +263,13 @@ class EmulatedKernel:
                 self._device.checks,
                 self._device.limits,
                 number=number,
+                executed=self._executed.setdefault(
+                    self._device.family, np.zeros(len(self.kernel.blocks), np.bool_)
+                ),
             )
 
         launch = made()
+        launch.only_blocks = self._device.only_blocks
         if recording is None:
             if not self._follows_reads:
                 return launch.run(self._device.arch)
@@ -232,7 +279,7 @@ class EmulatedKernel:
         only = recording.number_in(grid)
         if only >= launch.blocks:
             return LaunchResult((Fault("launch", f"block {recording.block} is not in the grid {grid}"),))
-        launch.only_block, launch.trace = only, Trace(recording.with_values)
+        launch.only_blocks, launch.trace = (only,), Trace(recording.with_values)
         faults = launch.run(self._device.arch).faults
         if not any(fault.kind in ("timeout", "launch", "unsupported") for fault in faults):
             recording.trace, recording.kernel = launch.trace, self.kernel
@@ -262,6 +309,10 @@ class EmulatedDevice:
         self.checks = checks or Checks()
         self.limits = limits or Limits()
         self.launch_seconds = self.limits.seconds
+        self.only_blocks: tuple[int, ...] | None = None
+        """Later launches run just these blocks; None: all."""
+        self.family = ""
+        """What later launches are for: the instructions that they execute are kept by it."""
         self._space = AddressSpace(payloads=self.checks.payloads)
         self._launches = 0
         self._recording: Recording | None = None
@@ -321,19 +372,26 @@ def _marshal(
     scratch: Segment | None = None,
 ) -> npt.NDArray[np.uint8]:
     """Arguments as the kernel's parameter bytes. Raises `DeviceError` when they do not fit its signature."""
-    values = [*arguments, *(np.uint64(0) for _ in range(extra_pointers))]
+    values: list[Buffer | np.generic] = [*arguments, *(np.uint64(0) for _ in range(extra_pointers))]
     if scratch is not None:
         values[len(arguments)] = np.uint64(scratch.base)
-    if len(values) != len(layout.parameters):
-        raise DeviceError(f"the kernel takes {len(layout.parameters)} arguments; {len(values)} were given")
     block = np.zeros(max(layout.parameter_bytes, 1), np.uint8)
-    for number, (value, (offset, nbytes)) in enumerate(zip(values, layout.parameters.values(), strict=True)):
-        if isinstance(value, EmulatedBuffer):
-            value = np.uint64(value.segment.base)
-        if not isinstance(value, np.generic):
-            raise DeviceError(f"argument {number} is neither a buffer of this device nor a NumPy scalar")
-        data = value.tobytes()
-        if len(data) != nbytes:
-            raise DeviceError(f"argument {number} has {len(data)} bytes; the kernel takes {nbytes}")
+    plain = [_scalar(number, value) for number, value in enumerate(values)]
+    declared = [nbytes for _, nbytes in layout.parameters.values()]
+    fitting = with_structures(declared, plain) if len(plain) > len(declared) else None
+    if fitting is None:
+        if wrong := misfit(declared, [value.nbytes for value in plain]):
+            raise DeviceError(wrong)
+        fitting = [[value] for value in plain]
+    for words, (offset, nbytes) in zip(fitting, layout.parameters.values(), strict=True):
+        data = b"".join(word.tobytes() for word in words)
         block[offset : offset + nbytes] = np.frombuffer(data, np.uint8)
     return block
+
+
+def _scalar(number: int, value: Buffer | np.generic) -> np.generic:
+    if isinstance(value, EmulatedBuffer):
+        return np.uint64(value.segment.base)
+    if not isinstance(value, np.generic):
+        raise DeviceError(f"argument {number} is neither a buffer of this device nor a NumPy scalar")
+    return value

@@ -9,6 +9,7 @@ from kernel_gate.devices.base import Device, DeviceError
 if TYPE_CHECKING:
     from kernel_gate.devices.emulated import EmulatedDevice
     from kernel_gate.emulated.payloads.memory import PayloadMemory
+    from kernel_gate.emulated.terms import Terms
 
 DeviceKind = Literal["auto", "cuda", "emulated"]
 EMULATED_ARCH = "sm_90"
@@ -108,6 +109,17 @@ def open_counting(seconds_per_launch: float) -> Device:
 
     checks = Checks(races=False, uninitialised=False, overflow=False, counts=True)
     return EmulatedDevice(EMULATED_ARCH, checks, Limits(seconds=seconds_per_launch))
+
+
+def open_counting_terms(seconds_per_launch: float) -> tuple[Device, Terms]:
+    """The emulated device as it counts of how many terms sums are made, and where it counts them."""
+    from kernel_gate.devices.emulated import EmulatedDevice
+    from kernel_gate.emulated.launch import Checks, Limits
+    from kernel_gate.emulated.terms import Terms
+
+    terms = Terms()
+    checks = Checks(races=False, uninitialised=False, overflow=False, terms=terms)
+    return EmulatedDevice(EMULATED_ARCH, checks, Limits(seconds=seconds_per_launch)), terms
 
 
 def open_watching_births(seconds_per_launch: float) -> Device:

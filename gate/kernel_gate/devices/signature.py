@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 _ENTRY = r"\.entry\s+{}\s*\((.*?)\)"
 _PARAMETER = re.compile(
@@ -27,3 +29,34 @@ def misfit(declared: Sequence[int], given: Sequence[int]) -> str:
         if takes != has:
             return f"argument {number} has {has} bytes; the kernel takes {takes}"
     return ""
+
+
+def with_structures(declared: Sequence[int], given: Sequence[np.generic]) -> list[list[np.generic]] | None:
+    """Each parameter's words, where the fields of structures that are passed by value are given one by one.
+
+    A structure has its fields where C++ puts them: each at a multiple of its own size, and the whole a multiple of the
+    largest. None where the values do not fit the parameters so, or fit in more than one way.
+    """
+    found = list(_groups(list(declared), list(given)))
+    return found[0] if len(found) == 1 else None
+
+
+def _groups(declared: list[int], given: list[np.generic]) -> Iterator[list[list[np.generic]]]:
+    if not declared:
+        if not given:
+            yield []
+        return
+    data = bytearray()
+    largest = 1
+    for count, value in enumerate(given, start=1):
+        largest = max(largest, value.nbytes)
+        data += bytes(-len(data) % value.nbytes) + value.tobytes()
+        if len(data) > declared[0]:
+            return
+        if len(data) + -len(data) % largest == declared[0]:
+            words = [value] if count == 1 else _words(data, declared[0], largest)
+            yield from ([words, *rest] for rest in _groups(declared[1:], given[count:]))
+
+
+def _words(data: bytearray, nbytes: int, size: int) -> list[np.generic]:
+    return list(np.frombuffer(bytes(data).ljust(nbytes, b"\0"), np.dtype(f"u{size}")))

@@ -149,6 +149,8 @@ class Access:
             self._remember_writer(wave, segment.watched, index)
 
     def _trace(self, wave: Wave, space: str, segment: int, first: Array) -> None:
+        if wave.launch.checks.terms is not None:
+            wave.launch.checks.terms.touch(space, segment, first, self.nbytes)
         if wave.launch.trace is not None:
             wave.launch.trace.touch(wave, self.purpose, space, segment, first, self.nbytes)
 

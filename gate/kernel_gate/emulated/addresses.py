@@ -1,14 +1,17 @@
 """Addresses that name their allocation.
 
-Allocation number N starts at N · 2⁴⁰ + 2³⁹, so every address within half a terabyte of it says which buffer it was
-based on, and an index that runs away is told from one that belongs to the next buffer. Windows stand for shared
-and local memory and for parameters in generic addresses. Shared variables lie 2²⁰ apart in their 32-bit space for the
-same reason.
+Allocation number N lies in the middle of the 2³⁶ bytes from N · 2³⁶, so every address within 32 gigabytes of it says
+which buffer it was based on, and an index that runs away is told from one that belongs to the next buffer. Windows
+stand for shared and local memory and for parameters in generic addresses. Shared variables lie 2²⁰ apart in their
+32-bit space for the same reason. Numbers are such that addresses look as a GPU's do (0x7…, aligned to 512 bytes and no
+more), so that a kernel cannot tell by them where it runs.
 """
 
 from __future__ import annotations
 
 import os
+import random
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +23,20 @@ from kernel_gate.devices.base import DeviceError, Place
 if TYPE_CHECKING:
     from kernel_gate.emulated.payloads.memory import PayloadMemory
 
-SEGMENT_BITS = 40
+SEGMENT_BITS = 36
 CENTRE = 1 << (SEGMENT_BITS - 1)
-SHARED_WINDOW = 1
-LOCAL_WINDOW = 2
+SHARED_WINDOW = 2046
+LOCAL_WINDOW = 2045
 PARAMETERS = 3
 """Number of the segment that stands for a kernel's parameters in generic addresses."""
 FUNCTION_WINDOW = 4
-_FIRST = 5
+_NUMBERS = range(2040, FUNCTION_WINDOW, -1)
+"""Of allocations, in the order in which they are taken: from 0x7f8… down, as on a GPU."""
+_REUSED_AFTER = 200
+"""So many later allocations until the number of a freed one is taken again."""
+_PAGE = 512
+"""What cudaMalloc aligns to at least."""
+_PAGES = 1 << 20
 SHARED_BITS = 20
 SHARED_CENTRE = 1 << (SHARED_BITS - 1)
 RANK_SHIFT = 27
@@ -85,6 +94,8 @@ class Segment:
     """What a launch may read but not change."""
     offset: int = 0
     """Bytes of `data` before the segment's own, so that it can start at an address of any alignment."""
+    page: int = 0
+    """Of the place where `data` lies, from the middle of its allocation's addresses on."""
     data: npt.NDArray[np.uint8] = field(init=False)
     """Padded to a multiple of 64 bytes, so that it can be viewed as any vector type."""
     watched: Watched | None = None
@@ -104,8 +115,8 @@ class Segment:
 
     @property
     def origin(self) -> int:
-        """Address of the first byte of `data`; a multiple of any alignment."""
-        return (self.number << SEGMENT_BITS) + CENTRE
+        """Address of the first byte of `data`; a multiple of 512."""
+        return (self.number << SEGMENT_BITS) + CENTRE + self.page * _PAGE
 
     @property
     def contents(self) -> npt.NDArray[np.uint8]:
@@ -131,12 +142,13 @@ class AddressSpace:
         self.payloads = payloads
         """Payloads beside the floats of the segments, where a device follows them."""
         self._segments: dict[int, Segment] = {}
-        self._next = _FIRST
+        self._fresh = iter(_NUMBERS)
+        self._freed: deque[int] = deque()
 
     def allocate(
         self, nbytes: int, name: str, itemsize: int, constant: bool = False, offset: int = 0
     ) -> Segment:
-        """A new segment; numbers are never used twice, so a stale pointer is always found.
+        """A new segment. The number of a freed one is taken again late, so that a stale pointer is found.
 
         Raises `DeviceError` for more than a device of this kind has, before anything is allocated.
         """
@@ -146,14 +158,23 @@ class AddressSpace:
                 f"{name} takes {nbytes / _GB:.3g} GB; the emulated device has {self.most_bytes / _GB:.3g} GB, of which "
                 f"{have / _GB:.3g} GB are taken; use smaller arrays or dims"
             )
-        segment = Segment(self._next, name, nbytes, itemsize, constant, offset=offset)
-        self._segments[self._next] = segment
-        self._next += 1
+        if len(self._freed) > _REUSED_AFTER:
+            number = self._freed.popleft()
+        else:
+            found = next(self._fresh, None)
+            if found is None and not self._freed:
+                raise MemoryError(f"the emulated device holds at most {len(_NUMBERS)} buffers")
+            number = self._freed.popleft() if found is None else found
+        page = random.randrange(_PAGES)
+        segment = Segment(number, name, nbytes, itemsize, constant, offset=offset, page=page)
+        self._segments[number] = segment
         return segment
 
     def free(self, segment: Segment) -> None:
         """Forget a segment; further accesses are out of bounds."""
-        self._segments.pop(segment.number, None)
+        if self._segments.get(segment.number) is segment:
+            del self._segments[segment.number]
+            self._freed.append(segment.number)
 
     @property
     def numbers(self) -> tuple[int, ...]:

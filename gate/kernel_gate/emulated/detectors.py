@@ -21,7 +21,7 @@ DETECTORS = (
         "out_of_bounds",
         "every access to global, shared, local, constant and parameter memory, against the allocation that its "
         "address was based on; stores to constants",
-        "an index that runs more than half a terabyte away is reported as one of another buffer",
+        "an index that runs more than 32 gigabytes away is reported as one of another buffer",
     ),
     Detector("misaligned", "every access, against its width", ""),
     Detector(
@@ -47,9 +47,10 @@ DETECTORS = (
         "pairs of accesses to one place, one a write of another value, that no barrier, warp barrier, mbarrier or "
         "awaited copy orders: shared memory within a block, global memory within and between blocks",
         "writes of the value that stands there; a Triton kernel's reads of global memory whose value gets nowhere "
-        "(below); pairs across a barrier of a part of a block; pairs of different blocks after the later one's block "
-        "did an atomic or a volatile or acquiring load; shared memory of another block of the cluster; warps' own "
-        "pairs in kernels with mbarriers, except a read after a write",
+        "(below); pairs across a barrier of a part of a block; pairs of different blocks where the later one's block "
+        "has seen a flag or counter that a third block released since; shared memory of another block of the cluster; "
+        "volatile accesses and atomics to shared memory, which the check runs under other orders of warps instead; "
+        "warps' own pairs in kernels with mbarriers, except a read after a write",
         ends_launch=False,
     ),
     Detector(

@@ -1,14 +1,17 @@
 """Races in global memory, within a block and between blocks.
 
-Threads of one block are ordered by its barriers. Threads of different blocks are ordered only when the later one's
-block has done an atomic or a volatile or acquiring load since: what follows such a synchronisation is trusted, so a
-race behind an unrelated atomic can be missed, and a `last block` reduction gives no false alarm. Writes of the value
-that already stands there are benign, and so are reads of a Triton kernel whose value gets nowhere (`raced.py`).
+Threads of one block are ordered by its barriers. Threads of different blocks are ordered only where one has passed a
+fence and then done an atomic or a volatile or releasing store, and the other one's block has since done an atomic or a
+volatile or acquiring load on the same place (PTX memory model, release and acquire patterns): what came before the
+fence is then known. An atomic on an unrelated counter, or one that no fence comes before, orders nothing. Of third
+blocks it is taken that they released what they did before that fence, so a race with one of them can be missed. Writes
+of the value that already stands there are benign, and so are reads of a Triton kernel whose value gets nowhere
+(`raced.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -30,6 +33,8 @@ _ATOMIC = 1 << _THREAD_BITS
 _MANY_THREADS = 2 << _THREAD_BITS
 _MANY_BLOCKS = 4 << _THREAD_BITS
 _EVENT_SHIFT = _THREAD_BITS + 3
+_MOST_PLACES = 4096
+"""Of one instruction that are looked at for what they release; flags and counters are few."""
 
 
 @dataclass(slots=True)
@@ -58,7 +63,11 @@ class GlobalRaces:
     """Event of the last barrier of each block of the wave."""
     warp_barrier: Index = field(default_factory=lambda: np.zeros(0, np.int64))
     acquired: Index = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Event of the last synchronisation with other blocks of each block of the wave."""
+    """Of each block of the wave: accesses with smaller events, of blocks that released them, are known to it."""
+    fenced: Index = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Event of the last fence of each block of the wave."""
+    released: dict[tuple[int, int], int] = field(default_factory=dict)
+    """By segment and granule, for places of atomics and flags: events before this were released there."""
     between_blocks_only: bool = False
     """Leave out what threads of one block do to each other."""
     matter: Mapping[int, Flags] | None = None
@@ -69,6 +78,7 @@ class GlobalRaces:
         self.threads = wave.blocks[wave.block_of] * wave.launch.block_threads + wave.thread_in_block
         self.barrier = np.zeros(len(wave.blocks), np.int64)
         self.acquired = np.zeros(len(wave.blocks), np.int64)
+        self.fenced = np.zeros(len(wave.blocks), np.int64)
         self.warp_barrier = np.zeros(int(wave.warp[-1]) + 1, np.int64)
 
     def watches(self, segment: Segment) -> bool:
@@ -83,9 +93,36 @@ class GlobalRaces:
         """The active threads pass a warp barrier."""
         self.warp_barrier[wave.warp[wave.index]] = len(self.events)
 
-    def acquire(self, wave: Wave) -> None:
-        """The active threads' blocks may have seen what other blocks released."""
-        self.acquired[wave.block_of[wave.index]] = len(self.events)
+    def fence(self, wave: Wave) -> None:
+        """The active threads pass a fence of the device."""
+        self.fenced[wave.block_of[wave.index]] = len(self.events)
+
+    def acquire(self, wave: Wave, at: Located, where: Access) -> None:
+        """The active threads' blocks see what other blocks released at these places."""
+        blocks = wave.block_of[wave.index]
+        for block, place in self._places(wave, at, where):
+            known = self.released.get(place, 0)
+            if known > self.acquired[blocks[block]]:
+                self.acquired[blocks[block]] = known
+
+    def release(self, wave: Wave, at: Located, where: Access) -> None:
+        """What the active threads' blocks did before their last fence can be known from these places on."""
+        blocks = wave.block_of[wave.index]
+        for block, place in self._places(wave, at, where):
+            known = max(self.released.get(place, 0), int(self.fenced[blocks[block]]))
+            self.released[place] = known
+            # What a block has learned it hands on.
+            if self.fenced[blocks[block]]:
+                self.released[place] = max(known, int(self.acquired[blocks[block]]))
+
+    def _places(self, wave: Wave, at: Located, where: Access) -> Iterator[tuple[int, tuple[int, int]]]:
+        """A thread of each block with each place that the block reaches, once."""
+        assert at.segment is not None
+        granules = wave.spread(at.index) * where.element.size // self.granule
+        blocks = wave.block_of[wave.index]
+        pairs = np.unique(np.stack([blocks, granules]), axis=1, return_index=True)[1]
+        for position in pairs[:_MOST_PLACES]:
+            yield int(position), (at.segment.number, int(granules[position]))
 
     def _shadow(self, segment: Segment) -> _Shadow:
         shadow = self.shadows.get(segment.number)

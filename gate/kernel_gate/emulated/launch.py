@@ -20,11 +20,13 @@ from kernel_gate.emulated.global_races import GlobalRaces
 from kernel_gate.emulated.overflow import AddressOverflow
 from kernel_gate.emulated.program import DecodedKernel
 from kernel_gate.emulated.refusal import refusal
+from kernel_gate.emulated.schedule import Schedule
 from kernel_gate.emulated.scheduler import Flow
 from kernel_gate.emulated.shared_memory import POISON, SharedMemory
 from kernel_gate.emulated.shared_races import SharedRaces
 from kernel_gate.emulated.slicing.trace import Trace
 from kernel_gate.emulated.store_targets import ANY
+from kernel_gate.emulated.terms import Terms
 from kernel_gate.emulated.undefined_locals import UndefinedLocals, reads_local_memory
 from kernel_gate.emulated.watching import Watcher, watched
 from kernel_gate.emulated.wave import Dim3, Index, Wave
@@ -61,8 +63,12 @@ class Checks:
     """Sums and products of 32 bits that wrap and become part of an address."""
     invariants: Invariants | None = None
     """Tags of data and what is asserted of them; None: nothing, and at no cost."""
+    terms: Terms | None = None
+    """Of how many terms sums are made is counted here; None: not counted."""
     payloads: PayloadMemory | None = None
     """Exact payloads beside the floats, instead of tags; None: none, and at no cost."""
+    schedule: Schedule | None = None
+    """Give warps turns in this order; None: all threads run as one where they can."""
     order_seed: int | None = None
     """Run the blocks in a random order; None: in the order of their numbers."""
 
@@ -84,10 +90,12 @@ class Launch:
     counts: Counts = field(default_factory=Counts)
     number: int = 0
     """Among the launches of its device."""
-    only_block: int | None = None
-    """Run just this block, with its cluster; None: all."""
+    only_blocks: tuple[int, ...] | None = None
+    """Run just these blocks, each with its cluster; None: all."""
     undefined: UndefinedLocals | None = None
     """Values from local memory that nothing has written; None: not looked for."""
+    executed: npt.NDArray[np.bool_] | None = None
+    """By basic block, whether some thread has run it; None: not kept."""
     trace: Trace | None = None
     """What is executed is recorded here."""
     instructions: int = 0
@@ -185,7 +193,7 @@ class Launch:
         if self.races is None or at.segment is None:
             return
         if ordered:
-            self.races.acquire(wave)
+            self.races.acquire(wave, at, where)
         elif self.races.watches(at.segment):
             self.races.read(wave, at, where)
 
@@ -194,10 +202,24 @@ class Launch:
         if self.races is not None and at.segment is not None and self.races.watches(at.segment):
             self.races.write(wave, at, where, change, atomic)
 
-    def acquire(self, wave: Wave, at: Located) -> None:
-        """The active threads did an atomic: their blocks may have seen what others released."""
+    def exchange(self, wave: Wave, at: Located, where: Access, fenced: bool) -> None:
+        """The active threads did an atomic: they see what others released there, and release what came before.
+
+        `fenced`: the atomic itself releases.
+        """
         if self.races is not None and at.segment is not None:
-            self.races.acquire(wave)
+            if fenced:
+                self.races.fence(wave)
+            # Threads of one instruction take turns: the later ones see what the earlier ones release.
+            self.races.release(wave, at, where)
+            self.races.acquire(wave, at, where)
+
+    def publish(self, wave: Wave, at: Located, where: Access, fenced: bool) -> None:
+        """The active threads did a volatile or releasing store."""
+        if self.races is not None and at.segment is not None:
+            if fenced:
+                self.races.fence(wave)
+            self.races.release(wave, at, where)
 
     def run(self, arch: str) -> LaunchResult:
         """Run every block. Faults are in the result."""
@@ -211,7 +233,7 @@ class Launch:
         try:
             with np.errstate(all="ignore"):
                 for blocks in waves(self):
-                    wave = self._wave(blocks)
+                    wave = self.wave_of(blocks)
                     Flow(kernel, wave).run()
                     wave.shared.synchronise(wave, None)
                     self.blocks_done += len(blocks)
@@ -239,6 +261,8 @@ class Launch:
             watchers.append(AddressOverflow(self.kernel.address_registers).watch)
         if self.tags is not None:
             watchers.append(self.tags.watch)
+        if self.checks.terms is not None:
+            watchers.append(self.checks.terms.watch)
         if self.checks.uninitialised and reads_local_memory(self.kernel):
             self.undefined = UndefinedLocals(self.kernel.layout)
             watchers.append(self.undefined.watch)
@@ -255,7 +279,8 @@ class Launch:
             counted["printf"] = self.printed
         return counted
 
-    def _wave(self, blocks: Index) -> Wave:
+    def wave_of(self, blocks: Index) -> Wave:
+        """The threads of some blocks, before their first instruction."""
         layout = self.kernel.layout
         threads = self.block_threads * len(blocks)
         shared = SharedMemory(layout, self.shared_bytes, len(blocks), self.block_threads, None)

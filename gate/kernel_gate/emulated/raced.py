@@ -100,7 +100,7 @@ def _found_again(
     for block in list(dict.fromkeys([*named, 0, launch.blocks - 1]))[:_MOST_BLOCKS]:
         recorded, seen = again(), again()
         for one in (recorded, seen):
-            one.only_block, one.trace, one.checks = block, Trace(), _races_alone(one)
+            one.only_blocks, one.trace, one.checks = (block,), Trace(), _races_alone(one)
         before.restore()
         if _ended(recorded.run(arch).faults) or recorded.trace is None:
             yield None

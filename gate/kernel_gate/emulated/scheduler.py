@@ -16,13 +16,18 @@ from kernel_gate.devices.base import Fault
 from kernel_gate.emulated.barriers import Barriers
 from kernel_gate.emulated.faults import LaunchFault
 from kernel_gate.emulated.program import DecodedKernel
-from kernel_gate.emulated.terminators import Barrier, Branch, ClusterWait, IndexedBranch, Terminator
+from kernel_gate.emulated.schedule import Turns
+from kernel_gate.emulated.terminators import (
+    END,
+    WAIT,
+    Barrier,
+    Branch,
+    ClusterWait,
+    IndexedBranch,
+    Terminator,
+)
 from kernel_gate.emulated.wave import Index, Wave
 
-WAIT = 1 << 28
-"""Block number of a thread that waits at a barrier."""
-END = WAIT + 1
-"""Block number of a thread that has left the kernel."""
 _CLOCK_EVERY = 64
 _TRIES_MOST = 1000
 
@@ -52,6 +57,10 @@ class Flow:
 
     def run(self) -> None:
         """Run all threads to their end. Raises `LaunchFault`."""
+        schedule = self.wave.launch.checks.schedule
+        if schedule is not None:
+            Turns(self, schedule).run()
+            return
         together: int | None = 0
         while together != END:
             if together is not None:
@@ -61,13 +70,21 @@ class Flow:
             if lowest == END:
                 return
             if lowest == WAIT:
-                released = self.barriers.release(self.at == WAIT, self.at == END)
-                self.at[released] = self.barriers.resume[released]
+                self.release()
                 continue
             if len(active) == self.wave.threads:
                 together = lowest
             else:
-                self._run_apart(lowest, active)
+                self.run_apart(lowest, active)
+
+    def release(self) -> bool:
+        """Open the barriers that can be; False when nobody waits. Raises `LaunchFault` for a deadlock."""
+        waiting = self.at == WAIT
+        if not waiting.any():
+            return False
+        released = self.barriers.release(waiting, self.at == END)
+        self.at[released] = self.barriers.resume[released]
+        return True
 
     def _next(self) -> tuple[int, Index]:
         """Where to go on, and the threads that stand there. Stalled threads try again when nobody else can."""
@@ -90,6 +107,8 @@ class Flow:
         by_steps = self.steps > launch.limits.steps
         if by_steps or (self.steps % _CLOCK_EVERY == 0 and time.monotonic() > launch.deadline):
             self._time_out(number, by_steps)
+        if launch.executed is not None:
+            launch.executed[number] = True
         if launch.checks.counts:
             launch.counts.execute(wave, number)
         for step in block.steps:
@@ -132,7 +151,8 @@ class Flow:
         self._leave(end, wave.every, number)
         return None
 
-    def _run_apart(self, number: int, active: Index) -> None:
+    def run_apart(self, number: int, active: Index) -> None:
+        """Run a block for some threads, and send them on."""
         wave = self.wave
         wave.active = active
         self._execute(number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,18 @@ _STRIDE = 1024
 """Blocks lie a multiple of this apart: the longest pattern of a swizzle."""
 POISON = 0xFF
 """Fresh shared and local memory: a NaN as float, -1 as integer."""
+
+
+_LOCAL = re.compile(r"_ZZ.*?E(\d+)([\w$]+)")
+
+
+def _source_name(symbol: str) -> str:
+    """`tile` of `_ZZ6kernelPfE4tile`."""
+    found = _LOCAL.fullmatch(symbol)
+    if found is None:
+        return symbol.partition("_$_")[0]
+    name = found[2][: int(found[1])]
+    return name if len(name) == int(found[1]) else symbol
 
 
 @dataclass(slots=True)
@@ -54,6 +67,16 @@ class SharedMemory:
         """A barrier of the given blocks (None: all) has opened."""
         if self.races is not None:
             self.races.synchronise(wave, blocks)
+
+    def named(self, byte: int, nbytes: int) -> tuple[str, int]:
+        """The source's name of the array at a byte of a block's shared memory, and the number of its element there.
+
+        `nbytes`: of an element, as the access has it.
+        """
+        for variable in self.layout.shared.values():
+            if 0 <= byte - variable.physical < self._extent(variable):
+                return _source_name(variable.name), (byte - variable.physical) // nbytes
+        return "shared memory", byte // nbytes
 
     def check_written(
         self, wave: Wave, threads: Index, offsets: Index, nbytes: int, instruction: Instruction

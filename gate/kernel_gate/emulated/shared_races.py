@@ -25,6 +25,7 @@ from kernel_gate.emulated.access import Change
 from kernel_gate.emulated.clocks import Clocks
 from kernel_gate.emulated.held_bytes import HeldBytes
 from kernel_gate.emulated.ptx.model import Instruction
+from kernel_gate.emulated.types import TYPES
 
 if TYPE_CHECKING:
     from kernel_gate.emulated.wave import Index, Wave
@@ -121,7 +122,11 @@ class SharedRaces:
                 self._check_readers(wave, granule, change.replaced, offsets, instruction)
             before = self.writer[granule]
             self.writer[granule] = key
-            conflict = self._conflict(wave, before, inner, threads, start) & change.replaced
+            conflict = self._conflict(wave, before, inner, threads, start)
+            if (again := conflict & ~change.replaced).any():
+                # Who wrote the value that stands here stays its writer, for reads that come before a barrier.
+                self.writer[granule[again]] = before[again]
+            conflict &= change.replaced
             if atomic:
                 conflict &= before & _ATOMIC == 0
             if change.lost.any():
@@ -287,8 +292,17 @@ class SharedRaces:
         other_block, thread = wave.place(block * wave.launch.block_threads + (other & _THREAD_MASK))
         byte = int(offsets[position]) % self.stride
         by = "an asynchronous copy issued by" if other & _ASYNC else "the other is"
-        message = f"race in shared memory, byte {byte}: {what} with no barrier between; {by} thread {thread}"
+        name, element = wave.shared.named(byte, _element_bytes(instruction))
+        message = f"race on shared {name}[{element}]: {what} with no barrier between; {by} thread {thread}"
         message += f" at line {place}" if place else ""
         side = Place("the other access of the race", place, other_block, thread)
-        fault = wave.fault("race", message, instruction, position, related=(side,))
+        fault = wave.fault(
+            "race", message, instruction, position, buffer=name, element=element, related=(side,)
+        )
         wave.launch.findings.add(fault, plain=bool(plain.any()))
+
+
+def _element_bytes(instruction: Instruction) -> int:
+    """Bytes of one element of an access; 1 where its type says nothing of elements."""
+    kind = TYPES.get(instruction.parts[-1])
+    return max(1, kind.size) if kind is not None else 1

@@ -1,7 +1,12 @@
-"""Special registers (PTX ISA 9.0, chapter 10). Clocks count executed instructions; they are never a time."""
+"""Special registers (PTX ISA 9.0, chapter 10), with values as an H200 gives them: no kernel can tell where it runs.
+
+Clocks go on with executed instructions, from a start that differs from process to process; they are never a time.
+"""
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +15,44 @@ import numpy as np
 from kernel_gate.emulated.types import Array
 from kernel_gate.emulated.wave import Wave
 
-_CONSTANTS = {"%smid": 0, "%nsmid": 1, "%gridid": 1, "%warpsize": 32, "%globaltimer_hi": 0, "%clock_hi": 0}
+_MULTIPROCESSORS = 132
+_CONSTANTS = {"%nsmid": _MULTIPROCESSORS, "%warpsize": 32, "%nwarpid": 64}
+_CLOCK_START = (1 << 40) + secrets.randbelow(1 << 42)
+_FIRST_GRID = 1 + secrets.randbelow(1 << 12)
+_CYCLES = 4
+"""Of an instruction, about."""
 _CLUSTER = ("%cluster_", "%clusterid.", "%nclusterid.", "%is_explicit_cluster")
-_CLOCKS = {"%clock", "%clock64", "%globaltimer", "%globaltimer_lo"}
+_HIGH = np.uint64(32)
+
+
+def _clock(wave: Wave) -> np.uint64:
+    return np.uint64(
+        _CLOCK_START + _CYCLES * wave.launch.instructions // max(wave.launch.block_threads // 32, 1)
+    )
+
+
+def _nanoseconds(_wave: Wave) -> np.uint64:
+    return np.uint64(time.time_ns() // 32 * 32)
+
+
+def _multiprocessor(wave: Wave) -> Array:
+    """Of each thread's block: blocks are dealt out two at a time, as a GPU does to pairs of multiprocessors."""
+    block = np.asarray(wave.blocks[wave.block_of])
+    dealt = block % _MULTIPROCESSORS
+    half = _MULTIPROCESSORS // 2
+    return (2 * (dealt % half) + dealt // half).astype(np.uint32)
+
+
+_TIMES: dict[str, Callable[[Wave], Any]] = {
+    "%clock": _clock,
+    "%clock64": _clock,
+    "%clock_hi": lambda wave: _clock(wave) >> _HIGH,
+    "%globaltimer": _nanoseconds,
+    "%globaltimer_lo": _nanoseconds,
+    "%globaltimer_hi": lambda wave: _nanoseconds(wave) >> _HIGH,
+    "%gridid": lambda wave: np.uint64(_FIRST_GRID + wave.launch.number),
+    "%smid": _multiprocessor,
+}
 
 
 def _lane_masks(wave: Wave) -> dict[str, Array]:
@@ -31,8 +71,8 @@ def reader(name: str) -> Callable[[Wave], Array] | None:
         return lambda _wave: constant
     if name.startswith(_CLUSTER):
         return lambda wave: wave.cluster_positions[name]
-    if name in _CLOCKS:
-        return lambda wave: np.uint64(wave.launch.instructions)  # type: ignore[return-value]
+    if name in _TIMES:
+        return _TIMES[name]
     for prefix, extent in (("%ntid.", "block"), ("%nctaid.", "grid")):
         if name.startswith(prefix) and name[-1] in "xyz":
             axis = "xyz".index(name[-1])
@@ -44,8 +84,6 @@ def reader(name: str) -> Callable[[Wave], Array] | None:
         return lambda wave: np.uint32(  # type: ignore[return-value]
             wave.launch.shared_bytes if dynamic else wave.shared.nbytes
         )
-    if name == "%nwarpid":
-        return lambda wave: np.uint32(-(-wave.launch.block_threads // 32))  # type: ignore[return-value]
     if name in ("%laneid", "%warpid") or name[:-1] in ("%tid.", "%ctaid."):
         return lambda wave: wave.special[name]
     return None

@@ -10,6 +10,11 @@ from kernel_gate.emulated.registry import Unsupported
 from kernel_gate.emulated.site import Read, Site, Write
 from kernel_gate.emulated.types import TYPES
 
+WAIT = 1 << 28
+"""Block number of a thread that waits at a barrier."""
+END = WAIT + 1
+"""Block number of a thread that has left the kernel."""
+
 
 @dataclass(frozen=True, slots=True)
 class Branch:

@@ -21,10 +21,10 @@ def waves(launch: Launch) -> Iterator[Index]:
     size = launch.cluster_size
     count = max(_blocks_that_fit(launch) // size, 1) * size
     order = clusters.order(launch.grid, launch.kernel.flat.cluster) if size > 1 else None
-    if launch.only_block is not None:
+    if launch.only_blocks is not None:
         numbers = np.arange(launch.blocks) if order is None else order
-        place = int(np.argmax(numbers == launch.only_block)) // size * size
-        yield numbers[place : place + size]
+        for place in dict.fromkeys(int(np.argmax(numbers == n)) // size * size for n in launch.only_blocks):
+            yield numbers[place : place + size]
         return
     if launch.checks.order_seed is not None:
         order = np.arange(launch.blocks) if order is None else order

@@ -17,7 +17,7 @@ def render(judged: Sequence[NamedVerdict]) -> str:
     """The document.
 
     A stage that failed is a failure, one that could not say is an error, one that was not reached is skipped. Times
-    that were not taken for want of a GPU are skipped too: the exit status still says that the verdict is inconclusive.
+    that were not taken for want of a GPU are skipped too: the property `standing` says `right`.
     """
     root = ET.Element("testsuites", name="klineage gate")
     for one in judged:
@@ -32,6 +32,7 @@ def _suite(judged: NamedVerdict) -> ET.Element:
     properties = ET.SubElement(suite, "properties")
     about = {
         "outcome": judged.verdict.outcome.value,
+        "standing": judged.verdict.standing.value,
         "code": judged.verdict.code or "",
         "inputs_hash": judged.verdict.inputs_hash,
         "device": str((judged.verdict.environment.get("device") or {}).get("name", "")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernel_gate.standing import Standing
 from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
 
 
@@ -53,6 +54,6 @@ def line_of(stage: Stage) -> int | None:
 
 
 def counts(judged: list[NamedVerdict]) -> str:
-    """`2 accepted, 1 rejected`: how many verdicts there are of each outcome."""
-    found = [j.verdict.outcome for j in judged]
-    return ", ".join(f"{found.count(o)} {o}" for o in Outcome if o in found) or "no verdict"
+    """`2 accepted, 1 rejected`: how many verdicts there are of each standing."""
+    found = [j.verdict.standing for j in judged]
+    return ", ".join(f"{found.count(s)} {s.label}" for s in Standing if s in found) or "no verdict"

@@ -10,10 +10,12 @@ from urllib.parse import quote
 
 from kernel_gate.reasons import Reason
 from kernel_gate.reporting.named import NamedVerdict
+from kernel_gate.standing import Standing
 from kernel_gate.verdict import Outcome
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_LEVEL = {Outcome.ACCEPTED: "none", Outcome.REJECTED: "error", Outcome.INCONCLUSIVE: "warning"}
+_LEVEL = {Standing.ACCEPTED: "none", Standing.REJECTED: "error", Standing.RIGHT: "note"}
+"""Of what is neither right nor wrong: a warning."""
 
 
 def render(judged: Sequence[NamedVerdict]) -> str:
@@ -33,7 +35,7 @@ def render(judged: Sequence[NamedVerdict]) -> str:
 
 
 def _rule(reason: Reason) -> dict[str, Any]:
-    level = _LEVEL[Outcome(reason.leads_to[0])]
+    level = _LEVEL.get(reason.leads_to[0], "warning")
     return {
         "id": reason.value,
         "name": "".join(word.capitalize() for word in reason.value.split("-")),
@@ -50,10 +52,10 @@ def _result(judged: NamedVerdict, rules: Sequence[Reason]) -> dict[str, Any]:
     result: dict[str, Any] = {
         # A change that is not shown to be right is a finding; SARIF gives a level only to the kind "fail".
         "kind": "pass" if verdict.outcome is Outcome.ACCEPTED else "fail",
-        "level": _LEVEL[verdict.outcome],
+        "level": _LEVEL.get(verdict.standing, "warning"),
         "message": {"text": f"{judged.kernel}: {verdict.reason}"},
         "partialFingerprints": {"inputsHash/v1": verdict.inputs_hash},
-        "properties": {"outcome": verdict.outcome.value},
+        "properties": {"outcome": verdict.outcome.value, "standing": verdict.standing.value},
     }
     if verdict.code is not None:
         result |= {"ruleId": verdict.code.value, "ruleIndex": rules.index(verdict.code)}

@@ -7,11 +7,19 @@ from collections.abc import Iterator, Sequence
 from kernel_gate.cleaning import cleaned
 from kernel_gate.reporting.figures import dims_text, interval, times
 from kernel_gate.reporting.named import NamedVerdict, counts
+from kernel_gate.standing import Standing
 from kernel_gate.verdict import Outcome, StageStatus
 
-_SIGN = {Outcome.ACCEPTED: "✅", Outcome.REJECTED: "❌", Outcome.INCONCLUSIVE: "❔"}
+_SIGN = {
+    Standing.ACCEPTED: "✅",
+    Standing.RIGHT: "☑️",
+    Standing.UNDECIDED: "❔",
+    Standing.NOT_JUDGED: "⬜",
+    Standing.LACKING: "⚠️",
+    Standing.REJECTED: "❌",
+}
 _MARK = {StageStatus.PASS: "✓", StageStatus.FAIL: "✗", StageStatus.UNAVAILABLE: "?", StageStatus.SKIPPED: "–"}
-_STAGES = ("build", "check", "sanitize", "profile")
+_STAGES = ("build", "check", "sanitize", "watch", "profile")
 
 
 def render(judged: Sequence[NamedVerdict]) -> str:
@@ -35,7 +43,7 @@ def _row(judged: NamedVerdict) -> str:
     marks: dict[str, str] = {stage.name: _MARK[stage.status] for stage in verdict.stages}
     speedup = f"{interval(verdict.speedup)}, {verdict.speedup.state}" if verdict.speedup else ""
     cells = [
-        _SIGN[verdict.outcome],
+        f"{_SIGN[verdict.standing]} {verdict.standing.label}",
         f"`{judged.kernel}`",
         *(marks.get(name, "–") for name in _STAGES),
         speedup,
@@ -47,7 +55,7 @@ def _row(judged: NamedVerdict) -> str:
 def _details(judged: NamedVerdict) -> Iterator[str]:
     verdict = judged.verdict
     yield ""
-    yield f"### `{cell(judged.kernel)}`: {verdict.outcome}"
+    yield f"### `{cell(judged.kernel)}`: {verdict.standing.label}"
     yield ""
     where = f"`{cell(judged.candidate)}:{cell(str(judged.place))}`" if judged.candidate else ""
     against = f" against `{cell(judged.baseline)}`" if judged.baseline else ""

@@ -14,7 +14,7 @@ def render(verdict: Verdict) -> str:
 
 
 def _lines(verdict: Verdict) -> Iterator[str]:
-    yield f"{verdict.outcome}: {verdict.reason}"
+    yield f"{verdict.standing.label}: {verdict.reason}"
     yield ""
     for stage in verdict.stages:
         yield f"  {stage.name:<9}{stage.status:<12}{stage.reason}"

@@ -11,12 +11,15 @@ from typing import Any
 from kernel_gate.built import Built
 from kernel_gate.cases import Case, elements, repeat_options
 from kernel_gate.devices.base import Device, Fault
+from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.inputs import make_inputs
 from kernel_gate.memory_cases import apart
 from kernel_gate.oracle import OracleProcess
 from kernel_gate.reasons import Reason
 from kernel_gate.stages.algebra import Answer, Expressions
+from kernel_gate.stages.callers import check_callers
 from kernel_gate.stages.check_case import check_case
+from kernel_gate.stages.check_coverage import coverage_of, family_of, not_executed
 from kernel_gate.stages.check_state import AtFault, CheckState, Dropped, Stop
 from kernel_gate.stages.expressions import cases_to_ask, reordered, said_of
 from kernel_gate.verdict import Stage, StageStatus
@@ -54,6 +57,7 @@ def check(
     seconds: float,
     progress: Callable[[str, float], None],
     whole: bool = True,
+    seed: int = 0,
     expressions: Expressions | None = None,
 ) -> CheckResult:
     """Run every case, cheapest first, until one fails or the time is spent.
@@ -62,9 +66,16 @@ def check(
     """
     run = CheckState(device, baseline, candidate, workload, oracle, expressions=expressions)
     try:
+        started = time.monotonic()
         unreached_or_end = _run_cases(run, cases, seconds, progress)
         if whole and not isinstance(unreached_or_end, CheckResult):
             unreached_or_end = _another_expression(run, progress) or unreached_or_end
+        if whole and run.compared and not isinstance(unreached_or_end, CheckResult):
+            left = seconds - (time.monotonic() - started)
+            try:
+                run.callers = check_callers(run, seed, left)
+            except Stop as stop:
+                return _stopped(run, stop, stop.case or cases[0])
     finally:
         run.close()
         device.reorder(None)
@@ -92,6 +103,8 @@ def _run_cases(
             continue
         progress(str(case), number / len(cases))
         before = time.monotonic()
+        if isinstance(run.device, EmulatedDevice):
+            run.device.family = family_of(case)
         try:
             check_case(run, case, again=number == 0)
         except Dropped as dropped:
@@ -138,6 +151,8 @@ def _details(run: CheckState) -> dict[str, Any]:
         "algebra": [answer.document() for answer in run.algebra],
         "dropped": run.dropped,
         "notes": list(dict.fromkeys(run.notes)),
+        "coverage": coverage_of(run),
+        **({} if run.callers is None else {"callers": run.callers.document()}),
     }
 
 
@@ -152,9 +167,9 @@ def _stopped(run: CheckState, stop: Stop, case: Case) -> CheckResult:
     status = StageStatus.FAIL if stop.at_fault == "candidate" else StageStatus.UNAVAILABLE
     about = {
         "case": str(case),
-        "dims": dict(case.dims),
+        "dims": {**case.dims, **dict(case.scalars)},
         "seed": case.seed,
-        "inputs": str(case.variation),
+        "inputs": case.inputs,
         "memory": str(case.memory),
         "repeat": repeat_options(case),
     }
@@ -207,7 +222,9 @@ def _finished(
             name="check",
             status=StageStatus.PASS,
             reason=f"{run.compared} cases agree in every element{said_of(run.algebra)}"
-            + _provided(run.conditions),
+            + _provided(run.conditions)
+            + not_executed(details["coverage"])
+            + str(run.callers or ""),
             details=details,
         ),
         "none",

@@ -23,6 +23,7 @@ from kernel_gate.stages.check_state import (
 from kernel_gate.stages.judge_outputs import compare_outputs, require_repeated, require_written
 from kernel_gate.stages.reference import Reference, run_baseline
 from kernel_gate.stages.remembered import require_nothing_remembered
+from kernel_gate.stages.schedules import require_any_schedule
 
 
 def check_case(run: CheckState, case: Case, *, again: bool) -> None:
@@ -67,6 +68,7 @@ def check_case(run: CheckState, case: Case, *, again: bool) -> None:
         if case.required:
             third = launch(run, execution, inputs, *REPETITIONS[2])
             require_repeated(run, case, first, third, reference)
+            require_any_schedule(run, case, execution, inputs, first, reference)
         if again:
             require_nothing_remembered(run, case, execution, inputs, first)
     if not run.strict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import ALLOCATED, Case
@@ -16,8 +16,12 @@ from kernel_gate.launching import LaunchError
 from kernel_gate.oracle import OracleProcess
 from kernel_gate.reasons import Reason
 from kernel_gate.stages.algebra import Algebra, Expressions
+from kernel_gate.stages.depth import Depths
 from kernel_gate.tolerance import coarsest_arithmetic
 from kernel_gate.workload import Argument, Workload
+
+if TYPE_CHECKING:
+    from kernel_gate.stages.callers import Reached
 
 AtFault = Literal["none", "candidate", "baseline", "workload", "environment"]
 Who = Literal["baseline", "candidate"]
@@ -34,6 +38,8 @@ class Stop(Exception):  # noqa: N818
         self.code = code
         self.reason = reason
         self.details = dict(details or {})
+        self.case: Case | None = None
+        """Where it ended, if that is not the case that the check was at."""
 
 
 class Dropped(Exception):  # noqa: N818
@@ -67,15 +73,20 @@ class CheckState:
     """What must hold for the candidate and need not for the baseline → why."""
     rehearsal: Device | None = None
     """The emulated device beside a GPU, opened when it is needed."""
+    callers: Reached | None = None
+    """How far the callers' sizes were checked, once they have been."""
     expressions: Expressions | None = None
     """What tells whether both programs compute the same; None: not asked."""
     algebra: list[Algebra] = field(default_factory=list)
     strict: bool = False
     """Whether a candidate is being held to a few roundings, since it computes another expression."""
+    scheduled: int = 0
+    """Cases that were run under other orders of warps."""
     compared: int = 0
     passed: list[Case] = field(default_factory=list)
     """Cases in which every element agreed, with buffers as an allocator places them."""
     launches: int = 0
+    depths: Depths = field(init=False)
     arithmetic: float | None = field(init=False)
     """Unit roundoff of the baseline's coarsest arithmetic, where it is coarser than float32's."""
 
@@ -85,6 +96,7 @@ class CheckState:
             self.rehearsal.close()
 
     def __post_init__(self) -> None:
+        self.depths = Depths(self.baseline, self.workload)
         units = (coarsest_arithmetic(image.ptx) for image in self.baseline.images.values())
         self.arithmetic = max((u for u in units if u is not None), default=None)
 
@@ -96,9 +108,10 @@ _REHEARSAL_SECONDS = 20.0
 
 def execution_of(run: CheckState, who: Who, case: Case) -> Execution:
     """The program on this case's shape and memory, with its own buffers. Raises `LaunchError` and `DeviceError`."""
-    if who not in run.loaded:
-        run.loaded[who] = LoadedProgram(run.device, _built(run, who), run.workload)
-    return run.loaded[who].execution(case.dims, memory=case.memory)
+    key = f"{who} {case.scalars}" if case.scalars else who
+    if key not in run.loaded:
+        run.loaded[key] = LoadedProgram(run.device, _built(run, who), case.applied(run.workload))
+    return run.loaded[key].execution(case.dims, memory=case.memory)
 
 
 def rehearsal_of(run: CheckState, who: Who, case: Case) -> Execution:

@@ -63,18 +63,18 @@ def require_written(run: CheckState, case: Case, first: Run, second: Run, refere
 
 def compare_outputs(run: CheckState, case: Case, done: Run, reference: Reference) -> None:
     """Raise `Stop` at the first wrong element."""
+    depth = 1 if run.strict else run.depths.of(case.dims)
     for name, got in done.outputs.items():
         argument = argument_of(run.workload, name)
         dtype = DTYPES[argument.dtype]
         want, own = reference.expected[name], reference.errors[name]
         errors = measure(got, want, dtype) if dtype.is_float else Errors(0.0, 0.0)
-        depth = 1 if run.strict else None
-        allowed = derive(run.workload, argument, case.dims, own, None, run.arithmetic, depth)
+        allowed = derive(run.workload, argument, depth, own, None, run.arithmetic)
         wrong = compare(name, got, want, dtype, allowed)
         imprecise = less_precise(name, errors, allowed)
         if dtype.is_float and (wrong or imprecise):
             condition = condition_of(run, case, reference).get(name)
-            allowed = derive(run.workload, argument, case.dims, own, condition, run.arithmetic, depth)
+            allowed = derive(run.workload, argument, depth, own, condition, run.arithmetic)
             wrong = compare(name, got, want, dtype, allowed)
             imprecise = less_precise(name, errors, allowed)
         if dtype.is_float and (wrong or imprecise) and not run.strict:
@@ -101,7 +101,8 @@ def compare_outputs(run: CheckState, case: Case, done: Run, reference: Reference
 def agrees(run: CheckState, case: Case, name: str, got: Array, reference: Reference) -> bool:
     """Whether an output, of whichever program, is what is expected within the tolerance."""
     argument = argument_of(run.workload, name)
-    allowed = derive(run.workload, argument, case.dims, reference.errors[name], None, run.arithmetic)
+    depth = run.depths.of(case.dims)
+    allowed = derive(run.workload, argument, depth, reference.errors[name], None, run.arithmetic)
     return compare(name, got, reference.expected[name], DTYPES[argument.dtype], allowed) is None
 
 

@@ -34,6 +34,7 @@ from kernel_gate.tolerance import Allowed, Errors
 _MAY_BREAK = re.compile(r"\b(?:ld|st)\.\S*\.v[248]\b|\b__assertfail\b|\btrap;")
 """Vectors, which must be aligned, and assertions: what a shape that no caller comes with makes fail."""
 _BREAKS = frozenset({"misaligned", "out_of_bounds", "trap"})
+_FEW, _DRAWS = 256, 5
 _BASELINE_GROSS = 2e-2
 """Relative error from which a baseline does not compute what its oracle says."""
 
@@ -155,12 +156,19 @@ def _as_the_type_overflows(exact: Array, got: Array, dtype: DType) -> Array:
 
 
 def condition_of(run: CheckState, case: Case, reference: Reference) -> Mapping[str, Errors]:
-    """What one unit in the last place of the inputs does to each of the baseline's outputs."""
+    """What one unit in the last place of the inputs does to each of the baseline's outputs, in any order of blocks.
+
+    A few elements may move little by chance: they are asked several times.
+    """
     if reference.condition is None:
-        with execution_of(run, "baseline", case) as execution:
-            moved = launch(run, execution, perturbed(run.workload, case, reference.inputs), 0)
-        reference.condition = {
-            name: measure(got, reference.expected[name], DTYPES[argument_of(run.workload, name).dtype])
-            for name, got in moved.outputs.items()
-        }
+        few = any(got.size < _FEW for got in reference.expected.values())
+        found: dict[str, Errors] = {}
+        for draw in range(_DRAWS if few else 1):
+            with execution_of(run, "baseline", case) as execution:
+                inputs = perturbed(run.workload, case, reference.inputs, draw)
+                moved = launch(run, execution, inputs, 0, draw or None)
+            for name, got in moved.outputs.items():
+                dtype = DTYPES[argument_of(run.workload, name).dtype]
+                found[name] = measure(got, reference.expected[name], dtype).larger(found.get(name))
+        reference.condition = found
     return reference.condition

@@ -24,10 +24,11 @@ from kernel_gate.sanitizer.tool import SpareTools
 from kernel_gate.stages.check import CheckResult
 from kernel_gate.stages.counted import counts_of
 from kernel_gate.stages.counted_work import counted_work
+from kernel_gate.stages.follow import one_of_each_path
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_gate.workload import Workload
 
-_NAMED, _HIDDEN = 2, 2
+_NAMED, _HIDDEN, _PATHS = 2, 2, 4
 """Cases of each kind that are watched."""
 _MOST_ELEMENTS = 1 << 18
 _TOOL_SECONDS = 30.0
@@ -52,11 +53,13 @@ def sanitize(
             Suspicion("emulated device", fault, case) for fault, case in checked.candidate_findings
         )
         emulated = Opinion("emulated device", findings, launches=checked.launches)
-        stage = _Judgement(baseline, candidate, workload, cases, spares).stage(None, emulated)
+        # Cases that the check made up while it ran are among those that passed.
+        every = tuple({str(case): case for case in (*cases, *checked.passed)}.values())
+        stage = _Judgement(baseline, candidate, workload, every, spares).stage(None, emulated)
         if stage.status is StageStatus.FAIL:
             return stage
         return with_details(stage, counts=counts_of(baseline, candidate, workload, checked.passed))
-    small = _small(workload, checked.passed)
+    small = _small(baseline, candidate, workload, checked.passed)
     if not small:
         why = f"no case of the check is small enough (at most {_MOST_ELEMENTS} elements); add a small shape to dims"
         return _unavailable(why, {"counts": counts_of(baseline, candidate, workload, checked.passed)})
@@ -91,14 +94,16 @@ def _if_right(stage: Stage, counts: dict[str, Any]) -> dict[str, Any]:
     return {} if stage.status is StageStatus.FAIL else counts
 
 
-def _small(workload: Workload, passed: Sequence[Case]) -> list[Case]:
-    """The smallest named cases, and the largest of the hidden ones that are still small."""
+def _small(baseline: Built, candidate: Built, workload: Workload, passed: Sequence[Case]) -> list[Case]:
+    """The smallest case of each path through the programs, the smallest named, the largest small hidden ones."""
     fit = sorted(
         (c for c in passed if elements(workload, c.dims) <= _MOST_ELEMENTS),
         key=lambda c: elements(workload, c.dims),
     )
     hidden = [c for c in fit if c.origin == "hidden"]
-    return [c for c in fit if c.required][:_NAMED] + hidden[-_HIDDEN:]
+    paths = one_of_each_path(fit, baseline, candidate, workload)[:_PATHS]
+    chosen = [*[c for c in fit if c.required][:_NAMED], *paths, *hidden[-_HIDDEN:]]
+    return list({str(case): case for case in chosen}.values())
 
 
 def _unavailable(reason: str, details: dict[str, Any] | None = None) -> Stage:

@@ -20,15 +20,19 @@ import numpy as np
 
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import Case
+from kernel_gate.compare import measure
 from kernel_gate.devices.base import Buffer
 from kernel_gate.devices.timed import TimedDevice, TimedKernel
-from kernel_gate.dtypes import Array
+from kernel_gate.dtypes import DTYPES, Array
 from kernel_gate.execution import Execution
+from kernel_gate.inputs import perturbed
 from kernel_gate.reasons import FAULT_REASONS
+from kernel_gate.stages.depth import Depths
 from kernel_gate.stages.held_bytes import HeldBytes
-from kernel_gate.stages.timed_outputs import Outputs, difference, difference_of
+from kernel_gate.stages.timed_outputs import Leeway, Outputs, difference, difference_of
 from kernel_gate.timing.cuda_sampler import TimedProgram
 from kernel_gate.timing.sampling import BASELINE, CANDIDATE, Launch, LaunchFailed
+from kernel_gate.tolerance import Errors
 from kernel_gate.workload import Workload
 
 _MOST_SETS = 3
@@ -40,6 +44,7 @@ _BYTES = (0xFF, 0x7F, 0xAA, 0x55)
 """Fillings; the first two are NaN in every floating-point format."""
 _INSPECTIONS = (2.0, 4.0)
 """Each inspection comes after so many times as many launches as the one before."""
+_DRAWS = 3
 _LEAST_LIMIT, _TIMES_ONE_LAUNCH = 2.0, 50
 """Seconds that any timed launch may take, and how many times what one took before: clocks and caches vary less."""
 
@@ -196,7 +201,7 @@ class TimedPrograms:
             self._own = self._expected
         else:
             self._own = self.outputs(key)
-            self.seen_wrong = difference(self.workload, self.case, self._own, self._expected)
+            self.seen_wrong = difference(self.workload, self.case, self._own, self._expected, self.leeway())
         started = time.monotonic()
         self.launch(key, renew)
         seconds = time.monotonic() - started
@@ -237,6 +242,30 @@ class TimedPrograms:
         names = [a.name for a in self.workload.args if a.kind in {"output", "inout"}]
         return {name: self._held(buffers[name]) for name in names}
 
+    def leeway(self) -> Leeway:
+        """What differences between the two programs are held to, on the inputs that the buffers hold."""
+        depth = Depths(self._built[BASELINE], self.workload).of(self.case.dims)
+        return Leeway(depth, self._condition)
+
+    def _condition(self) -> Mapping[str, Errors]:
+        """What one unit in the last place of the inputs does to the baseline's outputs; asked a few times."""
+        key, found = Launch(BASELINE, 0, 0), dict[str, Errors]()
+        execution, buffers = self.executions[key], self.arguments(0)
+        self.launch(key)
+        before = execution.outputs()
+        for draw in range(_DRAWS):
+            for name, values in perturbed(self.workload, self.case, self.inputs, draw).items():
+                buffers[name].write(np.ascontiguousarray(values))
+            self.launch(key)
+            for name, got in execution.outputs().items():
+                argument = self.workload.argument(name)
+                assert argument is not None
+                moved = measure(got, before[name], DTYPES[argument.dtype])
+                found[name] = moved.larger(found.get(name))
+        for name, held in self._pristine.items():
+            held.restore(buffers[name])
+        return found
+
     def inspect(self, launch: Launch) -> None:
         """Look at the outputs of some timed launches of the candidate; which ones is drawn."""
         if launch.program != CANDIDATE or self.seen_wrong:
@@ -250,4 +279,4 @@ class TimedPrograms:
     def wrong_outputs(self, key: Launch) -> str:
         """What is wrong with the outputs that a launch has just left; "" when nothing is."""
         buffers = self.executions[key].buffers
-        return difference_of(self.workload, self.case, buffers, self._own, self._expected)
+        return difference_of(self.workload, self.case, buffers, self._own, self._expected, self.leeway())

@@ -16,7 +16,7 @@ from kernel_gate.files.writing import write_atomically
 from kernel_gate.full_disk import is_full
 from kernel_gate.reasons import Reason
 from kernel_gate.reporting.named import NamedVerdict
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _OPTIONS = (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from kernel_gate.reporting.text import render
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import Standing
 from kernel_lineage.cli.gate_run import GateRun, clear, wrong_use
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ class Where:
 
 def gate_since(
     since: str, files: tuple[Path, ...], device: Device, options: GateOptions, run: GateRun, where: Where
-) -> tuple[list[NamedVerdict], ExitCode]:
-    """Judge and show what changed; the verdicts, and the exit code of the whole. Raises `DeviceError`."""
+) -> list[NamedVerdict]:
+    """Judge and show what changed; the verdicts. Raises `DeviceError`."""
     from kernel_gate.fleet.on_dask import ClusterError
     from kernel_lineage.history.git import RepositoryError, open_repository
-    from kernel_lineage.learning.gate_changes import GateChangesDocument, KernelVerdict, gate_changes, worst
+    from kernel_lineage.learning.gate_changes import GateChangesDocument, KernelVerdict, gate_changes
 
     judged: list[NamedVerdict] = []
     try:
@@ -82,7 +82,7 @@ def gate_since(
         click.echo(GateChangesDocument(since=since, verdicts=verdicts).model_dump_json(indent=2))
     else:
         click.echo(_table(verdicts) if verdicts else f"No kernel changed since {since}.")
-    return judged, worst(verdicts)
+    return judged
 
 
 def _told(found: Iterable[NamedVerdict], run: GateRun) -> Iterator[NamedVerdict]:
@@ -94,13 +94,14 @@ def _told(found: Iterable[NamedVerdict], run: GateRun) -> Iterator[NamedVerdict]
 
 
 def _table(verdicts: list[Any]) -> str:
-    """One line for each verdict."""
-    wide = max(len(v.kernel) for v in verdicts)
-    lines = []
-    for verdict in verdicts:
+    """A line for each verdict, what is worst first, and how many there are of each standing."""
+    ordered = sorted(verdicts, key=lambda v: list(Standing).index(v.standing))
+    rows = [("", "kernel", "file", "why")]
+    for verdict in ordered:
         speed = f"{verdict.speedup.median:.3f}×" if verdict.speedup is not None else ""
         code = verdict.code.value if verdict.code is not None else ""
-        lines.append(
-            f"{verdict.outcome.value:<13}{verdict.kernel:<{wide + 2}}{verdict.file}  {speed or code}"
-        )
-    return "\n".join(lines)
+        rows.append((verdict.standing.label, verdict.kernel, verdict.file, speed or code))
+    wide = [max(len(row[column]) for row in rows) + 2 for column in range(3)]
+    lines = ["".join(cell.ljust(w) for cell, w in zip(row, wide, strict=False)) + row[3] for row in rows]
+    counted = [(sum(v.standing is s for v in verdicts), s.label) for s in Standing]
+    return "\n".join([*lines, "", ", ".join(f"{number} {label}" for number, label in counted if number)])

@@ -40,7 +40,7 @@ from kernel_lineage.skills.conditions.render import sentence
 from kernel_lineage.skills.library import library
 
 _JOBS_EMULATED = 2
-_MARKS = {"reproduced": "[green]✓[/]", "failed": "[red]✗[/]"}
+_MARKS = {"reproduced": "[green]✓[/]", "narrower": "[yellow]◐[/]", "failed": "[red]✗[/]"}
 _UNKNOWN = "[yellow]?[/]"
 _TRIALS = 40
 _PROBES = Budget(runs=400, seconds=900.0)

@@ -59,8 +59,7 @@ class Applicability:
         ranking = self._rankings.get(root)
         if ranking is None:
             ranking = self._rankings[root] = known_graph(root)
-        history = ranking.history(root, snapshot.path, kernel.name)
-        return applicable(kernel, known, facts, ranking.graph, history)
+        return applicable(kernel, known, facts, ranking.graph)
 
 
 def _load(root: Path | None) -> Library:

@@ -16,7 +16,8 @@ def summary_of(document: ApplyDocument) -> str:
     if document.outcome == "accepted":
         return f"Accepted: {reason}."
     failed = _failed(document)
-    head = f"Rejected by {failed}" if failed is not None else document.outcome.capitalize()
+    word = document.outcome if document.outcome == "refused" else document.standing.label
+    head = f"Rejected by {failed}" if failed is not None else word.capitalize()
     passed = _passed(document)
     if document.outcome == "inconclusive" and passed:
         head += f" ({passed} passed)"

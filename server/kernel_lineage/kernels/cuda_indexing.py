@@ -18,6 +18,7 @@ from kernel_lineage.kernels.cuda_access import Access, Place
 from kernel_lineage.kernels.cuda_expressions import all_indices, indices_of, integer_of, is_nested, pointee
 from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, text_of
 from kernel_lineage.kernels.cuda_handed import handed_spaces
+from kernel_lineage.kernels.cuda_read import forms_of, value_form
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import (
     UNIFORM,
@@ -139,7 +140,9 @@ class Indexing:
         if node is None:
             return UNIFORM
         if node.id not in self._forms:
-            self._forms[node.id] = self._read_form(node)
+            place = (node.start_byte, node.end_byte)
+            read = value_form(self.unit.kernel, place) if self.unit.entry else None
+            self._forms[node.id] = self._read_form(node) if read is None else read
         return self._forms[node.id]
 
     def _read_form(self, node: Node) -> Linear:
@@ -301,6 +304,11 @@ class Indexing:
         return "unknown" if space == "pointer" else space
 
     @cached_property
+    def _forms_read(self) -> Mapping[tuple[int, int], Linear]:
+        """What the reader of whole kernels says of this function's accesses."""
+        return forms_of(self.unit.kernel) if self.unit.entry else {}
+
+    @cached_property
     def accesses(self) -> tuple[Access, ...]:
         """Every load and store, in the order of the text."""
         written: dict[int, bool] = {}
@@ -323,7 +331,8 @@ class Indexing:
         self, node: Node, place: Place, indices: tuple[Node, ...], reads: bool, writes: bool, via: str
     ) -> Access:
         space = self.space_of(place.root)
-        return Access(node, place.root, space, place.offset, indices, reads, writes, via, place.cast)
+        form = self._forms_read.get((node.start_byte, node.end_byte), place.offset)
+        return Access(node, place.root, space, form, indices, reads, writes, via, place.cast)
 
     def _subscripts(self, written: dict[int, bool]) -> list[Access]:
         addressed = {

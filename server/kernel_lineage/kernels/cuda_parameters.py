@@ -5,51 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.cuda_text import Text, closing_angle, one_line, split, trim
 from kernel_lineage.kernels.source import Parameter, TemplateParameter
-
-DTYPES: Mapping[str, str] = {
-    "float": "float32",
-    "double": "float64",
-    "half": "float16",
-    "__half": "float16",
-    "__nv_bfloat16": "bfloat16",
-    "nv_bfloat16": "bfloat16",
-    "__nv_fp8_e4m3": "float8_e4m3fn",
-    "__nv_fp8_e5m2": "float8_e5m2",
-    "bool": "bool",
-    "char": "int8",
-    "signed char": "int8",
-    "int8_t": "int8",
-    "unsigned char": "uint8",
-    "uint8_t": "uint8",
-    "short": "int16",
-    "short int": "int16",
-    "int16_t": "int16",
-    "unsigned short": "uint16",
-    "uint16_t": "uint16",
-    "int": "int32",
-    "signed": "int32",
-    "signed int": "int32",
-    "int32_t": "int32",
-    "unsigned": "uint32",
-    "unsigned int": "uint32",
-    "uint": "uint32",
-    "uint32_t": "uint32",
-    "long": "int64",
-    "long int": "int64",
-    "long long": "int64",
-    "long long int": "int64",
-    "int64_t": "int64",
-    "ptrdiff_t": "int64",
-    "unsigned long": "uint64",
-    "unsigned long int": "uint64",
-    "unsigned long long": "uint64",
-    "unsigned long long int": "uint64",
-    "uint64_t": "uint64",
-    "size_t": "uint64",
-}
-"""Types of C++ and CUDA → NumPy's names, on a 64-bit Linux host (CUDA C++ Programming Guide, "Built-in types")."""
 
 _RESTRICT = re.compile(r"\b(?:__restrict__|__restrict|restrict)\b")
 _QUALIFIERS = re.compile(

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 
 from kernel_lineage.kernels import cuda, triton
 from kernel_lineage.kernels.budget import beyond_budget
+from kernel_lineage.kernels.embedded import cuda_in_python
 from kernel_lineage.kernels.source import Language, Problem, SourceFile
 
 LARGEST_FILE = 8 * 1024 * 1024
@@ -20,7 +21,7 @@ def language_of(path: str, data: bytes | None = None) -> Language | None:
     """The kernel language of a file, or None when it holds no kernels.
 
     `.cu` and `.cuh` are CUDA C++. C++ files are when their data holds `__global__`, Python files are Triton when theirs
-    holds `triton` and `jit`; without data these two are None.
+    holds `triton` and `jit`, and CUDA C++ when it holds `__global__`, in strings; without data these are None.
     """
     suffix = PurePosixPath(path.replace("\\", "/")).suffix.lower()
     if suffix in _CUDA:
@@ -31,6 +32,8 @@ def language_of(path: str, data: bytes | None = None) -> Language | None:
         return Language.CUDA
     if suffix in _PYTHON and b"triton" in data and b"jit" in data:
         return Language.TRITON
+    if suffix in _PYTHON and b"__global__" in data:
+        return Language.CUDA
     return None
 
 
@@ -39,7 +42,7 @@ def read(data: bytes, language: Language) -> SourceFile:
     refused = refusal(data) or beyond_budget(data, language)
     if refused:
         return SourceFile(language, data, (), (), (), (Problem(refused),))
-    return cuda.parse(data) if language is Language.CUDA else triton.parse(data)
+    return cuda.parse(cuda_in_python(data)) if language is Language.CUDA else triton.parse(data)
 
 
 def refusal(data: bytes) -> str | None:

@@ -166,6 +166,8 @@ class SourceFile:
     """CUDA: the tree-sitter node of the whole file."""
     module: ast.Module | None = field(default=None, compare=False, repr=False)
     """Triton: the statements that parse, with the file's line numbers."""
+    derived: dict[str, object] = field(default_factory=dict, compare=False, repr=False)
+    """What other modules worked out of this file, kept with it."""
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that name, if there is one."""

@@ -10,11 +10,12 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from kernel_gate.conclusion import without_workload
+from kernel_gate.conclusion import not_judged
 from kernel_gate.options import GateOptions
+from kernel_gate.reasons import Reason
 from kernel_gate.reporting.named import NamedVerdict
 from kernel_gate.request import GateRequest
-from kernel_gate.verdict import ExitCode, Outcome, Verdict
+from kernel_gate.verdict import Verdict
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.history.git import Repository
 from kernel_lineage.history.trees import trees
@@ -59,7 +60,7 @@ def gate_changes(
 ) -> Iterator[NamedVerdict]:
     """The verdict on each kernel that changed, in the order of the files; `judge` is called by `at_once` threads.
 
-    A kernel without a workload gets an inconclusive verdict that says so; one of which no program can be made too.
+    A kernel without a workload, or of which no program can be made, gets a verdict that says so: not judged.
     Raises `RepositoryError` for a revision that is not there, and what `judge` raises.
     """
     workloads = workloads_in(repository.top)
@@ -84,14 +85,6 @@ def gate_changes(
             threads.shutdown(cancel_futures=True)
 
 
-def worst(verdicts: Sequence[Verdict]) -> ExitCode:
-    """The exit code for a whole change: 1 when something is rejected, else 3 when something is inconclusive, else 0."""
-    outcomes = {v.outcome for v in verdicts}
-    if Outcome.REJECTED in outcomes:
-        return ExitCode.REJECTED
-    return ExitCode.INCONCLUSIVE if Outcome.INCONCLUSIVE in outcomes else ExitCode.DONE
-
-
 def _workload(changed: ChangedKernel, workloads: Workloads) -> FoundWorkload | None:
     """By the new name, else by the old one of a kernel that was renamed."""
     after, before = changed.after, changed.before
@@ -108,9 +101,7 @@ def _verdict(
 ) -> Verdict:
     name = changed.after.kernel.name
     if found is None:
-        return without_workload(
-            name, f"`klineage workload init {changed.after.path}:{name}` drafts its workload"
-        )
+        return not_judged(name, f"`klineage workload init {changed.after.path}:{name}` drafts its workload")
     try:
         old, new = (
             program_from_file(
@@ -119,7 +110,7 @@ def _verdict(
             for seen, when in ((changed.before, "before"), (changed.after, "after"))
         )
     except (ProgramError, WorkloadError) as error:
-        return without_workload(name, f"the workload does not fit it: {error}")
+        return not_judged(name, f"the workload does not fit it: {error}", Reason.ARGUMENTS_DIFFER)
     request = GateRequest.of(old, new, found.workload, device=device, options=options)
     return judge(request, top / changed.after.path, name)
 

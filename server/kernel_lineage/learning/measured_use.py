@@ -8,6 +8,7 @@ from pathlib import Path
 from kernel_gate.devices.opening import DeviceKind
 from kernel_gate.files.writing import write_atomically
 from kernel_gate.verdict import Verdict
+from kernel_lineage.kernels.naming import parted
 from kernel_lineage.rewrite.apply import ApplyError, ApplyRequest, apply
 from kernel_lineage.rewrite.document import ApplyDocument
 from kernel_lineage.rewrite.gating import judge_in_child
@@ -77,7 +78,7 @@ def measured_use(skill_id: str, target: str, device: DeviceKind) -> Evidence:
     Raises `ApplyError` for a skill, file or kernel that is not there, `NoVerdictError` when there was nothing to gate,
     `DeviceError` when the device that was asked for is missing.
     """
-    file, _, kernel = target.rpartition(":")
+    file, kernel = parted(target)
     found = library(folder_of(Path(file)))
     skill = found.get(skill_id)
     if skill is None or not file:

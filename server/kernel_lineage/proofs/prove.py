@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from kernel_gate.expr.solver import LIMIT_MS
+from kernel_lineage.code.cuda.read import read_cuda
+from kernel_lineage.code.model import Model
+from kernel_lineage.code.setting import Setting
 from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.proofs.cuda.read import read_cuda
-from kernel_lineage.proofs.model import Model
 from kernel_lineage.proofs.obligations.alignment import aligned
 from kernel_lineage.proofs.obligations.asking import Questions
 from kernel_lineage.proofs.obligations.bank_conflicts import no_bank_conflicts
@@ -18,9 +20,7 @@ from kernel_lineage.proofs.obligations.obligation import Obligation, Status
 from kernel_lineage.proofs.obligations.overflow import no_overflow
 from kernel_lineage.proofs.obligations.written import written
 from kernel_lineage.proofs.obligations.written_once import written_once
-from kernel_lineage.proofs.setting import Setting
 from kernel_lineage.proofs.triton.read import read_triton
-from kernel_lineage.solving.solver import LIMIT_MS
 
 KINDS: tuple[Callable[[Questions], Iterator[Obligation]], ...] = (
     in_bounds,

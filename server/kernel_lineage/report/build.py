@@ -29,7 +29,7 @@ from kernel_lineage.skills.conditions.render import sentence
 
 _CONTEXT_LINES = 3
 _WORKING_TREE = "working tree"
-_STATES = {"reproduced": "right", "failed": "wrong"}
+_STATES = {"reproduced": "right", "narrower": "narrower", "failed": "wrong"}
 """Status of a replayed transition → how its mark looks."""
 
 
@@ -190,4 +190,5 @@ def _counts(
     if records:
         statuses = [records[t.id].status for t in transitions if t.id in records]
         counts += [(len(checks), "versions checked"), (statuses.count("reproduced"), "steps reproduced")]
+        counts += [(n, "right on less than before") for n in (statuses.count("narrower"),) if n]
     return tuple((f"{number:,}", what) for number, what in counts)

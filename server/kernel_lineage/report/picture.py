@@ -251,7 +251,7 @@ def _mechanisms(step: TransitionView) -> Iterator[tuple[str, str]]:
 def _notes(step: TransitionView) -> Iterator[tuple[str, str]]:
     if step.check is not None:
         kind = {"right": "good", "wrong": "bad"}.get(step.check.state, "warn")
-        sign = {"good": "✓", "bad": "✗"}.get(kind, "?")
+        sign = {"right": "✓", "wrong": "✗", "narrower": "◐"}.get(step.check.state, "?")
         yield kind, _short(f"{sign} {step.check.text}", _WORDS)
     for condition in step.conditions[:2]:
         yield "good", _short(f"valid when {condition.expr} ({condition.origin})", _WORDS)

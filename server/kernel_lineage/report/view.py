@@ -28,7 +28,7 @@ class CheckView:
     """What running a version said."""
 
     state: str
-    """`right`, `wrong` or `unknown`."""
+    """`right`, `narrower`, `wrong` or `unknown`."""
     text: str
 
 

@@ -12,10 +12,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from kernel_gate.devices.base import DeviceError
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.writing import write_atomically
 from kernel_gate.verdict import Outcome, Verdict
+from kernel_gate.workload import WorkloadError
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
+from kernel_lineage.kernels.naming import kernel_as_written
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.candidate import Candidate
@@ -23,11 +26,16 @@ from kernel_lineage.rewrite.document import ApplyDocument, EditDocument
 from kernel_lineage.rewrite.materialise import Lane, Materialised, NoCandidate, materialise
 from kernel_lineage.rewrite.memory import remember, tried
 from kernel_lineage.rewrite.patches import keep_candidate
-from kernel_lineage.rewrite.situation import situation_of
+from kernel_lineage.rewrite.situation import situation_of, workload_facts
 from kernel_lineage.skills.applicable import known_here
 from kernel_lineage.skills.card import Skill
+from kernel_lineage.skills.conditions.evaluate import judge as judge_condition
 from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.conditions.parse import ConditionError
+from kernel_lineage.skills.conditions.truth import Truth
 from kernel_lineage.skills.graph.rules import limits_of
+from kernel_lineage.workloads.on_the_spot import SpotWorkload, told, workload_on_the_spot
+from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.saved import FOLDER as WORKLOADS
 from kernel_lineage.workloads.saved import FoundWorkload, folder_of
 
@@ -52,6 +60,8 @@ class ApplyRequest:
     line: int | None = None
     """Apply at the anchor nearest to this line; None: at the first one that takes it."""
     device: str = "auto"
+    draft: bool = False
+    """Draft a workload in memory where the repository has none."""
     dry_run: bool = False
     """Gate, and write nothing."""
     stated: Facts = field(default_factory=Facts)
@@ -71,22 +81,32 @@ def apply(
     kernel = _kernel(request, text)
     root = folder_of(request.path)
     situation = situation_of(kernel, request.path, root, device=request.device)
-    begun = _Begun(request, text, root, kernel, situation.workload)
+    drafted, why = (
+        _drafted(request, kernel, report) if situation.workload is None and request.draft else (None, "")
+    )
+    begun = _Begun(request, text, root, kernel, situation.workload, why)
+    facts = request.stated.merged(situation.facts)
+    if drafted is not None:
+        facts = facts.merged(workload_facts(drafted.workload, "the drafted workload"))
 
     def gate(candidate: Candidate) -> Verdict | None:
-        if situation.workload is None:
+        if situation.workload is None and drafted is None:
             return None
         report("build", f"gating {candidate.by}'s candidate for {kernel.name}")
-        return judge(kernel, request.path, text, candidate, situation.workload)
+        if situation.workload is not None:
+            return judge(kernel, request.path, text, candidate, situation.workload)
+        if drafted is None:
+            return None
+        place = FoundWorkload(drafted.workload, root / WORKLOADS / f"{kernel.name}.toml")
+        return told(judge(kernel, request.path, text, candidate, place), drafted)
 
     report("materialise", f"{request.skill.title} at {kernel.name}")
-    facts = request.stated.merged(situation.facts)
     if (vetoed := _vetoed(begun, facts)) and not request.anyway:
         return begun.document("refused", f"{vetoed} Nothing was run; --anyway tries it all the same.")
     made = materialise(request.lane, request.skill, kernel, facts, root, gate, request.line)
     if isinstance(made, NoCandidate):
         return begun.document("refused", made.reason)
-    return _conclude(begun, made, made.verdict or gate(made.candidate))
+    return _conclude(begun, made, made.verdict or gate(made.candidate), facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +118,8 @@ class _Begun:
     root: Path
     kernel: Kernel
     workload: FoundWorkload | None
+    undrafted: str = ""
+    """Why no workload could be drafted."""
 
     def document(
         self,
@@ -122,15 +144,27 @@ class _Begun:
         )
 
 
-def _conclude(begun: _Begun, made: Materialised, verdict: Verdict | None) -> ApplyDocument:
+def _drafted(
+    request: ApplyRequest, kernel: Kernel, report: Callable[[str, str], None]
+) -> tuple[SpotWorkload | None, str]:
+    """A workload that is drafted in memory, with what it sees of wrong kernels; or the reason why there is none."""
+    report("workload", f"no workload names {kernel.name}; one is drafted from {request.path.name}")
+    try:
+        return workload_on_the_spot(request.path, kernel.name, "emulated"), ""
+    except (WorkloadError, ProgramError, DeviceError) as error:
+        return None, str(error)
+
+
+def _conclude(begun: _Begun, made: Materialised, verdict: Verdict | None, facts: Facts) -> ApplyDocument:
     """The one place where a file is written to."""
     request = begun.request
     candidate = replace(made.candidate, explanation=made.candidate.explanation + made.note)
     changed = candidate.apply(begun.text)
     if verdict is None:
+        undrafted = f" None could be drafted: {begun.undrafted}" if begun.undrafted else ""
         reason = (
             f"No workload says how to run {request.kernel}, so nothing could be checked. "
-            f"Describe its arguments, sizes and launch in {begun.root / WORKLOADS / request.kernel}.toml."
+            f"Describe its arguments, sizes and launch in {begun.root / WORKLOADS / request.kernel}.toml.{undrafted}"
         )
         return _kept(begun, begun.document("inconclusive", reason, candidate), changed)
     document = begun.document(verdict.outcome.value, verdict.reason, candidate, verdict)
@@ -141,6 +175,12 @@ def _conclude(begun: _Begun, made: Materialised, verdict: Verdict | None) -> App
     if verdict.outcome is Outcome.ACCEPTED and made.unknown:
         reason = (
             f"The gate accepts it, but {made.unknown}. Nothing was changed; state it, or use --by assist."
+        )
+        return _kept(begun, begun.document("inconclusive", reason, candidate, verdict), changed)
+    if verdict.outcome is Outcome.ACCEPTED and (needs := open_conditions(verdict, facts)):
+        reason = (
+            f"The gate accepts it only if {' and '.join(needs)}, which the old code does not need and nothing "
+            "establishes. Nothing was changed; state it with --fact, or promise it in the workload."
         )
         return _kept(begun, begun.document("inconclusive", reason, candidate, verdict), changed)
     if verdict.outcome is not Outcome.ACCEPTED:
@@ -155,6 +195,21 @@ def _conclude(begun: _Begun, made: Materialised, verdict: Verdict | None) -> App
         return _kept(begun, document.model_copy(update={"reason": moved}), changed)
     write_atomically(path, changed, path.stat().st_mode & 0o777)
     return document.model_copy(update={"applied": True})
+
+
+def open_conditions(verdict: Verdict, facts: Facts) -> list[str]:
+    """What a verdict holds under that is not known to be so: from misaligned buffers, and from proofs."""
+    conditions = dict.fromkeys(
+        str(c["expr"]) for stage in verdict.stages for c in stage.details.get("conditions", ())
+    )
+    return [expr for expr in conditions if not _holds(expr, facts)]
+
+
+def _holds(expr: str, facts: Facts) -> bool:
+    try:
+        return judge_condition(expr, facts).truth is Truth.HOLDS
+    except ConditionError:
+        return False
 
 
 def _kept(begun: _Begun, document: ApplyDocument, changed: bytes) -> ApplyDocument:
@@ -192,7 +247,7 @@ def _kernel(request: ApplyRequest, text: bytes) -> Kernel:
     if language is None:
         raise ApplyError(f"{request.path} holds no kernels: neither CUDA C++ nor Triton.")
     source = read(text, language)
-    kernel = source.kernel(request.kernel)
+    kernel = kernel_as_written(source, request.kernel)
     if kernel is None:
         names = ", ".join(k.name for k in source.kernels) or "none"
         told = "".join(f" {p.message}" for p in source.problems[:1])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, computed_field
 
+from kernel_gate.standing import Standing
 from kernel_gate.verdict import Verdict
 
 VERSION = 1
@@ -44,6 +45,18 @@ class ApplyDocument(BaseModel):
     applied: bool = False
     patch: str | None = None
     """Where the candidate was kept as a patch when it was not applied."""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def standing(self) -> Standing:
+        """What is known of the candidate, as a verdict says it; one that was refused counts as rejected."""
+        if self.outcome != "inconclusive":
+            return Standing.ACCEPTED if self.outcome == "accepted" else Standing.REJECTED
+        if self.verdict is None:
+            return Standing.NOT_JUDGED
+        # Accepted by the gate, and held back for a condition that nothing decides.
+        known = self.verdict.standing
+        return Standing.UNDECIDED if known is Standing.ACCEPTED else known
 
     def changed(self, data: bytes) -> bytes:
         """The text that was gated, with the edits made."""

@@ -13,6 +13,7 @@ from kernel_gate.worker import run_in_child
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.apply import Judge
 from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.rewrite.proving.both import judged_with_proofs
 from kernel_lineage.workloads.programs import program_from_file
 from kernel_lineage.workloads.saved import FoundWorkload
 
@@ -39,10 +40,14 @@ def judge_in_child(
             launch=candidate.launch,
             name=f"{path.name} (after)",
         )
-        return run_in_child(
-            GateRequest.of(before, after, workload, device=device, options=options),
-            on_progress=lambda stage, what, _share: report(stage, what),
-            cancelled=cancelled,
-        )
+
+        def gated() -> Verdict:
+            return run_in_child(
+                GateRequest.of(before, after, workload, device=device, options=options),
+                on_progress=lambda stage, what, _share: report(stage, what),
+                cancelled=cancelled,
+            )
+
+        return judged_with_proofs(gated, before, after, path, workload)
 
     return judge

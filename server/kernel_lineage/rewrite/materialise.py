@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Literal
 
 from kernel_gate.verdict import Outcome, Verdict
-from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.registry import assist_for
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.handoff import ask_again, open_handoff, read_answer
@@ -113,24 +112,25 @@ def _by_assist(skill: Skill, kernel: Kernel, possible: Iterable[Applicable]) -> 
         return NoCandidate(f"no assist carries {skill.id} over; use --by model or --by handoff")
     reasons: list[str] = []
     for place in possible:
-        made = _at(assist.rewrite, kernel, place.anchor)
+        made = carried_over(assist, kernel, place)
         if isinstance(made, Refusal):
             reasons.append(made.reason)
-        elif place.verdict is not Truth.HOLDS and not made.guarded:
-            reasons.append(place.reason)
-        else:
-            note = "" if place.verdict is Truth.HOLDS else f" Guarded, because {place.reason}."
-            return Materialised(replace(made, skill=skill.id), note=note)
+            continue
+        note = "" if place.verdict is Truth.HOLDS else f" Guarded, because {place.reason}."
+        return Materialised(made, note=note)
     return NoCandidate(reasons[0])
 
 
-def _at(
-    rewrite: Callable[[Kernel, Anchor], Candidate | Refusal], kernel: Kernel, anchor: Anchor
-) -> Candidate | Refusal:
-    made = rewrite(kernel, anchor)
-    if isinstance(made, Candidate) and not (made.edits or made.launch):
+def carried_over(assist: Assist, kernel: Kernel, place: Applicable) -> Candidate | Refusal:
+    """What an assist makes of a skill at a place; a refusal where it changes nothing or guards too little."""
+    made = assist.rewrite(kernel, place.anchor)
+    if isinstance(made, Refusal):
+        return made
+    if not (made.edits or made.launch):
         return Refusal(f"there is nothing to change in {kernel.name}")
-    return made
+    if place.verdict is not Truth.HOLDS and not made.guarded:
+        return Refusal(place.reason)
+    return replace(made, skill=place.skill.id)
 
 
 def _unknown(place: Applicable) -> str:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from kernel_gate.devices.base import DeviceError
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
+from kernel_lineage.kernels.naming import parted
 from kernel_lineage.rewrite.apply import ApplyError, ApplyRequest, apply
 from kernel_lineage.rewrite.document import ApplyDocument, Progress
 from kernel_lineage.rewrite.gating import judge_in_child
@@ -79,20 +80,20 @@ def run(
         return ExitCode.ENVIRONMENT
     except ModelError as error:
         err(str(error))
-        return ExitCode.ENVIRONMENT if error.problem in _ENVIRONMENT else ExitCode.INCONCLUSIVE
+        return ExitCode.ENVIRONMENT if error.problem in _ENVIRONMENT else ExitCode.NOT_JUDGED
     except OSError as error:
         err(f"{error.filename or asked.target}: {error.strerror}. Nothing was changed.")
         return ExitCode.ENVIRONMENT
     except KeyboardInterrupt:
         err("Cancelled; nothing was changed.")
-        return ExitCode.INCONCLUSIVE
+        return ExitCode.UNDECIDED
     out(document.model_dump_json(indent=2) if as_json else summary(document))
-    return exit_code(document)
+    return document.standing.exit_code
 
 
 def _request(asked: Asked) -> ApplyRequest:
-    file, separator, kernel = asked.target.rpartition(":")
-    if not separator or not file or not kernel:
+    file, kernel = parted(asked.target)
+    if not file or not kernel:
         raise ApplyError(
             f"{asked.target!r} names no kernel; write FILE:KERNEL, such as rmsnorm.cu:rmsnorm_forward."
         )
@@ -115,6 +116,7 @@ def _request(asked: Asked) -> ApplyRequest:
         line=asked.line,
         device=asked.device,
         dry_run=asked.dry_run,
+        draft=True,
         stated=stated,
         anyway=asked.anyway,
     )
@@ -137,25 +139,12 @@ def _ended_by_signal() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def exit_code(document: ApplyDocument) -> ExitCode:
-    """The exit code that says how it ended."""
-    return {
-        "accepted": ExitCode.DONE,
-        "rejected": ExitCode.REJECTED,
-        "refused": ExitCode.REJECTED,
-        "inconclusive": ExitCode.INCONCLUSIVE,
-    }[document.outcome]
-
-
 def summary(document: ApplyDocument) -> str:
     """The outcome for a person: one line, then what was kept and where."""
     changed = f"{document.path} was changed." if document.applied else "Nothing was changed."
     reason = document.reason.rstrip(".")
-    said = (
-        reason
-        if reason.lower().startswith(document.outcome)
-        else f"{document.outcome.capitalize()}: {reason}"
-    )
+    word = document.outcome if document.outcome == "refused" else document.standing.label
+    said = reason if reason.lower().startswith(word) else f"{word.capitalize()}: {reason}"
     lines = [f"{said}. {changed}" if changed not in said else f"{said}."]
     if document.explanation:
         lines.append(document.explanation)

@@ -36,7 +36,7 @@ def situation_of(kernel: Kernel, path: Path, root: Path | None = None, *, device
     folder = root if root is not None else folder_of(path)
     workloads = workloads_in(folder)
     found = workloads.of(kernel.name, str(path))
-    notes = list(workloads.problems)
+    notes = list(workloads.about(kernel.name))
     facts = remembered_facts(folder, kernel)
     if found is not None:
         facts = facts.merged(workload_facts(found.workload, _told_as(found.path, folder)))

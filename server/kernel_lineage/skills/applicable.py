@@ -124,11 +124,10 @@ def applicable(
     skills: Iterable[Skill],
     facts: Facts,
     graph: Graph | None = None,
-    history: tuple[str, ...] | None = None,
 ) -> tuple[Applicable, ...]:
     """Every skill at every anchor of the kernel that is its own; those that hold first, of them what is likeliest next.
 
-    `graph` says what is likely (by default the built-in one), `history` what came to the kernel so far, oldest first.
+    `graph` says what is likely; by default the built-in one.
 
     Left out are skills without cases, of another language, whose mechanism is there already, that require a mechanism
     that is not there, or that conflict with one that is. What the source itself says is added to `facts`; where both
@@ -148,7 +147,7 @@ def applicable(
         for anchor in anchors.get(skill.anchor.pattern, ())
         if is_at(skill, anchor)
     ]
-    ranked = offered(kernel, found, present, everything, graph if graph is not None else builtin_graph(), history)
+    ranked = offered(kernel, found, present, everything, graph if graph is not None else builtin_graph())
     return tuple(sorted(ranked, key=_place))
 
 
@@ -158,19 +157,18 @@ def offered(
     present: Iterable[str],
     facts: Facts,
     graph: Graph,
-    history: tuple[str, ...] | None = None,
 ) -> list[Applicable]:
     """The same with scores, reasons and vetoes: by the graph, and by the rules on what limits the kernel."""
     several = list(found)
     limits = limits_of(facts)
     wanted = {a.skill.mechanism for a in several}
     device = facts.get("device.name")
+    # What came to the kernel before is left out: with it, the order foretells less (tests/benchmarks/results/ranking.md).
     state = State(
         kernel.language.value,
         frozenset(present),
-        history,
-        str(device.values[0]) if device is not None else "",
-        {strategy: limits.factor(strategy) for strategy in sorted(wanted)},
+        device=str(device.values[0]) if device is not None else "",
+        factors={strategy: limits.factor(strategy) for strategy in sorted(wanted)},
     )
     by_strategy = {r.strategy: r for r in rank(graph, state, wanted)}
     made = []

@@ -41,8 +41,7 @@ def listing(target: str, only: Sequence[str], stated: Sequence[str], situation: 
     notes: list[str] = [known.note] if known.note else []
     for kernel in meant.kernels:
         facts, unknown = situation(kernel, meant.path)
-        history = known.history(root, meant.path, kernel.name)
-        listed.append((kernel, applicable(kernel, skills, vouched.merged(facts), known.graph, history)))
+        listed.append((kernel, applicable(kernel, skills, vouched.merged(facts), known.graph)))
         notes += unknown
     problems = [f"{meant.path}: {p.message}" for p in meant.source.problems] + [str(p) for p in found.problems]
     return applicable_document(str(meant.path), listed, problems, list(dict.fromkeys(notes))), listed

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_gate.files.reading import read_file
+from kernel_lineage.kernels.naming import kernel_as_written, parted
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, SourceFile
 
@@ -27,7 +28,7 @@ def read_target(text: str) -> Target:
     """The kernels that `FILE[:KERNEL]` names. Raises `TargetError`; problems within the file are in `source.problems`."""
     path, name = Path(text), None
     if not path.exists() and ":" in text:
-        file, _, name = text.rpartition(":")
+        file, name = parted(text)
         path = Path(file)
     try:
         data = read_file(path)
@@ -42,7 +43,7 @@ def read_target(text: str) -> Target:
         raise TargetError(f"{path}: no kernel was found{why}")
     if name is None:
         return Target(path, source, source.kernels)
-    kernel = source.kernel(name)
+    kernel = kernel_as_written(source, name)
     if kernel is None:
         raise TargetError(f"{path}: no kernel `{name}`; there are {', '.join(k.name for k in source.kernels)}")
     return Target(path, source, (kernel,))

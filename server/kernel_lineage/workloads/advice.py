@@ -20,7 +20,7 @@ def advice(survivors: Iterable[Tried], workload: Workload) -> tuple[str, ...]:
     kinds = {t.mutant.kind for t in survivors}
     lines: list[str] = []
     if kinds & _TAIL:
-        hidden = hidden_shapes(workload)
+        hidden = hidden_shapes(workload, 1)
         for name, extents in workload.dims.items():
             if gcd(*extents) > 1 and not any(dims[name] % gcd(*extents) for dims in hidden):
                 longer = [*extents, next_prime(max(extents))]

@@ -1,6 +1,7 @@
 """Sizes for the dims of a draft that no code tells, and small ones to try a kernel at.
 
-A first plan has small sizes that differ; a second one multiples of 64, for kernels that only take whole tiles. Where a
+A first plan has small sizes that differ; a second one multiples of 64, for kernels that only take whole tiles; a third
+one a short last dim. Where a
 caller goes through a list of sizes, those of the list are taken.
 """
 
@@ -19,6 +20,8 @@ _BATCH = frozenset({"b", "batch", "batch_size", "bs", "bsz"})
 """Names of dims that are small although nothing divides by them."""
 _SMALL = {1: (768,), 2: (6, 96), 3: (2, 12, 64), 4: (2, 8, 32, 48)}
 _TILES = {1: (8192,), 2: (64, 256), 3: (128, 256, 64), 4: (2, 64, 128, 256)}
+_NARROW = {1: (1024,), 2: (64, 32), 3: (64, 32, 32), 4: (2, 4, 64, 32)}
+"""For kernels that hold a whole row in fixed memory: the last dim stays small when it is varied."""
 _TIMED = 8
 """How many times as large the sizes are that are timed; a single dim's is `_TIMED_SINGLE` times."""
 _TIMED_SINGLE = 1024
@@ -55,7 +58,11 @@ def plans(
     listed = {n: told[n] for n in chosen if n in told}
     chosen = tuple(n for n in chosen if n not in told)
     steady = frozenset(n for n in dims if n.lower() in _FEW)
-    for table, few, most, room in ((_SMALL, 4, 48, 1 << 20), (_TILES, 2, 192, 1 << 22)):
+    for table, few, most, room in (
+        (_SMALL, 4, 48, 1 << 20),
+        (_TILES, 2, 192, 1 << 22),
+        (_NARROW, 2, 32, 1 << 20),
+    ):
         free = [n for n in chosen if n not in steady and n.lower() not in _BATCH]
         sizes = table.get(len(free), (*table[4], *(most + 16 * i for i in range(len(free)))))
         own = {**{n: few if n in steady else 2 for n in chosen}, **dict(zip(free, sizes, strict=False))}

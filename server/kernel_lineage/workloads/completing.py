@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import Target
@@ -27,14 +28,16 @@ def tried_draft(
     seconds: float = 20.0,
     jobs: int = 2,
     on_progress: Callable[[int, int], None] | None = None,
+    answers: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Draft, Proof | None]:
     """The draft of a kernel or a launcher and what it sees; no proof for a draft in which something is missing.
 
     `root` is the folder below which headers and modules are read, by default the repository around `path`.
+    `answers` are a person's, by the name of a dim or an argument.
     An output of which the kernel leaves elements alone is an inout: what is there before is kept and compared.
     Raises as `prove` does.
     """
-    draft = draft_of(kernel, path, State(root) if root is not None else None)
+    draft = draft_of(kernel, path, State(root) if root is not None else None, answers=answers)
     if draft.missing:
         return draft, None
     proof = Proof("")

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.workloads.answers import with_answers
 from kernel_lineage.workloads.checked_sizes import with_checked_sizes
-from kernel_lineage.workloads.cuda.draft import draft_from_site
+from kernel_lineage.workloads.cuda.draft import draft_from_site, with_what_it_calls
 from kernel_lineage.workloads.cuda.launcher import draft_of_launcher
 from kernel_lineage.workloads.cuda.roles import roles_of
 from kernel_lineage.workloads.files import Launcher, Target, data_of
+from kernel_lineage.workloads.following.draft import followed_drafts
+from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.measured import with_measured_shapes
 from kernel_lineage.workloads.model import Draft, DraftArgument
+from kernel_lineage.workloads.preprocessed import active_text, with_headers
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import Site, State
 from kernel_lineage.workloads.triton.draft import triton_drafts
 
 
-def draft_of(target: Target, path: Path, state: State | None = None, *, measure: bool = True) -> Draft:
+def draft_of(
+    target: Target,
+    path: Path,
+    state: State | None = None,
+    *,
+    measure: bool = True,
+    answers: Mapping[str, str] = MappingProxyType({}),
+) -> Draft:
     """The draft of a kernel, or of a host function that launches some. Never raises: what is not told is missing.
 
     `state` is the repository, by default the one around `path`; nothing outside of it is read. With `measure`, shapes
@@ -31,14 +43,22 @@ def draft_of(target: Target, path: Path, state: State | None = None, *, measure:
     drafts: list[Draft] = []
     for draft in _drafts(target, path, state):
         drafts.append(draft)
-        if not draft.missing and not draft.chosen:
+        if not draft.missing and not draft.chosen and not _unusable(draft):
             break
     if not drafts and not isinstance(target, Launcher):
         return _nothing(target, path)
-    best = min(drafts, key=lambda d: (len(d.missing), len(d.chosen)))
+    best = with_answers(min(drafts, key=lambda d: (len(d.missing), _unusable(d), len(d.chosen))), answers)
     if measure:
         best = with_measured_shapes(best, target, path, state.root)
     return _readable(with_checked_sizes(best), target, path, state.root)
+
+
+def _unusable(draft: Draft) -> bool:
+    """Whether a draft that misses nothing is no workload all the same, such as one without an output."""
+    try:
+        return not draft.missing and draft.workload() is None
+    except WorkloadError:
+        return True
 
 
 def _readable(draft: Draft, target: Target, path: Path, root: Path) -> Draft:
@@ -60,8 +80,15 @@ def _drafts(kernel: Target, path: Path, state: State) -> Iterator[Draft]:
         yield from triton_drafts(kernel, path, state.modules)
         return
     sites = [Site(launch, kernel.source, path) for launch in kernel.launches if kernel.source is not None]
-    for site in sites or state.launches_elsewhere(kernel.name):
+    elsewhere = list(sites or state.launches_elsewhere(kernel.name))
+    for site in elsewhere:
         yield draft_from_site(kernel, path, site, state.root, state.callers_of, state.block)
+    for place in dict.fromkeys((path, *(site.path for site in elsewhere))):
+        data = kernel.source.data if place == path and kernel.source is not None else None
+        text = active_text(with_headers(place, state.root, data))
+        yield from followed_drafts(
+            kernel, unit_of(text), path.name, with_what_it_calls(kernel, path, (), state.root)
+        )
 
 
 def _nothing(kernel: Kernel, path: Path) -> Draft:

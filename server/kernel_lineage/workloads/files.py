@@ -7,10 +7,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from kernel_gate.files.reading import read_file
+from kernel_lineage.kernels.naming import kernel_as_written
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
 from kernel_lineage.workloads.host_functions import host_functions, launched_kernels
-from kernel_lineage.workloads.programs import ProgramError
+from kernel_lineage.workloads.programs import ProgramError, UnknownKernelError
 
 _MOST_SOURCES = 24
 """Files that are kept as they were read: the same one is in many states of a repository."""
@@ -50,10 +51,10 @@ def _read(_called: str, data: bytes, language: Language) -> SourceFile:
 
 def kernel_in(source: SourceFile, name: str, called: str) -> Kernel:
     """The kernel of that name. Raises `ProgramError`, which names the file's kernels."""
-    kernel = source.kernel(name)
+    kernel = kernel_as_written(source, name)
     if kernel is None:
         known = ", ".join(k.name for k in source.kernels) or "none"
-        raise ProgramError(f"{called} has no kernel `{name}`; its kernels: {known}")
+        raise UnknownKernelError(f"{called} has no kernel `{name}`; its kernels: {known}")
     return kernel
 
 

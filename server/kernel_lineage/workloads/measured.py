@@ -19,8 +19,10 @@ from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.workloads.chosen_sizes import Plan, plans
 from kernel_lineage.workloads.files import Target, data_of
 from kernel_lineage.workloads.fit import NoFitError, Sizes, fitted, sizes_for_products, sizes_for_sums
+from kernel_lineage.workloads.index_ranges import with_ranges_in_bounds
 from kernel_lineage.workloads.model import UNRANGED, UNSHAPED, Draft, DraftArgument
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
+from kernel_lineage.workloads.promises import fitted_sizes
 
 _RANGE = 5
 """Values of an index of which nothing tells the range."""
@@ -33,11 +35,15 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
     is missing and says why.
     """
     unknown = [a.name for a in draft.arguments if a.kind != "scalar" and a.shape is None and a.kind != "null"]
-    if not unknown and not draft.chosen:
+    unranged = any(m.startswith(UNRANGED) for m in draft.missing)
+    if not unknown and not draft.chosen and not unranged:
         return draft
+    if unranged and not unknown:
+        draft = with_ranges_in_bounds(draft, kernel, path, root)
     ranged = _with_ranges(draft)
     rest = tuple(m for m in ranged.missing if not m.startswith(UNSHAPED))
-    first, *_ = plans(ranged.dims, ranged.chosen, ranged.told)
+    found = [_promised(plan, draft.promises) for plan in plans(ranged.dims, ranged.chosen, ranged.told)]
+    first = found[0]
     if rest:
         dims, checked = ({n: sizes[n] for n in draft.dims} for sizes in (first.timed, first.tried))
         return replace(draft, dims=dims, checked=checked)
@@ -46,7 +52,6 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
     # A kernel that only takes whole tiles reaches into other rows at smaller sizes: threads race there. One that fails
     # of something else fails of it where nobody looks for races, too.
     racing: list[Plan] = []
-    found = plans(ranged.dims, ranged.chosen, ranged.told)
     for plan, races in chain(((p, True) for p in found), ((p, False) for p in racing)):
         roomy = replace(
             ranged,
@@ -70,6 +75,12 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
         f"sizes for {', '.join(draft.chosen)}: {reason}"
     ]
     return replace(ranged, dims=first.timed, checked=first.tried, missing=tuple(missing))
+
+
+def _promised(plan: Plan, promises: tuple[str, ...]) -> Plan:
+    """A plan whose sizes keep what the host code asks for."""
+    tried, timed = (fitted_sizes(sizes, promises) for sizes in (plan.tried, plan.timed))
+    return replace(plan, tried=tried, timed=timed)
 
 
 _BELOW = re.compile(r"integers\(0, ([^,]+)\)")

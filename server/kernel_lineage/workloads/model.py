@@ -68,6 +68,10 @@ class Draft:
     """What was not found, and so has to be filled in."""
     way: str = ""
     """The test or function that leads to the launch: the caller that chose what the draft has."""
+    entry: str = ""
+    """The kernel's name with its namespaces, where it has some."""
+    has_fields: bool = False
+    """Whether a structure that the kernel takes by value is given by its fields, one argument each."""
     tested: bool = False
     """Whether that is a test, so that nothing had to be made up for what it gives."""
 

@@ -15,6 +15,10 @@ from kernel_lineage.workloads.proof import TELLING, Device, Proof
 from kernel_lineage.workloads.saved import folder_of, workloads_in
 
 
+class NoWorkloadError(WorkloadError):
+    """No workload is there and none could be drafted; the message lists what is missing and what to do."""
+
+
 @dataclass(frozen=True, slots=True)
 class SpotWorkload:
     """A workload and where it comes from."""
@@ -31,8 +35,7 @@ def workload_on_the_spot(
 ) -> SpotWorkload:
     """The workload that the repository has for a kernel, else a draft with what it sees of wrong kernels.
 
-    Raises `WorkloadError` when the draft is not complete: the message lists what is missing and what to do; and as
-    `prove` does.
+    Raises `NoWorkloadError` when the draft is not complete; and as `prove` does.
     """
     found = workloads_in(folder_of(path)).of(kernel, str(path))
     if found is not None:
@@ -42,7 +45,7 @@ def workload_on_the_spot(
         parsed, path, device=device, per_kind=1, kinds=TELLING, on_progress=on_progress
     )
     if proof is None:
-        raise WorkloadError(
+        raise NoWorkloadError(
             f"no workload is given, none in {folder_of(path)} names {kernel}, and {path.name} does not tell: "
             f"{'; '.join(draft.missing)}. Run `klineage workload init {path}:{kernel}`, fill in what is missing, and "
             "name the file with --workload"

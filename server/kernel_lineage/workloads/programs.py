@@ -10,6 +10,7 @@ from pathlib import Path
 from kernel_gate.files.reading import read_file
 from kernel_gate.program import LaunchSpec, LaunchStep, Program
 from kernel_gate.workload import Workload
+from kernel_lineage.kernels.naming import kernel_as_written, qualified_name
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.slicing import device_slice
 from kernel_lineage.kernels.source import Kernel, Language, SourceFile
@@ -27,6 +28,10 @@ from kernel_lineage.workloads.triton_siblings import siblings_of
 
 class ProgramError(Exception):
     """No program can be made of the file; the message says why and what to do."""
+
+
+class UnknownKernelError(ProgramError):
+    """The file has no kernel of that name; the message lists those that it has."""
 
 
 def program_from_file(
@@ -67,12 +72,13 @@ def program_from_file(
     source = source or read(data, language)
     if workload.launches:
         return _sequence(source, path, kernel_name, workload, root, name)
-    kernel = source.kernel(kernel_name)
+    kernel = kernel_as_written(source, kernel_name)
+    kernel_name = kernel.name if kernel is not None else kernel_name
     if kernel is None and kernel_name in host_functions(source):
         return _launched(source, path, kernel_name, workload, root, name or path.name)
     if kernel is None:
         known = ", ".join(k.name for k in source.kernels) or "none"
-        raise ProgramError(f"{path} has no kernel `{kernel_name}`; its kernels: {known}")
+        raise UnknownKernelError(f"{path} has no kernel `{kernel_name}`; its kernels: {known}")
     order = tuple(arguments) if arguments is not None else _order(kernel, workload, path)
     renamed = order if order != tuple(a.name for a in workload.args) else None
     label = name or path.name
@@ -93,7 +99,7 @@ def program_from_file(
     return Program(
         "cuda",
         text,
-        kernel_name,
+        qualified_name(kernel),
         spec,
         template_arguments=template,
         defines=switches_for(text, kernel_name),

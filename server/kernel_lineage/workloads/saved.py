@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,17 +27,39 @@ class Workloads:
     found: tuple[FoundWorkload, ...]
     problems: tuple[str, ...] = ()
 
+    def about(self, kernel: str) -> tuple[str, ...]:
+        """The problems with files that are this kernel's, by their names."""
+        return tuple(p for p in self.problems if re.match(rf"\S*?\b{re.escape(kernel)}(?:@\S*)?\.toml\b", p))
+
     def of(self, kernel: str, source: str) -> FoundWorkload | None:
         """The workload of a kernel; of several, the one whose `source` has the file's name comes first."""
         named = [f for f in self.found if f.workload.kernel == kernel]
         name = Path(source).name
-        return next((f for f in named if Path(f.workload.source).name == name), named[0] if named else None)
+        own = next((f for f in named if Path(f.workload.source).name == name), None)
+        # Of a kernel whose file was renamed: a workload for another file that is still there is another kernel's.
+        moved = (f for f in named if not f.workload.source or not _stands(f))
+        return own or next(moved, None)
+
+
+def _stands(found: FoundWorkload) -> bool:
+    """Whether the file that a workload is for lies somewhere in its repository's usual places."""
+    root = found.path.parent.parent.parent
+    return (root / found.workload.source).is_file()
 
 
 def folder_of(path: Path) -> Path:
     """Where a file's `.klineage` lies or would lie: the root of its repository; else the file's own folder."""
     folder = path.resolve().parent
     return repository_of(folder) or folder
+
+
+def place_of(root: Path, kernel: str, source: Path) -> Path:
+    """Where the workload of a kernel is written: by its name, and its file's too where another file has that name."""
+    place = root / FOLDER / f"{kernel}.toml"
+    other = next((f for f in workloads_in(root).found if f.path == place), None)
+    if other is None or Path(other.workload.source).name == source.name:
+        return place
+    return root / FOLDER / f"{kernel}@{source.stem}.toml"
 
 
 def workloads_in(root: Path) -> Workloads:

@@ -36,9 +36,9 @@ def _lines(draft: Draft) -> Iterator[str]:
             yield ""
             yield from _argument(argument)
     yield ""
-    if nulls or draft.template_arguments:
+    if nulls or draft.template_arguments or draft.has_fields:
         yield "[[launches]]"
-        yield f"kernel = {_text(draft.kernel)}"
+        yield f"kernel = {_text(draft.entry or draft.kernel)}"
         null = '{ value = "0", dtype = "uint64" }'
         names = [null if a.name in nulls else _text(a.name) for a in draft.arguments]
         yield f"arguments = [{', '.join(names)}]"

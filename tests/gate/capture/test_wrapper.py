@@ -12,6 +12,7 @@ from kernel_gate.launching import LaunchError
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
+from kernel_gate.standing import Standing
 from kernel_gate.verdict import Outcome, StageStatus, Verdict
 from kernel_gate.workload import Workload, WorkloadError, parse_workload
 
@@ -89,6 +90,13 @@ def workload(old: str = "", new: str = "") -> Workload:
 def verdict(candidate: Program, w: Workload | None = None) -> Verdict:
     options = GateOptions(hidden=False)
     return judge(program(), candidate, w or workload(), device="emulated", options=options)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="torch is installed")
+def test_without_torch_a_wrapper_is_not_judged_and_the_remedy_is_told():
+    v = judge(program(), program(), workload(), device="emulated")
+    assert (v.code, v.standing, v.exit_code) == (Reason.TORCH_MISSING, Standing.NOT_JUDGED, 5), v.reason
+    assert "pip install torch" in v.reason
 
 
 @needs_torch

@@ -116,7 +116,7 @@ def test_no_verdict_is_a_log_with_no_result():
     [
         (REJECTED, "wrong-value", "error", 31),
         (UNBUILT, "candidate-does-not-compile", "error", 7),
-        (UNTIMED, "not-profiled", "warning", 20),
+        (UNTIMED, "not-profiled", "note", 20),
         (ACCEPTED, "faster", "none", 20),
     ],
     ids=["rejected", "unbuilt", "untimed", "accepted"],

@@ -6,10 +6,10 @@ from kernel_gate.reporting import summary, text
 
 def test_a_row_for_every_verdict():
     lines = summary.render(ALL).splitlines()
-    assert lines[0] == "## Kernel gate: 1 accepted, 3 rejected, 1 inconclusive"
+    assert lines[0] == "## Kernel gate: 3 rejected, 1 right, speed not shown, 1 accepted"
     table = [line for line in lines[2:] if line.startswith("|")][: len(ALL) + 2]
-    assert {line.count("|") for line in table} == {9}
-    assert table[2] == "| ❌ | `softmax` | ✓ | ✗ | – | – |  | `wrong-value` |"
+    assert {line.count("|") for line in table} == {10}
+    assert table[2] == "| ❌ rejected | `softmax` | ✓ | ✗ | – | – | – |  | `wrong-value` |"
     assert "1.308" not in table[5] and "1.189× (1.185 … 1.193), fast | `faster` |" in table[5]
 
 

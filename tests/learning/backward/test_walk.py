@@ -113,7 +113,7 @@ def test_a_kernel_with_nothing_to_take_off_is_an_exit_code_of_its_own(tmp_path):
     (tmp_path / "turn.cu").write_text(PLAIN)
     (tmp_path / "turn.toml").write_text(WORKLOAD)
     ran = run(tmp_path)
-    assert ran.exit_code == 3
+    assert ran.exit_code == 6
     assert "0 steps back on emulated: no simplification has anything left to take off." in ran.stdout
 
 
@@ -121,7 +121,7 @@ def test_a_kernel_that_is_wrong_itself_is_said_so(tmp_path):
     (tmp_path / "turn.cu").write_text(PLAIN.replace("out[row * n + col]", "out[col]"))
     (tmp_path / "turn.toml").write_text(WORKLOAD)
     ran = run(tmp_path)
-    assert ran.exit_code == 3
+    assert ran.exit_code == 6
     assert "0 steps back on emulated: turn does not pass by itself: check:" in ran.stdout
 
 

@@ -138,7 +138,7 @@ def test_values_that_may_be_another_task_are_no_failure(doubts, said, code):
 def test_a_step_that_is_right_where_the_workload_says_is_reproduced_under_a_condition():
     everywhere, named = outcome_of(Claim.FASTER, WRONG), outcome_of(Claim.FASTER, UNTIMED)
     narrower = narrowed(everywhere, named)
-    assert (narrower.status, narrower.code, narrower.fault_in) == ("reproduced", "narrower", None)
+    assert (narrower.status, narrower.code, narrower.fault_in) == ("narrower", "narrower", None)
     assert narrower.counterexample == everywhere.counterexample
     assert narrowed(everywhere, everywhere) == everywhere
 
@@ -175,7 +175,7 @@ def test_a_loss_of_launches_that_do_next_to_nothing_says_nothing_of_a_step(befor
 @pytest.mark.parametrize(
     ("there", "status", "code"),
     [
-        (timed(1.5, SpeedState.FAST), "reproduced", "narrower"),
+        (timed(1.5, SpeedState.FAST), "narrower", "narrower"),
         (timed(0.8, SpeedState.SLOW), "failed", "faster"),
         (timed(1.0, SpeedState.SAME), "undecided", "no-effect"),
     ],
@@ -204,7 +204,7 @@ def test_a_later_state_that_compiles_for_the_shapes_of_its_callers_is_right_unde
     everywhere = outcome_of(Claim.FASTER, broken)
     assert asks_for_less(everywhere, broken, built_per_shape=True) and not asks_for_less(everywhere, broken)
     told = narrowed(everywhere, outcome_of(Claim.FASTER, UNTIMED))
-    assert (told.status, told.code) == ("reproduced", "narrower")
+    assert (told.status, told.code) == ("narrower", "narrower")
     assert told.counterexample is not None and told.counterexample.code == "candidate-does-not-compile"
     assert narrowed(everywhere, everywhere) is everywhere
 

@@ -60,15 +60,6 @@ def test_another_graph_gives_another_order():
         assert "8 steps added it" in ranked[0].rank_reason
 
 
-def test_the_history_of_the_kernel_moves_the_scores():
-    graph = build([seen(n, "warp_per_row", "coalesced_access") for n in range(9)] + [seen(9, "block_per_row")])
-    scores = {
-        history: next(a.score for a in offered(graph=graph, history=history) if a.skill.mechanism == "warp_per_row")
-        for history in ((), ("coalesced_access",))
-    }
-    assert scores["coalesced_access",] > scores[()]
-
-
 def test_what_limits_the_kernel_vetoes_and_says_why():
     found = offered(stated_facts('profile.bound = "launch"', "measured"))
     vetoed = [a for a in found if a.not_now]

@@ -73,6 +73,8 @@ def atomic(site: Site) -> Step:
     if kind.name in ("bf16", "bf16x2", "f16x2") or (kind.kind == "float" and name != "add"):
         at_once = None
 
+    releases = site.has("release", "acq_rel")
+
     def do(wave: Wave, at: Located) -> None:
         start = np.ascontiguousarray(wave.spread(at.index))
         cells = at.cells.view(kind.dtype)
@@ -86,7 +88,7 @@ def atomic(site: Site) -> Step:
                 before.append(_in_turns(cells, index, operands, update))
             if at.written is not None:
                 at.written[index] = all_ones(at.written.dtype)
-        wave.launch.acquire(wave, at)
+        wave.launch.exchange(wave, at, where, releases)
         if wave.launch.checks.races:
             _record(wave, where, at, start)
         for write, old in zip(writes, before, strict=False):

@@ -37,9 +37,16 @@ def create_policy(site: Site) -> Step:
 
 
 @opcode("membar", "fence")
-def fence(_site: Site) -> Step:
-    """`membar`, `fence`, `fence.proxy`: memory is coherent at once, so one that is missing is not noticed."""
-    return _nothing
+def fence(site: Site) -> Step:
+    """`membar`, `fence`, `fence.proxy`: memory is coherent at once; the race detector asks for those of the device."""
+    if site.has("cta", "proxy", "cluster"):
+        return _nothing
+
+    def step(wave: Wave) -> None:
+        if wave.launch.races is not None:
+            wave.launch.races.fence(wave)
+
+    return step
 
 
 @opcode("bar", "barrier")

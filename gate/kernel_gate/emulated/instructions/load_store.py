@@ -132,10 +132,12 @@ def store(site: Site) -> Step:
     element, count = _element(site, source)
     reads = [site.reader(item, element) for item in _items(source)]
     where = access(site, 0, "write", element, count)
-    ordered = site.has(*_ORDERING)
+    ordered, releases = site.has(*_ORDERING), site.has("release")
 
     def do(wave: Wave, at: Located) -> None:
         put(wave, where, at, reads, ordered)
+        if ordered:
+            wave.launch.publish(wave, at, where, releases)
 
     return _performer(where, do)
 

@@ -16,7 +16,7 @@ from kernel_gate.emulated.addresses import (
 from kernel_gate.emulated.ptx.model import Group
 from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Read, Site, Write
-from kernel_gate.emulated.types import TYPES, UNSIGNED
+from kernel_gate.emulated.types import TYPES, UNSIGNED, Array
 from kernel_gate.emulated.wave import Wave
 
 _WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}
@@ -117,6 +117,10 @@ def convert_address(site: Site) -> Step:
     return lambda wave: write(wave, a(wave) + base)
 
 
+def _is_global(number: Array) -> Array:
+    return (number > FUNCTION_WINDOW) & (number < LOCAL_WINDOW)
+
+
 @opcode("isspacep")
 def is_in_space(site: Site) -> Step:
     """`isspacep`: whether a generic address lies in a window."""
@@ -128,4 +132,4 @@ def is_in_space(site: Site) -> Step:
     window = PARAMETERS if space == "param" else _WINDOWS.get(space)
     if window is not None:
         return lambda wave: write(wave, (a(wave) >> shift) == window)
-    return lambda wave: write(wave, (a(wave) >> shift) > FUNCTION_WINDOW)
+    return lambda wave: write(wave, _is_global(a(wave) >> shift))

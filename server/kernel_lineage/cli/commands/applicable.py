@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 
 
 @click.command()
@@ -22,6 +22,12 @@ from kernel_gate.verdict import ExitCode
     default="auto",
     help="Whose facts conditions are judged on; the emulated device has none of its own.",
 )
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Every skill with each condition, also those that no assist carries over.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
 def command(
@@ -30,9 +36,14 @@ def command(
     only: tuple[str, ...],
     stated: tuple[str, ...],
     device: str,
+    everything: bool,
     as_json: bool,
 ) -> None:
-    """Show the skills for a kernel, or for every kernel of FILE, each condition with its truth and evidence."""
+    """Show what can be applied to a kernel, or to every kernel of FILE, in at most five lines each.
+
+    Each assist is run first: what it refuses is not offered. --all and --json show every skill and condition.
+    """
+    from kernel_lineage.rewrite.offers import offers_text
     from kernel_lineage.rewrite.situation import told
     from kernel_lineage.skills.card_text import cards_text
     from kernel_lineage.skills.conditions.stated import StatedFactError
@@ -47,6 +58,6 @@ def command(
     if as_json:
         click.echo(document.model_dump_json(indent=2))
     else:
-        click.echo(cards_text(Path(document.path), cards))
+        click.echo((cards_text if everything else offers_text)(Path(document.path), cards))
     for line in (*document.problems, *document.notes):
         click.echo(line, err=True)

@@ -61,7 +61,8 @@ def command(
 ) -> None:
     """Carry SKILL over to a kernel, gate the result, and change FILE only when the gate accepts it.
 
-    Exit status: 0 accepted, 1 rejected or refused, 2 wrong use, 3 inconclusive, 4 the environment lacks something.
+    Exit status: 0 accepted, 1 rejected or refused, 2 wrong use, 3 right and its speed not shown, 4 the environment
+    lacks something, 5 not judged, 6 undecided.
     """
     from kernel_lineage.rewrite.run import Asked, run
 

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
-from kernel_gate.reporting.text import render
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode, Standing, worst
 from kernel_lineage.cli.gate_limits import limit_options, take_limits
-from kernel_lineage.cli.gate_reports import relative, report_options, write_reports
-from kernel_lineage.cli.gate_run import GateRun, clear, wrong_use
+from kernel_lineage.cli.gate_pair import Pair, gate_pair
+from kernel_lineage.cli.gate_reports import report_options, write_reports
+from kernel_lineage.cli.gate_run import GateRun, wrong_use
 from kernel_lineage.cli.gate_since import Where, gate_since
-from kernel_lineage.cli.one_case import one_case_options, repeated
-
-if TYPE_CHECKING:
-    from kernel_gate.options import GateOptions
-    from kernel_gate.reporting.named import NamedVerdict
+from kernel_lineage.cli.one_case import one_case_options
 
 Device = Literal["auto", "cuda", "emulated"]
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -30,7 +25,11 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--since", metavar="REV", help="Gate the kernels that the work tree, or A..B, changed; FILE… narrows it."
 )
-@click.option("--kernel", help="The kernel's name in BASELINE.")
+@click.option(
+    "--kernel",
+    help="The kernel's name in BASELINE, with template arguments if need be: `scale<float, 4>`. Default: the "
+    "workload's kernel, else the only one of the file.",
+)
 @click.option("--candidate-kernel", help="Its name in CANDIDATE, when it is another one.")
 @click.option(
     "--workload",
@@ -54,7 +53,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--counters", is_flag=True, help="Read hardware counters with ncu, for the report.")
 @click.option("--warm", is_flag=True, help="Time with a warm L2 cache as well; the cold times decide.")
-@click.option("--seed", type=int, default=91, show_default=True)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default="drawn for each verdict",
+    help="Of inputs and hidden shapes: the seed that a verdict names repeats it.",
+)
 @one_case_options
 @click.option(
     "--jobs", type=click.IntRange(1), help="With --since: verdicts at once. Default: one on each GPU."
@@ -70,6 +75,14 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--allow-uncontained", is_flag=True, help="Run Triton programs, which you trust, without a sandbox."
 )
 @click.option("--no-cache", is_flag=True, help="Judge anew, and keep nothing in your cache folder.")
+@click.option(
+    "--fail-on",
+    "fail_on",
+    multiple=True,
+    metavar="STANDING[,…]",
+    help=f"Count only these for the exit status: {', '.join(s for s in Standing if s is not Standing.ACCEPTED)}. "
+    "Default: all.",
+)
 @report_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(
@@ -93,6 +106,7 @@ def command(
     timeout: float,
     allow_uncontained: bool,
     no_cache: bool,
+    fail_on: tuple[str, ...],
     as_json: bool,
     **rest: Any,
 ) -> None:
@@ -101,13 +115,15 @@ def command(
     With --since REV [FILE…]: the same for each kernel that changed, old version against new, with the workloads that
     the repository has for them.
 
-    Exit status: 0 accepted, 1 rejected, 2 wrong use, 3 inconclusive, 4 the environment lacks something. With --since,
-    the worst of all; 0 when no kernel changed.
+    Exit status: 0 accepted, 1 rejected, 2 wrong use, 3 right as far as it was checked and its speed not shown, 4 the
+    environment lacks something, 5 not judged, 6 undecided. With --since, the worst of all (1, 4, 5, 6, 3, 0); 0 when no
+    kernel changed.
     """
     from kernel_gate.cases import parse_dims
     from kernel_gate.devices.base import DeviceError
     from kernel_gate.options import GateOptions
 
+    counted = _counted(fail_on)
     wanted = need or ("not_slower" if since is not None else "faster")
     try:
         one_case = {
@@ -134,74 +150,25 @@ def command(
                     "--since finds kernels and workloads itself; leave --kernel, --workload and --case out"
                 )
             run = GateRun(timeout, no_cache, as_json)
-            judged, code = gate_since(since, files, device, options, run, Where(device, jobs, cluster))
+            judged = gate_since(since, files, device, options, run, Where(device, jobs, cluster))
         else:
-            if len(files) != 2 or not kernel or jobs or cluster:
-                wrong_use(
-                    "give BASELINE, CANDIDATE and --kernel, or --since REV; --jobs and --cluster go with --since"
-                )
-            names = (kernel, candidate_kernel or kernel)
+            if len(files) != 2 or jobs or cluster:
+                wrong_use("give BASELINE and CANDIDATE, or --since REV; --jobs and --cluster go with --since")
             run = GateRun(timeout, no_cache, as_json, import_path)
-            judged, code = _pair(files[0], files[1], names, workload_path, device, options, run)
+            pair = Pair(files[0], files[1], kernel, candidate_kernel, workload_path)
+            judged = [gate_pair(pair, device, options, run)]
     except DeviceError as error:
         click.echo(str(error), err=True)
         sys.exit(ExitCode.ENVIRONMENT)
     write_reports(judged, **rest)
-    sys.exit(code)
+    sys.exit(worst((one.verdict.standing for one in judged), counted))
 
 
-def _pair(
-    baseline: Path,
-    candidate: Path,
-    names: tuple[str, str],
-    workload_path: Path | None,
-    device: Device,
-    options: GateOptions,
-    run: GateRun,
-) -> tuple[list[NamedVerdict], ExitCode]:
-    from kernel_gate.cases import the_case
-    from kernel_gate.reporting.named import NamedVerdict
-    from kernel_gate.request import GateRequest
-    from kernel_gate.worker import Worker
-    from kernel_gate.workload import WorkloadError, load_workload
-    from kernel_lineage.workloads.on_the_spot import SpotWorkload, told, workload_on_the_spot
-    from kernel_lineage.workloads.programs import ProgramError, program_from_file
-
-    started = time.monotonic()
-    try:
-        if workload_path is not None:
-            spot = SpotWorkload(load_workload(workload_path), workload_path)
-        else:
-            spot = workload_on_the_spot(baseline, names[0], "emulated", _show_mutants)
-        before = program_from_file(baseline, names[0], spot.workload, import_path=run.import_path)
-        after = program_from_file(candidate, names[1], spot.workload, import_path=run.import_path)
-        if options.case is not None:
-            the_case(spot.workload, options.case, options.seed, options.inputs, options.memory)
-    except (WorkloadError, ProgramError, ValueError) as error:
-        wrong_use(str(error))
-    request = GateRequest.of(before, after, spot.workload, device=device, options=options)
-    with Worker() as worker:
-        verdict = told(run.judge(request, candidate, names[1], worker), spot)
-    clear()
-    click.echo(verdict.model_dump_json(indent=2) if run.as_json else render(verdict))
-    checked = verdict.stage("check")
-    if not run.as_json and checked is not None and "repeat" in checked.details:
-        click.echo(f"\nThis case again: {repeated(sys.argv[1:], checked.details['repeat'])}")
-    if spot.path is None and not run.as_json:
-        click.echo(f"The workload was drafted from {baseline}:")
-        for said in spot.assumed:
-            click.echo(f"  {said}")
-    judged = NamedVerdict(
-        kernel=after.entry,
-        verdict=verdict,
-        candidate=relative(candidate),
-        baseline=relative(baseline),
-        line=after.first_line,
-        seconds=time.monotonic() - started,
-    )
-    return [judged], verdict.exit_code
-
-
-def _show_mutants(done: int, total: int) -> None:
-    if sys.stderr.isatty():
-        click.echo(f"\r\033[Kdrafted workload: mutant {done} of {total}", err=True, nl=False)
+def _counted(fail_on: tuple[str, ...]) -> tuple[Standing, ...]:
+    """The standings that count for the exit status."""
+    words = [word.strip() for text in fail_on for word in text.split(",") if word.strip()]
+    unknown = [word for word in words if word not in set(Standing) - {Standing.ACCEPTED}]
+    if unknown:
+        names = ", ".join(s for s in Standing if s is not Standing.ACCEPTED)
+        wrong_use(f"--fail-on takes {names}; not {unknown[0]}")
+    return tuple(s for s in Standing if s in words) or tuple(Standing)

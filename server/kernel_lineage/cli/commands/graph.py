@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 
 
 @click.command()

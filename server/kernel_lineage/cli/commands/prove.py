@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 
 
 @click.command()
@@ -41,18 +41,19 @@ def command(target: str, workload_path: Path, limit: float, template: tuple[str,
     Sizes are symbolic: what is proved holds for all sizes that the workload's promises and the kernel's guards allow.
     Counterexamples are run on the emulated device before they are shown.
 
-    Exit status: 0 all proved, 1 something refuted, 2 wrong use, 3 something undecided and nothing refuted, 4 the
-    environment lacks something.
+    Exit status: 0 all proved, 1 something refuted, 2 wrong use, 4 the environment lacks something,
+    6 something undecided and nothing refuted.
     """
+    from kernel_gate.expr.solver import SolverMissingError
     from kernel_gate.workload import WorkloadError, load_workload
-    from kernel_lineage.proofs.model import UnreadableError
+    from kernel_lineage.code.model import UnreadableError
+    from kernel_lineage.kernels.naming import parted
     from kernel_lineage.rewrite.proving.document import document_of, exit_code, table
     from kernel_lineage.rewrite.proving.prove import prove_file
-    from kernel_lineage.solving.solver import SolverMissingError
     from kernel_lineage.workloads.programs import ProgramError
 
-    file, separator, kernel = target.rpartition(":")
-    if not separator or not file or not kernel:
+    file, kernel = parted(target)
+    if not file or not kernel:
         click.echo(
             f"{target!r} names no kernel; write FILE:KERNEL, such as rmsnorm.cu:rmsnorm_forward.", err=True
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 from kernel_lineage.cli.gate_since import Device, Where
 
 _INTENTS = ("optimisation", "fix", "revert", "refactor", "feature", "unknown")
@@ -59,8 +59,8 @@ def command(
     it are written to .klineage/skills. What was worked out is kept in your cache folder: an interrupted run goes
     on from there, and a new commit costs what is new.
 
-    Exit status: 0 every transition was replayed, whatever came of it; 2 wrong use, 3 some are left (--limit,
-    --seconds), 4 the environment lacks something.
+    Exit status: 0 every transition was replayed, whatever came of it; 2 wrong use, 4 the environment lacks something, 5
+    some are left (--limit, --seconds).
     """
     from kernel_gate.devices.base import DeviceError
     from kernel_gate.fleet.on_dask import ClusterError
@@ -106,4 +106,4 @@ def command(
     click.echo(document.model_dump_json(indent=2) if as_json else summary(document))
     for message in document.messages:
         click.echo(message, err=True)
-    sys.exit(ExitCode.INCONCLUSIVE if document.remaining or document.unstudied else ExitCode.DONE)
+    sys.exit(ExitCode.NOT_JUDGED if document.remaining or document.unstudied else ExitCode.DONE)

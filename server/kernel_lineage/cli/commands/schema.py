@@ -10,12 +10,14 @@ import click
 _DOCUMENTS = {
     "applicable": ("kernel_lineage.skills.document", "ApplicableDocument"),
     "apply": ("kernel_lineage.rewrite.document", "ApplyDocument"),
+    "audit": ("kernel_lineage.auditing.document", "AuditDocument"),
     "coverage": ("kernel_lineage.coverage.document", "CoverageDocument"),
     "demo": ("kernel_lineage.demo.document", "DemoDocument"),
     "doctor": ("kernel_lineage.report.doctor", "DoctorDocument"),
     "gate": ("kernel_gate.verdict", "Verdict"),
     "gate --since": ("kernel_lineage.learning.gate_changes", "GateChangesDocument"),
     "graph": ("kernel_lineage.skills.graph.document", "GraphDocument"),
+    "optimise": ("kernel_lineage.rewrite.optimise.document", "OptimiseDocument"),
     "mine": ("kernel_lineage.history.document", "MineDocument"),
     "replay": ("kernel_lineage.learning.replay.document", "ReplayDocument"),
     "prove": ("kernel_lineage.rewrite.proving.document", "ProofDocument"),
@@ -31,4 +33,4 @@ def command(of: str) -> None:
     """Print the JSON schema of what COMMAND prints with --json. Its `version` changes when a field is renamed."""
     module, name = _DOCUMENTS[of]
     model = getattr(importlib.import_module(module), name)
-    click.echo(json.dumps(model.model_json_schema(), indent=2))
+    click.echo(json.dumps(model.model_json_schema(mode="serialization"), indent=2))

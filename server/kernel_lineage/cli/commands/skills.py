@@ -7,7 +7,7 @@ from typing import Literal
 
 import click
 
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 _repository = click.option(

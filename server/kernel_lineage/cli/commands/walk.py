@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from kernel_gate.devices.opening import DeviceKind
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 
 
 @click.command()
@@ -49,13 +49,15 @@ def command(
     forward is made anew by a skill's assist on the simpler kernel, and gated against the kernel it came from. A
     model is asked only with --ask-model; what it proposes is gated as everything else.
 
-    Exit status: 0 done, 2 wrong use, 3 nothing could be taken off, 4 the environment lacks something.
+    Exit status: 0 done, 2 wrong use, 4 the environment lacks something, 6 nothing
+    could be taken off.
     """
     from kernel_gate.devices.base import DeviceError
     from kernel_gate.devices.identity import EMULATED, device_identity
     from kernel_gate.worker import Worker
     from kernel_gate.workload import WorkloadError, load_workload
     from kernel_lineage.cli.walk_table import table
+    from kernel_lineage.kernels.naming import parted
     from kernel_lineage.learning.backward.document import document_of
     from kernel_lineage.learning.backward.walk import walk
     from kernel_lineage.rewrite.model.settings import SettingsError, endpoint
@@ -64,8 +66,8 @@ def command(
     from kernel_lineage.workloads.programs import ProgramError, program_from_file
     from kernel_lineage.workloads.saved import folder_of
 
-    file, separator, kernel = target.rpartition(":")
-    if not separator or not file or not kernel:
+    file, kernel = parted(target)
+    if not file or not kernel:
         click.echo(
             f"{target!r} names no kernel; write FILE:KERNEL, such as rmsnorm.cu:rmsnorm_forward.", err=True
         )
@@ -97,4 +99,4 @@ def command(
         sys.exit(ExitCode.ENVIRONMENT)
     document = document_of(found, expert, file, on)
     click.echo(document.model_dump_json(indent=2, by_alias=True) if as_json else table(document))
-    sys.exit(ExitCode.DONE if found.steps else ExitCode.INCONCLUSIVE)
+    sys.exit(ExitCode.DONE if found.steps else ExitCode.UNDECIDED)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 import click
 
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 
 if TYPE_CHECKING:
     from kernel_lineage.workloads.document import WorkloadDocument
@@ -42,32 +42,53 @@ def command() -> None:
 @command.command()
 @click.argument("target", metavar="FILE:KERNEL")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
+@click.option(
+    "--set",
+    "answers",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="What no code tells: C=768 for a size, targets=0..V for the range of an index, alpha=0.5 for a number.",
+)
 @click.option("--force", is_flag=True, help="Write over a workload that is there.")
 @_device
 @_per_kind
 @_json
-def init(target: str, out: Path | None, force: bool, device: Device, per_kind: int, as_json: bool) -> None:
+def init(
+    target: str,
+    out: Path | None,
+    answers: tuple[str, ...],
+    force: bool,
+    device: Device,
+    per_kind: int,
+    as_json: bool,
+) -> None:
     """Draft the workload of a kernel from its launch site, and prove that it can see a wrong kernel.
 
     KERNEL may be a host function that launches some. What is chosen, and what was not found, is a comment in the
-    draft. Exit status: 0 the workload sees wrong kernels, 1 something is missing or a wrong kernel goes unseen (the
-    draft is kept), 2 wrong use, 4 no such device.
+    draft. Exit status: 0 the workload sees wrong kernels, 1 a wrong kernel goes unseen (the draft is kept), 2
+    wrong use, 4 no such device, 5 something is missing in the draft, which is kept, or there is no such kernel.
     """
     from kernel_gate.files.writing import write_atomically
+    from kernel_lineage.workloads.answers import answers_of
     from kernel_lineage.workloads.completing import tried_draft
     from kernel_lineage.workloads.document import ProofDocument, WorkloadDocument
     from kernel_lineage.workloads.files import target_of
-    from kernel_lineage.workloads.saved import FOLDER, folder_of
+    from kernel_lineage.workloads.saved import folder_of, place_of
 
     path, name = _target(target)
-    out = out or folder_of(path) / FOLDER / f"{name}.toml"
+    with _errors():
+        kernel = target_of(path, name)
+    name = kernel.name
+    out = out or place_of(folder_of(path), name, path)
     if out.exists() and not force:
         _wrong_use(
             f"{out} is there already; `klineage workload check {out}` proves it, --force drafts it anew"
         )
     with _errors():
-        kernel = target_of(path, name)
-        draft, proof = tried_draft(kernel, path, device=device, per_kind=per_kind, on_progress=_show)
+        given = answers_of(answers)
+        draft, proof = tried_draft(
+            kernel, path, device=device, per_kind=per_kind, on_progress=_show, answers=given
+        )
     seen = ProofDocument.of(proof, draft.workload()) if proof is not None else None
     unseen = f"# does not see a wrong kernel: {seen.blind}\n" if seen is not None and seen.blind else ""
     write_atomically(out, (unseen + draft.text).encode())
@@ -98,7 +119,7 @@ def init(target: str, out: Path | None, force: bool, device: Device, per_kind: i
 def check(workload_path: Path, source: Path | None, device: Device, per_kind: int, as_json: bool) -> None:
     """Prove that a workload can see a wrong kernel: gate mutants of its kernel.
 
-    Exit status: 0 it can, 1 it cannot, 2 wrong use, 4 no such device.
+    Exit status: 0 it can, 1 it cannot, 2 wrong use, 4 no such device, 5 its file has no such kernel.
     """
     from kernel_gate.workload import load_workload
     from kernel_lineage.workloads.document import ProofDocument, WorkloadDocument
@@ -121,7 +142,9 @@ def check(workload_path: Path, source: Path | None, device: Device, per_kind: in
 
 
 def _target(target: str) -> tuple[Path, str]:
-    file, _, name = target.rpartition(":")
+    from kernel_lineage.kernels.naming import parted
+
+    file, name = parted(target)
     if not file:
         _wrong_use(f"`{target}` names no kernel; give FILE:KERNEL, such as rmsnorm.cu:rmsnorm_forward")
     return Path(file), name
@@ -137,10 +160,13 @@ def _errors() -> Iterator[None]:
     """What cannot be used ends the command with its message."""
     from kernel_gate.devices.base import DeviceError
     from kernel_gate.workload import WorkloadError
-    from kernel_lineage.workloads.programs import ProgramError
+    from kernel_lineage.workloads.programs import ProgramError, UnknownKernelError
 
     try:
         yield
+    except UnknownKernelError as error:
+        click.echo(str(error), err=True)
+        sys.exit(ExitCode.NOT_JUDGED)
     except (ProgramError, WorkloadError) as error:
         _wrong_use(str(error))
     except DeviceError as error:
@@ -168,7 +194,12 @@ def _tell(document: WorkloadDocument, as_json: bool) -> None:
         for what in document.missing:
             click.echo(f"  not found: {what}")
         if document.missing:
-            click.echo(f"Fill these in, then run `klineage workload check {document.workload}`.")
+            click.echo(
+                "Answer with --set NAME=VALUE (targets=0..V, C=768, alpha=0.5) and --force, or fill these in and run "
+                f"`klineage workload check {document.workload}`."
+            )
         elif document.proof is not None:
             click.echo(proof_text(document.proof))
-    sys.exit(ExitCode.DONE if document.proof is not None and document.proof.sees else ExitCode.REJECTED)
+    if document.proof is None:
+        sys.exit(ExitCode.NOT_JUDGED)
+    sys.exit(ExitCode.DONE if document.proof.sees else ExitCode.REJECTED)

@@ -12,20 +12,20 @@ from functools import cached_property
 from math import log2, prod
 from pathlib import Path
 
+from kernel_gate.expr.parsing import Reading
+from kernel_gate.expr.solver import Decision, decide, found
+from kernel_gate.expr.terms import FALSE, TRUE, Num, Term, Var, substituted
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload
+from kernel_lineage.code.setting import MAX_GRID
 from kernel_lineage.learning.probes.axis import Ground
 from kernel_lineage.learning.probes.setting import facts_of
-from kernel_lineage.proofs.expressions import Reading
 from kernel_lineage.proofs.obligations.asking import Questions, evaluated
 from kernel_lineage.proofs.obligations.obligation import Status
 from kernel_lineage.proofs.obligations.overflow import Fitting, buffers_fit, fittings
 from kernel_lineage.proofs.prove import read_model
-from kernel_lineage.proofs.setting import MAX_GRID
 from kernel_lineage.rewrite.proving.prove import kernel_of, line_map
 from kernel_lineage.rewrite.proving.setting import launchable, setting_of
-from kernel_lineage.solving.solver import Decision, decide, found
-from kernel_lineage.solving.terms import FALSE, TRUE, Num, Term, Var, substituted
 
 _STEP_MS = 2_000
 _BITS = 3.0

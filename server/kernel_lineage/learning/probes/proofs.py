@@ -14,19 +14,19 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from kernel_gate.expr.parsing import Reading
+from kernel_gate.expr.solver import SolverMissingError
+from kernel_gate.expr.terms import Num, Term, at_most, variables
+from kernel_lineage.code.model import UnreadableError
+from kernel_lineage.code.setting import MAX_GRID
 from kernel_lineage.learning.probes.axis import Ground
 from kernel_lineage.learning.probes.holding_out import why_dropped
 from kernel_lineage.learning.probes.huge_sizes import State, drawn, state_of
 from kernel_lineage.learning.probes.report import Confirmation
 from kernel_lineage.learning.probes.setting import launch_of
-from kernel_lineage.proofs.expressions import Reading
-from kernel_lineage.proofs.model import UnreadableError
 from kernel_lineage.proofs.obligations.asking import evaluated
 from kernel_lineage.proofs.obligations.obligation import Status
 from kernel_lineage.proofs.obligations.overflow import Fitting
-from kernel_lineage.proofs.setting import MAX_GRID
-from kernel_lineage.solving.solver import SolverMissingError
-from kernel_lineage.solving.terms import Num, Term, at_most, variables
 from kernel_lineage.workloads.programs import ProgramError
 
 ID = "proofs"

@@ -10,15 +10,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 
+from kernel_gate.expr.parsing import Reading
+from kernel_gate.expr.solver import SolverMissingError
+from kernel_lineage.code.model import UnreadableError
 from kernel_lineage.learning.probes.axis import Ground
 from kernel_lineage.learning.probes.huge_sizes import State, state_of
 from kernel_lineage.learning.probes.setting import launch_of
-from kernel_lineage.proofs.expressions import Reading
-from kernel_lineage.proofs.model import UnreadableError
 from kernel_lineage.proofs.obligations.in_bounds import in_bounds
 from kernel_lineage.proofs.obligations.obligation import Obligation, Status
 from kernel_lineage.proofs.obligations.written import written
-from kernel_lineage.solving.solver import SolverMissingError
 from kernel_lineage.workloads.programs import ProgramError
 
 _SECONDS = 20.0

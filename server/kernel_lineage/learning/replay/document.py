@@ -143,7 +143,7 @@ def risks_of(replayed: Sequence[Replayed]) -> dict[str, list[StepRisk]]:
     found: dict[str, list[StepRisk]] = {}
     for one in replayed:
         item, seen = one.item, one.record.counterexample
-        if seen is None or one.record.status not in ("reproduced", "failed"):
+        if seen is None or one.record.status not in ("reproduced", "narrower", "failed"):
             continue
         subject = item.transition.answers if one.record.fault_in == "earlier" else item.transition.id
         if subject is not None:

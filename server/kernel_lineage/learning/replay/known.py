@@ -46,7 +46,9 @@ class Words:
 
 def words_of(record: Record) -> Words:
     """How much is known: `reproduced on emulated`, `reproduced on emulated, 2026-01-31: 23 cases agree`."""
-    how = record.status if record.label is Label.INFERRED else record.label.removesuffix(" here")
+    # A step that is right on less than before is no plain reproduction, whatever was measured of it.
+    told = record.label is Label.INFERRED or record.status == "narrower"
+    how = record.status if told else record.label.removesuffix(" here")
     label = f"{how} on {record.device}"
     return Words(label, f"{label}, {record.made[:10]}: {record.reason}")
 

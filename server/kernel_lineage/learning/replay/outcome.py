@@ -132,6 +132,7 @@ def narrowed(everywhere: Outcome, named: Outcome) -> Outcome:
         return replace(named, reason=f"{named.reason}; elsewhere both states fail: {everywhere.reason}")
     return replace(
         named,
+        status="narrower" if named.status == "reproduced" else named.status,
         code=Code.NARROWER if named.status == "reproduced" else named.code,
         reason=f"on what the workload names, {named.reason}; elsewhere only the earlier state is right: "
         f"{seen.what}",

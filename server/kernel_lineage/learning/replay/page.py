@@ -65,7 +65,7 @@ of one tree are transitions like those between commits.
 |---|---|
 | reproduced | An optimisation: both states give the same, and no GPU shows that nothing was won. |
 | | A fix: the earlier state fails where the later one is right. A revert: it fails, or is slower. |
-| | An optimisation that is right only on what the workload names is reproduced too, with the code `narrower`. |
+| narrower | An optimisation that is right on what the workload names; elsewhere only the earlier state is right. |
 | failed | An optimisation: the later state is wrong, or a GPU shows that it is not faster. |
 | | A fix: the later state fails by itself. A revert: a GPU shows that nothing was won. |
 | unbuildable | A state does not build with today's toolchain; the compiler's first error is given. |
@@ -129,7 +129,7 @@ cores beside one for each worker; when one of them dies, its step is said to be 
 does it again. A run that ends by `--seconds` distils what it knows all the same, what earlier runs learned included.
 Progress goes to stderr, a line for each transition that is finished, with an estimate of what remains.
 
-The exit status is 0 when every transition was replayed, whatever came of it, 3 when some are left (`--limit`,
+The exit status is 0 when every transition was replayed, whatever came of it, 5 when some are left (`--limit`,
 `--seconds`), 2 for wrong use, 4 when the device is missing.
 """
 

@@ -13,7 +13,8 @@ from kernel_gate.verdict import Speedup
 from kernel_gate.workload import Workload
 from kernel_lineage.learning.steps import Step
 
-Status = Literal["reproduced", "failed", "unbuildable", "undecided"]
+Status = Literal["reproduced", "narrower", "failed", "unbuildable", "undecided"]
+"""`narrower`: right on what the workload names, and on less than before elsewhere."""
 FaultIn = Literal["earlier", "later"]
 
 

@@ -54,11 +54,14 @@ def place_of(replayed: Replayed) -> int:
     if not _is_studied(replayed):
         return NO_WORK
     teaches = 0 if transition.added else 10
-    if record.status != "reproduced":
+    if record.status not in ("reproduced", "narrower"):
         return teaches + 3
     return teaches + (0 if record.effect is not None and record.effect.state is SpeedState.FAST else 1)
 
 
+_STUDIED = ("reproduced", "narrower", "failed")
+
+
 def _is_studied(replayed: Replayed) -> bool:
     wanted = replayed.item.transition.intent is Intent.OPTIMISATION
-    return replayed.record.step is not None and wanted and replayed.record.status in ("reproduced", "failed")
+    return replayed.record.step is not None and wanted and replayed.record.status in _STUDIED

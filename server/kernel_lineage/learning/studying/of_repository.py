@@ -69,7 +69,11 @@ def _held_out(replayed: Sequence[Replayed]) -> list[HeldOut]:
     found: dict[str, HeldOut] = {}
     for one in sorted(replayed, key=lambda r: (r.record.seconds, r.item.transition.id)):
         step = one.step
-        if step is None or one.record.status != "reproduced" or one.record.fault_in is not None:
+        if (
+            step is None
+            or one.record.status not in ("reproduced", "narrower")
+            or one.record.fault_in is not None
+        ):
             continue
         if step.before.source not in found and (held := HeldOut.of(one.item.lineage.id, step)) is not None:
             found[step.before.source] = held

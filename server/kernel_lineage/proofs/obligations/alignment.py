@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_lineage.proofs.model import Access
+from kernel_gate.expr.polynomials import polynomial, term_of
+from kernel_gate.expr.terms import Num, Term, Var, add, equal, floor_div, mod, mul
+from kernel_lineage.code.model import Access
 from kernel_lineage.proofs.obligations.asking import Questions
 from kernel_lineage.proofs.obligations.in_bounds import itemsize_of
 from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
-from kernel_lineage.solving.polynomials import polynomial, term_of
-from kernel_lineage.solving.terms import Num, Term, Var, add, equal, floor_div, mod, mul
 
 _SHARED_ALIGN = 16
 """Of dynamic shared memory (CUDA C++ Programming Guide); a static array promises what its elements need."""

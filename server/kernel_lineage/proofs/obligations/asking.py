@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kernel_lineage.proofs.model import Model
+from kernel_gate.expr.smallest import Question, answered
+from kernel_gate.expr.solver import LIMIT_MS, Decision
+from kernel_gate.expr.terms import Num, Term, Var, at_most, substituted
+from kernel_lineage.code.model import Model
+from kernel_lineage.code.setting import Setting
 from kernel_lineage.proofs.obligations.obligation import Counterexample, Status
-from kernel_lineage.proofs.setting import Setting
-from kernel_lineage.solving.smallest import Question, answered
-from kernel_lineage.solving.solver import LIMIT_MS, Decision
-from kernel_lineage.solving.terms import Num, Term, Var, at_most, substituted
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from kernel_lineage.proofs.model import Access
+from kernel_gate.expr.polynomials import polynomial, term_of
+from kernel_gate.expr.terms import FALSE, Num, Term, sub, substituted
+from kernel_lineage.code.model import Access
 from kernel_lineage.proofs.obligations.asking import Questions
 from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
-from kernel_lineage.solving.polynomials import polynomial, term_of
-from kernel_lineage.solving.terms import FALSE, Num, Term, sub, substituted
 
 _LANES, _BANKS, _WORD = 32, 32, 4
 _PHASE_BYTES = _LANES * _WORD

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_lineage.proofs.model import Claim
+from kernel_gate.expr.terms import conjunction
+from kernel_lineage.code.model import Claim
 from kernel_lineage.proofs.obligations.asking import Asked, Questions, evaluated
 from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
-from kernel_lineage.solving.terms import conjunction
 
 
 def hints(questions: Questions) -> Iterator[Obligation]:

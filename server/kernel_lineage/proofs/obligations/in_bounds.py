@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_lineage.proofs.model import Access
+from kernel_gate.expr.polynomials import content, polynomial, term_of
+from kernel_gate.expr.terms import Num, Term, add, at_most, conjunction, floor_div, mul, sub
+from kernel_lineage.code.model import Access
 from kernel_lineage.proofs.obligations.asking import Questions
 from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
-from kernel_lineage.solving.polynomials import content, polynomial, term_of
-from kernel_lineage.solving.terms import Num, Term, add, at_most, conjunction, floor_div, mul, sub
 
 
 def in_bounds(questions: Questions) -> Iterator[Obligation]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kernel_lineage.proofs.model import Access, Arithmetic
+from kernel_gate.expr.terms import Num, Term, at_most, conjunction, mul
+from kernel_lineage.code.model import Access, Arithmetic
 from kernel_lineage.proofs.obligations.asking import Questions, evaluated
 from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
-from kernel_lineage.solving.terms import Num, Term, at_most, conjunction, mul
 
 LARGEST_BUFFER = 1 << 39
 """Bytes: no device has more memory."""

@@ -10,11 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kernel_lineage.proofs.model import Access
-from kernel_lineage.proofs.obligations.asking import Questions
-from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
-from kernel_lineage.proofs.setting import BufferSetting
-from kernel_lineage.solving.polynomials import (
+from kernel_gate.expr.polynomials import (
     Monomial,
     Polynomial,
     coefficient_of,
@@ -22,7 +18,7 @@ from kernel_lineage.solving.polynomials import (
     polynomial,
     term_of,
 )
-from kernel_lineage.solving.terms import (
+from kernel_gate.expr.terms import (
     ONE,
     ZERO,
     Num,
@@ -43,6 +39,10 @@ from kernel_lineage.solving.terms import (
     substituted,
     variables,
 )
+from kernel_lineage.code.model import Access
+from kernel_lineage.code.setting import BufferSetting
+from kernel_lineage.proofs.obligations.asking import Questions
+from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
 
 _ELEMENT = Var("element")
 

@@ -6,12 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
-from kernel_lineage.proofs.model import Access
-from kernel_lineage.proofs.obligations.asking import Questions
-from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
-from kernel_lineage.solving.lemmas import is_natural
-from kernel_lineage.solving.polynomials import Monomial, content, normal, polynomial, term_of
-from kernel_lineage.solving.terms import (
+from kernel_gate.expr.lemmas import is_natural
+from kernel_gate.expr.polynomials import Monomial, content, normal, polynomial, term_of
+from kernel_gate.expr.terms import (
     Num,
     Term,
     Var,
@@ -28,6 +25,9 @@ from kernel_lineage.solving.terms import (
     substituted,
     variables,
 )
+from kernel_lineage.code.model import Access
+from kernel_lineage.proofs.obligations.asking import Questions
+from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
 
 _MOST_SITES = 8
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from kernel_gate.expr import terms
 from kernel_lineage.proofs.triton.called import Called
 from kernel_lineage.proofs.triton.expressions import Expressions, merged
 from kernel_lineage.proofs.triton.functions import function
 from kernel_lineage.proofs.triton.scope import shown
 from kernel_lineage.proofs.triton.values import Constant, Other, Tuple, Value
-from kernel_lineage.solving import terms
 
 _DEPTH = 6
 

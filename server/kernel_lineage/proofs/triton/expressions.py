@@ -6,7 +6,10 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
-from kernel_lineage.proofs.integers import truth_of
+from kernel_gate.expr import terms
+from kernel_gate.expr.terms import FALSE, TRUE, Num, Term
+from kernel_lineage.code.integers import truth_of
+from kernel_lineage.code.values import BOOL, INT32, Int
 from kernel_lineage.proofs.triton.operators import COMPARED, SIGNS, combined, data_truth, unary
 from kernel_lineage.proofs.triton.scope import Scope, shown
 from kernel_lineage.proofs.triton.shapes import broadcast, indexed, joined, permuted, surely_joined
@@ -24,9 +27,6 @@ from kernel_lineage.proofs.triton.values import (
     truth,
     why,
 )
-from kernel_lineage.proofs.values import BOOL, INT32, Int
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.terms import FALSE, TRUE, Num, Term
 
 Call = Callable[["Expressions", ast.Call], Value]
 

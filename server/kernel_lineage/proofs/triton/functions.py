@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from kernel_gate.expr import terms
+from kernel_gate.expr.terms import ONE, ZERO, Num, Var
+from kernel_lineage.code.values import INT32, Int, between
 from kernel_lineage.proofs.triton import hints, numbers, reshaping, windows
 from kernel_lineage.proofs.triton.called import Called
 from kernel_lineage.proofs.triton.memory import ATOMICS, atomic
@@ -22,9 +25,6 @@ from kernel_lineage.proofs.triton.values import (
     shape_of,
     why,
 )
-from kernel_lineage.proofs.values import INT32, Int, between
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.terms import ONE, ZERO, Num, Var
 
 _REDUCTIONS = frozenset({"sum", "max", "min", "reduce", "argmax", "argmin", "xor_sum", "reduce_or"})
 _OF_OTHER_SHAPE = frozenset({"join", "split", "cat", "interleave", "gather", "histogram", "topk"})

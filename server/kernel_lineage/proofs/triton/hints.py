@@ -10,11 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernel_lineage.proofs.integers import truth_of
-from kernel_lineage.proofs.model import Ways
-from kernel_lineage.proofs.triton.called import Called
-from kernel_lineage.proofs.triton.values import Constant, Other, Pointers, Tile, Tuple, Value, lane, why
-from kernel_lineage.solving.terms import (
+from kernel_gate.expr.terms import (
     ONE,
     ZERO,
     Num,
@@ -28,6 +24,10 @@ from kernel_lineage.solving.terms import (
     mul,
     negation,
 )
+from kernel_lineage.code.integers import truth_of
+from kernel_lineage.code.model import Ways
+from kernel_lineage.proofs.triton.called import Called
+from kernel_lineage.proofs.triton.values import Constant, Other, Pointers, Tile, Tuple, Value, lane, why
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import reduce
 
-from kernel_lineage.proofs.integers import common
+from kernel_gate.expr import terms
+from kernel_gate.expr.lemmas import is_natural
+from kernel_gate.expr.terms import ONE, ZERO, Num
+from kernel_lineage.code.integers import common
+from kernel_lineage.code.values import INT32
 from kernel_lineage.proofs.triton.expressions import Expressions
 from kernel_lineage.proofs.triton.rounds import Counter, Loop, Run, lost
 from kernel_lineage.proofs.triton.scope import Scope, shown
-from kernel_lineage.proofs.values import INT32
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.lemmas import is_natural
-from kernel_lineage.solving.terms import ONE, ZERO, Num
 
 _RANGES = frozenset({"range", "static_range"})
 

@@ -6,7 +6,10 @@ import ast
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kernel_lineage.proofs.integers import truth_of
+from kernel_gate.expr import terms
+from kernel_gate.expr.terms import TRUE, ZERO, Term
+from kernel_lineage.code.integers import truth_of
+from kernel_lineage.code.values import INTEGERS, Int, Pointer, between, unknown
 from kernel_lineage.proofs.triton.expressions import Expressions, merged
 from kernel_lineage.proofs.triton.operators import advanced
 from kernel_lineage.proofs.triton.scope import Scope, shown
@@ -24,9 +27,6 @@ from kernel_lineage.proofs.triton.values import (
     shape_of,
     why,
 )
-from kernel_lineage.proofs.values import INTEGERS, Int, Pointer, between, unknown
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.terms import TRUE, ZERO, Term
 
 ATOMICS = frozenset({f"atomic_{n}" for n in ("add", "max", "min", "and", "or", "xor", "xchg", "cas")})
 

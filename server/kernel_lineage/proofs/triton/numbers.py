@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from kernel_lineage.proofs.expressions import next_power_of_2
-from kernel_lineage.proofs.integers import fitted, truth_of
+from kernel_gate.expr import terms
+from kernel_gate.expr.parsing import next_power_of_2
+from kernel_gate.expr.terms import ONE, ZERO, Num, Var
+from kernel_lineage.code.integers import fitted, truth_of
+from kernel_lineage.code.values import INT32, INTEGERS, Int, IntType
 from kernel_lineage.proofs.triton.called import Called
 from kernel_lineage.proofs.triton.expressions import merged
 from kernel_lineage.proofs.triton.operators import combined, strengthened
@@ -20,9 +23,6 @@ from kernel_lineage.proofs.triton.values import (
     shape_of,
     why,
 )
-from kernel_lineage.proofs.values import INT32, INTEGERS, Int, IntType
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.terms import ONE, ZERO, Num, Var
 
 
 def _ceil_div(called: Called) -> Value:

@@ -7,7 +7,11 @@ import operator
 from collections.abc import Callable
 from dataclasses import replace
 
-from kernel_lineage.proofs.integers import COMPARISONS, Site, complement, negative, operated, truth_of
+from kernel_gate.expr import terms
+from kernel_gate.expr.lemmas import is_natural
+from kernel_gate.expr.terms import Num, Term
+from kernel_lineage.code.integers import COMPARISONS, Site, complement, negative, operated, truth_of
+from kernel_lineage.code.values import BOOL, INT64, Int, IntType, Pointer
 from kernel_lineage.proofs.triton.scope import Scope
 from kernel_lineage.proofs.triton.shapes import broadcast, joined, surely_joined
 from kernel_lineage.proofs.triton.values import (
@@ -23,10 +27,6 @@ from kernel_lineage.proofs.triton.values import (
     why,
 )
 from kernel_lineage.proofs.triton.values import truth as python_truth
-from kernel_lineage.proofs.values import BOOL, INT64, Int, IntType, Pointer
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.lemmas import is_natural
-from kernel_lineage.solving.terms import Num, Term
 
 SIGNS: dict[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/", ast.Mod: "%", ast.LShift: "<<", ast.RShift: ">>",

@@ -6,15 +6,15 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
+from kernel_gate.expr.terms import ZERO, Num, Var, at_most, equal, less, variables
+from kernel_lineage.code.model import Model, UnreadableError
+from kernel_lineage.code.setting import Setting
+from kernel_lineage.code.values import INT32, INTEGERS, Element, Int, Pointer
 from kernel_lineage.kernels.source import Kernel, Parameter
-from kernel_lineage.proofs.model import Model, UnreadableError
-from kernel_lineage.proofs.setting import Setting
 from kernel_lineage.proofs.triton.expressions import Expressions
 from kernel_lineage.proofs.triton.scope import Scope
 from kernel_lineage.proofs.triton.statements import Statements
 from kernel_lineage.proofs.triton.values import Other, Pointers, Tile, Value, lane
-from kernel_lineage.proofs.values import INT32, INTEGERS, Element, Int, Pointer
-from kernel_lineage.solving.terms import ZERO, Num, Var, at_most, equal, less, variables
 
 
 def read_triton(kernel: Kernel, setting: Setting) -> Model:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from kernel_gate.expr.terms import ONE, ZERO, Num
+from kernel_lineage.code.values import INT32, INT64, INTEGERS, Int
 from kernel_lineage.proofs.triton.called import Called
 from kernel_lineage.proofs.triton.expressions import extents
 from kernel_lineage.proofs.triton.shapes import broadcast, indexed, numel, permuted, reduced, reshaped
@@ -18,8 +20,6 @@ from kernel_lineage.proofs.triton.values import (
     shape_of,
     why,
 )
-from kernel_lineage.proofs.values import INT32, INT64, INTEGERS, Int
-from kernel_lineage.solving.terms import ONE, ZERO, Num
 
 
 def _filled(called: Called) -> Value:

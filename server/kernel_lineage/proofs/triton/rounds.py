@@ -10,14 +10,14 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from kernel_lineage.proofs.integers import Site, computed
+from kernel_gate.expr import terms
+from kernel_gate.expr.polynomials import normal
+from kernel_gate.expr.terms import ZERO, Num, Term, Var, variables
+from kernel_lineage.code.integers import Site, computed
+from kernel_lineage.code.values import Int, IntType, fresh
 from kernel_lineage.proofs.triton.expressions import Expressions
 from kernel_lineage.proofs.triton.scope import Scope, is_lane
 from kernel_lineage.proofs.triton.values import BlockPointer, Other, Pointers, Tile, Value, shape_of
-from kernel_lineage.proofs.values import Int, IntType, fresh
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.polynomials import normal
-from kernel_lineage.solving.terms import ZERO, Num, Term, Var, variables
 
 Run = Callable[[list[ast.stmt]], bool]
 _ADVANCE = "advance of "

@@ -7,12 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from kernel_lineage.proofs.integers import Site
-from kernel_lineage.proofs.model import Access, Claim, Model, Ways
-from kernel_lineage.proofs.setting import Setting
-from kernel_lineage.proofs.triton.values import LANES, MOST_ELEMENTS, Shape, Tile, Value, lane, lane_at
-from kernel_lineage.proofs.values import Int, IntType, Pointer, fresh, unknown
-from kernel_lineage.solving.terms import (
+from kernel_gate.expr.terms import (
     ONE,
     TRUE,
     ZERO,
@@ -24,6 +19,11 @@ from kernel_lineage.solving.terms import (
     substituted,
     variables,
 )
+from kernel_lineage.code.integers import Site
+from kernel_lineage.code.model import Access, Claim, Model, Ways
+from kernel_lineage.code.setting import Setting
+from kernel_lineage.code.values import Int, IntType, Pointer, fresh, unknown
+from kernel_lineage.proofs.triton.values import LANES, MOST_ELEMENTS, Shape, Tile, Value, lane, lane_at
 
 _SHOWN = 60
 

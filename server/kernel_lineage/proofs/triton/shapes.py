@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kernel_gate.expr import terms
+from kernel_gate.expr.terms import ONE, ZERO, Num, Term
 from kernel_lineage.proofs.triton.scope import Scope
 from kernel_lineage.proofs.triton.values import Other, Pointers, Shape, Tile, Value, lane, lane_at, shape_of
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.terms import ONE, ZERO, Num, Term
 
 
 def placed(scope: Scope, value: Value, lanes: Mapping[int, Term], shape: Shape) -> Value:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from kernel_lineage.proofs.integers import fitted
+from kernel_gate.expr import terms
+from kernel_gate.expr.terms import FALSE, TRUE, Term
+from kernel_lineage.code.integers import fitted
+from kernel_lineage.code.values import INTEGERS
 from kernel_lineage.proofs.triton.calls import evaluate_call
 from kernel_lineage.proofs.triton.expressions import DTYPES, Expressions, merged
 from kernel_lineage.proofs.triton.loops import changed_names, read_for, read_while
 from kernel_lineage.proofs.triton.rounds import lost
 from kernel_lineage.proofs.triton.scope import Scope, shown
 from kernel_lineage.proofs.triton.values import Other, Tile, Tuple, Value
-from kernel_lineage.proofs.values import INTEGERS
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.terms import FALSE, TRUE, Term
 
 
 class Statements:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from kernel_lineage.proofs.values import BOOL, INT32, INT64, Int, IntType, Pointer
-from kernel_lineage.solving.terms import ONE, ZERO, Num, Term, Var
+from kernel_gate.expr.terms import ONE, ZERO, Num, Term, Var
+from kernel_lineage.code.values import BOOL, INT32, INT64, Int, IntType, Pointer
 
 Shape: TypeAlias = tuple[Term, ...]
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from kernel_lineage.proofs.integers import operated
+from kernel_gate.expr.terms import ZERO
+from kernel_lineage.code.integers import operated
+from kernel_lineage.code.values import Int
 from kernel_lineage.proofs.triton.called import Called
 from kernel_lineage.proofs.triton.memory import load, store
 from kernel_lineage.proofs.triton.scope import shown
@@ -17,8 +19,6 @@ from kernel_lineage.proofs.triton.values import (
     Value,
     why,
 )
-from kernel_lineage.proofs.values import Int
-from kernel_lineage.solving.terms import ZERO
 
 
 def _make_window(called: Called) -> Value:

@@ -1,32 +1,74 @@
-"""Launches that are given more or fewer blocks along x, in the place where the grid is written."""
+"""CUDA launches that are given another extent of their grid or block, in the place where it is written."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Literal
 
-from kernel_lineage.kernels.source import Kernel, Launch
+from kernel_lineage.kernels.cuda_text import closing, split, trim
+from kernel_lineage.kernels.source import Kernel, Launch, Span
 from kernel_lineage.rewrite.candidate import Edit
 from kernel_lineage.rewrite.launch_site import LaunchError, configuration
 
 
-def blocks_changed(kernel: Kernel, launch: Launch, change: Callable[[str], str]) -> Edit | None:
-    """An edit that puts `change(blocks)` in the place of a CUDA launch's blocks along x.
+def blocks_changed(
+    kernel: Kernel, launch: Launch, change: Callable[[str], str], axis: int = 0
+) -> Edit | None:
+    """An edit that puts `change(blocks)` in the place of a launch's blocks along an axis; None as `extent_changed`."""
+    return extent_changed(kernel, launch, "grid", axis, change)
 
-    None where the launch does not write them out: behind a macro, or in a `dim3` that is made elsewhere.
+
+def extent_changed(
+    kernel: Kernel, launch: Launch, what: Literal["grid", "block"], axis: int, change: Callable[[str], str]
+) -> Edit | None:
+    """An edit that puts `change(extent)` in the place of one extent of a launch's grid or block.
+
+    The extent is written between `<<<` and `>>>`, or where the `dim3` that stands there is declared. None where it is
+    not written out: behind a macro, in a `dim3` that is made elsewhere, or in one that other code uses as well.
     """
     try:
-        grid = configuration(kernel, launch)[0]
+        written = configuration(kernel, launch)[0 if what == "grid" else 1]
     except LaunchError:
         return None
-    listed = re.match(r"dim3\s*\(\s*", grid.text)
-    if listed is None:
-        plain = grid.text == launch.grid[0] and not _is_dim3(kernel, launch, grid.text)
-        return Edit(grid.span, change(_term(grid.text))) if plain else None
-    first, rest = launch.grid[0], grid.text[listed.end() :]
-    if not rest.startswith(first):
+    assert kernel.source is not None
+    data = kernel.source.data
+    if re.match(r"dim3\s*[({]", written.text):
+        return _component(data, data.index(b"(", written.span.start), axis, change)
+    declared = _declaration(kernel, launch, written.text)
+    if declared is not None:
+        return _component(data, declared, axis, change)
+    own = (launch.grid if what == "grid" else launch.block)[:1] == (written.text,)
+    if axis or not own or _is_dim3(kernel, launch, written.text):
         return None
-    return Edit(grid.span, f"dim3({change(_term(first))}{rest[len(first) :]}")
+    return Edit(written.span, change(_term(written.text)))
+
+
+def _component(data: bytes, opening: int, axis: int, change: Callable[[str], str]) -> Edit | None:
+    """An edit of one argument of the list that opens there."""
+    end = closing(data, opening)
+    parts = split(data, opening + 1, end) if end is not None else []
+    if axis >= len(parts):
+        return None
+    start, stop = trim(data, *parts[axis])
+    line = data.count(b"\n", 0, start) + 1
+    text = data[start:stop].decode("utf-8", "replace")
+    return Edit(Span(start, stop, line, line + text.count("\n")), change(_term(text)))
+
+
+def _declaration(kernel: Kernel, launch: Launch, name: str) -> int | None:
+    """Where the arguments of a `dim3` open that only this launch uses; None when there is no such declaration."""
+    assert kernel.source is not None
+    place = launch.launcher_span
+    if place is None or not re.fullmatch(r"[A-Za-z_]\w*", name):
+        return None
+    text = kernel.source.data[place.start : place.end].decode("latin-1")
+    declared = re.findall(rf"\bdim3\s+{name}\s*\(", text)
+    used = re.findall(rf"\b{name}\b", text)
+    found = re.search(rf"\bdim3\s+{name}\s*\(", text)
+    if found is None or len(declared) != 1 or len(used) != 2:
+        return None
+    return place.start + found.end() - 1
 
 
 def _is_dim3(kernel: Kernel, launch: Launch, grid: str) -> bool:

@@ -52,7 +52,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     work = work_of(kernel, syntax)
     if isinstance(work, Refusal):
         return work
-    refusal = _of_threads(kernel, syntax, work)
+    refusal = whole_work_of_threads(kernel, syntax, work)
     if refusal is not None:
         return refusal
     found = row_work(syntax, work.inner)
@@ -70,8 +70,8 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     )
 
 
-def _of_threads(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> Refusal | None:
-    """Why a warp cannot stand where one thread stood."""
+def whole_work_of_threads(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> Refusal | None:
+    """Why several threads cannot stand where one thread stood."""
     if len(_THREAD.findall(text_of(syntax.entry.node))) > 1:
         return Refusal(f"{kernel.name} uses threadIdx beside `{work.index.name}`; it would name a lane then")
     hidden = hidden_reads(kernel, syntax, _HIDDEN, "its thread")

@@ -36,7 +36,8 @@ from kernel_lineage.rewrite.assists.layout import (
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, is_of_the_language, written_by_calls
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
-from kernel_lineage.rewrite.assists.vector_body import TOGETHER, is_under_a_condition
+from kernel_lineage.rewrite.assists.vector_body import TOGETHER
+from kernel_lineage.rewrite.assists.ways_through import is_under_a_condition
 from kernel_lineage.rewrite.assists.written import dense, header_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 

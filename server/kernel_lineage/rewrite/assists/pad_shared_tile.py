@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
+from kernel_lineage.code.types import DTYPES, dtype_bytes
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import Variable, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
@@ -22,7 +23,6 @@ from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import constants_of
 
-_BYTES = {"float": 4, "int": 4, "unsigned int": 4, "unsigned": 4, "int32_t": 4, "uint32_t": 4}
 _BANK_ROW = 128
 """Bytes of one row of the 32 banks (CUDA C++ Programming Guide, shared memory)."""
 _STATIC_LIMIT = 48 * 1024
@@ -43,7 +43,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
     tile = tiles[0]
     constants = constants_of(kernel)
     rows, columns = (constant(text_of(size), constants) for size in tile.sizes)
-    size = _BYTES.get(tile.type)
+    size = 4 if tile.type in DTYPES and dtype_bytes(DTYPES[tile.type]) == 4 else None
     if rows is None or columns is None or size is None:
         return Refusal(f"the size of {tile.name} is not a constant number of 4-byte elements")
     if columns * size % _BANK_ROW != 0:
@@ -127,12 +127,9 @@ def _static_bytes(syntax: CudaSyntax, tile: Variable, constants: dict[str, str])
             if value is None:
                 return None
             elements *= value
-        size = _BYTES.get(
-            variable.type, {"double": 8, "half": 2, "__half": 2, "__nv_bfloat16": 2}.get(variable.type)
-        )
-        if size is None:
+        if variable.type not in DTYPES:
             return None
-        total += elements * size
+        total += elements * dtype_bytes(DTYPES[variable.type])
     return total
 
 

@@ -15,6 +15,12 @@ from kernel_lineage.rewrite.assists.layout import descendants
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import block_threads, constants_of
 
+_CAST = re.compile(
+    r"\(\s*(?:(?:const|unsigned|signed|long|short|int|size_t|u?int(?:32|64)_t|ptrdiff_t)\s*)+\)"
+    r"|static_cast<\s*(?:(?:unsigned|signed|long|int|size_t|u?int(?:32|64)_t|ptrdiff_t)\s*)+>"
+)
+"""A conversion between whole numbers; what overflows in one of them did so before the rewrite."""
+
 Polynomial = dict[tuple[str, ...], int]
 
 _THREAD: Polynomial = {("threadIdx.x",): 1}
@@ -36,6 +42,15 @@ class ThreadOrder:
     def is_global_thread(self, expression: str) -> bool:
         """Whether it is the thread's number in the whole one-dimensional grid."""
         return self._read(expression) == _GLOBAL
+
+    def is_global_along(self, expression: str, axis: str, extent: int) -> bool:
+        """Whether it is the thread's number along an axis of the grid, in blocks of so many threads along it."""
+        thread, block = (f"threadIdx.{axis}",), f"blockIdx.{axis}"
+        forms: list[Polynomial] = [
+            {tuple(sorted((f"blockDim.{axis}", block))): 1, thread: 1},
+            {(block,): extent, thread: 1},
+        ]
+        return self._read(expression) in forms
 
     def covers_all(self, start: str, step: str) -> str | None:
         """Who takes the elements of `for (i = start; …; i += step)`: `thread`, `block`, `grid` or `group` (of threads);
@@ -68,7 +83,7 @@ class ThreadOrder:
             if replaced == text or len(replaced) > 400:
                 break
             text = replaced
-        text = re.sub(r"\(\s*(?:int|unsigned|unsigned int|size_t)\s*\)", "", text)
+        text = _CAST.sub("", text)
         text = re.sub(r"(?<=\d)[uUlL]+\b", "", text)
         try:
             return _polynomial(ast.parse(text.strip(), mode="eval").body)

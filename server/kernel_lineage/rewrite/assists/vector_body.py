@@ -1,29 +1,34 @@
-"""Whether the work on one element can be done on four at a time, and its text when it is.
+"""Whether the work on one element can be done on several at a time, and its text when it is.
 
-The element's code is kept as it is and run four times, unrolled; only the accesses `p[i]` and `p[offset + i]` of
-4-byte elements become one 16-byte access before or after it. Whatever does not fit that is a refusal.
+The element's code is kept as it is and run once for each of the group, unrolled; only the accesses `p[i]` and
+`p[offset + i]` become one wide access before or after it. The widest element type decides how many make a group: its
+accesses have 16 bytes, those of narrower types fewer. Whatever does not fit that is a refusal.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
+from kernel_lineage.code.types import DTYPES, dtype_bytes
+from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.accumulations import accumulates
 from kernel_lineage.rewrite.assists.layout import descendants, fresh_name, identifiers_in
-from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.ways_through import always
 
 _VECTORS = {"float": "float4", "int": "int4", "unsigned int": "uint4", "unsigned": "uint4"}
 _OF_DTYPE = {"float32": "float", "int32": "int", "uint32": "unsigned int"}
+_BY_BYTES = {16: "uint4", 8: "uint2", 4: "unsigned int", 2: "unsigned short", 1: "unsigned char"}
+"""A type of CUDA that moves so many bytes in one access."""
+_WIDEST = 16
 _LEAVES = {"return_statement", "break_statement", "continue_statement", "goto_statement"}
 _LOOPS = {"for_statement", "while_statement", "do_statement"}
-_CHOICES = {"if_statement", "switch_statement", "conditional_expression"}
 TOGETHER = re.compile(
     r"__sync|__shfl|__ballot|__any|__all|__reduce|__match|\bsync\b|\bshfl|\breduce\b|\basm\b"
 )
@@ -37,8 +42,10 @@ class Access:
     pointer: str
     offset: str
     type: str
+    bytes: int
+    """Bytes of one element."""
     name: str
-    """Of the four elements in registers."""
+    """The group's elements in registers."""
     nodes: list[Node]
     loaded: bool = False
     stored: bool = False
@@ -46,6 +53,11 @@ class Access:
     @property
     def address(self) -> str:
         return f"&{self.pointer}[{self.offset}]" if self.offset else self.pointer
+
+    def vector(self, lanes: int) -> str:
+        """The type of one access to a group of elements."""
+        size = lanes * self.bytes
+        return _VECTORS.get(self.type, _BY_BYTES[size]) if size == _WIDEST else _BY_BYTES[size]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +71,44 @@ class VectorBody:
     assigned_outside: tuple[str, ...]
     """Variables from outside that it changes."""
 
+    @property
+    def lanes(self) -> int:
+        """How many elements make a group."""
+        return _WIDEST // max(a.bytes for a in self.accesses)
+
+    @property
+    def group(self) -> str:
+        """What a group is called in the code."""
+        return {2: "pair", 4: "quad"}.get(self.lanes, "group")
+
     def aligned(self) -> str:
-        """The condition under which 16-byte accesses are allowed, at run time."""
-        parts = [f"reinterpret_cast<size_t>({a.address})" for a in self.accesses]
-        return f"{parts[0]} % 16 == 0" if len(parts) == 1 else f"({' | '.join(parts)}) % 16 == 0"
+        """The condition under which the wide accesses are allowed, at run time."""
+        parts: dict[int, list[str]] = {}
+        for a in self.accesses:
+            parts.setdefault(self.lanes * a.bytes, []).append(f"reinterpret_cast<size_t>({a.address})")
+        return " && ".join(
+            f"{listed[0] if len(listed) == 1 else '(' + ' | '.join(listed) + ')'} % {size} == 0"
+            for size, listed in parts.items()
+        )
 
     def lines(self, data: bytes, index_type: str, quad: str, lane: str, unit: str) -> list[str]:
-        """The code for the four elements from 4 * quad on, without outer indentation."""
+        """The code for the elements of a group, from lanes * quad on, without outer indentation."""
         lines: list[str] = []
+        lanes = self.lanes
         for a in self.accesses:
-            lines.append(f"alignas(16) {a.type} {a.name}[4];")
+            lines.append(f"alignas(16) {a.type} {a.name}[{lanes}];")
             if a.loaded:
-                vector = _VECTORS[a.type]
+                vector = a.vector(lanes)
                 source = f"reinterpret_cast<const {vector}*>({a.address})[{quad}]"
                 lines.append(f"*reinterpret_cast<{vector}*>({a.name}) = {source};")
-        lines += ["#pragma unroll", f"for (int {lane} = 0; {lane} < 4; {lane}++) {{"]
+        lines += ["#pragma unroll", f"for (int {lane} = 0; {lane} < {lanes}; {lane}++) {{"]
         if self.uses_index:
-            lines.append(f"{unit}{index_type} {self.index} = 4 * {quad} + {lane};")
+            lines.append(f"{unit}{index_type} {self.index} = {lanes} * {quad} + {lane};")
         lines += [unit + line if line else "" for line in self._element(data, lane)]
         lines.append("}")
         for a in self.accesses:
             if a.stored:
-                vector = _VECTORS[a.type]
+                vector = a.vector(lanes)
                 target = f"reinterpret_cast<{vector}*>({a.address})[{quad}]"
                 lines.append(f"{target} = *reinterpret_cast<{vector}*>({a.name});")
         return lines
@@ -128,13 +156,18 @@ def vector_body(
     outside = tuple(sorted(changed - declared))
     if not in_order:
         for name in outside:
-            if not _accumulates(nodes, syntax, name, declared):
+            if not accumulates(nodes, syntax, name, declared):
                 return Refusal(
                     f"`{name}` keeps something of one element that is not a sum or a choice over all"
                 )
     accesses = _accesses(kernel, syntax, statements, nodes, index, declared | changed)
     if isinstance(accesses, Refusal):
         return accesses
+    body = VectorBody(tuple(accesses), tuple(statements), index, False, outside)
+    taken = identifiers_in(syntax.entry.node)
+    for access in accesses:
+        access.name = fresh_name(f"{access.pointer}_{body.group}", taken)
+        taken.add(access.name)
     replaced = {id(n): n for a in accesses for n in a.nodes}
     spans = [(n.start_byte, n.end_byte) for n in replaced.values()]
     uses_index = any(
@@ -143,7 +176,7 @@ def vector_body(
         and not any(begin <= n.start_byte < end for begin, end in spans)
         for n in nodes
     )
-    return VectorBody(tuple(accesses), tuple(statements), index, uses_index, outside)
+    return replace(body, uses_index=uses_index)
 
 
 def _changed(nodes: list[Node]) -> set[str]:
@@ -164,53 +197,6 @@ def _changed(nodes: list[Node]) -> set[str]:
     return found
 
 
-def _accumulates(nodes: list[Node], syntax: CudaSyntax, name: str, declared: set[str]) -> bool:
-    """Whether each assignment of a variable goes on from its own value: `sum += …`, `m = fmaxf(m, …)`.
-
-    What is rescaled on the way (`s = s * expf(m - new) + …`) is no sum over the elements: parts of it are combined by
-    another rule, which may not take a thread that has no element. A function of the file's own may do the same.
-    """
-    initial = {v.name: v.value for v in syntax.entry.variables if v.name in declared and v.value is not None}
-    for node in nodes:
-        if node.type == "pointer_expression" and text_of(node).replace(" ", "") == f"&{name}":
-            return False
-        if node.type != "assignment_expression" or text_of(bare(node.child_by_field_name("left"))) != name:
-            continue
-        if operator_of(node) in ("*=", "/="):
-            return False
-        if operator_of(node) != "=":
-            continue
-        right = node.child_by_field_name("right")
-        if right is not None and (_is_scaled(right, name) or _is_combined(right, name)):
-            return False
-        seen: set[str] = set()
-        pending = identifiers_in(right) if right is not None else set()
-        while pending:
-            current = pending.pop()
-            if current not in seen:
-                seen.add(current)
-                pending |= identifiers_in(initial[current]) if current in initial else set()
-        if name not in seen:
-            return False
-    return True
-
-
-def _is_scaled(value: Node, name: str) -> bool:
-    return any(
-        n.type == "binary_expression" and operator_of(n) in ("*", "/") and name in identifiers_in(n)
-        for n in descendants(value)
-    )
-
-
-def _is_combined(value: Node, name: str) -> bool:
-    return any(
-        n.type == "call_expression"
-        and name in identifiers_in(n)
-        and not is_of_the_language(text_of(n.child_by_field_name("function")))
-        for n in descendants(value)
-    )
-
-
 def _accesses(
     kernel: Kernel,
     syntax: CudaSyntax,
@@ -219,9 +205,10 @@ def _accesses(
     index: str,
     moving: set[str],
 ) -> list[Access] | Refusal:
-    taken = identifiers_in(syntax.entry.node)
     found: dict[tuple[str, str], Access] = {}
     scalar: set[str] = set()
+    same = _same_as(syntax, statements, index)
+    moving = moving - same
     for node in nodes:
         if node.type != "subscript_expression":
             continue
@@ -229,30 +216,29 @@ def _accesses(
         pointer = text_of(base)
         if base is None or base.type != "identifier":
             return Refusal(f"`{text_of(node)}` is not an element of a named pointer")
-        offset = _offset(node, index, moving)
+        offset = _offset(node, same, moving)
         written = _is_written(node)
         type_ = _element_type(kernel, syntax, pointer)
-        follows = index in identifiers_in(node) or bool(identifiers_in(node) & moving)
+        follows = bool(identifiers_in(node) & (same | moving))
         if type_ is None and any(v.name == pointer and (v.shared or v.sizes) for v in syntax.entry.variables):
             if follows or written:
                 return Refusal(
                     f"`{text_of(node)}` is no global memory, and other threads may rely on who touches it"
                 )
             continue
+        if not follows and _is_for_an_atomic(node):
+            scalar.add(pointer)
+            continue
         if not follows and written:
             return Refusal(f"`{text_of(node)}` is written for every element")
         if offset is None or type_ is None or not follows or pointer in moving or _address_taken(node):
             scalar.add(pointer)
             if written:
-                found.setdefault((pointer, "#"), Access(pointer, "#", "", "", [], stored=True))
+                found.setdefault((pointer, "#"), Access(pointer, "#", "", 0, "", [], stored=True))
             continue
-        if any(is_under_a_condition(statement, node) for statement in statements):
-            return Refusal(f"`{text_of(node)}` is touched only under a condition")
         access = found.get((pointer, offset))
         if access is None:
-            name = fresh_name(f"{pointer}_quad", taken)
-            taken.add(name)
-            access = found[pointer, offset] = Access(pointer, offset, type_, name, [])
+            access = found[pointer, offset] = Access(pointer, offset, *type_, "", [])
         if not written or _reads_too(node):
             access.loaded = True
         access.stored = access.stored or written
@@ -263,43 +249,85 @@ def _accesses(
         several = sum(1 for other in accesses if other.pointer == a.pointer) > 1
         if a.pointer in stored and (several or a.pointer in scalar):
             return Refusal(f"`{a.pointer}` is written and touched at another place as well")
+        apart = _apart(statements, a)
+        if apart is not None:
+            return Refusal(f"`{text_of(apart)}` is touched only under a condition")
     if not accesses:
-        return Refusal(f"no 4-byte elements are read or written at `[{index}]`")
+        return Refusal(f"no elements of a plain type are read or written at `[{index}]`")
     return accesses
 
 
-def _offset(node: Node, index: str, moving: set[str]) -> str | None:
+def _same_as(syntax: CudaSyntax, statements: list[Node], index: str) -> set[str]:
+    """The index, and what the statements declare as a copy of it: `int i = (int)element;`."""
+    same = {index}
+    changed = _changed([n for s in statements for n in descendants(s)])
+    for variable in syntax.entry.variables:
+        value = bare(variable.value)
+        if value is not None and value.type == "cast_expression":
+            value = bare(value.child_by_field_name("value"))
+        inside = any(contains(s, variable.node) for s in statements)
+        if inside and value is not None and text_of(value) in same and variable.name not in changed:
+            same.add(variable.name)
+    return same
+
+
+def _apart(statements: list[Node], access: Access) -> Node | None:
+    """A place that is touched under a condition only, where touching it for every element would be another program.
+
+    An element that is read for sure may be read earlier, and may be written back unchanged. One that is written for
+    sure, on every way, need not be read.
+    """
+    reads = [n for n in access.nodes if not _is_written(n) or _reads_too(n)]
+    writes = [n for n in access.nodes if _is_written(n)]
+    if any(always(statements, [n]) for n in reads):
+        access.loaded = True
+        return None
+    if writes and always(statements, writes):
+        # A read under a condition may stand before the write: then the element must be there.
+        access.loaded = bool(reads)
+        return None
+    return access.nodes[0]
+
+
+def _offset(node: Node, same: set[str], moving: set[str]) -> str | None:
     """What is added to the element's index: "" for `p[i]`, `row * C` for `p[row * C + i]`; None for other indices."""
     listed = node.child_by_field_name("indices")
     if listed is None or len(listed.named_children) != 1:
         return None
     inner = bare(listed.named_children[0])
-    if text_of(inner) == index:
+    if text_of(inner) in same:
         return ""
     if inner is None or inner.type != "binary_expression" or operator_of(inner) != "+":
         return None
     left, right = inner.child_by_field_name("left"), inner.child_by_field_name("right")
     for own, other in ((left, right), (right, left)):
-        if text_of(bare(own)) == index and other is not None and bare(other) is not None:
+        if text_of(bare(own)) in same and other is not None and bare(other) is not None:
             fixed = bare(other)
             names = identifiers_in(other)
             simple = fixed is not None and fixed.type != "number_literal"
-            return text_of(other) if simple and index not in names and not names & moving else None
+            return text_of(other) if simple and not names & (same | moving) else None
     return None
 
 
-def _element_type(kernel: Kernel, syntax: CudaSyntax, pointer: str) -> str | None:
+def _element_type(kernel: Kernel, syntax: CudaSyntax, pointer: str) -> tuple[str, int] | None:
+    """The type of a pointer's elements as code may write it, and its bytes; None for other types."""
     for variable in syntax.entry.variables:
         if variable.name == pointer:
-            return (
-                variable.type
-                if variable.pointer and not variable.sizes and variable.type in _VECTORS
-                else None
-            )
+            size = _bytes(DTYPES.get(variable.type))
+            plain = variable.pointer and not variable.sizes and "volatile" not in text_of(variable.node)
+            return (variable.type, size) if plain and size else None
     parameter = kernel.parameter(pointer)
     if parameter is None or not parameter.pointer or "volatile" in parameter.type:
         return None
-    return _OF_DTYPE.get(parameter.dtype or "")
+    size = _bytes(parameter.dtype)
+    written = re.sub(r"\b(?:const|__restrict__|__restrict|restrict)\b|\*", " ", parameter.type)
+    spelt = _OF_DTYPE.get(parameter.dtype or "") or " ".join(written.split())
+    return (spelt, size) if size else None
+
+
+def _bytes(dtype: str | None) -> int:
+    """Bytes of an element type; 0 for one that no wide access may hold."""
+    return dtype_bytes(dtype) if dtype is not None and dtype != "bool" else 0
 
 
 def _outer(node: Node) -> Node | None:
@@ -319,6 +347,14 @@ def _is_written(node: Node) -> bool:
     return parent.type in ("update_expression", "field_expression") or _address_taken(node)
 
 
+def _is_for_an_atomic(node: Node) -> bool:
+    """Whether an element's address is what an atomic function is pointed to."""
+    listed = _outer(node)
+    listed = _outer(listed) if listed is not None and listed.type == "pointer_expression" else None
+    call = listed.parent if listed is not None and listed.type == "argument_list" else None
+    return call is not None and text_of(call.child_by_field_name("function")).startswith("atomic")
+
+
 def _reads_too(node: Node) -> bool:
     parent = _outer(node)
     return parent is None or parent.type != "assignment_expression" or operator_of(parent) != "="
@@ -327,16 +363,3 @@ def _reads_too(node: Node) -> bool:
 def _address_taken(node: Node) -> bool:
     parent = _outer(node)
     return parent is not None and parent.type == "pointer_expression" and text_of(parent).startswith("&")
-
-
-def is_under_a_condition(statement: Node, node: Node) -> bool:
-    """Whether a node, which lies in a statement, runs only under a condition inside of it."""
-    current, parent = node, node.parent
-    while parent is not None and current != statement:
-        if parent.type in _CHOICES and parent.child_by_field_name("condition") != current:
-            return True
-        shortcut = parent.type == "binary_expression" and operator_of(parent) in ("&&", "||")
-        if shortcut and parent.child_by_field_name("right") == current:
-            return True
-        current, parent = parent, parent.parent
-    return False

@@ -104,7 +104,7 @@ __global__ void row_sum(float* out, const float* x, int C) {
     const float* row = x + blockIdx.x * C;
     int lane_id = threadIdx.x % 32;
     float sum = 0.0f;
-    // Whole groups of four that 16-byte accesses may take; the loop after them does what is left.
+    // Whole groups of four that wide accesses may take; the loop after them does what is left.
     int quads = reinterpret_cast<size_t>(row) % 16 == 0 ? C / 4 : 0;
     for (int quad = lane_id; quad < quads; quad += 32) {
         alignas(16) float row_quad[4];
@@ -137,7 +137,7 @@ __global__ void normalise(float* out, const float* x, const float* weight, const
 _NORMALISE_AFTER = """\
 __global__ void normalise(float* out, const float* x, const float* weight, const float* scale, int C) {
   int row = blockIdx.x;
-  // Whole groups of four that 16-byte accesses may take; the loop after them does what is left.
+  // Whole groups of four that wide accesses may take; the loop after them does what is left.
   int quads = (reinterpret_cast<size_t>(&out[row * C]) | reinterpret_cast<size_t>(&x[row * C]) | \
 reinterpret_cast<size_t>(weight)) % 16 == 0 ? C / 4 : 0;
   for (int quad = threadIdx.x; quad < quads; quad += blockDim.x) {
@@ -182,7 +182,7 @@ _CENTRE_AFTER = """\
 __global__ void centre(float* out, const float* x, int C) {
     const float* row = x + blockIdx.x * C;
     float sum = 0.0f;
-    // Whole groups of four that 16-byte accesses may take; the loop after them does what is left.
+    // Whole groups of four that wide accesses may take; the loop after them does what is left.
     int quads = reinterpret_cast<size_t>(row) % 16 == 0 ? C / 4 : 0;
     for (int quad = threadIdx.x; quad < quads; quad += 32) {
         alignas(16) float row_quad[4];
@@ -198,7 +198,7 @@ __global__ void centre(float* out, const float* x, int C) {
     for (int offset = 16; offset > 0; offset /= 2) {
         sum += __shfl_xor_sync(0xffffffffu, sum, offset);
     }
-    // Whole groups of four that 16-byte accesses may take; the loop after them does what is left.
+    // Whole groups of four that wide accesses may take; the loop after them does what is left.
     int quads2 = (reinterpret_cast<size_t>(&out[blockIdx.x * C]) | reinterpret_cast<size_t>(row)) % 16 == 0 ? C / 4 : 0;
     for (int quad = threadIdx.x; quad < quads2; quad += 32) {
         alignas(16) float out_quad[4];
@@ -225,7 +225,111 @@ def _refused(kernel: str, code: str, reason: str) -> RefusalExample:
     return RefusalExample(Language.CUDA, kernel, code, reason)
 
 
+_SILU = """\
+#include <cuda_fp16.h>
+
+__global__ void silu(const half* x, half* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float v = __half2float(x[i]);
+        float s = 1.0f / (1.0f + expf(-v));
+        y[i] = __float2half(v * s);
+    }
+}
+"""
+
+_SILU_AFTER = """\
+#include <cuda_fp16.h>
+
+__global__ void silu(const half* x, half* y, int n) {
+    int group = blockIdx.x * blockDim.x + threadIdx.x;
+    if ((reinterpret_cast<size_t>(x) | reinterpret_cast<size_t>(y)) % 16 == 0 && group < n / 8) {
+        alignas(16) half x_group[8];
+        *reinterpret_cast<uint4*>(x_group) = reinterpret_cast<const uint4*>(x)[group];
+        alignas(16) half y_group[8];
+        #pragma unroll
+        for (int lane = 0; lane < 8; lane++) {
+            float v = __half2float(x_group[lane]);
+            float s = 1.0f / (1.0f + expf(-v));
+            y_group[lane] = __float2half(v * s);
+        }
+        reinterpret_cast<uint4*>(y)[group] = *reinterpret_cast<uint4*>(y_group);
+    } else if (group <= n / 8) {
+        for (int i = 8 * group; i < n && i - 8 * group < 8; i++) {
+            float v = __half2float(x[i]);
+            float s = 1.0f / (1.0f + expf(-v));
+            y[i] = __float2half(v * s);
+        }
+    }
+}
+"""
+
+_BIAS_RELU = """\
+__global__ void bias_relu(signed char* out, float* x, const float* bias, int rows, int cols) {
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    int row = blockIdx.y;
+    if (row < rows && col < cols) {
+        x[row * cols + col] += bias[col];
+        if (x[row * cols + col] > 0.0f) {
+            out[row * cols + col] = 1;
+        } else {
+            out[row * cols + col] = 0;
+            x[row * cols + col] = 0.0f;
+        }
+    }
+}
+
+void launch(signed char* out, float* x, const float* bias, int rows, int cols) {
+    dim3 grid((cols + 127) / 128, rows);
+    bias_relu<<<grid, 128>>>(out, x, bias, rows, cols);
+}
+"""
+
+_BIAS_RELU_AFTER = """\
+__global__ void bias_relu(signed char* out, float* x, const float* bias, int rows, int cols) {
+    int quad = blockIdx.x * blockDim.x + threadIdx.x;
+    int row = blockIdx.y;
+    if (row < rows && (reinterpret_cast<size_t>(&x[row * cols]) | reinterpret_cast<size_t>(bias)) % 16 == 0 && \
+reinterpret_cast<size_t>(&out[row * cols]) % 4 == 0 && quad < cols / 4) {
+        alignas(16) float x_quad[4];
+        *reinterpret_cast<float4*>(x_quad) = reinterpret_cast<const float4*>(&x[row * cols])[quad];
+        alignas(16) float bias_quad[4];
+        *reinterpret_cast<float4*>(bias_quad) = reinterpret_cast<const float4*>(bias)[quad];
+        alignas(16) signed char out_quad[4];
+        #pragma unroll
+        for (int lane = 0; lane < 4; lane++) {
+            x_quad[lane] += bias_quad[lane];
+            if (x_quad[lane] > 0.0f) {
+                out_quad[lane] = 1;
+            } else {
+                out_quad[lane] = 0;
+                x_quad[lane] = 0.0f;
+            }
+        }
+        reinterpret_cast<float4*>(&x[row * cols])[quad] = *reinterpret_cast<float4*>(x_quad);
+        reinterpret_cast<unsigned int*>(&out[row * cols])[quad] = *reinterpret_cast<unsigned int*>(out_quad);
+    } else if (row < rows && quad <= cols / 4) {
+        for (int col = 4 * quad; col < cols && col - 4 * quad < 4; col++) {
+            x[row * cols + col] += bias[col];
+            if (x[row * cols + col] > 0.0f) {
+                out[row * cols + col] = 1;
+            } else {
+                out[row * cols + col] = 0;
+                x[row * cols + col] = 0.0f;
+            }
+        }
+    }
+}
+
+void launch(signed char* out, float* x, const float* bias, int rows, int cols) {
+    dim3 grid((((cols + 127) / 128) + 3) / 4, rows);
+    bias_relu<<<grid, 128>>>(out, x, bias, rows, cols);
+}
+"""
+
 APPLIES = (
+    AssistExample(Language.CUDA, "silu", _SILU, _SILU_AFTER),
+    AssistExample(Language.CUDA, "bias_relu", _BIAS_RELU, _BIAS_RELU_AFTER),
     AssistExample(Language.CUDA, "scale", _SCALE, _SCALE_AFTER),
     AssistExample(Language.CUDA, "gelu", _GELU, _GELU_AFTER),
     AssistExample(Language.CUDA, "row_sum", _ROW_SUM, _ROW_SUM_AFTER),
@@ -252,12 +356,14 @@ __global__ void softmax(float* out, const float* inp, int C) {
 
 REFUSES = (
     _refused(
-        "scale", _SCALE.replace("if (i < n) {", "if (i < n && x[i] > 0) {"), "behind one check of its bound"
+        "scale",
+        _SCALE.replace("if (i < n) {", "if (i < n && x[i] > 0) {"),
+        "may differ from element to element",
     ),
     _refused(
         "scale",
-        _SCALE.replace("float* out, const float* x", "double* out, const double* x"),
-        "no 4-byte elements",
+        _SCALE.replace("float* out, const float* x", "float2* out, const float2* x"),
+        "no elements of a plain type",
     ),
     _refused(
         "scale", _SCALE.replace("out[i] = a * x[i];", "if (a > 0) out[i] = x[i];"), "only under a condition"
@@ -276,7 +382,7 @@ REFUSES = (
     _refused(
         "row_sum",
         _ROW_SUM.replace("sum += row[i];", "const float* own = row + 1;\n        sum += own[i];"),
-        "no 4-byte elements",
+        "no elements of a plain type",
     ),
     _refused("softmax", _TWO_PASSES, "without a barrier between"),
     _refused(

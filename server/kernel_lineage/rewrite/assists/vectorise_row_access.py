@@ -1,10 +1,11 @@
-"""Load and store four elements at a time, where an element's work is independent of its neighbours'.
+"""Load and store several elements at a time, where an element's work is independent of its neighbours'.
 
 Before:
     if (i < n) { out[i] = a * x[i]; }
-After: each thread takes four elements with one `float4` load and one store; addresses that are not aligned to 16 bytes,
-and the elements after the last whole group, take the old code. The grid shrinks to a quarter; a grid that is not shrunk
-gives the same result. Rows (`for (int i = threadIdx.x; i < C; i += blockDim.x)`) are done likewise, loop by loop.
+After: each thread takes four elements with one `float4` load and one store (eight of a half type, sixteen of a byte);
+addresses that are not aligned, and the elements after the last whole group, take the old code. The grid shrinks as much
+along x; a grid that is not shrunk gives the same result. Rows (`for (int i = threadIdx.x; i < C; i += blockDim.x)`) are
+done likewise, loop by loop.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed
 from kernel_lineage.rewrite.assists.layout import (
     descendants,
     fresh_name,
@@ -34,7 +36,6 @@ from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 from kernel_lineage.rewrite.assists.vector_body import VectorBody, vector_body
 from kernel_lineage.rewrite.assists.vector_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.candidate import Candidate, Edit
-from kernel_lineage.rewrite.launch_site import LaunchError, configuration, launch_edits
 
 
 def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
@@ -48,6 +49,9 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
     ]
     loops = [x for x in loops if not any(y is not x and _within(y.node, x.node) for y in loops)]
     return _rewrite_rows(kernel, syntax, loops) if loops else _rewrite_elements(kernel, syntax)
+
+
+_NUMBERS = {2: "two", 4: "four", 8: "eight", 16: "sixteen"}
 
 
 def _touches(node: Node, span: Span) -> bool:
@@ -97,7 +101,9 @@ def _rewrite_rows(kernel: Kernel, syntax: CudaSyntax, loops: list[Loop]) -> Cand
             if isinstance(edit, Edit):
                 edits.append(edit)
     return _candidate(
-        kernel, edits, "Rows at an address that is aligned to 16 bytes are read four elements at a time."
+        kernel,
+        edits,
+        "Rows at an address that is aligned are read and written in accesses of up to 16 bytes.",
     )
 
 
@@ -141,16 +147,17 @@ def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Ed
     place = _Place.at(kernel, loop.node)
     taken = identifiers_in(syntax.entry.node)
     suffix = str(number + 1) if number else ""
-    quads, quad, lane = (fresh_name(n, taken) for n in (f"quads{suffix}", "quad", "lane"))
+    lanes = body.lanes
+    quads, quad, lane = (fresh_name(n, taken) for n in (f"{body.group}s{suffix}", body.group, "lane"))
     kind = text_of(header.child_by_field_name("type"))
     bound, start, step = _grouped(loop.bound), text_of(loop.start), loop.step
     counting = f"{quad}++" if step == "1" else f"{quad} += {step}"
     tail = "" if by == "thread" and start == "0" else f" + {_term(start)}"
     old = place.data[loop.node.start_byte : loop.node.end_byte].decode()
-    moved = old.replace(text_of(header), f"{kind} {loop.counter} = 4 * {quads}{tail};", 1)
+    moved = old.replace(text_of(header), f"{kind} {loop.counter} = {lanes} * {quads}{tail};", 1)
     lines = [
-        "// Whole groups of four that 16-byte accesses may take; the loop after them does what is left.",
-        f"{kind} {quads} = {body.aligned()} ? {bound} / 4 : 0;",
+        f"// Whole groups of {_NUMBERS[lanes]} that wide accesses may take; the loop after them does what is left.",
+        f"{kind} {quads} = {body.aligned()} ? {bound} / {lanes} : 0;",
         f"for ({kind} {quad} = {start}; {quad} < {quads}; {counting}) {{",
         *(place.unit + line if line else "" for line in body.lines(place.data, kind, quad, lane, place.unit)),
         "}",
@@ -223,7 +230,7 @@ def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate | Refusal
     found = _guarded(statements, index.name)
     if isinstance(found, Refusal):
         return found
-    guard, bound, inner = found
+    guard, bound, inner, others = found
     before = [s for s in statements if s.end_byte <= guard.start_byte]
     if any(index.name in identifiers_in(s) for s in before):
         return Refusal(f"`{index.name}` is used before its bound is checked")
@@ -234,47 +241,76 @@ def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate | Refusal
         return Refusal(f"`{body.assigned_outside[0]}` is changed by the element's work")
     if index.name in identifiers_in(bound):
         return Refusal(f"the bound `{text_of(bound)}` depends on the element")
-    edits = _element_edits(kernel, syntax, index, guard, inner, bound, body)
-    grids = _quarter_grids(kernel)
-    if isinstance(grids, Refusal):
-        return grids
+    for test in others:
+        reads = any(n.type in ("subscript_expression", "call_expression") for n in descendants(test))
+        if reads or index.name in identifiers_in(test):
+            return Refusal(
+                f"`{text_of(test)}`, beside the bound of `{index.name}`, may differ from element to element"
+            )
+    lanes = body.lanes
+    grids = [
+        blocks_changed(kernel, launch, lambda blocks: f"({blocks} + {lanes - 1}) / {lanes}")
+        for launch in kernel.launches
+    ]
+    edits = _element_edits(kernel, syntax, index, guard, inner, bound, others, body)
+    written = [e for e in grids if e is not None]
     told = (
         ""
-        if grids
-        else " A quarter of the blocks is enough; the launch is not in this file and was left alone."
+        if written and len(written) == len(grids)
+        else f" Fewer blocks along x are enough, 1 of {lanes}; a launch that does not write them here was left alone."
     )
     return _candidate(
         kernel,
-        [*edits, *grids],
-        "Each thread takes four elements; addresses that are not aligned and the last elements take the old code."
-        + told,
+        [*edits, *dict.fromkeys(written)],
+        f"Each thread takes {_NUMBERS[lanes]} elements; addresses that are not aligned and the last elements take the "
+        f"old code.{told}",
     )
 
 
-def _guarded(statements: list[Node], index: str) -> tuple[Node, Node, list[Node]] | Refusal:
-    """The statement that checks the bound, the bound, and the element's work, when nothing comes after them."""
+def _guarded(statements: list[Node], index: str) -> tuple[Node, Node, list[Node], list[Node]] | Refusal:
+    """The statement that checks the bound, the bound, the element's work, and what else the statement checks.
+
+    Nothing may come after them.
+    """
     for position, statement in enumerate(statements):
         if statement.type != "if_statement":
             continue
         clause = statement.child_by_field_name("condition")
         test = bare(clause.child_by_field_name("value") if clause is not None else None)
         then = statement.child_by_field_name("consequence")
-        if test is None or then is None or test.type != "binary_expression":
-            continue
-        left, right = test.child_by_field_name("left"), test.child_by_field_name("right")
-        if (
-            text_of(left) != index
-            or right is None
-            or statement.child_by_field_name("alternative") is not None
-        ):
+        if test is None or then is None or statement.child_by_field_name("alternative") is not None:
             continue
         rest = statements[position + 1 :]
-        if operator_of(test) == "<" and not rest:
-            return statement, right, statements_of(then)
         returns = [text_of(s).replace(" ", "") for s in statements_of(then)] == ["return;"]
-        if operator_of(test) == ">=" and returns and rest:
-            return statement, right, rest
+        leaves = returns and bool(rest)
+        compares, joins = (">=", "||") if leaves else ("<", "&&")
+        parts = _joined(test, joins)
+        own = [p for p in parts if _compared(p, index, compares)]
+        bound = own[0].child_by_field_name("right") if len(own) == 1 else None
+        if bound is None or (rest and not leaves):
+            continue
+        others = [p for p in parts if p != own[0]]
+        return statement, bound, rest if leaves else statements_of(then), others
     return Refusal(f"the kernel does not end with the work of `{index}` behind one check of its bound")
+
+
+def _joined(test: Node, operator: str) -> list[Node]:
+    """The parts of a test that an operator joins: `a && b && c`."""
+    node = bare(test)
+    if node is None or node.type != "binary_expression" or operator_of(node) != operator:
+        return [test]
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    return [p for side in (left, right) if side is not None for p in _joined(side, operator)]
+
+
+def _compared(part: Node, index: str, operator: str) -> bool:
+    node = bare(part)
+    return (
+        node is not None
+        and node.type == "binary_expression"
+        and operator_of(node) == operator
+        and text_of(node.child_by_field_name("left")) == index
+    )
 
 
 def _element_edits(
@@ -284,11 +320,13 @@ def _element_edits(
     guard: Node,
     inner: list[Node],
     bound: Node,
+    others: list[Node],
     body: VectorBody,
 ) -> list[Edit]:
     place = _Place.at(kernel, guard)
     taken = identifiers_in(syntax.entry.node)
-    quad, lane = (fresh_name(n, taken) for n in ("quad", "lane"))
+    lanes = body.lanes
+    quad, lane = (fresh_name(n, taken) for n in (body.group, "lane"))
     limit, i = _grouped(bound), index.name
     start = inner[0].start_byte
     old = place.data[place.data.rfind(b"\n", 0, start) + 1 : inner[-1].end_byte].decode().splitlines()
@@ -296,11 +334,16 @@ def _element_edits(
     if place.data[place.data.rfind(b"\n", 0, start) + 1 : start].strip():
         old = [margin + text_of(inner[0]), *text_of(inner[-1]).splitlines()[1:]] if len(inner) == 1 else old
     step = place.unit
+    # The offsets of a row that is not there are never added to a pointer.
+    leaves = guard.end_byte <= start
+    first = f"{lanes} * {quad}"
+    also = " && ".join(f"!({text_of(o)})" if leaves else text_of(o) for o in others)
+    also = f"{also} && " if also else ""
     lines = [
-        f"if ({body.aligned()} && {quad} < {limit} / 4) {{",
+        f"if ({also}{body.aligned()} && {quad} < {limit} / {lanes}) {{",
         *(step + line if line else "" for line in body.lines(place.data, index.type, quad, lane, step)),
-        f"}} else if ({quad} <= {limit} / 4) {{",
-        f"{step}for ({index.type} {i} = 4 * {quad}; {i} < {text_of(bound)} && {i} - 4 * {quad} < 4; {i}++) {{",
+        f"}} else if ({also}{quad} <= {limit} / {lanes}) {{",
+        f"{step}for ({index.type} {i} = {first}; {i} < {text_of(bound)} && {i} - {first} < {lanes}; {i}++) {{",
         *(2 * step + (line[len(margin) :] if line.startswith(margin) else line.lstrip()) for line in old),
         f"{step}}}",
         "}",
@@ -317,24 +360,6 @@ def _element_edits(
     return [replace_node(declarator, quad), Edit(whole, place.written(lines))]
 
 
-def _quarter_grids(kernel: Kernel) -> list[Edit] | Refusal:
-    """Edits that shrink the grid at every launch site."""
-    edits: list[Edit] = []
-    for launch in kernel.launches:
-        line = launch.span.first_line
-        if len([g for g in launch.grid if g.strip() != "1"]) > 1:
-            return Refusal(f"the launch in line {line} has a grid of more than one dimension")
-        try:
-            grid = configuration(kernel, launch)[0].text
-            if "dim3" in launch.definitions.get(grid, grid):
-                return Refusal(f"the grid of the launch in line {line} is a dim3")
-            whole = f"({_term(grid)} + 3) / 4"
-            edits += launch_edits(kernel, launch, {"grid": whole})
-        except LaunchError as error:
-            return Refusal(str(error))
-    return edits
-
-
 def _candidate(kernel: Kernel, edits: list[Edit], explanation: str) -> Candidate:
     return ASSIST.candidate(
         kernel,
@@ -346,7 +371,7 @@ def _candidate(kernel: Kernel, edits: list[Edit], explanation: str) -> Candidate
 
 ASSIST = Assist(
     id="vectorise_row_access",
-    title="Load and store four elements at a time",
+    title="Load and store several elements at a time",
     skill="vectorised-row-access",
     pattern="scalar_row_access",
     rewrite=_rewrite,

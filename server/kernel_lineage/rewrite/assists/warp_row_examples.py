@@ -199,7 +199,7 @@ REFUSES = (
         "not written at the launch",
         _SUM,
         launch="void run(float* out, const float* x, int* seen, int N, int C) {\n"
-        "    dim3 grid((N + 127) / 128);\n    along<<<grid, 128>>>(out, x, seen, N, C);\n}\n",
+        "    dim3 grid = dim3((N + 127) / 128);\n    along<<<grid, 128>>>(out, x, seen, N, C);\n}\n",
     ),
     _refused(
         "not written at the launch",

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from kernel_gate.verdict import ExitCode
+from kernel_gate.standing import ExitCode
 from kernel_lineage.proofs.obligations.obligation import Counterexample, Obligation
 
 _MARKS = {"proved": "✓", "refuted": "✗", "undecided": "?"}
@@ -91,11 +91,11 @@ def _counterexample(example: Counterexample) -> dict[str, object]:
 
 
 def exit_code(document: ProofDocument) -> ExitCode:
-    """1 when something is refuted, 3 when something is undecided, else 0."""
+    """1 when something is refuted, 6 when something is undecided, else 0."""
     statuses = {o.status for o in document.obligations}
     if "refuted" in statuses:
         return ExitCode.REJECTED
-    return ExitCode.INCONCLUSIVE if "undecided" in statuses else ExitCode.DONE
+    return ExitCode.UNDECIDED if "undecided" in statuses else ExitCode.DONE
 
 
 def table(document: ProofDocument) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from kernel_gate.expr.solver import LIMIT_MS
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.reading import read
@@ -14,7 +15,6 @@ from kernel_lineage.proofs.obligations.obligation import Obligation
 from kernel_lineage.proofs.prove import prove
 from kernel_lineage.rewrite.proving.replay import Replay
 from kernel_lineage.rewrite.proving.setting import setting_of
-from kernel_lineage.solving.solver import LIMIT_MS
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
 _LINE = re.compile(r'#line (\d+)(?: "([^"]*)")?')
@@ -37,7 +37,20 @@ def prove_file(
     if workload.launches:
         raise ProgramError("proofs are about one launch of one kernel; the workload describes a sequence")
     program = program_from_file(path, kernel_name, workload, template_arguments=template_arguments)
-    kernel = kernel_of(program, kernel_name, path)
+    return prove_program(program, path, workload, limit_ms=limit_ms, replayed=replayed, name=kernel_name)
+
+
+def prove_program(
+    program: Program,
+    path: Path,
+    workload: Workload,
+    *,
+    limit_ms: int = LIMIT_MS,
+    replayed: bool = True,
+    name: str = "",
+) -> tuple[Obligation, ...]:
+    """The same of a program that stands in a file; `name`: its kernel's, where that is not its entry. Raises alike."""
+    kernel = kernel_of(program, name or program.entry.partition("<")[0], path)
     lines = line_map(program.source) if program.language == "cuda" else {}
     obligations = prove(kernel, setting_of(kernel, workload, program), lines=lines, limit_ms=limit_ms)
     if not replayed:

@@ -89,7 +89,7 @@ class Replay:
         """Small sizes that callers come with: the workload's own, and neighbours."""
         named = [d for d in self.workload.shapes() if self.workload.keeps_promises(d)]
         shapes = sorted(named, key=lambda d: elements(self.workload, d))[:_MOST_SHAPES]
-        return [*shapes, *hidden_shapes(self.workload)[:_MOST_SHAPES]]
+        return [*shapes, *hidden_shapes(self.workload, SEED)[:_MOST_SHAPES]]
 
     def _unwritten(self, obligation: Obligation) -> Obligation:
         """That no witness was found proves nothing: an element has to be seen to stay unwritten."""

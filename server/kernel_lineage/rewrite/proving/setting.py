@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kernel_gate.compile_time import is_word
 from kernel_gate.dtypes import DTYPES
+from kernel_gate.expr.parsing import Reading
+from kernel_gate.expr.terms import Num, Term, Var, at_most, conjunction, mul
 from kernel_gate.program import Program
 from kernel_gate.workload import Argument, Workload
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.proofs.expressions import Reading
-from kernel_lineage.proofs.setting import (
+from kernel_lineage.code.setting import (
     MAX_BLOCK,
     MAX_GRID,
     MAX_THREADS,
@@ -16,8 +16,8 @@ from kernel_lineage.proofs.setting import (
     LaunchSetting,
     Setting,
 )
-from kernel_lineage.proofs.values import INTEGERS
-from kernel_lineage.solving.terms import Num, Term, Var, at_most, conjunction, mul
+from kernel_lineage.code.values import INTEGERS
+from kernel_lineage.kernels.source import Kernel
 
 _ALLOCATORS_ALIGN = 256
 """Bytes: what CUDA's allocators give; a workload's `align` says otherwise."""

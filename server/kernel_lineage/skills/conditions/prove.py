@@ -14,8 +14,8 @@ from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource, Scal
 from kernel_lineage.skills.conditions.terms import Translated, UntranslatedError
 from kernel_lineage.skills.conditions.tree import Arithmetic, Comparison, Expr, Literal, facts_in
 from kernel_lineage.skills.conditions.truth import Truth
-from kernel_lineage.solving.smallest import Question, answered
-from kernel_lineage.solving.solver import LIMIT_MS, Decision, SolverMissingError
+from kernel_gate.expr.smallest import Question, answered
+from kernel_gate.expr.solver import LIMIT_MS, Decision, SolverMissingError
 
 
 @dataclass(frozen=True, slots=True)

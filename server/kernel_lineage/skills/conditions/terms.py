@@ -25,8 +25,8 @@ from kernel_lineage.skills.conditions.tree import (
     Negative,
     Not,
 )
-from kernel_lineage.solving import terms
-from kernel_lineage.solving.terms import ONE, ZERO, Num, Term, Var
+from kernel_gate.expr import terms
+from kernel_gate.expr.terms import ONE, ZERO, Num, Term, Var
 
 _MAX_EXPONENT = 8
 _MAX_BITS = 62

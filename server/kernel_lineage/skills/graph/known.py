@@ -38,13 +38,6 @@ class Known:
     note: str = ""
     """What to say of it."""
 
-    def history(self, root: Path | None, path: Path, kernel: str) -> tuple[str, ...] | None:
-        """What came to a kernel so far; None when no history is known that leads to it."""
-        place = path.resolve()
-        if root is None or not place.is_relative_to(root.resolve()):
-            return None
-        return self.histories.get(f"{place.relative_to(root.resolve()).as_posix()}:{kernel}")
-
 
 def known_graph(root: Path | None) -> Known:
     """The graph to rank by in a repository, or outside of one."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.kernels.cuda_parameters import DTYPES
 from kernel_lineage.kernels.source import Parameter
 from kernel_lineage.workloads.cuda.names import Known, expressed, tree_of
 from kernel_lineage.workloads.cuda.scopes import Scope
@@ -19,6 +19,8 @@ _BYTES = {"float64": 8, "int64": 8, "uint64": 8, "float32": 4, "int32": 4, "uint
 _SIZEOF = re.compile(r"\bsizeof\s*\(\s*[\w:<> ]+?\s*\)")
 _NULL = re.compile(r"(?:\(\s*[\w\s]+\*\s*\)\s*)?(?:NULL|nullptr)")
 _QUALIFIERS = re.compile(r"\b(?:const|volatile|__restrict__|restrict)\b|[*&\s]")
+WHOLE_RANGES = {"bool": "integers(0, 2)", "int8": "integers", "uint8": "integers"}
+"""Types whose values may all come: they are data, and no indices."""
 _TAKEN = "float"
 """What a type parameter stands for where no caller tells."""
 
@@ -45,8 +47,13 @@ def argument_of(
     values = ""
     if role != "output" and dtype is not None and not dtype.startswith(("float", "bfloat")):
         values = _integers(here, place, known)
-        if not values and role == "input":
+        if not values and dtype in WHOLE_RANGES:
+            values = WHOLE_RANGES[dtype]
+        elif not values and role == "input":
             known.missing.append(f"{UNRANGED}{name}")
+        elif not values:
+            values = "integers(0, 8)"
+            known.say(f"{name} is taken to hold numbers below 8: nothing tells their range")
     return DraftArgument(name, role, dtype, shape, values)
 
 

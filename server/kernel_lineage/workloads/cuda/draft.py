@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernel_gate.expressions import ExpressionError, evaluate_int
+from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language, Launch
 from kernel_lineage.workloads.constants import constants_of
@@ -39,7 +40,7 @@ def draft_from_site(
     known = Known(text, constants_of(replace(kernel, source=None, text=text)), wanted_block=block)
     launch = site.launch
     scope = scope_of(site.source, launch, elsewhere)
-    roles = roles_of(_with_what_it_calls(kernel, path, launch.template_arguments, root))
+    roles = roles_of(with_what_it_calls(kernel, path, launch.template_arguments, root))
     known.reading_block = True
     extents = _launched("block", launch.block, scope, known)
     known.reading_block = False
@@ -86,10 +87,11 @@ def draft_from_site(
         blocks=known.blocks,
         assumed=tuple(known.said),
         missing=tuple(dict.fromkeys(known.missing)),
+        entry=qualified_name(kernel),
     )
 
 
-def _with_what_it_calls(kernel: Kernel, path: Path, names: tuple[str, ...], root: Path) -> Kernel:
+def with_what_it_calls(kernel: Kernel, path: Path, names: tuple[str, ...], root: Path) -> Kernel:
     """The kernel beside the device functions of its headers, which may do its reading and writing."""
     if kernel.source is None or b'#include "' not in kernel.source.data:
         return kernel

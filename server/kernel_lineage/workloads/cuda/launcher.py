@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from kernel_lineage.code.types import DTYPES
 from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.kernels.cuda_parameters import DTYPES
 from kernel_lineage.kernels.source import Parameter, SourceFile, Span
 from kernel_lineage.workloads.constants import constants_of
 from kernel_lineage.workloads.cuda.buffers import argument_of

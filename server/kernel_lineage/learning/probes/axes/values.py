@@ -21,6 +21,10 @@ _FLOAT_KINDS = (
     "uniform(-1, 0)", "uniform(0, 0)", "uniform(1, 1)", "uniform(1e-6, 1e-5)", "uniform(1e-40, 1e-39)",
     "boundary",
 )  # fmt: skip
+_FINITE = (
+    Variation.SMALL, Variation.LARGE, Variation.HEAVY_TAILED, Variation.ONE_HOT, Variation.CONSTANT,
+    Variation.CANCELLING, Variation.BOUNDARY,
+)  # fmt: skip
 _POOLED = 50
 _FLAT = 0.02
 """How far the values of a flat row lie apart, as a share of the largest."""
@@ -32,7 +36,7 @@ def _varied(setting: Setting) -> Iterator[Setting]:
     """The gate's own variations of values that are free."""
     if any(a.has_free_values and a.kind in {"input", "inout"} for a in setting.workload.args):
         for variation in Variation:
-            if variation not in {Variation.DECLARED, Variation.NON_FINITE}:
+            if variation in _FINITE:
                 yield replace(setting, inputs=variation)
 
 

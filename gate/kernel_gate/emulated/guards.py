@@ -1,0 +1,185 @@
+"""What decides the branches of a kernel before it reads any data: arguments, extents and thread numbers.
+
+The instructions that compute such a predicate are run alone, for the first and the last blocks of a launch: so it is
+known which side of `C % 4 == 0` or `n > 30000` a shape takes without running the kernel on it. Predicates that depend
+on loaded data, or on a register with more than one definition (a loop), are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernel_gate.emulated.faults import LaunchFault
+from kernel_gate.emulated.program import DecodedKernel
+from kernel_gate.emulated.ptx.model import Address, FloatBits, Group, Instruction, Integer, Operand, Register
+from kernel_gate.emulated.registry import Step, Unsupported
+from kernel_gate.emulated.site import Read, Site
+from kernel_gate.emulated.types import TYPES
+
+if TYPE_CHECKING:
+    from kernel_gate.emulated.launch import Launch
+
+_READS_OTHERS = frozenset(
+    {"ldu", "atom", "red", "call", "shfl", "vote", "match", "activemask", "redux", "cp", "mma", "wgmma"}
+)
+_NO_RESULT = frozenset({"st", "bra", "brx", "bar", "barrier", "ret", "exit", "membar", "fence", "prefetch"})
+_ENDS = 2
+"""Blocks at either end of the grid that are asked."""
+
+Sides = tuple[bool, bool]
+"""Whether some thread's predicate holds, and whether some thread's does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One predicate that decides what runs."""
+
+    number: int
+    """Of the instruction that it decides over."""
+    line: int | None
+    read: Read
+    uniform: bool
+    """Whether it is the same for all threads of the grid."""
+
+
+class Guards:
+    """Those of one kernel that can be asked, and the instructions that compute them."""
+
+    def __init__(self, kernel: DecodedKernel) -> None:
+        self._kernel = kernel
+        body = kernel.flat.body
+        definitions: dict[str, list[int]] = {}
+        for number, instruction in enumerate(body):
+            for name in _results(instruction):
+                definitions.setdefault(name, []).append(number)
+        needed: set[int] = set()
+        self.guards: list[Guard] = []
+        for number, instruction in enumerate(body):
+            decides = _decides(instruction)
+            if decides is None:
+                continue
+            sliced: dict[int, bool] = {}
+            uniform = _slice(decides.name, body, definitions, sliced)
+            if uniform is None:
+                continue
+            site = Site.of(instruction, number, kernel.layout, frozenset())
+            try:
+                read = site.reader(decides, TYPES["pred"])
+            except Unsupported:
+                continue
+            needed |= sliced.keys()
+            self.guards.append(Guard(number, instruction.line, read, uniform))
+        steps = dict(_steps(kernel))
+        self._steps = [steps[n] for n in sorted(needed) if n in steps]
+
+    def sides(self, launch: Launch) -> list[Sides]:
+        """Of each guard, the sides that threads of the first and last blocks of a launch take."""
+        last = launch.blocks
+        blocks = np.unique(np.array([*range(min(_ENDS, last)), *range(max(0, last - _ENDS), last)]))
+        wave = launch.wave_of(blocks.astype(np.int64))
+        found: list[Sides] = []
+        with np.errstate(all="ignore"):
+            try:
+                for step in self._steps:
+                    step(wave)
+            except LaunchFault:
+                return [(False, False)] * len(self.guards)
+            for guard in self.guards:
+                holds = guard.read(wave)
+                found.append((bool(holds.any()), not holds.all()))
+        return found
+
+
+@dataclass(slots=True)
+class Constants:
+    """Literals of a kernel's code."""
+
+    compared: set[float] = field(default_factory=set)
+    """Floats that it compares with or takes a maximum with."""
+    others: set[float] = field(default_factory=set)
+    """Floats that stand elsewhere: where a maximum starts, what is added."""
+    whole: set[int] = field(default_factory=set)
+    """Integers that it compares with."""
+
+
+def constants(kernel: DecodedKernel) -> Constants:
+    """Those of one kernel."""
+    found = Constants()
+    for instruction in kernel.flat.body:
+        compares = instruction.parts[0] in ("setp", "set", "max", "min")
+        for operand in instruction.operands:
+            if isinstance(operand, FloatBits):
+                kind = np.float32 if operand.size == 4 else np.float64
+                raw = np.array(operand.bits, np.uint32 if kind is np.float32 else np.uint64)
+                value = float(raw.view(kind))
+                if np.isfinite(value) and value:
+                    (found.compared if compares else found.others).add(value)
+            elif compares and isinstance(operand, Integer):
+                found.whole.add(operand.value)
+    return found
+
+
+def _steps(kernel: DecodedKernel) -> Iterator[tuple[int, Step]]:
+    start = 0
+    for block in kernel.blocks:
+        yield from enumerate(block.steps, start)
+        start += block.count
+
+
+def _decides(instruction: Instruction) -> Register | None:
+    """The predicate that an instruction waits for or selects by."""
+    if instruction.guard is not None:
+        return instruction.guard
+    if instruction.parts[0] == "selp" and isinstance(instruction.operands[3], Register):
+        return instruction.operands[3]
+    return None
+
+
+def _slice(
+    name: str, body: list[Instruction], definitions: dict[str, list[int]], into: dict[int, bool]
+) -> bool | None:
+    """Collect what computes a register: whether it is the same for all threads; None: it cannot be told so."""
+    if name.startswith(("%tid", "%ctaid", "%laneid", "%warpid")):
+        return False
+    if name.startswith(("%ntid", "%nctaid")) or name == "WARP_SZ":
+        return True
+    numbers = definitions.get(name, [])
+    if len(numbers) != 1:
+        return None
+    number = numbers[0]
+    instruction = body[number]
+    opcode = instruction.parts[0]
+    if opcode in _READS_OTHERS or instruction.guard is not None:
+        return None
+    if opcode == "ld" and "param" not in instruction.parts:
+        return None
+    if number in into:
+        return into[number]
+    uniform = True
+    for operand in instruction.operands[1:]:
+        for source in _registers(operand):
+            of_source = _slice(source, body, definitions, into)
+            if of_source is None:
+                return None
+            uniform &= of_source
+    into[number] = uniform
+    return uniform
+
+
+def _results(instruction: Instruction) -> Iterator[str]:
+    if instruction.parts[0] not in _NO_RESULT and instruction.operands:
+        yield from _registers(instruction.operands[0])
+
+
+def _registers(operand: Operand) -> Iterator[str]:
+    if isinstance(operand, Register):
+        yield operand.name
+    elif isinstance(operand, Group):
+        for item in operand.items:
+            yield from _registers(item)
+    elif isinstance(operand, Address):
+        yield from _registers(operand.base)

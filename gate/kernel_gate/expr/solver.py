@@ -1,0 +1,82 @@
+"""Whether assumptions imply a claim, by Z3 (the extra `prove`): proved, refuted with values, or not decided.
+
+Numbers are mathematical integers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from kernel_gate.expr.divisibility import divided
+from kernel_gate.expr.lemmas import product_lemmas
+from kernel_gate.expr.terms import Term, negation
+from kernel_gate.expr.translation import Translation
+
+LIMIT_MS = 5_000
+MISSING = "z3 is not installed (pip install 'kernel-lineage[prove]')"
+
+
+class SolverMissingError(Exception):
+    """Z3 is not installed; the message says how to get it."""
+
+
+class Decision(StrEnum):
+    """How a question ended."""
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A decision with what supports it."""
+
+    decision: Decision
+    values: Mapping[str, int] = field(default_factory=dict)
+    """Of a refutation: values of all variables that keep the assumptions and break the claim."""
+    reason: str = ""
+
+
+def decide(
+    assumptions: Sequence[Term], claim: Term, *, limit_ms: int = LIMIT_MS, never_negative: Iterable[str] = ()
+) -> Answer:
+    """Whether every assignment that keeps all assumptions satisfies the claim. Raises `SolverMissingError`."""
+    asked = divided([*assumptions, negation(claim)])
+    lemmas = product_lemmas(asked.conditions, asked.never_negative(never_negative))
+    answer = found(asked.conditions, limit_ms=limit_ms, lemmas=lemmas)
+    return replace(answer, values=asked.values(answer.values)) if answer.values else answer
+
+
+def found(conditions: Sequence[Term], *, limit_ms: int = LIMIT_MS, lemmas: Sequence[Term] = ()) -> Answer:
+    """`REFUTED` with values that keep all conditions, `PROVED` when there are none. Raises `SolverMissingError`."""
+    try:
+        import z3
+    except ImportError as error:
+        raise SolverMissingError(MISSING) from error
+    translation = Translation(z3)
+    solver = z3.Solver(ctx=translation.context)
+    solver.set("timeout", max(1, limit_ms))
+    for condition in (*conditions, *lemmas):
+        solver.add(translation.truth(condition))
+    solver.add(*translation.definitions)
+    started = time.monotonic()
+    answer = solver.check()
+    if answer == z3.unsat:
+        return Answer(Decision.PROVED)
+    if answer == z3.unknown:
+        return Answer(
+            Decision.UNDECIDED,
+            reason=f"not decided by Z3 within {max(limit_ms / 1000, time.monotonic() - started):.2g} s",
+        )
+    if translation.approximated:
+        return Answer(Decision.UNDECIDED, reason=f"the bits of `{translation.approximated[0]}` decide it")
+    model = solver.model()
+    values = {
+        name: model.eval(variable, model_completion=True).as_long()
+        for name, variable in translation.variables.items()
+    }
+    return Answer(Decision.REFUTED, values)

@@ -1,0 +1,239 @@
+"""The callers' sizes without a GPU: one extent at a time, then all together as far as time allows, then single blocks.
+
+A kernel that is wrong from column 512 on is right on every small shape. So each extent of `profile_dims` is taken at
+the callers' size with the others small; then all grow together while the time lasts; and a few blocks of the whole
+callers' launch are run alone, where both programs use the same grid of one kernel.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from kernel_gate.cases import Case, elements, is_valid, named_shapes, typical_shape
+from kernel_gate.compare import compare
+from kernel_gate.devices.base import DeviceError
+from kernel_gate.devices.emulated import EmulatedBuffer, EmulatedDevice
+from kernel_gate.dtypes import DTYPES, Array
+from kernel_gate.execution import SANITIZER_KINDS
+from kernel_gate.inputs import make_inputs
+from kernel_gate.launching import LaunchError
+from kernel_gate.reasons import FAULT_REASONS, Reason
+from kernel_gate.stages.check_case import check_case
+from kernel_gate.stages.check_state import (
+    CheckState,
+    Dropped,
+    Stop,
+    Who,
+    argument_of,
+    execution_of,
+    say,
+)
+from kernel_gate.stages.judge_outputs import wrong_element
+from kernel_gate.tolerance import derive
+
+CALLERS_SECONDS = 2.0
+"""For all of it; a case is begun when it should fit."""
+_MOST_ELEMENTS = 1 << 22
+_MOST_WHOLE = 1 << 26
+"""Elements of all buffers of a launch of which single blocks are run."""
+_CALM = 1e-7
+"""Seconds for each element at least: what is expected of a case that has not been run."""
+_SEED = 6000
+
+
+@dataclass(slots=True)
+class Reached:
+    """How far the callers' sizes were checked."""
+
+    callers: Mapping[str, int]
+    largest: dict[str, int] = field(default_factory=dict)
+    whole: bool = False
+    """Whether the callers' shape itself was checked."""
+    together: Mapping[str, int] = field(default_factory=dict)
+    """The shape with the most elements that was checked."""
+    blocks: int = 0
+    """Of the callers' own launch that were run alone."""
+    why_not: str = ""
+
+    def include(self, dims: Mapping[str, int]) -> None:
+        """A shape on which everything agreed."""
+        self.whole |= all(dims.get(name) == extent for name, extent in self.callers.items())
+        if math.prod(dims.values()) > math.prod(self.together.values()):
+            self.together = dict(dims)
+        for name, extent in dims.items():
+            self.largest[name] = max(self.largest.get(name, 0), extent)
+
+    def document(self) -> dict[str, Any]:
+        """For the stage's details."""
+        about = {
+            "callers": dict(self.callers),
+            "largest": self.largest,
+            "together": dict(self.together),
+            "blocks_at_full_size": self.blocks,
+        }
+        return {**about, "not_at_full_size": self.why_not} if self.why_not else about
+
+    def __str__(self) -> str:
+        sizes = ", ".join(
+            f"{name} {min(self.largest.get(name, 0), extent)} of {extent}"
+            for name, extent in self.callers.items()
+        )
+        if self.whole:
+            return ""
+        sizes += "; together " + ", ".join(f"{name} {extent}" for name, extent in self.together.items())
+        blocks = f", and {self.blocks} blocks of the full size" if self.blocks else ""
+        return f"; largest checked: {sizes}{blocks}"
+
+
+def check_callers(run: CheckState, seed: int, seconds: float) -> Reached | None:
+    """Check what fits into the time. Raises `Stop` with the case as its `case`; None without callers' sizes."""
+    named = named_shapes(run.workload)
+    if not run.workload.profile_dims or not named or run.device.kind != "emulated":
+        return None
+    callers = max(run.workload.profile_dims, key=lambda d: elements(run.workload, d))
+    reached = Reached(callers)
+    for case in run.passed:
+        reached.include(case.dims)
+    deadline = time.monotonic() + min(seconds, CALLERS_SECONDS)
+    pace = _CALM
+    for number, dims in enumerate(_growing(run, callers, typical_shape(named))):
+        size = elements(run.workload, dims)
+        started = time.monotonic()
+        if size > _MOST_ELEMENTS or started + pace * size > deadline:
+            continue
+        case = Case(dims, seed + _SEED + number, origin="hidden")
+        try:
+            check_case(run, case, again=False)
+            reached.include(dims)
+        except Dropped as dropped:
+            run.dropped.append(f"{case}: {dropped.code}: {dropped}")
+        except Stop as stop:
+            stop.case = case
+            raise
+        pace = max(pace, (time.monotonic() - started) / size)
+    whole = Case(callers, seed + _SEED + 900, origin="hidden")
+    if not reached.whole and time.monotonic() < deadline:
+        _check_blocks(run, whole, reached)
+    return reached
+
+
+def _growing(
+    run: CheckState, callers: Mapping[str, int], small: Mapping[str, int]
+) -> Iterator[dict[str, int]]:
+    """One extent at the callers' size, the longest last; then all together, twice as far each time."""
+    done = [dict(case.dims) for case in run.passed]
+    proposals = [{**small, name: extent} for name, extent in sorted(callers.items(), key=lambda kv: kv[1])]
+    factor = 2
+    while any(small[name] * factor < 2 * extent for name, extent in callers.items()):
+        proposals.append({name: min(extent, small[name] * factor) for name, extent in callers.items()})
+        factor *= 2
+    for dims in proposals:
+        if dims not in done and is_valid(run.workload, dims):
+            done.append(dims)
+            yield dims
+
+
+def _check_blocks(run: CheckState, case: Case, reached: Reached) -> None:
+    """Single blocks of the callers' own launch: faults, and what both programs write. Raises `Stop`."""
+    if elements(run.workload, case.dims) > _MOST_WHOLE:
+        reached.why_not = "its buffers are too large here"
+        return
+    if any(b.program.steps or b.records is not None for b in (run.baseline, run.candidate)):
+        reached.why_not = "single blocks are run of programs of one kernel only"
+        return
+    assert isinstance(run.device, EmulatedDevice)
+    checks = run.device.checks
+    try:
+        # Races of blocks that run alone are not to be seen, and looking for them takes the longest.
+        run.device.checks = replace(checks, races=False)
+        inputs = make_inputs(run.workload, case)
+        before = _blocks(run, "baseline", case, inputs)
+        after = _blocks(run, "candidate", case, inputs) if before is not None else None
+    except (LaunchError, DeviceError, MemoryError) as error:
+        reached.why_not = str(error)
+        return
+    finally:
+        run.device.only_blocks, run.device.checks = None, checks
+    if before is None or after is None or before.grid != after.grid:
+        reached.why_not = "the blocks of the two programs do not correspond"
+        return
+    compared = 0
+    for name, got in after.written.items():
+        want = before.written[name]
+        places, mine, theirs = np.intersect1d(got.places, want.places, return_indices=True)
+        compared += len(places)
+        argument = argument_of(run.workload, name)
+        dtype = DTYPES[argument.dtype]
+        allowed = derive(run.workload, argument, run.depths.of(case.dims), None, None, run.arithmetic)
+        wrong = compare(name, got.values[mine], want.values[theirs], dtype, allowed)
+        if wrong:
+            shape = run.workload.extents(argument, case.dims)
+            index = tuple(int(i) for i in np.unravel_index(int(places[wrong.index[0]]), shape))
+            stop = wrong_element(run, case, replace(wrong, index=index))
+            stop.case = case
+            raise stop
+    if compared:
+        reached.blocks = after.blocks
+    else:
+        reached.why_not = "the sampled blocks wrote nothing that both programs write"
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """The elements of one output that sampled blocks wrote."""
+
+    places: Array
+    """Flat indices, ascending."""
+    values: Array
+
+
+@dataclass(slots=True)
+class _Sampled:
+    grid: tuple[int, int, int]
+    blocks: int
+    written: dict[str, _Written]
+
+
+def _blocks(run: CheckState, who: Who, case: Case, inputs: Mapping[str, Array]) -> _Sampled | None:
+    """Some blocks of a launch; None where they do not run alone. Raises `Stop` for a fault of the candidate."""
+    assert isinstance(run.device, EmulatedDevice)
+    with execution_of(run, who, case) as execution:
+        grid = next(call[0] for _, call in execution.calls())
+        last = grid[0] * grid[1] * grid[2] - 1
+        drawn = np.random.default_rng(case.seed).integers(0, last + 1, 2)
+        run.device.only_blocks = tuple(sorted({0, last, *map(int, drawn)}))
+        execution.fill(inputs, 0)
+        result = execution.launch()
+        hard = next((f for f in result.faults if f.kind not in SANITIZER_KINDS), None)
+        if hard is not None:
+            if who == "baseline" or hard.kind in {"timeout", "unsupported"}:
+                return None
+            raise _stop(run, case, hard)
+        written = {}
+        for argument in run.workload.args:
+            if argument.kind not in {"output", "inout"}:
+                continue
+            buffer = execution.buffers[argument.name]
+            assert isinstance(buffer, EmulatedBuffer)
+            flags = buffer.written_bytes()
+            if flags is None:
+                return None
+            dtype = DTYPES[argument.dtype]
+            places = np.flatnonzero(flags.view(f"u{dtype.itemsize}"))
+            values = buffer.segment.contents.view(dtype.storage)[places]
+            written[argument.name] = _Written(places, values)
+        return _Sampled(grid, len(run.device.only_blocks), written)
+
+
+def _stop(run: CheckState, case: Case, fault: Any) -> Stop:
+    about = {"fault": fault.kind, **fault.where()}
+    reason = FAULT_REASONS.get(fault.kind, Reason.LAUNCH_FAILED)
+    stop = Stop("candidate", reason, say(fault, run.candidate.label, case), about)
+    stop.case = case
+    return stop

@@ -1,0 +1,187 @@
+"""Cases that follow the code: shapes, values and memory for both sides of what the programs decide by.
+
+Branches that depend on arguments alone are asked for their sides on shapes that nothing is run on, until every side
+that can be found has a shape. Values are drawn around the constants that the programs compare with. Where buffers lie
+is varied on a shape of each path, because a path that needs alignment may not be the usual one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kernel_gate.built import Built, LoadedProgram
+from kernel_gate.cases import ALLOCATED, Case, Variation, elements, is_valid, named_shapes, typical_shape
+from kernel_gate.devices.base import DeviceError
+from kernel_gate.devices.emulated import EmulatedDevice, EmulatedKernel
+from kernel_gate.emulated.guards import Constants, constants
+from kernel_gate.launching import LaunchError
+from kernel_gate.memory_cases import memory_cases
+from kernel_gate.workload import Workload
+
+Dims = Mapping[str, int]
+Signature = tuple[tuple[bool, bool], ...]
+_MOST_ELEMENTS = 1 << 19
+_MOST_ASKED = 1000
+_MOST_SHAPES = 6
+_MOST_PATHS = 4
+_MOST_CONSTANTS = 6
+_FEW = 40
+_LARGEST = 1 << 16
+_PAIRED = (1, 2, 3, 4, 5, 8, 15, 16, 17, 32, 33, 64, 65, 100, 128)
+"""Extents of which any two dims take any pair: for branches that two dims decide."""
+
+
+@dataclass(slots=True)
+class Paths:
+    """What both programs decide by, asked on shapes. A context manager."""
+
+    baseline: Built
+    candidate: Built
+    workload: Workload
+    _device: EmulatedDevice = field(init=False)
+    _loaded: list[LoadedProgram] = field(init=False)
+    _known: dict[tuple[int, ...], Signature | None] = field(default_factory=dict)
+    _constants: tuple[Constants, Constants] = field(default_factory=lambda: (Constants(), Constants()))
+    """Of the baseline and of the candidate."""
+
+    def __post_init__(self) -> None:
+        self._device = EmulatedDevice("sm_90")
+        built = (self.baseline, self.candidate)
+        self._loaded = [LoadedProgram(self._device, one, self.workload) for one in built]
+
+    def __enter__(self) -> Paths:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._device.close()
+
+    def of(self, dims: Dims) -> Signature | None:
+        """The sides that both programs take on a shape; None for one that they cannot be asked on."""
+        key = tuple(dims.values())
+        if key not in self._known:
+            try:
+                self._known[key] = tuple(
+                    side
+                    for one, into in zip(self._loaded, self._constants, strict=True)
+                    for side in self._sides(one, dims, into)
+                )
+            except (LaunchError, DeviceError, MemoryError):
+                self._known[key] = None
+        return self._known[key]
+
+    def _sides(self, loaded: LoadedProgram, dims: Dims, into: Constants) -> Iterator[tuple[bool, bool]]:
+        with loaded.execution(dims) as execution:
+            for kernel, call in execution.calls():
+                assert isinstance(kernel, EmulatedKernel)
+                yield from kernel.sides(*call)
+                found = constants(kernel.kernel)
+                into.compared |= found.compared
+                into.others |= found.others
+                into.whole |= found.whole
+
+    def numbers(self) -> list[int]:
+        """Whole numbers that the code of the programs compares with; after the first shape was asked."""
+        before, after = self._constants
+        return sorted(n for n in before.whole | after.whole if 1 < n < _LARGEST)
+
+    def constants(self) -> list[float]:
+        """What data may be compared with; after the first shape was asked. What only one program has comes first."""
+        before, after = self._constants
+        new = after.compared - before.compared | after.others - before.others - {1.0, -1.0}
+        known = before.compared | {float(n) for n in self.numbers()}
+        ordered = [sorted(some, key=abs, reverse=True) for some in (new, known - new)]
+        return [c for some in ordered for c in some][:_MOST_CONSTANTS]
+
+
+def followed(
+    cases: Sequence[Case], baseline: Built, candidate: Built, workload: Workload, seed: int
+) -> list[Case]:
+    """The cases with those that follow the code of both programs: shapes first, then values, then memory."""
+    named = named_shapes(workload)
+    if not named:
+        return list(cases)
+    with Paths(baseline, candidate, workload) as paths:
+        planned = [c.dims for c in cases if c.memory == ALLOCATED]
+        shapes = _shapes(paths, workload, [*named, *planned])
+        taken = _one_of_each(paths, workload, [*planned, *shapes])
+        around = tuple(paths.constants())
+    usual = typical_shape(named)
+    plain = [c for c in cases if c.memory == ALLOCATED]
+    extra = [Case(dims, seed + 4000 + i, origin="hidden") for i, dims in enumerate(shapes)]
+    if around:
+        extra += [
+            Case(usual, seed + 4500 + i, Variation.AROUND, origin="hidden", around=around) for i in range(3)
+        ]
+    others = [dims for dims in taken if dims != usual][:_MOST_PATHS]
+    return [*plain, *extra, *memory_cases(workload, baseline.program, seed, others)]
+
+
+def one_of_each_path(
+    cases: Iterable[Case], baseline: Built, candidate: Built, workload: Workload
+) -> list[Case]:
+    """The smallest case of each path, smallest first."""
+    with Paths(baseline, candidate, workload) as paths:
+        chosen: dict[Signature | None, Case] = {}
+        for case in sorted(cases, key=lambda c: elements(workload, c.dims)):
+            chosen.setdefault(paths.of(case.dims), case)
+    return list(chosen.values())
+
+
+def _one_of_each(paths: Paths, workload: Workload, shapes: Iterable[Dims]) -> list[Dims]:
+    """The smallest shape of each path; single elements, which take few, come last."""
+    chosen: dict[Signature | None, Dims] = {}
+    for dims in sorted(shapes, key=lambda d: (min(d.values(), default=1) == 1, elements(workload, d))):
+        chosen.setdefault(paths.of(dims), dims)
+    return [dims for signature, dims in chosen.items() if signature is not None]
+
+
+def _shapes(paths: Paths, workload: Workload, planned: Sequence[Dims]) -> list[dict[str, int]]:
+    """Shapes that take sides which no planned one takes, the smallest for each."""
+    seen: set[tuple[int, int]] = set()
+    for dims in planned:
+        seen |= _taken(paths.of(dims))
+    guards = len(next((s for s in map(paths.of, planned) if s is not None), ()))
+    found: dict[tuple[int, int], dict[str, int]] = {}
+    if len(seen) == 2 * guards:
+        return []
+    for dims in itertools.islice(_proposals(paths, workload, planned), _MOST_ASKED):
+        for side in _taken(paths.of(dims)) - seen:
+            best = found.get(side)
+            if best is None or elements(workload, dims) < elements(workload, best):
+                found[side] = dims
+        if len(seen) + len(found) == 2 * guards:
+            break
+    chosen: list[dict[str, int]] = []
+    for _, dims in sorted(found.items(), key=lambda item: -elements(workload, item[1])):
+        fresh = _taken(paths.of(dims)) - seen
+        if fresh and len(chosen) < _MOST_SHAPES:
+            chosen.append(dims)
+            seen |= fresh
+    return sorted(chosen, key=lambda d: elements(workload, d))
+
+
+def _taken(signature: Signature | None) -> set[tuple[int, int]]:
+    return {(n, side) for n, sides in enumerate(signature or ()) for side, holds in enumerate(sides) if holds}
+
+
+def _proposals(paths: Paths, workload: Workload, planned: Sequence[Dims]) -> Iterator[dict[str, int]]:
+    """Shapes around a usual one, small first: one extent at a time, then two."""
+    base = dict(typical_shape([dict(d) for d in planned]))
+    near = {n + d for n in paths.numbers() for d in (-1, 0, 1)}
+    powers = {(1 << k) + d for k in range(2, 17) for d in (-1, 0, 1)}
+    callers = {e + d for shape in workload.profile_dims for e in shape.values() for d in (-1, 0, 1)}
+    wanted = sorted({*range(1, _FEW), *near, *powers, *callers} - {0})
+    for extent in wanted:
+        for name, others in itertools.product(workload.dims, (base, dict.fromkeys(base, 1))):
+            dims = {**others, name: extent}
+            if is_valid(workload, dims) and elements(workload, dims) <= _MOST_ELEMENTS:
+                yield dims
+    few = sorted({*near, *_PAIRED} - {0})
+    for first, second in itertools.combinations(workload.dims, 2):
+        for one, other in sorted(itertools.product(few, few), key=math.prod):
+            dims = {**base, first: one, second: other}
+            if is_valid(workload, dims) and elements(workload, dims) <= _MOST_ELEMENTS:
+                yield dims

@@ -1,0 +1,100 @@
+"""The same outputs under unkind orders of warps and lanes: what only the usual interleaving makes right is wrong.
+
+Volatile accesses and atomics have no data race, and code within a warp without `__syncwarp` may meet none; whether they
+give the same in every order is asked of the emulated device. Each order is repeated by its seed, the case's own.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kernel_gate.built import Built
+from kernel_gate.cases import Case
+from kernel_gate.devices.emulated import EmulatedDevice
+from kernel_gate.dtypes import Array
+from kernel_gate.emulated.schedule import Mode, Schedule
+from kernel_gate.execution import Execution, Run
+from kernel_gate.reasons import FAULT_REASONS, Reason
+from kernel_gate.stages.check_state import CheckState, Stop, execution_of, hard_fault, launch, say
+from kernel_gate.stages.judge_outputs import compare_outputs, first_difference, may_vary, unrepeatable
+from kernel_gate.stages.reference import Reference
+
+_SHARES = re.compile(r"\.shared\b|\b(?:atom|red|shfl|vote|match)\.|\.volatile\b|\bbar\.")
+"""Instructions through which threads can depend on each other."""
+_MOST_THREADS = 2048
+_MOST_CASES = 2
+_SECONDS = 1.0
+_OUT_OF_TIME = frozenset({"timeout", "unsupported"})
+
+
+def require_any_schedule(
+    run: CheckState,
+    case: Case,
+    execution: Execution,
+    inputs: Mapping[str, Array],
+    first: Run,
+    reference: Reference,
+) -> None:
+    """Raise `Stop` where an order of turns changes the outputs beyond what the baseline's own change."""
+    device = run.device
+    if device.kind != "emulated" or not isinstance(device, EmulatedDevice):
+        return
+    threads = sum(math.prod(call[0]) * math.prod(call[1]) for _, call in execution.calls())
+    if run.scheduled >= _MOST_CASES or threads > _MOST_THREADS or not _shares(run.candidate):
+        return
+    run.scheduled += 1
+    checks, limits = device.checks, device.limits
+    device.limits = replace(limits, seconds=min(limits.seconds, _SECONDS))
+    try:
+        for mode in Mode:
+            schedule = Schedule(mode, case.seed)
+            device.checks = replace(checks, races=False, uninitialised=False, schedule=schedule)
+            _require(run, case, launch(run, execution, inputs, 0), first, reference, schedule)
+    finally:
+        device.checks, device.limits = checks, limits
+
+
+def _shares(built: Built) -> bool:
+    return any(_SHARES.search(image.ptx) for image in built.images.values())
+
+
+def _require(
+    run: CheckState, case: Case, again: Run, first: Run, reference: Reference, schedule: Schedule
+) -> None:
+    fault = hard_fault(again)
+    if fault is not None and fault.kind in _OUT_OF_TIME:
+        run.notes.append(f"under another order of warps ({schedule}) a launch did not end in its time")
+        return
+    difference = None if fault is not None else first_difference(first, again)
+    if fault is None and difference is None:
+        return
+    if fault is None and may_vary(run):
+        compare_outputs(run, case, again, reference)
+        return
+    if _baseline_changes(run, case, reference):
+        run.notes.append(f"outputs of both programs depend on the order of warps ({schedule})")
+        return
+    what = f"under another order of warps ({schedule}) the same inputs gave"
+    if fault is not None:
+        about = {"fault": fault.kind, **fault.where()}
+        said = f"{what} a fault: {say(fault, run.candidate.label, case)}"
+        raise Stop("candidate", FAULT_REASONS[fault.kind], said, about)
+    assert difference is not None
+    raise Stop("candidate", Reason.NOT_REPEATABLE, unrepeatable(what, difference, run, case))
+
+
+def _baseline_changes(run: CheckState, case: Case, reference: Reference) -> bool:
+    """Whether the baseline, too, gives something else under the order that is set."""
+    assert isinstance(run.device, EmulatedDevice)
+    set_now = run.device.checks
+    with execution_of(run, "baseline", case) as execution:
+        run.device.checks = replace(set_now, schedule=None)
+        usual = launch(run, execution, reference.inputs, 0)
+        run.device.checks = set_now
+        changed = launch(run, execution, reference.inputs, 0)
+    if hard_fault(changed) is not None:
+        return True
+    return first_difference(usual, changed) is not None

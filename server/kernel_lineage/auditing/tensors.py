@@ -1,0 +1,68 @@
+"""Tensors without torch: values in float64 or whole numbers, rounded to their type where a program stores them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kernel_gate.dtypes import DTYPES
+
+Array = npt.NDArray[Any]
+_NAMES = {
+    "float": "float32", "half": "float16", "double": "float64", "long": "int64", "int": "int32", "short": "int16",
+}  # fmt: skip
+_FLOATS = ("float64", "float32", "bfloat16", "float16")
+"""From the one that others give way to."""
+_WHOLE = ("int64", "int32", "int16", "int8", "uint8", "bool")
+
+
+class NotEvaluableError(Exception):
+    """Something that cannot be worked out without torch; the message names it."""
+
+
+@dataclass(eq=False, slots=True)
+class Tensor:
+    """Values and the type that they are stored as. Views share their values with what they are views of."""
+
+    values: Array
+    dtype: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its extents."""
+        return tuple(self.values.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class DTypeName:
+    """`torch.float32` as a value."""
+
+    name: str
+
+
+def dtype_of(name: str) -> str | None:
+    """The gate's name of torch's type; None when it is no type."""
+    name = _NAMES.get(name, name)
+    return name if name in DTYPES else None
+
+
+def stored(values: Array, dtype: str, *, exact: bool) -> Array:
+    """Values as a tensor of this type holds them; floats stay in float64 where the arithmetic is exact."""
+    kind = DTYPES[dtype]
+    if not kind.is_float:
+        return values.astype(np.bool_ if dtype == "bool" else kind.storage)
+    wide = values.astype(np.float64)
+    return wide if exact else np.asarray(kind.wide(kind.narrow(wide)))
+
+
+def common_dtype(operands: Sequence[object], result: Array) -> str:
+    """The type that torch's promotion gives to a result of these operands; Python's numbers give way to tensors."""
+    if result.dtype == np.bool_:
+        return "bool"
+    types = [o.dtype for o in operands if isinstance(o, Tensor)]
+    of_result = _FLOATS if result.dtype.kind == "f" else _WHOLE
+    return next((t for t in of_result if t in types), "float32" if result.dtype.kind == "f" else "int64")

@@ -1,0 +1,77 @@
+"""`klineage optimise FILE[:KERNEL]`: search over skills under a budget, through the gate."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import click
+
+from kernel_gate.standing import ExitCode
+
+
+@click.command()
+@click.argument("target", metavar="FILE[:KERNEL]")
+@click.option("--device", type=click.Choice(["auto", "cuda", "emulated"]), default="auto", show_default=True)
+@click.option(
+    "--seconds", type=click.FloatRange(min=0), default=300.0, show_default=True, help="For a kernel's search."
+)
+@click.option(
+    "--device-seconds",
+    type=click.FloatRange(min=0),
+    default=300.0,
+    show_default=True,
+    help="That the device may be used for.",
+)
+@click.option("--write", is_flag=True, help="Change FILE when the gate accepts the result.")
+@click.option("--fact", "stated", multiple=True, metavar="FACTS", help='State facts: "align(x) = 16".')
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document for each kernel.")
+@click.pass_context
+def command(
+    context: click.Context,
+    target: str,
+    device: Literal["auto", "cuda", "emulated"],
+    seconds: float,
+    device_seconds: float,
+    write: bool,
+    stated: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Try what the assists make of a kernel, promote what the gate finds faster, and go on from there.
+
+    Run again it goes on where it was: verdicts are kept. Without a GPU, correct candidates are kept as patches.
+
+    Exit status: 0 accepted, 1 nothing was promoted, 2 wrong use, 3 promoted and not timed, 4 the environment lacks
+    something.
+    """
+    from kernel_gate.devices.base import DeviceError
+    from kernel_gate.verdict import Outcome
+    from kernel_gate.worker import Worker
+    from kernel_lineage.rewrite.optimise.session import Asked, NoWorkloadError, run
+    from kernel_lineage.rewrite.optimise.told import summary, tried_line
+    from kernel_lineage.skills.conditions.facts import Facts
+    from kernel_lineage.skills.conditions.stated import StatedFactError, stated_facts
+    from kernel_lineage.skills.target import TargetError
+    from kernel_lineage.workloads.programs import ProgramError
+
+    try:
+        facts = Facts().merged(*(stated_facts(text, "stated by the caller") for text in stated))
+        asked = Asked(target, device, seconds, device_seconds, write, facts)
+        with Worker() as worker:
+            documents = run(
+                asked,
+                worker,
+                lambda tried: click.echo(tried_line(tried), err=True),
+                lambda line: click.echo(line, err=True),
+            )
+    except (TargetError, StatedFactError, ProgramError, NoWorkloadError) as error:
+        click.echo(str(error), err=True)
+        context.exit(ExitCode.WRONG_USE)
+    except (DeviceError, OSError) as error:
+        click.echo(str(error), err=True)
+        context.exit(ExitCode.ENVIRONMENT)
+    for document in documents:
+        click.echo(document.model_dump_json(indent=2) if as_json else summary(document))
+    outcomes = [d.verdict.outcome if d.verdict is not None else None for d in documents]
+    if None in outcomes or Outcome.REJECTED in outcomes:
+        context.exit(ExitCode.REJECTED)
+    context.exit(ExitCode.DONE if set(outcomes) == {Outcome.ACCEPTED} else ExitCode.RIGHT)

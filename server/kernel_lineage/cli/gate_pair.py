@@ -1,0 +1,147 @@
+"""`klineage gate BASELINE CANDIDATE`: which kernel and workload are meant, and the verdict, which is shown."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from kernel_gate.reporting.text import render
+from kernel_lineage.cli.gate_reports import relative
+from kernel_lineage.cli.gate_run import GateRun, clear, wrong_use
+from kernel_lineage.cli.kernel_name import KernelName, only_kernel
+from kernel_lineage.cli.one_case import repeated
+
+if TYPE_CHECKING:
+    from kernel_gate.options import GateOptions
+    from kernel_gate.program import Program
+    from kernel_gate.reasons import Reason
+    from kernel_gate.reporting.named import NamedVerdict
+    from kernel_gate.verdict import Verdict
+    from kernel_lineage.workloads.on_the_spot import SpotWorkload
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What the command line says of the two programs; names and workload are as they were given."""
+
+    baseline: Path
+    candidate: Path
+    kernel: str | None
+    candidate_kernel: str | None
+    workload: Path | None
+
+
+class _NotJudgedError(Exception):
+    """No stage can be begun; the code says which of the gate's reasons it is."""
+
+    def __init__(self, code: Reason, why: str) -> None:
+        super().__init__(why)
+        self.code = code
+
+
+def gate_pair(
+    pair: Pair, device: Literal["auto", "cuda", "emulated"], options: GateOptions, run: GateRun
+) -> NamedVerdict:
+    """Judge and show one pair. A kernel that cannot be judged gets a verdict that says so. Raises `DeviceError`."""
+    from kernel_gate.conclusion import not_judged
+    from kernel_gate.reporting.named import NamedVerdict
+    from kernel_gate.request import GateRequest
+    from kernel_gate.worker import Worker
+    from kernel_lineage.rewrite.proving.both import judged_with_proofs
+    from kernel_lineage.workloads.on_the_spot import told
+
+    started = time.monotonic()
+    spot: SpotWorkload | None = None
+    after: Program | None = None
+    try:
+        name, spot, before, after = _programs(pair, options, run)
+    except _NotJudgedError as error:
+        name = pair.kernel or pair.baseline.stem
+        verdict = not_judged(name, str(error), error.code)
+    else:
+        request = GateRequest.of(before, after, spot.workload, device=device, options=options)
+        programs, workload = (before, after), spot.workload
+        with Worker() as worker:
+            verdict = told(
+                judged_with_proofs(
+                    lambda: run.judge(request, pair.candidate, programs[1].entry, worker),
+                    *programs,
+                    pair.candidate,
+                    workload,
+                ),
+                spot,
+            )
+    clear()
+    _show(verdict, spot, pair, run)
+    return NamedVerdict(
+        kernel=after.entry if after is not None else name,
+        verdict=verdict,
+        candidate=relative(pair.candidate),
+        baseline=relative(pair.baseline),
+        line=after.first_line if after is not None else 1,
+        seconds=time.monotonic() - started,
+    )
+
+
+def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, SpotWorkload, Program, Program]:
+    """The kernel's name, its workload and both programs. Ends the command where it is used wrongly."""
+    from kernel_gate.cases import the_case
+    from kernel_gate.reasons import Reason
+    from kernel_gate.workload import WorkloadError, load_workload
+    from kernel_lineage.workloads.on_the_spot import NoWorkloadError, SpotWorkload, workload_on_the_spot
+    from kernel_lineage.workloads.programs import ProgramError, UnknownKernelError, program_from_file
+
+    try:
+        given = load_workload(pair.workload) if pair.workload is not None else None
+        name = pair.kernel or (given.kernel if given is not None else only_kernel(pair.baseline))
+        if name is None:
+            wrong_use(f"{pair.baseline} has not just one kernel: name one with --kernel, or give --workload")
+        old = KernelName.of(name)
+        new = KernelName.of(pair.candidate_kernel) if pair.candidate_kernel else old
+        if given is not None:
+            spot = SpotWorkload(given, pair.workload)
+        else:
+            spot = workload_on_the_spot(pair.baseline, old.bare, "emulated", _show_mutants)
+        before, after = (
+            program_from_file(
+                path,
+                kernel.bare,
+                spot.workload,
+                template_arguments=kernel.template_arguments,
+                import_path=run.import_path,
+            )
+            for path, kernel in ((pair.baseline, old), (pair.candidate, new))
+        )
+        if options.case is not None:
+            the_case(spot.workload, options.case, options.seed, options.inputs, options.memory)
+    except UnknownKernelError as error:
+        raise _NotJudgedError(Reason.UNKNOWN_KERNEL, str(error)) from error
+    except NoWorkloadError as error:
+        raise _NotJudgedError(Reason.NO_WORKLOAD, str(error)) from error
+    except (WorkloadError, ProgramError, ValueError) as error:
+        wrong_use(str(error))
+    return name, spot, before, after
+
+
+def _show(verdict: Verdict, spot: SpotWorkload | None, pair: Pair, run: GateRun) -> None:
+    if run.as_json:
+        click.echo(verdict.model_dump_json(indent=2))
+        return
+    click.echo(render(verdict))
+    checked = verdict.stage("check")
+    if checked is not None and "repeat" in checked.details:
+        click.echo(f"\nThis case again: {repeated(sys.argv[1:], checked.details['repeat'])}")
+    if spot is not None and spot.path is None:
+        click.echo(f"The workload was drafted from {pair.baseline}:")
+        for assumption in spot.assumed:
+            click.echo(f"  {assumption}")
+
+
+def _show_mutants(done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r\033[Kdrafted workload: mutant {done} of {total}", err=True, nl=False)

@@ -1,0 +1,1 @@
+"""What a kernel does, read from its source: accesses as terms over threads, loops, barriers, exchanges."""

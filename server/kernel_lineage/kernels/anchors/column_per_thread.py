@@ -1,0 +1,94 @@
+"""One thread walks down a whole column, and its neighbours down the columns beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_lineage.kernels.anchors.matching import matched
+from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
+from kernel_lineage.kernels.cuda_expressions import integer_of
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
+from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop, is_row_pitch, stride_of
+from kernel_lineage.kernels.cuda_syntax import cuda_syntax
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
+from kernel_lineage.kernels.source import Kernel
+
+ID = "column_per_thread"
+
+
+def _find(kernel: Kernel) -> Iterator[Anchor]:
+    syntax = cuda_syntax(kernel)
+    if syntax is None:
+        return
+    unit = syntax.entry
+    for access in indexing(unit).accesses:
+        if access.space != "global" or access.index.get("x") != 1:
+            continue
+        loop = innermost_loop(unit, access)
+        if loop is None or stride_of(unit, loop) is not Stride.ONE or integer_of(loop.bound) is not None:
+            continue
+        if not is_row_pitch(access.index.get(loop_axis(loop), 0)):
+            continue
+        guard = guard_of(unit, loop.node, "x")
+        names = {
+            "x": access.root,
+            "R": text_of(loop.bound),
+            "row": loop.counter,
+            "C": text_of(guard.bound) if guard is not None else "",
+        }
+        yield matched(
+            ID, loop.node, f"each thread walks its column of {access.root} down to {names['R']}", names
+        )
+        return
+
+
+PATTERN = AnchorPattern(
+    id=ID,
+    title="Column per thread",
+    names={
+        "x": "the pointer that is walked down",
+        "R": "the number of rows",
+        "row": "the counter of the rows",
+        "C": "the number of columns",
+    },
+    find=_find,
+    languages=CUDA_ONLY,
+    present=(
+        cuda("""
+            __global__ void total(float* out, const float* inp, int N, int C) {
+                int col = blockIdx.x * blockDim.x + threadIdx.x;
+                if (col < C) {
+                    float s = 0.0f;
+                    for (int i = 0; i < N; i++) { s += inp[i * C + col]; }
+                    out[col] = s;
+                }
+            }
+            """),
+        cuda("""
+            __global__ void biases(float* most, const float* dout, int B, int OC) {
+                int o = blockIdx.x * blockDim.x + threadIdx.x;
+                if (o >= OC) return;
+                for (int b = 0; b < B; ++b) { most[o] = fmaxf(most[o], dout[b * OC + o]); }
+            }
+            """),
+    ),
+    absent=(
+        cuda("""
+            __global__ void total(float* out, const float* inp, int N, int C) {
+                int row = blockIdx.x * blockDim.x + threadIdx.x;
+                if (row < N) {
+                    float s = 0.0f;
+                    for (int i = 0; i < C; i++) { s += inp[row * C + i]; }
+                    out[row] = s;
+                }
+            }
+            """),
+        cuda("""
+            __global__ void third(float* out, const float* inp, int N) {
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                for (int k = 0; k < 3; k++) { out[i] += inp[i + k]; }
+            }
+            """),
+    ),
+)

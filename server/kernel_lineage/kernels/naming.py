@@ -1,0 +1,41 @@
+"""Kernels by the names that people write: `transpose`, `detail::transpose`, `layernorm<float, 4>`, or a line."""
+
+from __future__ import annotations
+
+import re
+
+from kernel_lineage.kernels.source import Kernel, SourceFile
+
+_TARGET = re.compile(r"(.+?\.\w+):(?!:)(.+)", re.DOTALL)
+
+
+def parted(target: str) -> tuple[str, str]:
+    """The file and the kernel of `FILE:KERNEL`; an empty file where the text is not of that form."""
+    match = _TARGET.fullmatch(target)
+    if match is not None:
+        return match[1], match[2]
+    file, _, name = target.rpartition(":")
+    return file, name
+
+
+def kernel_as_written(source: SourceFile, name: str) -> Kernel | None:
+    """The kernel that a person means: by its name, with namespaces and template arguments or without, or by a line."""
+    if (exact := source.kernel(name)) is not None:
+        return exact
+    if name.isdigit():
+        line = int(name)
+        return next((k for k in source.kernels if k.span.first_line <= line <= k.span.last_line), None)
+    plain = name.split("<")[0].strip().removeprefix("::")
+    named = [k for k in source.kernels if k.name == plain.rsplit("::", 1)[-1]]
+    return next((k for k in named if f"::{qualified_name(k)}".endswith(f"::{plain}")), None)
+
+
+def qualified_name(kernel: Kernel) -> str:
+    """A kernel's name with the namespaces around it, as a compiler finds it."""
+    names = [kernel.name]
+    node = kernel.node.parent if kernel.node is not None else None
+    while node is not None:
+        if node.type == "namespace_definition" and (name := node.child_by_field_name("name")) is not None:
+            names.append((name.text or b"").decode("utf-8", "replace").replace(" ", ""))
+        node = node.parent
+    return "::".join(reversed(names))

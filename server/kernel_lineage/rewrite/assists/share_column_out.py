@@ -1,0 +1,207 @@
+"""Share each column out to the warps of a block: a lane keeps its column, each warp takes every so-manieth row.
+
+Before:
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (col < cols) { float sum = 0; for (int r = 0; r < rows; r++) { sum += x[r * cols + col]; } out[col] = sum; }
+After: a block has 32 columns, its warps sum rows in turn, and the first warp adds up what the warps have left in shared
+memory. Each launch gets blocks of 512 threads, one for each 32 columns. Where there are few columns, nearly all of a
+device was idle before.
+
+Sums, maxima and minima are combined in another order. Anything else that goes from row to row is refused.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.cuda_forms import contains, text_of
+from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.edits import replace_node
+from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed, extent_changed
+from kernel_lineage.rewrite.assists.column_examples import APPLIES, REFUSES
+from kernel_lineage.rewrite.assists.element_work import ElementWork, work_of
+from kernel_lineage.rewrite.assists.give_row_to_warp import whole_work_of_threads
+from kernel_lineage.rewrite.assists.layout import (
+    fresh_name,
+    identifiers_in,
+    indent_at,
+    indent_unit,
+    newline_of,
+    syntax_of,
+)
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.row_loops import Reduction, RowLoop
+from kernel_lineage.rewrite.assists.row_work import row_work
+from kernel_lineage.rewrite.candidate import Candidate, Edit
+from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.workloads.constants import constants_of
+
+_THREADS = 512
+"""Of a block: 16 warps keep a multiprocessor's memory busy, and each thread may have 128 registers."""
+_MOST_WARPS = 32
+
+
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+    syntax = syntax_of(kernel)
+    if syntax is None or kernel.source is None:
+        return Refusal(f"{kernel.name} does not parse completely")
+    work = work_of(kernel, syntax)
+    if isinstance(work, Refusal):
+        return work
+    refusal = whole_work_of_threads(kernel, syntax, work)
+    if refusal is not None:
+        return refusal
+    found = row_work(syntax, work.inner)
+    if isinstance(found, Refusal):
+        return found
+    loop = found.loops[0] if len(found.loops) == 1 else None
+    if loop is None or loop.loop.node not in work.inner or loop.writes or not loop.reductions:
+        return Refusal(f"{kernel.name} does not go down its column in one loop that only combines values")
+    accesses = [a for a in indexing(syntax.entry).accesses if contains(loop.loop.node, a.node)]
+    if not any(a.space == "global" and a.index.get("x") == 1 for a in accesses):
+        return Refusal("neighbouring threads do not read neighbouring columns")
+    position = work.inner.index(loop.loop.node)
+    before, behind = work.inner[:position], work.inner[position + 1 :]
+    declares = [s for s in before if s.type in ("declaration", "comment")]
+    if len(declares) != len(before) or work.before:
+        return Refusal(
+            f"what stands before the loop in line {loop.loop.node.start_point.row + 1} does more than declare"
+        )
+    if work.returns:
+        return Refusal(f"`{text_of(work.returns[0])}` leaves before all warps have added up")
+    launches = _launches(kernel)
+    if isinstance(launches, Refusal):
+        return launches
+    return ASSIST.candidate(
+        kernel,
+        [*_shared_out(kernel, syntax, work, loop, (before, behind)), *launches],
+        explanation=f"Blocks of {_THREADS} threads take 32 columns each; a sum is rounded in another order.",
+    )
+
+
+def _shared_out(
+    kernel: Kernel,
+    syntax: CudaSyntax,
+    work: ElementWork,
+    shared: RowLoop,
+    around: tuple[list[Node], list[Node]],
+) -> list[Edit]:
+    assert kernel.source is not None
+    loop = shared.loop
+    assert loop.start is not None and loop.update is not None
+    data, unit = kernel.source.data, indent_unit(kernel)
+    margin, newline = indent_at(data, work.first), newline_of(data)
+    taken = identifiers_in(syntax.entry.node)
+    lane, warp, warps, part = (fresh_name(n, taken) for n in ("lane", "warp", "warps", "part"))
+    parts = {r.name: fresh_name(f"{r.name}_parts", taken) for r in shared.reductions}
+    test = f"{work.index.name} < {text_of(work.bound)}"
+    before, behind = around
+    declared = _lines(data, before)
+    start = text_of(loop.start)
+    strided = data[loop.node.start_byte : loop.node.end_byte].decode("utf-8", "replace")
+    strided = _replaced(strided, loop.node, loop.update, f"{loop.counter} += {warps}")
+    strided = _replaced(strided, loop.node, loop.start, warp if start == "0" else f"{start} + {warp}")
+    first = [
+        *declared,
+        *(f"{r.name} = 0;" for r in shared.reductions if r.operation == "+" and not r.from_zero),
+        *_dedented(strided, indent_at(data, loop.node.start_byte)),
+        *(f"{parts[r.name]}[{warp}][{lane}] = {r.name};" for r in shared.reductions),
+    ]
+    combined = [f"for (int {part} = 0; {part} < {warps}; {part}++) {{"]
+    for r in shared.reductions:
+        combined += [unit + line for line in _combined(r, f"{parts[r.name]}[{part}][{lane}]")]
+    tail = data[loop.node.end_byte : behind[-1].end_byte].decode("utf-8", "replace") if behind else ""
+    last = [*declared, *combined, "}", *_dedented(tail.strip(), indent_at(data, loop.node.start_byte))]
+    lines = [
+        *(f"__shared__ {r.type} {parts[r.name]}[{_MOST_WARPS}][32];" for r in shared.reductions),
+        f"if ({test}) {{",
+        *(unit + line if line else "" for line in first),
+        "}",
+        "__syncthreads();",
+        f"if ({warp} == 0 && {test}) {{",
+        *(unit + line if line else "" for line in last),
+        "}",
+    ]
+    node = work.index.node
+    gap = newline + indent_at(data, node.start_byte)
+    at = node.end_byte
+    line = data.count(b"\n", 0, at) + 1
+    names = f"const int {lane} = threadIdx.x % 32, {warp} = threadIdx.x / 32, {warps} = blockDim.x / 32;"
+    whole = Span(
+        work.first, work.end, data.count(b"\n", 0, work.first) + 1, data.count(b"\n", 0, work.end) + 1
+    )
+    return [
+        replace_node(work.start, "blockIdx.x * 32 + threadIdx.x % 32"),
+        Edit(Span(at, at, line, line), gap + names),
+        Edit(whole, newline.join([lines[0], *(margin + text if text else "" for text in lines[1:])])),
+    ]
+
+
+def _combined(reduction: Reduction, value: str) -> list[str]:
+    name, operation = reduction.name, reduction.operation
+    if operation == "+":
+        return [f"{name} += {value};"]
+    if operation in (">", "<"):
+        return [f"if ({value} {operation} {name}) {{ {name} = {value}; }}"]
+    return [f"{name} = {operation}({name}, {value});"]
+
+
+def _replaced(text: str, whole: Node, part: Node, new: str) -> str:
+    begin, end = part.start_byte - whole.start_byte, part.end_byte - whole.start_byte
+    raw = text.encode()
+    return (raw[:begin] + new.encode() + raw[end:]).decode()
+
+
+def _lines(data: bytes, nodes: list[Node]) -> list[str]:
+    """The lines of statements that follow each other, with the comments between them, moved to the left."""
+    if not nodes:
+        return []
+    text = data[nodes[0].start_byte : nodes[-1].end_byte].decode("utf-8", "replace")
+    return _dedented(text, indent_at(data, nodes[0].start_byte))
+
+
+def _dedented(text: str, margin: str) -> list[str]:
+    return [line.removeprefix(margin) for line in text.splitlines()]
+
+
+def _launches(kernel: Kernel) -> list[Edit] | Refusal:
+    """At every launch a block for each 32 columns, of `_THREADS` threads."""
+    if not kernel.launches:
+        return Refusal(f"{kernel.name} is not launched in this file, and its launch has to change with it")
+    if "launch_bounds" in kernel.attributes:
+        return Refusal(f"{kernel.name} has launch bounds, which tell the size of its blocks")
+    edits: list[Edit] = []
+    for launch in kernel.launches:
+        line = launch.span.first_line
+        threads = (
+            constant(launch.block[0], {**constants_of(kernel), **launch.definitions})
+            if launch.block
+            else None
+        )
+        if threads is None or threads % 32 or [e for e in launch.block[1:] if e != "1"]:
+            return Refusal(
+                f"the launch in line {line} does not tell blocks of whole warps along x as a number"
+            )
+        factor = threads // 32
+        grid = blocks_changed(kernel, launch, lambda blocks, by=factor: f"{blocks} * {by}")  # type: ignore[misc]
+        block = extent_changed(kernel, launch, "block", 0, lambda _: str(_THREADS))
+        if grid is None or block is None or re.search(r"\bblock\b|blockDim", grid.text):
+            return Refusal(f"the grid in line {line} is not written at the launch; write it into <<<…>>>")
+        edits += [grid, block]
+    return edits
+
+
+ASSIST = Assist(
+    id="share_column_out",
+    title="Share a column out to the warps of a block",
+    skill="columns-by-warps",
+    pattern="column_per_thread",
+    rewrite=_rewrite,
+    applies=APPLIES,
+    refuses=REFUSES,
+)

@@ -1,0 +1,49 @@
+"""What can be done to a kernel now, a line each: what an assist makes a candidate of, with what is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.optimise.proposals import Proposal, carried, uses
+from kernel_lineage.skills.applicable import Applicable
+from kernel_lineage.skills.card import Skill
+
+_MOST = 5
+
+
+def offers_text(path: Path, listed: Iterable[tuple[Kernel, Sequence[Applicable]]]) -> str:
+    """For each kernel at most five lines: skill, place, why, what was measured, and the command to paste."""
+    parts: list[str] = []
+    for kernel, found in listed:
+        made = carried(kernel, found)
+        first: dict[str, Proposal] = {}
+        for proposal in made.made:
+            first.setdefault(proposal.skill, proposal)
+        offers = list(first.values())
+        rest = f"{len(offers) - _MOST} more, " if len(offers) > _MOST else ""
+        parts.append(f"{kernel.name} ({path}:{kernel.span.first_line})")
+        parts += [_line(path, kernel, offer) for offer in offers[:_MOST]]
+        if not offers:
+            parts.append("  no assist makes a candidate of it")
+        parts.append(f"  {rest}{len(made.refused)} refused; --all says why, with every condition")
+    return "\n".join(parts)
+
+
+def _line(path: Path, kernel: Kernel, offer: Proposal) -> str:
+    guarded = ", guarded" if offer.candidate.guarded else ""
+    return (
+        f"  {offer.skill} · line {offer.place.anchor.span.first_line} · {offer.place.anchor.detail}{guarded} · "
+        f"{measured(offer.place.skill)} · klineage apply {offer.skill} {path}:{kernel.name}"
+    )
+
+
+def measured(skill: Skill) -> str:
+    """The range of everything that was measured of a skill, rejected uses included."""
+    accepted, judged = uses(skill)
+    if not judged:
+        return "never measured"
+    speeds = [s.speedup for e in skill.evidence if e.outcome in ("accepted", "rejected") for s in e.sizes]
+    among = f"{accepted} of {judged} uses accepted"
+    return f"{min(speeds):.2f}× … {max(speeds):.2f}×, {among}" if speeds else among

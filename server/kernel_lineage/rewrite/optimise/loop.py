@@ -1,0 +1,249 @@
+"""Proposals → gate → promote the best → again, until nothing is left, the roofline is reached, or a budget is spent.
+
+Each round gates what the assists make of the current text against that text, at short measurements. A gain that is
+large ends the round at once. In the end the last text is gated against the file as it was, in full; only that verdict
+speaks for the result. Without a GPU, what is correct is ordered by counted work, and nothing is said to be faster.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernel_gate.options import GateOptions
+from kernel_gate.reasons import Reason
+from kernel_gate.verdict import Outcome, StageStatus, Verdict
+from kernel_lineage.kernels.reading import language_of, read
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.optimise.document import OptimiseDocument, RefusedDocument, TriedDocument, Work
+from kernel_lineage.rewrite.optimise.proposals import NotProposed, Proposal, proposals
+from kernel_lineage.rewrite.profile_facts import profile_facts, profile_of
+from kernel_lineage.skills.card import Skill
+from kernel_lineage.skills.conditions.facts import Facts
+
+SCREENING = GateOptions(profile_seconds=1.0, interval=0.02, check_seconds=60.0)
+_LEAST_GAIN = 1.02
+"""A smaller gain is not promoted: it would be within what a short measurement can tell."""
+_LARGE_GAIN = 1.5
+_AT_ROOFLINE = 0.95
+_TRIES_WITHOUT_GAIN = 2
+_OF_THE_BASELINE = frozenset(r for r in Reason if r.value.startswith("baseline-"))
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A text of the file, and what its candidates have changed of the launch that the workload tells."""
+
+    text: bytes
+    launch: Mapping[str, str] = field(default_factory=dict)
+
+
+Judge = Callable[[Version, Version, GateOptions], Verdict]
+"""Before, after, options → the gate's verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is searched, and how much it may take."""
+
+    path: Path
+    kernel: str
+    text: bytes
+    facts: Facts
+    skills: tuple[Skill, ...]
+    seconds: float = 300.0
+    device_seconds: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a search ended."""
+
+    document: OptimiseDocument
+    version: Version
+    """The last one that was promoted; the first one when nothing was."""
+    texts: Mapping[str, bytes]
+    """Every file that was tried, by the digest that the document gives it."""
+
+
+@dataclass(slots=True)
+class _State:
+    current: Version
+    started: float
+    tried: list[TriedDocument] = field(default_factory=list)
+    texts: dict[str, bytes] = field(default_factory=dict)
+    """Every file that was tried, by its digest."""
+    gainless: dict[str, int] = field(default_factory=dict)
+    refused: tuple[NotProposed, ...] = ()
+    profile: Facts = field(default_factory=Facts)
+    device_seconds: float = 0.0
+    device: str = ""
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.started
+
+
+def optimise(search: Search, judge: Judge, report: Callable[[TriedDocument], None] = lambda _: None) -> Ended:
+    """Search until there is a reason to stop; Ctrl-C is one."""
+    first = Version(search.text)
+    state = _State(first, time.monotonic())
+    stopped, reason = "", ""
+    number = 0
+    try:
+        while not stopped:
+            number += 1
+            stopped, reason = _round(search, state, judge, report, number)
+    except KeyboardInterrupt:
+        stopped, reason = "cancelled", "It was cancelled; what was promoted until then stands."
+    verdict = None
+    if state.current is not first and stopped != "cancelled":
+        verdict = judge(first, state.current, GateOptions())
+        _spent(state, verdict)
+    document = OptimiseDocument.model_validate(
+        {
+            "path": str(search.path),
+            "kernel": search.kernel,
+            "device": state.device,
+            "tried": state.tried,
+            "not_tried": [RefusedDocument(skill=r.skill, reason=r.reason) for r in state.refused],
+            "stopped": stopped,
+            "reason": reason,
+            "timed": any(t.speedup is not None for t in state.tried),
+            "verdict": verdict,
+            "source_sha256": hashlib.sha256(search.text).hexdigest(),
+            "seconds": round(state.seconds, 2),
+            "device_seconds": round(state.device_seconds, 2),
+        }
+    )
+    return Ended(document, state.current, state.texts)
+
+
+def _round(
+    search: Search, state: _State, judge: Judge, report: Callable[[TriedDocument], None], number: int
+) -> tuple[str, str]:
+    """One round; gives why to stop, or ("", "") to go on."""
+    kernel = _kernel(search, state.current)
+    offered = proposals(kernel, search.skills, search.facts.merged(state.profile))
+    state.refused = offered.refused
+    best: tuple[TriedDocument, Proposal] | None = None
+    for proposal in _sorted(offered.made, state):
+        over = _over(search, state)
+        if over:
+            break
+        outcome, verdict = _try(state, proposal, judge, number)
+        state.tried.append(outcome)
+        report(outcome)
+        if verdict.code in _OF_THE_BASELINE:
+            return "baseline", f"{search.kernel} cannot be judged as it stands: {verdict.reason}."
+        if state.profile.get("profile.bandwidth_share") is None:
+            state.profile = profile_facts(profile_of(verdict), f"round {number}")
+        if (
+            outcome.promising
+            and outcome.gain >= _LEAST_GAIN
+            and (best is None or outcome.gain > best[0].gain)
+        ):
+            best = outcome, proposal
+        else:
+            state.gainless[proposal.skill] = state.gainless.get(proposal.skill, 0) + 1
+        if best is not None and best[0].gain >= _LARGE_GAIN:
+            break
+    if best is None:
+        return _over(search, state) or ("nothing_admissible", _nothing_left(state))
+    outcome, proposal = best
+    state.tried[state.tried.index(outcome)] = outcome.model_copy(update={"promoted": True})
+    state.current = Version(proposal.text, {**state.current.launch, **proposal.candidate.launch})
+    share = state.profile.get("profile.bandwidth_share")
+    reached = share is not None and outcome.speedup is not None
+    state.profile = Facts()
+    if reached and share is not None and float(str(share.values[0])) * outcome.gain >= _AT_ROOFLINE:
+        return "roofline", f"It moves its bytes at {_AT_ROOFLINE:.0%} or more of what the device can."
+    return _over(search, state) or ("", "")
+
+
+def _sorted(made: tuple[Proposal, ...], state: _State) -> list[Proposal]:
+    """What is worth a try: not seen before, and of no skill that has shown twice that it gains nothing here."""
+    return [
+        p
+        for p in made
+        if p.digest not in state.texts and state.gainless.get(p.skill, 0) < _TRIES_WITHOUT_GAIN
+    ]
+
+
+def _over(search: Search, state: _State) -> tuple[str, str] | None:
+    if state.seconds >= search.seconds:
+        return "seconds", f"The {search.seconds:g} s are spent; --seconds gives more."
+    if state.device_seconds >= search.device_seconds:
+        spent = f"The {search.device_seconds:g} s of the device are spent"
+        return "device_seconds", f"{spent}; --device-seconds gives more."
+    return None
+
+
+def _nothing_left(state: _State) -> str:
+    correct = sum(t.correct and not t.promoted for t in state.tried)
+    also = f"; {correct} of those tried are correct and gain nothing" if correct else ""
+    return f"No assist makes a candidate that is untried and gains{also}."
+
+
+def _try(state: _State, proposal: Proposal, judge: Judge, number: int) -> tuple[TriedDocument, Verdict]:
+    began = time.monotonic()
+    after = Version(proposal.text, {**state.current.launch, **proposal.candidate.launch})
+    verdict = judge(state.current, after, SCREENING)
+    _spent(state, verdict)
+    before_work, after_work = _work(verdict)
+    stages = [verdict.stage(name) for name in ("build", "check", "sanitize")]
+    passed = all(stage is not None and stage.status is StageStatus.PASS for stage in stages)
+    state.texts[proposal.digest] = proposal.text
+    outcome = TriedDocument(
+        digest=proposal.digest,
+        round=number,
+        skill=proposal.skill,
+        explanation=proposal.candidate.explanation,
+        outcome=verdict.outcome.value,
+        correct=passed or verdict.outcome is Outcome.ACCEPTED,
+        reason=verdict.reason,
+        speedup=verdict.speedup.median if verdict.speedup is not None else None,
+        before=before_work,
+        after=after_work,
+        seconds=round(time.monotonic() - began, 2),
+    )
+    return outcome, verdict
+
+
+def _spent(state: _State, verdict: Verdict) -> None:
+    state.device_seconds += sum(s.seconds or 0.0 for s in verdict.stages if s.name != "build")
+    check = verdict.stage("check")
+    known = verdict.environment.get("device") or {}
+    named = known.get("name") if isinstance(known, dict) else None
+    state.device = str(named or (check.details.get("device") if check is not None else "") or state.device)
+
+
+def _work(verdict: Verdict) -> tuple[Work | None, Work | None]:
+    sanitize = verdict.stage("sanitize")
+    counts = (sanitize.details.get("counts") or {}) if sanitize is not None else {}
+    totals = [(counts.get(side) or {}).get("total") for side in ("before", "after")]
+    if not all(totals):
+        return None, None
+    made = [
+        Work(
+            case=str(counts.get("case", "")),
+            sectors=total["global_sectors"],
+            requests=total["global_requests"],
+            wavefronts=total["shared_wavefronts"],
+            instructions=total["instructions"],
+        )
+        for total in totals
+        if total is not None
+    ]
+    return made[0], made[1]
+
+
+def _kernel(search: Search, version: Version) -> Kernel:
+    language = language_of(str(search.path), version.text)
+    kernel = read(version.text, language).kernel(search.kernel) if language is not None else None
+    if kernel is None:
+        raise ValueError(f"{search.path} holds no kernel {search.kernel} after a rewrite")
+    return kernel

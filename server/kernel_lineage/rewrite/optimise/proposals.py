@@ -1,0 +1,114 @@
+"""What the assists make of a kernel as it stands: each skill at each of its places, run before it is offered."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kernel_lineage.kernels.mechanisms.registry import mechanisms
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.registry import assist_for
+from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.rewrite.materialise import carried_over
+from kernel_lineage.skills.applicable import Applicable, applicable
+from kernel_lineage.skills.card import Skill
+from kernel_lineage.skills.conditions.facts import Facts
+
+_FIRST = (
+    "algorithm",
+    "parallel mapping",
+    "data reuse",
+    "memory access",
+    "instruction throughput",
+    "latency hiding",
+    "launch",
+    "precision",
+)
+"""Directions in the order in which they are tried: who does what first, for it decides what can be done afterwards."""
+_SEVERAL = 3
+"""A skill that was judged so often and never won comes last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A candidate that an assist has made."""
+
+    place: Applicable
+    candidate: Candidate
+    text: bytes
+    """The whole file with the candidate's edits."""
+
+    @property
+    def skill(self) -> str:
+        """The skill's id."""
+        return self.place.skill.id
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the file and the launch."""
+        launch = repr(sorted(self.candidate.launch.items())).encode()
+        return hashlib.sha256(self.text + launch).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class NotProposed:
+    """A skill that has a place in the kernel and makes no candidate there."""
+
+    skill: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """All candidates for a kernel, in the order in which they are to be tried, and why there are no others."""
+
+    made: tuple[Proposal, ...]
+    refused: tuple[NotProposed, ...]
+
+
+def proposals(kernel: Kernel, skills: Iterable[Skill], facts: Facts) -> Proposals:
+    """The candidates that assists make of a kernel. Nothing is built and nothing is run."""
+    return carried(kernel, applicable(kernel, skills, facts))
+
+
+def carried(kernel: Kernel, places: Iterable[Applicable]) -> Proposals:
+    """The candidates that assists make of a kernel at places that are judged already."""
+    assert kernel.source is not None
+    data = kernel.source.data
+    made: dict[str, Proposal] = {}
+    refused: dict[str, NotProposed] = {}
+    for place in places:
+        skill = place.skill.id
+        assist = assist_for(skill)
+        if assist is None:
+            refused.setdefault(skill, NotProposed(skill, "no assist carries it over; a model may"))
+            continue
+        if place.not_now or not place.possible:
+            refused.setdefault(skill, NotProposed(skill, place.not_now or place.reason))
+            continue
+        candidate = carried_over(assist, kernel, place)
+        if isinstance(candidate, Refusal):
+            refused.setdefault(skill, NotProposed(skill, candidate.reason))
+            continue
+        proposal = Proposal(place, candidate, candidate.apply(data))
+        made.setdefault(proposal.digest, proposal)
+    offered = {p.skill for p in made.values()}
+    return Proposals(
+        tuple(sorted(made.values(), key=_order)), tuple(r for r in refused.values() if r.skill not in offered)
+    )
+
+
+def _order(proposal: Proposal) -> tuple[bool, int, float]:
+    mechanism = mechanisms().get(proposal.place.skill.mechanism)
+    direction = str(mechanism.direction) if mechanism is not None else ""
+    won, judged = uses(proposal.place.skill)
+    never = judged >= _SEVERAL and not won
+    return never, _FIRST.index(direction) if direction in _FIRST else len(_FIRST), -(won + 1) / (judged + 2)
+
+
+def uses(skill: Skill) -> tuple[int, int]:
+    """How many uses of a skill the gate has accepted, and how many it has judged."""
+    judged = [e.outcome for e in skill.evidence if e.outcome in ("accepted", "rejected")]
+    return judged.count("accepted"), len(judged)

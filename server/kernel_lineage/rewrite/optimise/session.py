@@ -1,0 +1,131 @@
+"""`klineage optimise` from what was asked to a document: workload, one warm gate process, patches, the edit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from kernel_gate.files.writing import write_atomically
+from kernel_gate.options import GateOptions
+from kernel_gate.request import GateRequest
+from kernel_gate.verdict import Outcome, Verdict
+from kernel_gate.worker import Worker
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.optimise.document import OptimiseDocument, TriedDocument
+from kernel_lineage.rewrite.optimise.loop import Ended, Judge, Search, Version, optimise
+from kernel_lineage.rewrite.patches import FOLDER, unified_diff
+from kernel_lineage.rewrite.situation import situation_of
+from kernel_lineage.rewrite.verdict_cache import judge_cached
+from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.library import library
+from kernel_lineage.skills.target import read_target
+from kernel_lineage.workloads.programs import program_from_file
+from kernel_lineage.workloads.saved import FoundWorkload, folder_of
+
+Device = Literal["auto", "cuda", "emulated"]
+
+
+class NoWorkloadError(Exception):
+    """Nothing says how to run the kernel; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The command's arguments."""
+
+    target: str
+    """`FILE[:KERNEL]`."""
+    device: Device = "auto"
+    seconds: float = 300.0
+    device_seconds: float = 300.0
+    write: bool = False
+    """Change the file when the last verdict accepts."""
+    stated: Facts = field(default_factory=Facts)
+
+
+def run(
+    asked: Asked,
+    worker: Worker,
+    report: Callable[[TriedDocument], None] = lambda _: None,
+    say: Callable[[str], None] = lambda _: None,
+) -> list[OptimiseDocument]:
+    """Search for each kernel that is meant, one after the other, each with the whole budget.
+
+    Raises `TargetError`, `NoWorkloadError`, `ProgramError`, `DeviceError`, `OSError`.
+    """
+    target = read_target(asked.target)
+    return [_one(asked, kernel, target.path, worker, report, say) for kernel in target.kernels]
+
+
+def _one(
+    asked: Asked,
+    kernel: Kernel,
+    path: Path,
+    worker: Worker,
+    report: Callable[[TriedDocument], None],
+    say: Callable[[str], None],
+) -> OptimiseDocument:
+    assert kernel.source is not None
+    root, text = folder_of(path), kernel.source.data
+    situation = situation_of(kernel, path, root, device=asked.device)
+    if situation.workload is None:
+        raise NoWorkloadError(
+            f"No workload says how to run {kernel.name}; `klineage workload init {path}:{kernel.name}` drafts one."
+        )
+    search = Search(
+        path,
+        kernel.name,
+        text,
+        asked.stated.merged(situation.facts),
+        tuple(library(root)),
+        asked.seconds,
+        asked.device_seconds,
+    )
+    ended = optimise(search, _judge(path, kernel.name, situation.workload, asked.device, worker, say), report)
+    return _kept(asked, ended, path, root, text)
+
+
+def _judge(
+    path: Path, kernel: str, found: FoundWorkload, device: Device, worker: Worker, say: Callable[[str], None]
+) -> Judge:
+    """A judge that asks one process, and asks nothing twice: a search that is run again goes on where it was."""
+
+    def judge(before: Version, after: Version, options: GateOptions) -> Verdict:
+        old, new = (
+            program_from_file(
+                path, kernel, found.workload, data=v.text, launch=v.launch, name=f"{path.name} ({name})"
+            )
+            for v, name in ((before, "before"), (after, "after"))
+        )
+        request = GateRequest.of(old, new, found.workload, device=device, options=options)
+        return judge_cached(request, path, lambda asked, _on_stage: worker.judge(asked), say)
+
+    return judge
+
+
+def _kept(asked: Asked, ended: Ended, path: Path, root: Path, text: bytes) -> OptimiseDocument:
+    """The document with patches of what is correct, and the file changed where that was asked for and is allowed."""
+    document = ended.document
+    name = str(path.resolve().relative_to(root)) if path.resolve().is_relative_to(root) else path.name
+
+    def patch(made: bytes, skill: str, digest: str) -> str:
+        target = root / FOLDER / f"{skill}-{document.kernel}-{digest[:10]}.patch"
+        write_atomically(target, unified_diff(text, made, name).encode("utf-8", "surrogateescape"))
+        return str(target)
+
+    tried = [
+        t.model_copy(update={"patch": patch(ended.texts[t.digest], t.skill, t.digest)}) if t.correct else t
+        for t in document.tried
+    ]
+    promoted = [t for t in tried if t.promoted]
+    document = document.model_copy(update={"tried": tried, "patch": promoted[-1].patch if promoted else None})
+    verdict = document.verdict
+    if not asked.write or verdict is None or verdict.outcome is not Outcome.ACCEPTED or ended.version.launch:
+        return document
+    if path.read_bytes() != text:
+        changed = f"{document.reason} {path} has changed since it was read, and was left alone."
+        return document.model_copy(update={"reason": changed})
+    write_atomically(path.resolve(), ended.version.text, path.stat().st_mode & 0o777)
+    return document.model_copy(update={"applied": True})

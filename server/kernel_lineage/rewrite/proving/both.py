@@ -1,0 +1,184 @@
+"""What is proved of the baseline and not of the candidate: part of a verdict, beside what the gate has run.
+
+A bound, a single write or an address that fits its type is proved for all sizes that the workload's promises allow. One
+that the baseline keeps and the candidate loses at sizes that callers come with is a rejection, once running the kernel
+has shown its counterexample; one that it loses beyond those sizes is a condition on them. The proofs run while the gate
+does; what they could not say in time is said.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernel_gate.expr.solver import SolverMissingError
+from kernel_gate.program import Program
+from kernel_gate.reasons import Reason
+from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
+from kernel_gate.workload import Workload
+from kernel_lineage.code.model import UnreadableError
+from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
+from kernel_lineage.rewrite.proving.prove import prove_program
+from kernel_lineage.workloads.programs import ProgramError
+
+_CODES = {
+    Kind.IN_BOUNDS: Reason.OUT_OF_BOUNDS,
+    Kind.WRITTEN: Reason.NOT_WRITTEN,
+    Kind.WRITTEN_ONCE: Reason.RACE,
+    Kind.OVERFLOW: Reason.ADDRESS_OVERFLOW,
+}
+"""What is asked of both; alignment is tried by the gate itself, on misaligned buffers."""
+_WORDS = {
+    Kind.IN_BOUNDS: "an access leaves its buffer",
+    Kind.WRITTEN: "an element of an output is not written",
+    Kind.WRITTEN_ONCE: "two threads write one element",
+    Kind.OVERFLOW: "arithmetic of an address overflows its 32 bits",
+}
+_LIMIT_MS = 1000
+_WAIT_SECONDS = 3.0
+"""What a verdict that is there waits for the proofs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proofs:
+    """How the candidate's proofs compare with the baseline's."""
+
+    kept: int = 0
+    """Obligations of the candidate that are proved."""
+    asked: int = 0
+    lost: Obligation | None = None
+    """Refuted at sizes that callers come with, confirmed, and proved of the baseline."""
+    condition: str = ""
+    """What callers' sizes must keep for what is refuted beyond them; "" when nothing is."""
+    beyond: Obligation | None = None
+    """What is refuted beyond the callers' sizes."""
+    open: str = ""
+    """Why nothing, or not all, is known."""
+
+
+def judged_with_proofs(
+    judge: Callable[[], Verdict], before: Program, after: Program, path: Path, workload: Workload
+) -> Verdict:
+    """The verdict of `judge`, with the proofs of both programs, which go on meanwhile."""
+    answers: list[Proofs] = []
+    asking = threading.Thread(
+        target=lambda: answers.append(proofs_of_both(before, after, path, workload)), daemon=True
+    )
+    asking.start()
+    verdict = judge()
+    if verdict.outcome is Outcome.REJECTED or verdict.stage("check") is None:
+        return verdict
+    asking.join(_WAIT_SECONDS)
+    return with_proofs(verdict, answers[0] if answers else Proofs(open="the proofs took too long"))
+
+
+def proofs_of_both(before: Program, after: Program, path: Path, workload: Workload) -> Proofs:
+    """Prove the candidate, and the baseline where something of the candidate is refuted."""
+    if workload.launches or workload.wrapper is not None or before.steps or after.steps:
+        return Proofs(open="proofs are about one launch of one kernel")
+    try:
+        mine = _obligations(after, path, workload)
+        refuted = [o for o in mine if o.status is Status.REFUTED]
+        kept, asked = sum(o.status is Status.PROVED for o in mine), len(mine)
+        if not refuted:
+            return Proofs(kept, asked, open="" if asked else "no access of it could be read")
+        kept_by_baseline = _kept_by(_obligations(before, path, workload))
+        lost = [o for o in refuted if (o.kind, o.root) in kept_by_baseline or not kept_by_baseline.has(o)]
+        if not lost:
+            return Proofs(kept, asked)
+        bounds = callers_bounds(workload)
+        at_callers = workload.model_copy(update={"promises": (*workload.promises, *bounds)})
+        again = {_place(o): o for o in _obligations(after, path, at_callers)}
+    except (ProgramError, UnreadableError, SolverMissingError) as error:
+        return Proofs(open=str(error))
+    for obligation in lost:
+        there = again.get(_place(obligation))
+        if there is not None and there.status is Status.REFUTED and there.confirmed:
+            return Proofs(kept, asked, lost=there)
+    beyond = next(
+        (o for o in lost if (there := again.get(_place(o))) is None or there.status is Status.PROVED), None
+    )
+    if beyond is not None:
+        return Proofs(kept, asked, condition=" and ".join(bounds), beyond=beyond)
+    return Proofs(kept, asked, open=f"line {lost[0].line}: a counterexample could not be confirmed")
+
+
+def with_proofs(verdict: Verdict, proofs: Proofs) -> Verdict:
+    """A verdict that the candidate has not been rejected by, and what the proofs say to it."""
+    details: dict[str, Any] = {"proved": proofs.kept, "asked": proofs.asked}
+    if proofs.lost is not None:
+        reason = _sentence(proofs.lost)
+        code = _CODES[proofs.lost.kind]
+        example = proofs.lost.counterexample
+        details["counterexample"] = dict(example.dims) if example is not None else {}
+        stage = Stage(name="prove", status=StageStatus.FAIL, code=code, reason=reason, details=details)
+        return verdict.model_copy(
+            update={
+                "outcome": Outcome.REJECTED,
+                "code": code,
+                "reason": f"Rejected by prove: {reason}",
+                "stages": [*verdict.stages, stage],
+            }
+        )
+    words = f"{proofs.kept} of {proofs.asked} proved" if not proofs.open else f"not proved: {proofs.open}"
+    said = verdict.reason
+    if proofs.beyond is not None:
+        words = f"only if {proofs.condition}, which the baseline does not need: {_sentence(proofs.beyond)}"
+        details["conditions"] = [{"expr": proofs.condition, "kind": "validity", "evidence": words}]
+        said = f"{said}; {words}"
+    stage = Stage(name="prove", status=StageStatus.PASS, reason=words, details=details)
+    return verdict.model_copy(update={"reason": said, "stages": [*verdict.stages, stage]})
+
+
+def callers_bounds(workload: Workload) -> tuple[str, ...]:
+    """The largest extent of each dim that the workload names or times, as conditions."""
+    largest = {name: max(extents) for name, extents in workload.dims.items()}
+    for shape in workload.profile_dims:
+        largest |= {name: max(largest[name], extent) for name, extent in shape.items()}
+    return tuple(f"{name} <= {extent}" for name, extent in largest.items())
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What is proved of a program, by kind and buffer."""
+
+    proved: frozenset[tuple[Kind, str]]
+    asked: frozenset[tuple[Kind, str]]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.proved
+
+    def __bool__(self) -> bool:
+        return True
+
+    def has(self, obligation: Obligation) -> bool:
+        """Whether the program has such an access at all."""
+        return (obligation.kind, obligation.root) in self.asked
+
+
+def _kept_by(obligations: Sequence[Obligation]) -> _Kept:
+    asked = frozenset((o.kind, o.root) for o in obligations)
+    open_ones = {(o.kind, o.root) for o in obligations if o.status is not Status.PROVED}
+    return _Kept(asked - open_ones, asked)
+
+
+def _obligations(program: Program, path: Path, workload: Workload) -> list[Obligation]:
+    found: Iterable[Obligation] = prove_program(program, path, workload, limit_ms=_LIMIT_MS)
+    return [o for o in found if o.kind in _CODES]
+
+
+def _place(obligation: Obligation) -> tuple[Kind, int, str, str]:
+    return obligation.kind, obligation.line, obligation.expression, obligation.root
+
+
+def _sentence(obligation: Obligation) -> str:
+    example = obligation.counterexample
+    sizes = ", ".join(f"{n} {e}" for n, e in example.dims.items()) if example is not None else ""
+    element = ""
+    if example is not None and example.buffer is not None and example.element is not None:
+        element = f" ({example.buffer}[{example.element}])"
+    where = f"line {obligation.line}: `{obligation.expression}`"
+    return f"{_WORDS[obligation.kind]}{element}; {sizes}; {where}; the baseline is proved not to"

@@ -1,0 +1,56 @@
+"""What a person answers where no code tells: a size, a number, or the range of an index."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from kernel_gate.workload import WorkloadError
+from kernel_lineage.workloads.model import UNRANGED, Draft
+
+_RANGE = re.compile(r"(.+?)\.\.(.+)")
+
+
+def answers_of(written: Iterable[str]) -> dict[str, str]:
+    """`C=768` and `targets=0..V` by their names. Raises `WorkloadError` for one that is not of that form."""
+    found: dict[str, str] = {}
+    for answer in written:
+        name, equals, value = answer.partition("=")
+        if not equals or not name.strip().isidentifier() or not value.strip():
+            raise WorkloadError(f"--set {answer}: write NAME=VALUE, such as C=768, targets=0..V or alpha=0.5")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def with_answers(draft: Draft, answers: Mapping[str, str]) -> Draft:
+    """The draft with the answers in it, and no longer missing. Raises `WorkloadError` for a name that it has not."""
+    for name, value in answers.items():
+        argument = next((a for a in draft.arguments if a.name == name), None)
+        bounds = _RANGE.fullmatch(value)
+        if argument is not None and argument.kind != "scalar" and bounds is not None:
+            new = replace(argument, values=f"integers({bounds[1].strip()}, {bounds[2].strip()})")
+        elif name in draft.dims and value.isdigit():
+            sizes = {**draft.dims, name: int(value)}
+            chosen = tuple(n for n in draft.chosen if n != name)
+            draft = replace(draft, dims=sizes, checked=sizes, chosen=chosen)
+            continue
+        elif argument is not None and argument.kind == "scalar":
+            new = replace(argument, value=value)
+        else:
+            names = ", ".join(dict.fromkeys((*draft.dims, *(a.name for a in draft.arguments))))
+            raise WorkloadError(
+                f"--set {name}={value}: a size takes a whole number, a buffer a range such as 0..V; "
+                f"the names are {names}"
+            )
+        arguments = tuple(new if a is argument else a for a in draft.arguments)
+        missing = tuple(
+            m for m in draft.missing if m != f"{UNRANGED}{name}" and not m.startswith(f"the value of {name},")
+        )
+        draft = replace(
+            draft,
+            arguments=arguments,
+            missing=missing,
+            assumed=(*draft.assumed, f"{name} is {value}, as it was answered"),
+        )
+    return draft

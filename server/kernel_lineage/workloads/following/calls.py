@@ -1,0 +1,366 @@
+"""What calls in host code give: of the unit's own functions and macros, of tensors, and of the library."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from functools import lru_cache
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.following.checks import Checks, arguments_of
+from kernel_lineage.workloads.following.library import library_call
+from kernel_lineage.workloads.following.names import Names, fetched
+from kernel_lineage.workloads.following.tensors import (
+    OPTIONS,
+    SIZES_OF,
+    made_tensor,
+    method_of_options,
+    method_of_sizes,
+    method_of_tensor,
+)
+from kernel_lineage.workloads.following.types import bytes_of
+from kernel_lineage.workloads.following.unit import HostCode, MacroCode, bare_type, inside
+from kernel_lineage.workloads.following.values import (
+    Buffer,
+    FieldReference,
+    KernelName,
+    Lambda,
+    NotFollowed,
+    Number,
+    Opaque,
+    Pointer,
+    Record,
+    Reference,
+    Tensor,
+    TypeName,
+    Value,
+    divided,
+    plain,
+    times,
+)
+
+_DEPTH = 24
+_CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast", "checked_cast"})
+_CHECKS = re.compile(
+    r"(?:TORCH|AT)_(?:INTERNAL_)?(?:CHECK|ASSERT)\w*|assert|TORCH_CHECK_\w+|CHECK_(?:EQ|NE|LT|LE|GT|GE)"
+)
+_DISPATCH = re.compile(r"\w*DISPATCH\w*")
+_ROUND = {
+    "scalar_t": "float",
+    "index_t": "int",
+    "scalar_t_0": "float",
+    "input_t": "float",
+    "opmath_t": "float",
+}
+"""Types that PyTorch's dispatch gives names to, where no tensor tells them."""
+
+
+class Returned(Exception):  # noqa: N818
+    """A function is left with a value."""
+
+    def __init__(self, value: Value) -> None:
+        super().__init__()
+        self.value = value
+
+
+@lru_cache(maxsize=2048)
+def snippet(body: str) -> Node | None:
+    """The block of a macro's body; None where it is none."""
+    root = read(f"void f() {{ {body} ; }}".encode(), Language.CUDA).root
+    found = (n for n in inside(root) if n.type == "function_definition") if root is not None else iter(())
+    function = next(found, None)
+    return function.child_by_field_name("body") if function is not None else None
+
+
+class Calls(Checks):
+    """Follows calls."""
+
+    _depth = 0
+
+    @abstractmethod
+    def run(self, node: Node, names: Names) -> None:
+        """Follow a statement."""
+
+    @abstractmethod
+    def launched(self, callee: KernelName, node: Node, names: Names) -> Value:
+        """Note a launch by `<<<…>>>`."""
+
+    @abstractmethod
+    def launched_by_function(self, name: str, given: list[Value], node: Node) -> bool:
+        """Note a launch by a function of the runtime; whether the function is one."""
+
+    def call(self, node: Node, names: Names) -> Value:
+        callee = node.child_by_field_name("function")
+        listed = node.child_by_field_name("arguments")
+        chevrons = next((c for c in node.children if c.type == "kernel_call_syntax"), None)
+        if callee is None:
+            raise NotFollowed(f"`{text_of(node)}`")
+        if chevrons is not None:
+            return self._chevrons(callee, node, names)
+        if callee.type == "field_expression":
+            return self._method(callee, listed, node, names)
+        if callee.type in ("lambda_expression", "parenthesized_expression"):
+            inner = self.value(callee, names)
+            if isinstance(inner, Lambda):
+                return self.lambda_called(inner, listed, names)
+            raise NotFollowed(f"`{text_of(node)}`")
+        written = text_of(callee)
+        last, template = _last_name(callee)
+        if last in _CASTS and template is not None:
+            first = listed.named_child(0) if listed is not None else None
+            return self.cast(text_of(template).strip("<>"), self.value(first, names), names)
+        macro = self.unit.macros.get(last)
+        if macro is not None and macro.parameters is not None and callee.type == "identifier":
+            return self._macro(macro, listed, names)
+        if _DISPATCH.fullmatch(last) and last not in self.unit.functions:
+            return self._dispatched(last, listed, names)
+        if _CHECKS.fullmatch(last) and last not in self.unit.functions:
+            self.check(last, listed, names)
+            return plain(0)
+        bound = names.get(last) if callee.type == "identifier" else None
+        if isinstance(bound, Lambda):
+            return self.lambda_called(bound, listed, names)
+        functions = self.unit.functions.get(last, [])
+        given_nodes = arguments_of(listed)
+        for function in functions:
+            if function.of_host and _takes(function, len(given_nodes)):
+                return self.inlined(function, given_nodes, template, names)
+        return self._library(written, last, template, given_nodes, node, names)
+
+    def _chevrons(self, callee: Node, node: Node, names: Names) -> Value:
+        inner = callee
+        while inner.type in ("parenthesized_expression", "pointer_expression") and inner.named_child_count:
+            child = inner.named_child(inner.named_child_count - 1)
+            if child is None:
+                break
+            inner = child
+        value = self.value(inner, names)
+        if not isinstance(value, KernelName):
+            raise NotFollowed(f"`{text_of(callee)}`")
+        return self.launched(value, node, names)
+
+    def _library(
+        self, written: str, last: str, template: Node | None, nodes: list[Node], node: Node, names: Names
+    ) -> Value:
+        kind = self.type_named(bare_type(written), names)
+        if bytes_of(kind) is not None and nodes and "::" not in written.removeprefix("std::"):
+            return self.cast(kind, self.value(nodes[0], names), names)
+        given = [self.either(n, names) for n in nodes]
+        if last == "dim3":
+            return dim3(given)
+        if last in ("vector", "device_vector", "host_vector") and template is not None:
+            return self.constructed(text_of(template).strip("<> "), given, "", names)
+        if self.launched_by_function(last, given, node):
+            return plain(0)
+        if re.search(r"(?:^|::)(?:torch|at)::|^(?:torch|at)::", written) or last.endswith("_like"):
+            tensor = made_tensor(last, given, "", self.sizes)
+            if tensor is not None:
+                return tensor
+        if last in ("TensorOptions", "dtype"):
+            kinds = [g for g in given if isinstance(g, TypeName)]
+            return Record(OPTIONS, {"dtype": kinds[0]} if kinds else {})
+        if last == "IntArrayRef" and given:
+            return given[0]
+        if last in self.unit.fields:
+            return self.record(last, given)
+        return library_call(last, given, self.sizes)
+
+    def record(self, kind: str, given: list[Value]) -> Record:
+        """A struct with what an initialiser gives its fields."""
+        fields = self.unit.fields.get(kind, ())
+        return Record(kind, {f.name: v for f, v in zip(fields, given, strict=False)})
+
+    def constructed(self, element: str, given: list[Value], name: str, names: Names) -> Value:
+        """A vector of the host or the device: memory where it has a length, else a list."""
+        kind = self.type_named(bare_type(element), names)
+        one = bytes_of(kind)
+        if given and isinstance(given[0], Number) and one is not None:
+            filled = given[1].value if len(given) > 1 and isinstance(given[1], Number) else 0
+            return Buffer(name, _bytes(given[0], one), dtype=kind, cleared=filled == 0)
+        return list(given[0]) if given and isinstance(given[0], list) else list(given)
+
+    def _method(self, callee: Node, listed: Node | None, node: Node, names: Names) -> Value:
+        base = self.value(callee.child_by_field_name("argument"), names)
+        if isinstance(base, (Reference, FieldReference)):
+            base = fetched(base) or base
+        field = callee.child_by_field_name("field")
+        name, template = _last_name(field) if field is not None else ("", None)
+        given = [self.either(n, names) for n in arguments_of(listed)]
+        if isinstance(base, Tensor):
+            kind = text_of(template).strip("<> ") if template is not None else ""
+            return method_of_tensor(base, name, given, self.type_named(bare_type(kind), names), self.sizes)
+        if isinstance(base, Record) and base.type == OPTIONS:
+            return method_of_options(base, name, given)
+        if isinstance(base, Record) and base.type == SIZES_OF:
+            return method_of_sizes(base, name, given, self.sizes)
+        if isinstance(base, Buffer) and name in ("data", "get", "begin"):
+            return Pointer(base, base.dtype)
+        if isinstance(base, Buffer) and name == "size" and base.size is not None:
+            return divided(base.size, plain(bytes_of(base.dtype) or 1))
+        if isinstance(base, list):
+            return _method_of_list(base, name, given)
+        if isinstance(base, Pointer) and name in ("get", "data"):
+            return base
+        if isinstance(base, TypeName):
+            return base
+        raise NotFollowed(f"`{text_of(node)}`")
+
+    def lambda_called(self, called: Lambda, listed: Node | None, names: Names) -> Value:
+        """What a lambda gives for some arguments."""
+        inner = Names(called.names)
+        declarator = called.node.child_by_field_name("declarator")
+        parameters = declarator.child_by_field_name("parameters") if declarator is not None else None
+        given = [self.either(n, names) for n in arguments_of(listed)]
+        for parameter, value in zip(
+            parameters.named_children if parameters is not None else (), given, strict=False
+        ):
+            words = re.findall(r"\w+", text_of(parameter))
+            if words:
+                inner.values[words[-1]] = value
+        return self._body(called.node.child_by_field_name("body"), inner)
+
+    def _body(self, body: Node | None, names: Names) -> Value:
+        if self._depth >= _DEPTH or body is None:
+            raise NotFollowed("calls that are nested too deeply")
+        self._depth += 1
+        try:
+            self.run(body, names)
+        except Returned as left:
+            return left.value
+        finally:
+            self._depth -= 1
+        return Opaque("a function that gives nothing")
+
+    def inlined(self, function: HostCode, nodes: list[Node], template: Node | None, names: Names) -> Value:
+        """What a function of the unit gives: its body is followed with the arguments."""
+        inner = Names(self.unit_names(names))
+        if template is not None:
+            written = self.template(template, names)
+            for name, text in zip(function.template, written, strict=False):
+                if re.fullmatch(r"-?\d+", text):
+                    inner.values[name] = plain(int(text))
+                elif text in ("true", "false"):
+                    inner.values[name] = plain(text == "true")
+                else:
+                    inner.types[name] = text
+                    if text in self.unit.kernels:
+                        inner.values[name] = KernelName(text)
+        given_nodes: list[Node | None] = [*nodes, *[None] * len(function.parameters)]
+        for parameter, node in zip(function.parameters, given_nodes, strict=False):
+            value = self.either(node if node is not None else parameter.default, names)
+            if parameter.type in function.template and parameter.type not in inner.types:
+                deduced = value.dtype if isinstance(value, (Pointer, Tensor, Buffer)) else ""
+                if deduced:
+                    inner.types[parameter.type] = deduced
+            by_name = node is not None and node.type == "identifier" and parameter.reference
+            if (
+                by_name
+                and isinstance(value, (Number, Pointer, Opaque))
+                and names.holder(text_of(node)) is not None
+            ):
+                inner.references[parameter.name] = Reference(names, text_of(node))
+            else:
+                inner.values[parameter.name] = value
+        return self._body(function.body, inner)
+
+    def _macro(self, macro: MacroCode, listed: Node | None, names: Names) -> Value:
+        given = [text_of(n) for n in arguments_of(listed)]
+        bound: dict[str, str] = {}
+        for at, name in enumerate(macro.parameters or ()):
+            if name.endswith("..."):
+                bound[name[:-3].strip() or "__VA_ARGS__"] = ", ".join(given[at:])
+            else:
+                bound[name] = given[at] if at < len(given) else ""
+        body = macro.body
+        if bound:
+            pattern = "|".join(map(re.escape, bound))
+            body = re.sub(rf"(?<!#)#\s*({pattern})\b", lambda m: f'"{m[1]}"', body)
+            body = re.sub(rf"\b({pattern})\b", lambda m: bound[m[1]], body)
+        return self.expanded(re.sub(r"\s*##\s*", "", body), names)
+
+    def expanded(self, body: str, names: Names) -> Value:
+        block = snippet(body.strip().rstrip(";"))
+        if block is None or self._depth >= _DEPTH:
+            raise NotFollowed(f"`{body}`")
+        statements = [c for c in block.named_children if c.type != "comment"]
+        if len(statements) == 1 and statements[0].type == "declaration" and "=" not in body:
+            # `A * B` reads like the declaration of a pointer.
+            block = snippet(f"({body.strip().rstrip(';')})") or block
+            statements = [c for c in block.named_children if c.type != "comment"]
+        self._depth += 1
+        try:
+            if len(statements) == 1 and statements[0].type == "expression_statement":
+                return self.value(statements[0].named_child(0), names)
+            for statement in statements:
+                self.run(statement, names)
+        finally:
+            self._depth -= 1
+        return Opaque("a macro that gives nothing")
+
+    def _dispatched(self, name: str, listed: Node | None, names: Names) -> Value:
+        """A dispatch over types that PyTorch defines: what it is handed is followed with the first usual type."""
+        nodes = arguments_of(listed)
+        kind = "int" if "INDEX" in name else "float"
+        for node in nodes:
+            value = self.either(node, names) if node.type == "call_expression" else None
+            if isinstance(value, TypeName) and bytes_of(value.name) is not None:
+                kind = value.name
+                break
+        for node in nodes:
+            for inner in inside(node):
+                if inner.type != "lambda_expression":
+                    continue
+                around = Names(names)
+                around.types.update({n: t if n != "scalar_t" else kind for n, t in _ROUND.items()})
+                if "INDEX" in name:
+                    around.types["index_t"] = kind
+                self.sizes.say(f"the dispatch over types is followed with {kind}")
+                return self._body(inner.child_by_field_name("body"), around)
+        raise NotFollowed(f"`{name}`")
+
+
+def _bytes(count: Number, one: int) -> Number:
+    return times(count, plain(one))
+
+
+def dim3(given: list[Value]) -> Record:
+    """A `dim3` of up to three extents."""
+    return Record("dim3", dict(zip("xyz", given, strict=False)))
+
+
+def _takes(function: HostCode, count: int) -> bool:
+    required = sum(p.default is None for p in function.parameters)
+    return required <= count <= len(function.parameters)
+
+
+def _last_name(node: Node) -> tuple[str, Node | None]:
+    """The last component of a name, and its template arguments."""
+    while node.type == "qualified_identifier":
+        inner = node.child_by_field_name("name")
+        if inner is None:
+            break
+        node = inner
+    if node.type in ("template_function", "template_method", "template_type"):
+        return text_of(node.child_by_field_name("name")), node.child_by_field_name("arguments")
+    return text_of(node), None
+
+
+def _method_of_list(base: list[Value], name: str, given: list[Value]) -> Value:
+    if name == "size":
+        return plain(len(base))
+    if name in ("push_back", "emplace_back"):
+        base.extend(given[:1])
+        return plain(0)
+    if name == "pop_back" and base:
+        return base.pop()
+    if name in ("back", "front") and base:
+        return base[-1 if name == "back" else 0]
+    if name == "at" and base and given and isinstance(given[0], Number):
+        return base[int(given[0].value) % len(base)]
+    if name in ("vec", "data", "slice"):
+        return list(base)
+    raise NotFollowed(f"`{name}()` of a list")

@@ -1,0 +1,235 @@
+"""Variables and parameters of host code: what they are when they are declared."""
+
+from __future__ import annotations
+
+import re
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.workloads.following.calls import Calls, dim3
+from kernel_lineage.workloads.following.checks import arguments_of
+from kernel_lineage.workloads.following.library import buffer_at, clear
+from kernel_lineage.workloads.following.names import Names
+from kernel_lineage.workloads.following.types import FLOATS, INTEGERS, bytes_of
+from kernel_lineage.workloads.following.unit import (
+    HostParameter,
+    bare_type,
+    declared_name,
+    inside,
+)
+from kernel_lineage.workloads.following.values import (
+    Buffer,
+    NotFollowed,
+    Number,
+    Opaque,
+    Pointer,
+    Record,
+    Tensor,
+    Value,
+    plain,
+    times,
+)
+from kernel_lineage.workloads.launch_expressions import BLOCK_SIZES
+
+_USUAL: tuple[tuple[str, float], ...] = (
+    ("eps", 1e-5), ("seed", 1234), ("dropout", 0.1), ("beta1", 0.9), ("beta2", 0.999), ("lr", 1e-3),
+)  # fmt: skip
+_NUMBER = 0.5
+_SMALL_NUMBERS: tuple[tuple[str, int], ...] = (
+    ("pad", 1), ("stride", 1), ("dilation", 1), ("group", 1), ("kernel", 3), ("ksize", 3), ("seed", 1234),
+    ("step", 1), ("device", 0), ("iters", 1), ("mode", 0),
+)  # fmt: skip
+"""Parameters of which a small number is usual → that."""
+_THREADS = 128
+_LIST = re.compile(
+    r"(?:at::|c10::|torch::)*(?:(?:Sym)?IntArrayRef|IntList"
+    r"|(?P<pair>pair)<\s*(?:std::)?(?:int|u?int\d+_t|long|size_t)\s*,.*>"
+    r"|(?:vector|ArrayRef|array|List)<\s*(?:std::)?(?:int|u?int\d+_t|long|size_t)\s*(?:,\s*(?P<count>\d+)\s*)?>)"
+)
+"""Types of parameters that are lists of whole numbers."""
+
+
+class Declarations(Calls):
+    """Follows declarations."""
+
+    function = ""
+    blocks: frozenset[str] = frozenset()
+    """Names of numbers of threads: they are no sizes of the data."""
+
+    def parameter(self, parameter: HostParameter, names: Names) -> Value:
+        """What a caller gives of whom nothing is known."""
+        kind, name = self.type_named(parameter.type, names), parameter.name
+        if "Tensor" in parameter.type and "vector" not in parameter.type and "List" not in parameter.type:
+            return self.sizes.tensor(name)
+        if parameter.default is not None:
+            value = self.either(parameter.default, names)
+            if isinstance(value, Number) and (
+                not value.whole or isinstance(value.value, bool) or value.value < 16
+            ):
+                self.sizes.say(f"{name} is {value.text}, as {self.function} has it by default")
+                return value
+        if parameter.stars:
+            return self.unset(kind, parameter.stars, name)
+        if kind == "bool":
+            self.sizes.say(f"{name} of {self.function} is taken to be true: nothing tells it")
+            return plain(True)
+        if kind in FLOATS or kind in ("at::Scalar", "Scalar"):
+            number = next((n for part, n in _USUAL if part in name.lower()), _NUMBER)
+            self.sizes.say(f"{name} of {self.function} is taken to be {number}: nothing tells it")
+            return plain(number)
+        if kind in INTEGERS:
+            return self._whole(name)
+        if kind in self.unit.fields:
+            return Record(kind, {f.name: self.parameter(f, names) for f in self.unit.fields[kind]})
+        if (numbers := _LIST.fullmatch(kind)) is not None:
+            return self._numbers(name, 2 if numbers["pair"] else int(numbers["count"] or 0))
+        return Opaque(f"`{name}`")
+
+    def _numbers(self, name: str, count: int) -> Value:
+        """A list of whole numbers that a caller gives: of one number where its type does not tell how many."""
+        if not count:
+            self.sizes.say(f"{name} of {self.function} is taken to hold one number: nothing tells how many")
+            return [self._whole(name)]
+        return [self._whole(f"{name}_{at}") for at in range(count)]
+
+    def _whole(self, name: str) -> Number:
+        if name.lower() in BLOCK_SIZES or name in self.blocks:
+            self.sizes.say(f"{name} of {self.function} is taken to be {_THREADS}: nothing tells it")
+            return plain(_THREADS)
+        usual = next((n for part, n in _SMALL_NUMBERS if part in name.lower()), None)
+        if usual is not None and not name.lower().startswith(("row", "ld", "num")):
+            self.sizes.say(f"{name} of {self.function} is taken to be {usual}: nothing tells it")
+            return plain(usual)
+        return self.sizes.free(name)
+
+    def unset(self, kind: str, stars: int, name: str) -> Value:
+        if stars:
+            return Pointer(Buffer(name, dtype="" if kind == "void" else kind), "" if kind == "void" else kind)
+        if kind == "dim3":
+            return dim3([])
+        if kind in self.unit.fields:
+            return Record(kind, {f.name: self.unset(f.type, f.stars, f.name) for f in self.unit.fields[kind]})
+        if kind.endswith(("Prop", "Config_t", "_t")) and kind.startswith("cuda"):
+            return Record(kind)
+        if re.match(r"(?:std::)?(?:vector|array)\b", kind):
+            return []
+        if kind.endswith("Tensor"):
+            return Tensor(Buffer(name))
+        return Opaque(f"`{name}`")
+
+    def _do_declaration(self, node: Node, names: Names) -> None:
+        written = text_of(node.child_by_field_name("type"))
+        kind = self.type_named(bare_type(written), names)
+        fixed = "constexpr" in text_of(node).split("=")[0]
+        for declarator in node.children_by_field_name("declarator"):
+            name, stars = declared_name(declarator)
+            bound = next(
+                (c for c in declarator.named_children if c.type == "structured_binding_declarator"), None
+            )
+            value_node = declarator.child_by_field_name("value")
+            if bound is not None:
+                self._bind(bound, self.either(value_node, names), names)
+                continue
+            if not name:
+                continue
+            if declarator.type == "function_declarator":
+                value = self._built(declarator, kind, name, names)
+            else:
+                value = self._declared(value_node, kind, stars, name, names, written)
+            if "array_declarator" in {n.type for n in inside(declarator)} and value_node is None:
+                value = (
+                    [] if stars or kind in self.unit.fields else self._array(declarator, kind, name, names)
+                )
+            named = self._named(value, value_node, name, kind, fixed)
+            names.values[name] = named
+
+    def _bind(self, bound: Node, value: Value, names: Names) -> None:
+        for at, child in enumerate(bound.named_children):
+            part = value[at] if isinstance(value, list) and at < len(value) else Opaque(f"`{text_of(child)}`")
+            names.values[text_of(child)] = part
+
+    def _built(self, declarator: Node, kind: str, name: str, names: Names) -> Value:
+        """What a variable is that is built from names in brackets, which reads like a function's declaration."""
+        listed = declarator.child_by_field_name("parameters")
+        given = [self._as_expression(n, names) for n in arguments_of(listed)]
+        if kind == "dim3":
+            return given[0] if len(given) == 1 and isinstance(given[0], Record) else dim3(given)
+        vector = re.search(r"vector\s*<(.*)>$", kind)
+        if vector is not None:
+            return self.constructed(vector[1], given, name, names)
+        if kind in self.unit.fields:
+            return self.record(kind, given)
+        return given[0] if len(given) == 1 else Opaque(f"`{name}`")
+
+    def _as_expression(self, node: Node, names: Names) -> Value:
+        try:
+            return self.expanded(f"({text_of(node)})", names)
+        except NotFollowed as error:
+            return Opaque(str(error))
+
+    def _array(self, declarator: Node, kind: str, name: str, names: Names) -> Value:
+        """A C array: memory of the host."""
+        array = next(n for n in inside(declarator) if n.type == "array_declarator")
+        count, one = self.either(array.child_by_field_name("size"), names), bytes_of(kind)
+        size = times(count, plain(one)) if isinstance(count, Number) and one is not None else None
+        return Buffer(name, size, dtype=kind)
+
+    def _declared(
+        self, node: Node | None, kind: str, stars: int, name: str, names: Names, written: str
+    ) -> Value:
+        vector = re.match(r"(?:std|thrust)::(?:\w+)?vector\s*<(.*)>\s*$", written, re.DOTALL)
+        if vector is not None:
+            given: list[Value] = []
+            if node is not None and node.type in ("argument_list", "initializer_list"):
+                given = [self.either(n, names) for n in arguments_of(node)]
+                if node.type == "initializer_list":
+                    return given
+            elif node is not None:
+                return self.either(node, names)
+            return self.constructed(vector[1], given, name, names)
+        if node is None:
+            return self.unset(kind, stars, name)
+        if node.type in ("argument_list", "initializer_list") and not stars:
+            given = [self.either(n, names) for n in arguments_of(node)]
+            if kind == "dim3":
+                return given[0] if len(given) == 1 and isinstance(given[0], Record) else dim3(given)
+            if kind in self.unit.fields:
+                if given:
+                    return self.record(kind, given)
+                empty = self.unset(kind, 0, name)
+                if isinstance(empty, Record):
+                    clear(empty)
+                return empty
+            if len(given) == 1 and node.type == "argument_list":
+                return given[0]
+            return given or self.unset(kind, 0, name)
+        value = self.either(node, names)
+        if kind == "dim3" and isinstance(value, Number):
+            return dim3([value])
+        if kind in self.unit.fields and isinstance(value, list):
+            return self.record(kind, value)
+        if stars and isinstance(value, (Pointer, Buffer)):
+            return self.cast(f"{kind}*", value, names)
+        if isinstance(value, Number) and value.is_constant and not stars:
+            return self.cast(kind, value, names)
+        if isinstance(value, Number) and not value.whole and kind in INTEGERS:
+            return self.whole_part(value)
+        return value
+
+    def _named(self, value: Value, node: Node | None, name: str, kind: str, fixed: bool) -> Value:
+        """A number that a program writes out as a dim of the variable's name; memory with the variable's name."""
+        buffer = value.buffer if isinstance(value, Tensor) else buffer_at(value)
+        if buffer is not None and not buffer.name:
+            buffer.name = name
+        if not isinstance(value, Number):
+            return value
+        if value.text in self.sizes.nameless and name not in self.sizes.dims:
+            self.sizes.equal.setdefault(value.text, name)
+        if not value.is_constant or not value.whole or isinstance(value.value, bool):
+            return value
+        if fixed or self.function != "main" or kind not in (*INTEGERS, "auto") or name in self.blocks:
+            return value
+        if name.lower() in BLOCK_SIZES or value.value < 2 or node is None or node.type == "call_expression":
+            return value
+        return self.sizes.told(name, int(value.value), self.function)

@@ -1,0 +1,396 @@
+"""What expressions of host code give."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.workloads.following.names import Names
+from kernel_lineage.workloads.following.sizes import Sizes
+from kernel_lineage.workloads.following.types import SCALAR_KINDS, bytes_of, plain_type
+from kernel_lineage.workloads.following.unit import Unit, bare_type
+from kernel_lineage.workloads.following.values import (
+    Buffer,
+    KernelName,
+    Lambda,
+    NotFollowed,
+    Number,
+    Opaque,
+    Pointer,
+    Tensor,
+    Text,
+    TypeName,
+    Value,
+    combined,
+    made,
+    plain,
+    times,
+)
+
+_SUFFIX = re.compile(r"(?i)(?:ull|llu|ul|lu|ll|zu|uz|[ulzf])$")
+_CALLERS_BOUND = 16
+DEVICE = {
+    "maxThreadsPerMultiProcessor": 2048, "maxThreadsPerBlock": 1024, "warpSize": 32, "sharedMemPerBlock": 49152,
+    "sharedMemPerBlockOptin": 232448, "sharedMemPerMultiprocessor": 233472, "regsPerBlock": 65536, "major": 9,
+    "minor": 0, "cooperativeLaunch": 1, "maxBlocksPerMultiProcessor": 32, "totalConstMem": 65536,
+}  # fmt: skip
+"""Properties of the device that a draft is for, besides how many multiprocessors it has."""
+
+
+def number_of(literal: str) -> Number:
+    """A literal of C++: decimal, hexadecimal, octal or binary, with separators, exponents and suffixes."""
+    text = literal.replace("'", "")
+    lower = text.lower()
+    hexadecimal = lower.startswith("0x")
+    if hexadecimal and ("p" in lower or "." in lower):
+        return plain(float.fromhex(lower.rstrip("fl")))
+    is_float = not hexadecimal and (any(c in lower for c in ".e") or lower.endswith("f"))
+    if is_float:
+        return plain(float(lower.rstrip("fl")))
+    while (not hexadecimal and _SUFFIX.search(text)) or (hexadecimal and text[-1] in "uUlLzZ"):
+        text = text[:-1]
+    octal = len(text) > 1 and text[0] == "0" and text.isdigit()
+    return plain(int(text, 8) if octal else int(text, 0))
+
+
+class Expressions:
+    """Follows the expressions of one unit."""
+
+    def __init__(self, unit: Unit, sizes: Sizes) -> None:
+        self.unit, self.sizes = unit, sizes
+        self._constants: set[str] = set()
+
+    @abstractmethod
+    def call(self, node: Node, names: Names) -> Value:
+        """What a call gives."""
+
+    def number(self, node: Node | None, names: Names) -> Number:
+        """A number. Raises `NotFollowed`."""
+        value = self.value(node, names)
+        if isinstance(value, Number):
+            return value
+        if isinstance(value, Opaque):
+            raise NotFollowed(value.why)
+        raise NotFollowed(f"`{text_of(node)}`")
+
+    def value(self, node: Node | None, names: Names) -> Value:
+        """What an expression gives. Raises `NotFollowed` for one that cannot be followed."""
+        if node is None:
+            raise NotFollowed("nothing")
+        method = getattr(self, f"_{node.type}", None)
+        if method is None:
+            raise NotFollowed(f"`{text_of(node)}`")
+        result: Value = method(node, names)
+        return result
+
+    def either(self, node: Node | None, names: Names) -> Value:
+        """The same; an opaque value where it cannot be followed."""
+        try:
+            return self.value(node, names)
+        except NotFollowed as error:
+            return Opaque(str(error))
+
+    def _number_literal(self, node: Node, _names: Names) -> Value:
+        try:
+            return number_of(text_of(node))
+        except ValueError as error:
+            raise NotFollowed(f"`{text_of(node)}`") from error
+
+    def _string_literal(self, node: Node, _names: Names) -> Value:
+        return Text(text_of(node).strip('"'))
+
+    _concatenated_string = _raw_string_literal = _char_literal = _string_literal
+
+    def _true(self, _node: Node, _names: Names) -> Value:
+        return plain(True)
+
+    def _false(self, _node: Node, _names: Names) -> Value:
+        return plain(False)
+
+    def _null(self, _node: Node, _names: Names) -> Value:
+        return Pointer(None)
+
+    _nullptr = _null
+
+    def _parenthesized_expression(self, node: Node, names: Names) -> Value:
+        inner = [c for c in node.named_children if c.type != "comment"]
+        return self.value(inner[-1] if inner else None, names)
+
+    _condition_clause = _parenthesized_expression
+
+    def _comma_expression(self, node: Node, names: Names) -> Value:
+        self.either(node.child_by_field_name("left"), names)
+        return self.value(node.child_by_field_name("right"), names)
+
+    def _identifier(self, node: Node, names: Names) -> Value:
+        return self.named(text_of(node), names)
+
+    _type_identifier = _field_identifier = _namespace_identifier = _identifier
+
+    def named(self, name: str, names: Names) -> Value:
+        """What a name stands for. Raises `NotFollowed`."""
+        value = names.get(name)
+        if value is not None:
+            return value
+        if name in ("NULL", "nullopt"):
+            return Pointer(None)
+        if name == "nullptr":
+            return Pointer(None)
+        if name in self.unit.kernels:
+            return KernelName(name)
+        if name in self.unit.constants and name not in self._constants:
+            self._constants.add(name)
+            try:
+                return self.value(self.unit.constants[name], names)
+            finally:
+                self._constants.discard(name)
+        macro = self.unit.macros.get(name)
+        if macro is not None and macro.parameters is None:
+            return self.expanded(macro.body, names)
+        if name in self.unit.globals:
+            kind, stars = self.unit.globals[name]
+            found = self.unset(self.type_named(kind, names), stars, name)
+            self.unit_names(names).values[name] = found
+            return found
+        if name.startswith(("cudaSuccess", "CUDA_SUCCESS")):
+            return plain(0)
+        if name in SCALAR_KINDS:
+            return TypeName(SCALAR_KINDS[name])
+        if name.startswith("cuda"):
+            return Text(name)
+        raise NotFollowed(f"`{name}`")
+
+    @staticmethod
+    def unit_names(names: Names) -> Names:
+        """The names outside of functions."""
+        while names.around is not None:
+            names = names.around
+        return names
+
+    @abstractmethod
+    def unset(self, kind: str, stars: int, name: str) -> Value:
+        """A variable that is declared without a value."""
+
+    @abstractmethod
+    def expanded(self, body: str, names: Names) -> Value:
+        """What a macro's body gives where it is used."""
+
+    def type_named(self, name: str, names: Names) -> str:
+        """A type at the end of its aliases."""
+        for _ in range(_CALLERS_BOUND):
+            found = names.type_of(name) or self.unit.types.get(name, "")
+            if not found or found == name:
+                macro = self.unit.macros.get(name)
+                if macro is None or macro.parameters is not None or not macro.body:
+                    break
+                found = bare_type(macro.body)
+            name = found
+        return plain_type(name)
+
+    def _qualified_identifier(self, node: Node, names: Names) -> Value:
+        last = node
+        while last.type == "qualified_identifier":
+            inner = last.child_by_field_name("name")
+            if inner is None:
+                break
+            last = inner
+        if last.type == "template_function":
+            return self.value(last, names)
+        name = text_of(last)
+        written = text_of(node).replace(" ", "")
+        if name in SCALAR_KINDS and re.search(r"(?:at|torch|c10|ScalarType)::", written):
+            return TypeName(SCALAR_KINDS[name])
+        if (
+            limit := re.fullmatch(r"std::numeric_limits<(.*)>::(max|lowest|min|infinity|epsilon)", written)
+        ) is not None:
+            raise NotFollowed(f"`{limit[0]}`")
+        return self.named(name, names)
+
+    def _template_function(self, node: Node, names: Names) -> Value:
+        name = text_of(node.child_by_field_name("name"))
+        if name not in self.unit.kernels:
+            raise NotFollowed(f"`{text_of(node)}`")
+        return KernelName(name, self.template(node.child_by_field_name("arguments"), names))
+
+    def template(self, listed: Node | None, names: Names) -> tuple[str, ...]:
+        """The arguments of a template, types and numbers as they come out."""
+        found = []
+        for child in listed.named_children if listed is not None else ():
+            written = text_of(child)
+            kind = self.type_named(bare_type(written), names)
+            if names.get(written) is None and bytes_of(kind) is not None:
+                found.append(kind)
+                continue
+            value = self.either(child.named_child(0) if child.type == "type_descriptor" else child, names)
+            if isinstance(value, Number):
+                known = value.value
+                found.append(("true" if known else "false") if isinstance(known, bool) else str(known))
+                if not value.is_constant:
+                    self.sizes.say(
+                        f"the template's `{written}` is {known}, as it is at the sizes that are taken"
+                    )
+            elif isinstance(value, TypeName):
+                found.append(value.name)
+            else:
+                found.append(kind if kind != bare_type(written) else written)
+        return tuple(found)
+
+    def _type_descriptor(self, node: Node, names: Names) -> Value:
+        return TypeName(self.type_named(bare_type(text_of(node)), names))
+
+    _primitive_type = _sized_type_specifier = _type_descriptor
+
+    def _binary_expression(self, node: Node, names: Names) -> Value:
+        left = self.value(node.child_by_field_name("left"), names)
+        operator = text_of(node.child_by_field_name("operator"))
+        if (
+            isinstance(left, Number)
+            and operator in ("&&", "||")
+            and left.is_constant
+            and bool(left.value) == (operator == "||")
+        ):
+            return plain(bool(left.value))
+        right = self.value(node.child_by_field_name("right"), names)
+        return self.operated(operator, left, right, text_of(node))
+
+    def operated(self, operator: str, left: Value, right: Value, written: str) -> Value:
+        """What an operator gives of two values. Raises `NotFollowed`."""
+        if isinstance(left, Number) and isinstance(right, Number):
+            return combined(operator, left, right)
+        if isinstance(left, Buffer):
+            left = Pointer(left, left.dtype)
+        if isinstance(left, Pointer) and isinstance(right, Number) and operator in ("+", "-"):
+            offset = right if operator == "+" else times(right, plain(-1))
+            return Pointer(left.buffer, left.dtype, combined("+", left.offset or plain(0), offset))
+        if operator in ("==", "!="):
+            equal = self._equal(left, right)
+            if equal is not None:
+                return plain(equal == (operator == "=="))
+        raise NotFollowed(f"`{written}`")
+
+    def _equal(self, left: Value, right: Value) -> bool | None:
+        """Whether two values that are no numbers are the same; None where that is not known."""
+        if isinstance(left, Pointer) and isinstance(right, Pointer):
+            return left.buffer is right.buffer
+        pair = [
+            v.name if isinstance(v, TypeName) else v.text if isinstance(v, Text) else None
+            for v in (left, right)
+        ]
+        return pair[0] == pair[1] if None not in pair else None
+
+    def _unary_expression(self, node: Node, names: Names) -> Value:
+        operator = text_of(node.child_by_field_name("operator"))
+        value = self.value(node.child_by_field_name("argument"), names)
+        if operator == "!" and isinstance(value, Pointer):
+            return plain(value.buffer is None)
+        if not isinstance(value, Number):
+            raise NotFollowed(f"`{text_of(node)}`")
+        if operator == "-":
+            return times(value, plain(-1))
+        if operator == "!":
+            return (
+                plain(not value.value) if value.is_constant else made(not value.value, f"not ({value.text})")
+            )
+        if operator == "~" and value.is_constant:
+            return plain(~int(value.value))
+        if operator == "+":
+            return value
+        raise NotFollowed(f"`{text_of(node)}`")
+
+    def _conditional_expression(self, node: Node, names: Names) -> Value:
+        test = self.value(node.child_by_field_name("condition"), names)
+        sides = [node.child_by_field_name(side) for side in ("consequence", "alternative")]
+        if isinstance(test, Pointer):
+            return self.value(sides[0 if test.buffer is not None else 1], names)
+        if not isinstance(test, Number):
+            raise NotFollowed(f"`{text_of(node)}`")
+        if test.is_constant:
+            return self.value(sides[0 if test.value else 1], names)
+        then, otherwise = (self.either(side, names) for side in sides)
+        if isinstance(then, Number) and isinstance(otherwise, Number):
+            taken = then if test.value else otherwise
+            return made(taken.value, f"({then.text} if {test.text} else {otherwise.text})")
+        return self.value(sides[0 if test.value else 1], names)
+
+    def _cast_expression(self, node: Node, names: Names) -> Value:
+        kind = text_of(node.child_by_field_name("type"))
+        return self.cast(kind, self.value(node.child_by_field_name("value"), names), names)
+
+    def cast(self, kind: str, value: Value, names: Names) -> Value:
+        """A value as another type."""
+        bare = self.type_named(bare_type(kind), names)
+        if "*" in kind:
+            inner = value
+            if isinstance(inner, Buffer):
+                inner = Pointer(inner, inner.dtype)
+            if isinstance(inner, Pointer) and bare not in ("void", "", "auto"):
+                if inner.buffer is not None and not inner.buffer.dtype:
+                    inner.buffer.dtype = bare
+                return Pointer(inner.buffer, bare, inner.offset)
+            if isinstance(inner, Number) and inner.is_constant and inner.value == 0:
+                return Pointer(None)
+            return inner
+        if isinstance(value, Number) and value.is_constant:
+            if bytes_of(bare) is not None and "float" not in bare and bare not in ("double", "half", "bool"):
+                return plain(int(value.value))
+            if bare in ("float", "double"):
+                return plain(float(value.value))
+        if (
+            isinstance(value, Number)
+            and not value.whole
+            and bare.startswith(("int", "unsigned", "size_t", "long"))
+        ):
+            return self.whole_part(value)
+        return value
+
+    @staticmethod
+    def whole_part(value: Number) -> Number:
+        """A number over dims without its fraction."""
+        return made(int(value.value), f"({value.text}) // 1")
+
+    def _sizeof_expression(self, node: Node, names: Names) -> Value:
+        inner = node.child_by_field_name("type") or node.child_by_field_name("value")
+        written = text_of(inner).strip("() ")
+        base = self._element(inner, names)
+        if base is None and "*" in written:
+            return plain(8)
+        kind = self.type_named(bare_type(written), names)
+        size = bytes_of(base.dtype) if isinstance(base, (Pointer, Buffer, Tensor)) else bytes_of(kind)
+        if size is None:
+            record = self.unit.fields.get(kind)
+            if record is None:
+                raise NotFollowed(f"`{text_of(node)}`")
+            each = [8 if f.stars else bytes_of(self.type_named(f.type, names)) or 0 for f in record]
+            if 0 in each:
+                raise NotFollowed(f"`{text_of(node)}`")
+            return plain(-(-sum(each) // max(each)) * max(each))
+        return plain(size)
+
+    def _element(self, node: Node | None, names: Names) -> Value | None:
+        """The array of which an expression in `sizeof` names an element: `*x`, `x[0]`."""
+        while node is not None and node.type == "parenthesized_expression":
+            node = node.named_child(0)
+        if node is None or node.type not in ("pointer_expression", "subscript_expression"):
+            return None
+        return self.either(node.child_by_field_name("argument"), names)
+
+    def _initializer_list(self, node: Node, names: Names) -> Value:
+        return [self.either(c, names) for c in node.named_children if c.type != "comment"]
+
+    def _lambda_expression(self, node: Node, names: Names) -> Value:
+        return Lambda(node, names)
+
+    def _call_expression(self, node: Node, names: Names) -> Value:
+        return self.call(node, names)
+
+    def _new_expression(self, node: Node, names: Names) -> Value:
+        kind = self.type_named(bare_type(text_of(node.child_by_field_name("type"))), names)
+        declarator = node.child_by_field_name("declarator")
+        size = None
+        if declarator is not None and (one := bytes_of(kind)) is not None:
+            count = self.either(declarator.child_by_field_name("length") or declarator.named_child(0), names)
+            size = times(count, plain(one)) if isinstance(count, Number) else None
+        return Pointer(Buffer("", size, dtype=kind), kind)

@@ -1,0 +1,67 @@
+"""Structures that a kernel takes by value, as a workload has them: one argument for each field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kernel_lineage.code.types import DTYPES
+from kernel_lineage.kernels.source import Kernel, Parameter
+from kernel_lineage.workloads.following.launches import Given, Launched
+from kernel_lineage.workloads.following.types import plain_type
+from kernel_lineage.workloads.following.unit import Unit, bare_type
+from kernel_lineage.workloads.following.values import Opaque, Record
+from kernel_lineage.workloads.model import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A parameter, or a field of one, with what the launch gives for it."""
+
+    parameter: Parameter
+    given: Given
+    role: Role | None = None
+    """Of a pointer among the fields; None where the kernel's text is asked."""
+
+
+def passed(kernel: Kernel, launch: Launched, unit: Unit) -> tuple[Passed, ...]:
+    """What a launch gives to each parameter: for a structure, to each of its fields."""
+    return tuple(
+        part
+        for parameter, given in zip(kernel.parameters, launch.arguments, strict=False)
+        for part in _parts(parameter, given, unit)
+    )
+
+
+def _parts(parameter: Parameter, given: Given, unit: Unit) -> Iterator[Passed]:
+    kind = _alias(bare_type(parameter.type), unit)
+    fields = unit.fields.get(kind, ())
+    record = given.value
+    plain = all(not f.array and (f.stars or _dtype(f.type, unit) is not None) for f in fields)
+    if parameter.pointer or not isinstance(record, Record) or not fields or not plain:
+        yield Passed(parameter, given)
+        return
+    for field in fields:
+        value = record.fields.get(field.name, Opaque(f"`{parameter.name}.{field.name}`"))
+        inner = Parameter(
+            f"{parameter.name}_{field.name}",
+            field.type + " *" * field.stars,
+            parameter.span,
+            _dtype(field.type, unit),
+            pointer=field.stars > 0,
+            const=field.const,
+        )
+        role: Role = "input" if field.const else "inout"
+        yield Passed(inner, Given(value, f"{given.written}.{field.name}"), role)
+
+
+def _alias(name: str, unit: Unit) -> str:
+    for _ in unit.types:
+        if name not in unit.types:
+            break
+        name = unit.types[name]
+    return plain_type(name)
+
+
+def _dtype(name: str, unit: Unit) -> str | None:
+    return DTYPES.get(_alias(name, unit))

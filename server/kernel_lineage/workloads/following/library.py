@@ -1,0 +1,184 @@
+"""What functions of the CUDA runtime and of C++'s library do, as far as a launch depends on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from kernel_lineage.workloads.following.expressions import DEVICE
+from kernel_lineage.workloads.following.names import fetched, stored
+from kernel_lineage.workloads.following.sizes import Sizes
+from kernel_lineage.workloads.following.values import (
+    Buffer,
+    FieldReference,
+    NotFollowed,
+    Number,
+    Pointer,
+    Record,
+    Reference,
+    Text,
+    Value,
+    called,
+    made,
+    plain,
+    times,
+)
+
+_ALLOCATE = frozenset(
+    {"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync", "cudaMallocHost", "cudaHostAlloc", "cudaMallocFromPoolAsync",
+     "hipMalloc"}
+)  # fmt: skip
+_CEIL_DIV = frozenset(
+    {"ceildiv", "cdiv", "divup", "divceil", "iceildiv", "roundupdiv", "divideroundup", "ceildivide"}
+)
+_ROUND_UP = frozenset({"roundup", "alignup", "roundmultiple", "padto", "roundtomultiple"})
+_ATTRIBUTES = {"MaxThreadsPerMultiProcessor": "maxThreadsPerMultiProcessor", "MaxThreadsPerBlock": "maxThreadsPerBlock",
+               "WarpSize": "warpSize", "MaxSharedMemoryPerBlock": "sharedMemPerBlock",
+               "MaxSharedMemoryPerBlockOptin": "sharedMemPerBlockOptin", "ComputeCapabilityMajor": "major",
+               "ComputeCapabilityMinor": "minor", "MaxSharedMemoryPerMultiprocessor": "sharedMemPerMultiprocessor",
+               "CooperativeLaunch": "cooperativeLaunch"}  # fmt: skip
+_THREADS = 256
+_MATH: Mapping[str, Callable[[float], float]] = {
+    "exp": math.exp,
+    "log": math.log,
+    "floor": math.floor,
+    "log2": math.log2,
+    "tanh": math.tanh,
+}
+
+
+def library_call(name: str, given: list[Value], sizes: Sizes) -> Value:
+    """What a function that the unit does not define gives, by its last name. Raises `NotFollowed`."""
+    for part in (_memory, _device, _arithmetic):
+        found = part(name, given, sizes)
+        if found is not None:
+            return found
+    if name.startswith(("cuda", "cu", "hip", "nccl", "C10_CUDA", "AT_CUDA")):
+        return plain(0)
+    if name in ("move", "forward", "raw_pointer_cast", "ref", "cref") and given:
+        return given[0]
+    if name in ("make_pair", "make_tuple", "tuple", "pair"):
+        return list(given)
+    raise NotFollowed(f"`{name}()`")
+
+
+def buffer_at(value: Value) -> Buffer | None:
+    """The buffer that a value is, or points to."""
+    if isinstance(value, (Reference, FieldReference)):
+        inner = fetched(value)
+        return buffer_at(inner) if inner is not None else None
+    return value if isinstance(value, Buffer) else value.buffer if isinstance(value, Pointer) else None
+
+
+def clear(record: Record) -> None:
+    """Set all fields of a structure to zero."""
+    for name, value in record.fields.items():
+        if isinstance(value, Record):
+            clear(value)
+        else:
+            record.fields[name] = Pointer(None) if isinstance(value, (Pointer, Buffer)) else plain(0)
+
+
+def _kept(place: Value, value: Value) -> None:
+    if isinstance(place, (Reference, FieldReference)):
+        stored(place, value)
+
+
+def _memory(name: str, given: list[Value], _sizes: Sizes) -> Value | None:
+    """Functions that allocate, copy or set memory."""
+    if name in _ALLOCATE and len(given) >= 2:
+        place, size = given[0], given[1]
+        label, kind = "", ""
+        if isinstance(place, (Reference, FieldReference)):
+            before = fetched(place)
+            label, kind = place.name, before.dtype if isinstance(before, Pointer) else ""
+        _kept(place, Pointer(Buffer(label, size if isinstance(size, Number) else None, dtype=kind), kind))
+        return plain(0)
+    if name in ("malloc", "calloc", "aligned_alloc", "_aligned_malloc"):
+        numbers = [g for g in given if isinstance(g, Number)]
+        total = times(numbers[0], numbers[1]) if name == "calloc" and len(numbers) == 2 else None
+        if total is None and numbers and len(numbers) == len(given):
+            total = numbers[-1] if name == "aligned_alloc" else numbers[0]
+        return Pointer(Buffer("", total, cleared=name == "calloc"))
+    if name.startswith(("cudaMemset", "memset", "hipMemset")) and len(given) >= 2:
+        buffer = buffer_at(given[0])
+        record = fetched(given[0]) if isinstance(given[0], (Reference, FieldReference)) else given[0]
+        if isinstance(record, Record):
+            clear(record)
+        elif buffer is not None:
+            buffer.cleared = isinstance(given[1], Number) and given[1].value == 0
+        return plain(0)
+    if name.startswith(("cudaMemcpy", "memcpy", "hipMemcpy")) and len(given) >= 2:
+        target, origin = buffer_at(given[0]), buffer_at(given[1])
+        if target is not None and origin is not None:
+            target.cleared, target.below = origin.cleared, origin.below
+        elif target is not None:
+            target.cleared = False
+        return plain(0)
+    return None
+
+
+def _device(name: str, given: list[Value], sizes: Sizes) -> Value | None:
+    """Functions that ask for properties of the device."""
+    if name == "cudaGetDeviceProperties" and given:
+        _kept(given[0], Record("cudaDeviceProp"))
+    elif name == "cudaDeviceGetAttribute" and len(given) >= 2 and isinstance(given[1], Text):
+        asked = given[1].text.removeprefix("cudaDevAttr")
+        if asked == "MultiProcessorCount":
+            _kept(given[0], sizes.multiprocessors())
+        elif asked in _ATTRIBUTES:
+            _kept(given[0], plain(DEVICE[_ATTRIBUTES[asked]]))
+    elif name in ("cudaGetDevice", "cudaGetDeviceCount") and given:
+        _kept(given[0], plain(0 if name == "cudaGetDevice" else 1))
+    elif name.startswith("cudaOccupancyMaxActiveBlocks") and given:
+        _kept(given[0], plain(1))
+        sizes.say("one block is taken to run on a multiprocessor at a time")
+    elif name.startswith("cudaOccupancyMaxPotentialBlockSize") and len(given) >= 2:
+        _kept(given[0], sizes.multiprocessors())
+        _kept(given[1], plain(_THREADS))
+        sizes.say(f"a block of {_THREADS} threads is taken, of which the runtime is asked")
+    elif name in ("getCurrentDeviceProperties", "getDeviceProperties"):
+        return Record("cudaDeviceProp")
+    else:
+        return None
+    return plain(0)
+
+
+def _arithmetic(name: str, given: list[Value], _sizes: Sizes) -> Value | None:
+    """Functions of numbers."""
+    numbers = [g for g in given if isinstance(g, Number)]
+    if len(numbers) != len(given) or not numbers:
+        return None
+    plain_name = name.lower().replace("_", "")
+    first = numbers[0]
+    if name in ("min", "max", "fmin", "fmax", "fminf", "fmaxf") and len(numbers) == 2:
+        return called(name[1:4] if name[0] == "f" else name, *numbers)
+    if plain_name in _CEIL_DIV and len(numbers) == 2:
+        return called("ceil_div", *numbers)
+    if plain_name in _ROUND_UP and len(numbers) == 2:
+        return times(called("ceil_div", *numbers), numbers[1])
+    if ("pow" in plain_name and "2" in plain_name and len(numbers) == 1) or plain_name == "nextpoweroftwo":
+        return called("next_power_of_2", first)
+    if name.rstrip("fl") == "abs" or name == "fabs":
+        return called("abs", first)
+    base = name[:-1] if name.endswith("f") and name != "f" else name
+    if base == "ceil":
+        return (
+            made(math.ceil(first.value), f"-(-({first.text}) // 1)")
+            if not first.is_constant
+            else plain(float(math.ceil(first.value)))
+        )
+    powers = {"sqrt": 0.5, "rsqrt": -0.5}
+    if base in powers or (base == "pow" and len(numbers) == 2):
+        power = plain(powers[base]) if base in powers else numbers[1]
+        if first.value <= 0:
+            return None
+        value = float(first.value) ** float(power.value)
+        return (
+            plain(value)
+            if first.is_constant and power.is_constant
+            else made(value, f"({first.text}) ** ({power.text})")
+        )
+    if base in _MATH and first.is_constant and first.value > 0:
+        return plain(_MATH[base](first.value))
+    return None

@@ -1,0 +1,67 @@
+"""The names of one function, or of one lambda in it, while it is followed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kernel_lineage.workloads.following.values import FieldReference, Reference, Value
+
+
+@dataclass(slots=True, eq=False)
+class Names:
+    """Values by their names; what is not here is looked for around."""
+
+    around: Names | None = None
+    values: dict[str, Value] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+    """Alias of a type → that type."""
+    references: dict[str, Reference | FieldReference] = field(default_factory=dict)
+    """Parameters that stand for a variable of the caller."""
+
+    def holder(self, name: str) -> Names | None:
+        """The names among which one is; None where nobody has it."""
+        names: Names | None = self
+        while names is not None and name not in names.values and name not in names.references:
+            names = names.around
+        return names
+
+    def get(self, name: str) -> Value | None:
+        """The value of a name; None where there is none."""
+        holder = self.holder(name)
+        if holder is None:
+            return None
+        if name in holder.references:
+            return fetched(holder.references[name])
+        return holder.values[name]
+
+    def set(self, name: str, value: Value) -> None:
+        """Give a name that is there a value; one that is not becomes a name of this function."""
+        holder = self.holder(name) or self
+        if name in holder.references:
+            stored(holder.references[name], value)
+        else:
+            holder.values[name] = value
+
+    def type_of(self, name: str) -> str:
+        """The type that an alias stands for; "" unknown."""
+        names: Names | None = self
+        while names is not None:
+            if name in names.types:
+                return names.types[name]
+            names = names.around
+        return ""
+
+
+def fetched(reference: Reference | FieldReference) -> Value | None:
+    """What is kept where a reference points."""
+    if isinstance(reference, Reference):
+        return reference.names.get(reference.name)
+    return reference.record.fields.get(reference.name)
+
+
+def stored(reference: Reference | FieldReference, value: Value) -> None:
+    """Keep a value where a reference points."""
+    if isinstance(reference, Reference):
+        reference.names.set(reference.name, value)
+    else:
+        reference.record.fields[reference.name] = value

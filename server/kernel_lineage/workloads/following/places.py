@@ -1,0 +1,137 @@
+"""Where values are kept: elements, fields, what pointers lead to; and what assignments put there."""
+
+from __future__ import annotations
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.workloads.following.expressions import DEVICE, Expressions
+from kernel_lineage.workloads.following.names import Names, fetched, stored
+from kernel_lineage.workloads.following.values import (
+    FieldReference,
+    KernelName,
+    NotFollowed,
+    Number,
+    Opaque,
+    Record,
+    Reference,
+    Tensor,
+    Value,
+    plain,
+)
+
+
+class Places(Expressions):
+    """Follows what names a place, and what is put there."""
+
+    def _subscript_expression(self, node: Node, names: Names) -> Value:
+        base = self.value(node.child_by_field_name("argument"), names)
+        listed = node.child_by_field_name("indices") or node.child_by_field_name("index")
+        index = listed.named_child(0) if listed is not None and listed.named_child_count else None
+        if isinstance(base, list):
+            at = self.number(index, names).value
+            if not base:
+                raise NotFollowed(f"`{text_of(node)}`")
+            return base[int(at)] if -len(base) <= at < len(base) else base[-1]
+        if isinstance(base, Record) and isinstance(tensor := base.fields.get("tensor"), Tensor):
+            return self.sizes.extent(tensor, int(self.number(index, names).value))
+        raise NotFollowed(f"`{text_of(node)}`")
+
+    def _field_expression(self, node: Node, names: Names) -> Value:
+        base = self.value(node.child_by_field_name("argument"), names)
+        name = text_of(node.child_by_field_name("field"))
+        if isinstance(base, (Reference, FieldReference)):
+            inner = fetched(base)
+            base = inner if inner is not None else base
+        if isinstance(base, list) and len(base) == 2 and name in ("first", "second"):
+            return base[name == "second"]
+        if isinstance(base, Record):
+            if name in base.fields:
+                return base.fields[name]
+            if base.type == "dim3" and name in "xyz":
+                return plain(1)
+        if name == "multiProcessorCount":
+            return self.sizes.multiprocessors()
+        if name in DEVICE:
+            return plain(DEVICE[name])
+        raise NotFollowed(f"`{text_of(node)}`")
+
+    def _pointer_expression(self, node: Node, names: Names) -> Value:
+        inner = node.child_by_field_name("argument")
+        if text_of(node.child_by_field_name("operator")) == "*":
+            value = self.value(inner, names)
+            found = fetched(value) if isinstance(value, (Reference, FieldReference)) else value
+            if found is None:
+                raise NotFollowed(f"`{text_of(node)}`")
+            return found
+        if inner is not None and inner.type == "identifier":
+            name = text_of(inner)
+            if name in self.unit.kernels and names.get(name) is None:
+                return KernelName(name)
+            return Reference(names, name)
+        if inner is not None and inner.type == "field_expression":
+            base = self.value(inner.child_by_field_name("argument"), names)
+            if isinstance(base, Record):
+                return FieldReference(base, text_of(inner.child_by_field_name("field")))
+        value = self.value(inner, names)
+        if isinstance(value, KernelName):
+            return value
+        raise NotFollowed(f"`{text_of(node)}`")
+
+    def _assignment_expression(self, node: Node, names: Names) -> Value:
+        left, right = (node.child_by_field_name(side) for side in ("left", "right"))
+        operator = text_of(node.child_by_field_name("operator"))
+        value = self.either(right, names)
+        if operator != "=":
+            value = self._updated(self.either(left, names), operator[:-1], value, text_of(node))
+        self.store(left, value, names)
+        return value
+
+    def _updated(self, old: Value, operator: str, by: Value, written: str) -> Value:
+        try:
+            return self.operated(operator, old, by, written)
+        except NotFollowed as error:
+            return Opaque(str(error))
+
+    def store(self, target: Node | None, value: Value, names: Names) -> None:
+        """Give what stands on the left of an assignment a value."""
+        if target is None:
+            return
+        if target.type == "identifier":
+            names.set(text_of(target), value)
+        elif target.type == "parenthesized_expression":
+            self.store(target.named_child(0), value, names)
+        elif target.type == "field_expression":
+            base = self.value(target.child_by_field_name("argument"), names)
+            base = (fetched(base) or base) if isinstance(base, (Reference, FieldReference)) else base
+            if isinstance(base, Record):
+                base.fields[text_of(target.child_by_field_name("field"))] = value
+        elif target.type == "subscript_expression":
+            base = self.value(target.child_by_field_name("argument"), names)
+            listed = target.child_by_field_name("indices") or target.child_by_field_name("index")
+            at = self.either(listed.named_child(0) if listed is not None else None, names)
+            if isinstance(base, list) and isinstance(at, Number) and at.is_constant and 0 <= at.value < 64:
+                base.extend([Opaque("not set")] * (int(at.value) + 1 - len(base)))
+                base[int(at.value)] = value
+        elif target.type == "pointer_expression":
+            base = self.value(target.child_by_field_name("argument"), names)
+            if isinstance(base, (Reference, FieldReference)):
+                stored(base, value)
+        elif target.type == "call_expression":
+            self._store_at_end(target.child_by_field_name("function"), value, names)
+
+    def _store_at_end(self, method: Node | None, value: Value, names: Names) -> None:
+        """`shape.back() = n`: the method gives a place in the list."""
+        if method is None or method.type != "field_expression":
+            return
+        base = self.value(method.child_by_field_name("argument"), names)
+        end = {"back": -1, "front": 0}.get(text_of(method.child_by_field_name("field")))
+        if isinstance(base, list) and base and end is not None:
+            base[end] = value
+
+    def _update_expression(self, node: Node, names: Names) -> Value:
+        target = node.child_by_field_name("argument")
+        operator = "+" if text_of(node.child_by_field_name("operator")) == "++" else "-"
+        value = self._updated(self.either(target, names), operator, plain(1), text_of(node))
+        self.store(target, value, names)
+        return value

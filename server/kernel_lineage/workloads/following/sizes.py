@@ -1,0 +1,171 @@
+"""The sizes that host code is followed with: dims by their names, and what is asked of tensors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kernel_gate.expressions import evaluate_int
+from kernel_gate.expressions import names as names_in
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.workloads.device_size import CHECKED, multiprocessors
+from kernel_lineage.workloads.following.unit import HostCode
+from kernel_lineage.workloads.following.values import Buffer, Number, Tensor, dim, made, plain, product
+
+MULTIPROCESSORS = "multiProcessorCount"
+_ASKED = re.compile(
+    r"\b(\w+)\s*\.\s*(?:size|stride)\s*\(\s*(-?\d+)\s*\)"
+    r"|\b(\w+)\s*\.\s*sizes\s*\(\s*\)\s*\[\s*(\d+)\s*\]"
+)
+_RANK = re.compile(r"\b(\w+)\s*\.\s*(?:dim|ndimension)\s*\(\s*\)\s*==\s*(\d+)")
+_CALLED = re.compile(
+    r"\b(\w+)\s*=\s*(?:\(\s*[\w:]+\s*\)\s*|static_cast\s*<[^<>]*>\s*\(\s*|[A-Za-z_]\w*\s*\(\s*)?"
+    r"(\w+)\s*\.\s*(?:(?:size)\s*\(\s*(-?\d+)\s*\)|sizes\s*\(\s*\)\s*\[\s*(\d+)\s*\]|(numel)\s*\(\s*\))"
+)
+_WINDOW = re.compile(r"^w$|weight|kernel|filter", re.IGNORECASE)
+_EDGE = 3
+_TRIAL = (96, 64, 48, 80, 112, 40, 56, 72)
+"""Sizes while no better ones are known: all differ, none is large."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a function's text asks of the tensors that it is given."""
+
+    ranks: Mapping[str, int]
+    names: Mapping[tuple[str, int | str], str]
+    """Tensor and index (or `numel`) → the name that the code gives it."""
+
+
+def asked_of_tensors(function: HostCode) -> Asked:
+    """What a function asks of its tensors."""
+    text = text_of(function.node)
+    indices: dict[str, set[int]] = {}
+    for match in _ASKED.finditer(text):
+        indices.setdefault(match[1] or match[3], set()).add(int(match[2] or match[4]))
+    # One that is asked for its first extent only may have more of them.
+    ranks = {
+        n: max(max(found) + 1, -min(found), 2)
+        for n, found in indices.items()
+        if max(found) > 0 or min(found) < 0
+    }
+    ranks.update({match[1]: int(match[2]) for match in _RANK.finditer(text)})
+    names: dict[tuple[str, int | str], str] = {}
+    for match in _CALLED.finditer(text):
+        index: int | str = "numel" if match[5] else int(match[3] or match[4])
+        if isinstance(index, int) and index < 0:
+            index += ranks.get(match[2], 1)
+        names.setdefault((match[2], index), match[1])
+    return Asked(ranks, names)
+
+
+def root_of(name: str, same: Mapping[str, str]) -> str:
+    """The dim that stands for all that equal it."""
+    while name in same:
+        name = same[name]
+    return name
+
+
+@dataclass(slots=True)
+class Sizes:
+    """Dims with the sizes that they are followed with."""
+
+    given: Mapping[str, int]
+    """Sizes to take for dims that nothing tells."""
+    same: Mapping[str, str]
+    """Dim → another one that it equals."""
+    asked: Asked
+    dims: dict[str, int] = field(default_factory=dict)
+    chosen: dict[str, None] = field(default_factory=dict)
+    """Those of which no code tells a size."""
+    said: list[str] = field(default_factory=list)
+    promises: dict[str, Number] = field(default_factory=dict)
+    """Conditions over dims on the way to the launch, and whether they hold with these sizes."""
+    nameless: set[str] = field(default_factory=set)
+    """Dims that have a name made up for them."""
+    ranks: dict[str, int] = field(default_factory=dict)
+    """Tensor → how many extents it has at least, as they are asked for on the way."""
+    equal: dict[str, str] = field(default_factory=dict)
+    """Dim → a dim that a check says is the same."""
+
+    def say(self, what: str) -> None:
+        """Note a conclusion, once."""
+        if what not in self.said:
+            self.said.append(what)
+
+    def free(self, name: str) -> Number:
+        """A dim of which nothing tells a size."""
+        name = root_of(name, self.same)
+        if not name.isidentifier():
+            return self._expression(name)
+        if name not in self.dims:
+            self.dims[name] = self.given.get(name, _TRIAL[len(self.dims) % len(_TRIAL)])
+            self.chosen[name] = None
+        return dim(name, self.dims[name])
+
+    def _expression(self, text: str) -> Number:
+        """What a check says that a dim equals, over the dims that stay."""
+        parts = {name: self.free(name) for name in names_in(text)}
+        value = evaluate_int(text, {name: part.value for name, part in parts.items()})
+        if not parts:
+            return plain(value)
+        texts = {name: part.text if part.text == name else f"({part.text})" for name, part in parts.items()}
+        return made(value, re.sub(r"[A-Za-z_]\w*", lambda m: texts.get(m[0], m[0]), text))
+
+    def told(self, name: str, size: int, where: str) -> Number:
+        """A dim that the code gives a size; with the function's name where another one has the name already."""
+        if name in self.dims and self.dims[name] != size and name not in self.given:
+            name = f"{name}_{where}"
+        if name not in self.dims:
+            self.dims[name] = self.given.get(name, size)
+            self.say(f"{name} is {size} in {where}")
+        return dim(name, self.dims[name])
+
+    def multiprocessors(self) -> Number:
+        """How many multiprocessors the device has: a dim."""
+        if MULTIPROCESSORS not in self.dims:
+            self.dims[MULTIPROCESSORS] = multiprocessors()
+            self.say(f"{MULTIPROCESSORS} is {self.dims[MULTIPROCESSORS]}: it depends on the device")
+        return dim(MULTIPROCESSORS, CHECKED)
+
+    def require(self, condition: Number, holds: bool = True) -> None:
+        """Note what holds where the launch is reached."""
+        if condition.is_constant:
+            return
+        text = condition.text if holds else f"not ({condition.text})"
+        self.promises[text] = condition if holds else plain(not condition.value)
+
+    def tensor(self, name: str) -> Tensor:
+        """A tensor that a caller gives, with the rank that the code asks of it."""
+        return Tensor(Buffer(name), {}, self.asked.ranks.get(name))
+
+    def extent(self, tensor: Tensor, index: int) -> Number:
+        """One extent of a tensor: a dim where nothing tells it."""
+        needed = index + 1 if index >= 0 else -index
+        if needed > 1:
+            name = tensor.buffer.name
+            self.ranks[name] = max(needed, self.ranks.get(name, 0))
+        if tensor.rank is None and index != 0:
+            tensor.rank = index + 1 if index > 0 else max(2, -index)
+        place = index + (tensor.rank or 0) if index < 0 else index
+        if place not in tensor.sizes:
+            if place >= 2 and _WINDOW.search(tensor.buffer.name):
+                self.say(
+                    f"the windows of {tensor.buffer.name} are taken to be {_EDGE} wide: nothing tells it"
+                )
+                tensor.sizes[place] = plain(_EDGE)
+                return tensor.sizes[place]
+            name = f"{tensor.buffer.name}_size_{place}"
+            self.nameless.add(name)
+            tensor.sizes[place] = self.free(self.asked.names.get((tensor.buffer.name, place), name))
+        return tensor.sizes[place]
+
+    def elements(self, tensor: Tensor) -> Number:
+        """How many elements a tensor has."""
+        if tensor.rank is None and tensor.sizes:
+            tensor.rank = 2
+        if tensor.rank is None:
+            name = self.asked.names.get((tensor.buffer.name, "numel"), f"{tensor.buffer.name}_numel")
+            tensor.rank, tensor.sizes = 1, {0: self.free(name)}
+        return product(tuple(self.extent(tensor, i) for i in range(tensor.rank)))

@@ -1,0 +1,319 @@
+"""Host code followed statement by statement up to the launch of one kernel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.workloads.following.calls import Returned
+from kernel_lineage.workloads.following.launches import Launched, Launches, Reached
+from kernel_lineage.workloads.following.library import buffer_at
+from kernel_lineage.workloads.following.names import Names
+from kernel_lineage.workloads.following.sizes import Sizes
+from kernel_lineage.workloads.following.unit import (
+    HostCode,
+    Unit,
+    bare_type,
+    declared_name,
+    inside,
+    words_in,
+)
+from kernel_lineage.workloads.following.values import (
+    NotFollowed,
+    Number,
+    Opaque,
+    Pointer,
+    Text,
+    TypeName,
+    Value,
+    plain,
+)
+
+_STEPS = 20_000
+"""Statements that are followed at most."""
+_ROUNDS = 64
+_USUAL_TYPE = "float"
+
+
+class _Left(Exception):  # noqa: N818
+    """A loop or a switch is left, or its next round is begun."""
+
+
+class Follower(Launches):
+    """Follows one function of a unit until it launches a kernel."""
+
+    def __init__(self, unit: Unit, sizes: Sizes, kernel: str, leading: frozenset[str]) -> None:
+        super().__init__(unit, sizes)
+        self.kernel, self.leading = kernel, leading
+        self.blocks = _threads(unit)
+        self.steps = 0
+
+    def follow(self, entry: HostCode, taken: Mapping[str, Value] | None = None) -> Launched | None:
+        """The first launch that a function comes to; None where it comes to none."""
+        self.function = entry.name
+        names = Names(Names())
+        self._take_types(entry, names)
+        for parameter in entry.parameters:
+            given = (taken or {}).get(parameter.name)
+            names.values[parameter.name] = given if given is not None else self.parameter(parameter, names)
+        try:
+            self.run(entry.body, names)
+        except Reached as reached:
+            return reached.launch
+        except (Returned, _Left, RecursionError, NotFollowed):
+            return None
+        return None
+
+    def _take_types(self, entry: HostCode, names: Names) -> None:
+        """The usual type for the type parameters of a template that nobody calls."""
+        above = entry.node.parent
+        head = text_of(above)[: entry.node.start_byte - above.start_byte] if above is not None else ""
+        for name in entry.template:
+            if re.search(rf"\b(?:typename|class)\s+{re.escape(name)}\b", head):
+                names.types[name] = _USUAL_TYPE
+                self.sizes.say(f"{name} of {entry.name} is taken to be {_USUAL_TYPE}: nothing tells it")
+
+    def run(self, node: Node, names: Names) -> None:
+        self.steps += 1
+        if self.steps > _STEPS:
+            raise NotFollowed("more statements than are followed")
+        method = getattr(self, f"_do_{node.type}", None)
+        try:
+            if method is not None:
+                method(node, names)
+            elif node.type.startswith("preproc_") or node.type in (
+                "ERROR",
+                "labeled_statement",
+                "try_statement",
+            ):
+                for child in node.named_children:
+                    self.run(child, names)
+        except NotFollowed:
+            if self.steps > _STEPS:
+                raise
+
+    def _do_compound_statement(self, node: Node, names: Names) -> None:
+        inner = Names(names)
+        for child in node.named_children:
+            self.run(child, inner)
+
+    def _do_expression_statement(self, node: Node, names: Names) -> None:
+        if node.named_child_count:
+            self.value(node.named_child(0), names)
+
+    def _do_return_statement(self, node: Node, names: Names) -> None:
+        raise Returned(
+            self.either(node.named_child(0), names) if node.named_child_count else Opaque("nothing")
+        )
+
+    def _do_break_statement(self, _node: Node, _names: Names) -> None:
+        raise _Left
+
+    _do_continue_statement = _do_break_statement
+
+    def _do_alias_declaration(self, node: Node, names: Names) -> None:
+        kind = bare_type(text_of(node.child_by_field_name("type")))
+        names.types[text_of(node.child_by_field_name("name"))] = self.type_named(kind, names)
+
+    def _do_type_definition(self, node: Node, names: Names) -> None:
+        kind = bare_type(text_of(node.child_by_field_name("type")))
+        names.types[text_of(node.child_by_field_name("declarator"))] = self.type_named(kind, names)
+
+    def _leads(self, node: Node | None) -> bool:
+        return node is not None and bool(words_in(node) & self.leading)
+
+    def _do_if_statement(self, node: Node, names: Names) -> None:
+        condition = node.child_by_field_name("condition")
+        then, otherwise = (node.child_by_field_name(side) for side in ("consequence", "alternative"))
+        test = self.either(condition, names)
+        known = test if isinstance(test, Number) else None
+        if isinstance(test, Pointer):
+            known = plain(test.buffer is not None)
+        there, here = self._leads(otherwise), self._leads(then)
+        if here != there:
+            # The side that leads to the launch is taken; what it asks for is kept by the sizes.
+            taken = then if here else otherwise
+            if (here and known is None) or (
+                here and known is not None and known.is_constant and not known.value
+            ):
+                self._assume(condition, names)
+            if known is not None and not known.is_constant:
+                self.sizes.require(known, here)
+            self._branch(taken, names)
+            return
+        if known is None:
+            if then is not None and _leaves(then):
+                taken = otherwise
+            else:
+                taken = then
+        else:
+            taken = then if known.value else otherwise
+            if not known.is_constant and then is not None and _leaves(then):
+                self.sizes.require(known, holds=False)
+                taken = otherwise
+        self._branch(taken, names)
+
+    def _assume(self, condition: Node | None, names: Names) -> None:
+        """Note that a condition holds, where it can be told what it says."""
+        if condition is None or condition.named_child_count == 0:
+            return
+        try:
+            self.hold(condition.named_child(condition.named_child_count - 1) or condition, names)
+        except NotFollowed as error:
+            self.sizes.say(f"`{text_of(condition)}` is taken to hold: nothing tells {error}")
+
+    def _branch(self, node: Node | None, names: Names) -> None:
+        if node is not None:
+            for child in node.named_children if node.type == "else_clause" else (node,):
+                self.run(child, names)
+
+    def _do_for_statement(self, node: Node, names: Names) -> None:
+        inner = Names(names)
+        first = node.child_by_field_name("initializer")
+        if first is not None:
+            (self.run if first.type == "declaration" else self.either)(first, inner)
+        self._loop(node, node.child_by_field_name("condition"), node.child_by_field_name("update"), inner)
+
+    def _do_while_statement(self, node: Node, names: Names) -> None:
+        self._loop(node, node.child_by_field_name("condition"), None, names)
+
+    def _do_do_statement(self, node: Node, names: Names) -> None:
+        self._round(node.child_by_field_name("body"), names)
+
+    def _do_for_range_loop(self, node: Node, names: Names) -> None:
+        values = self.either(node.child_by_field_name("right"), names)
+        body = node.child_by_field_name("body")
+        inner = Names(names)
+        name, _ = declared_name(node.child_by_field_name("declarator"))
+        if isinstance(values, list) and values:
+            inner.values[name] = values[0]
+        elif not self._leads(body):
+            self._forget(body, names)
+            return
+        self._round(body, inner)
+
+    def _forget(self, body: Node | None, names: Names) -> None:
+        """Variables that a loop sets that cannot be followed: their values before it are not those after it."""
+        for node in inside(body) if body is not None else ():
+            side = {"assignment_expression": "left", "update_expression": "argument"}.get(node.type)
+            target = node.child_by_field_name(side) if side is not None else None
+            if (
+                target is not None
+                and target.type == "identifier"
+                and names.holder(text_of(target)) is not None
+            ):
+                names.set(text_of(target), Opaque(f"`{text_of(node)}` in a loop over what nothing tells"))
+
+    def _loop(self, node: Node, condition: Node | None, update: Node | None, names: Names) -> None:
+        body = node.child_by_field_name("body")
+        if not self._leads(body) and body is not None and self._fills(body, condition, names):
+            return
+        for _ in range(1 if self._leads(body) else _ROUNDS):
+            test = self.either(condition, names)
+            holds = bool(test.value) if isinstance(test, Number) else self._leads(body)
+            if not holds:
+                return
+            if not self._round(body, names):
+                return
+            self.either(update, names)
+
+    def _round(self, body: Node | None, names: Names) -> bool:
+        """One round of a loop; whether another one may follow."""
+        try:
+            if body is not None:
+                self.run(body, names)
+        except _Left:
+            return False
+        return True
+
+    def _fills(self, body: Node, condition: Node | None, names: Names) -> bool:
+        """Whether a loop sets elements of arrays, and no more; what it fills whole numbers with is kept."""
+        sets = [
+            n for n in inside(body)
+            if n.type == "assignment_expression"
+            and (left := n.child_by_field_name("left")) is not None and left.type == "subscript_expression"
+        ]  # fmt: skip
+        for node in sets:
+            left = node.child_by_field_name("left")
+            base = self.either(left.child_by_field_name("argument") if left is not None else None, names)
+            buffer = buffer_at(base)
+            if buffer is None or isinstance(base, list):
+                continue
+            buffer.cleared = False
+            buffer.below = self._below(node.child_by_field_name("right"), condition, names)
+        return bool(sets)
+
+    def _below(self, value: Node | None, condition: Node | None, names: Names) -> Number | None:
+        """What the values that a loop fills an array with are smaller than."""
+        for node in inside(value) if value is not None else ():
+            if node.type == "binary_expression" and text_of(node.child_by_field_name("operator")) == "%":
+                bound = self.either(node.child_by_field_name("right"), names)
+                return bound if isinstance(bound, Number) and bound.whole else None
+        found = self.either(value, names)
+        if isinstance(found, Number) and found.whole and found.is_constant and found.value >= 0:
+            return plain(int(found.value) + 1)
+        if value is not None and value.type == "identifier" and condition is not None:
+            bound = self.either(condition.child_by_field_name("right"), names)
+            return bound if isinstance(bound, Number) else None
+        return None
+
+    def _do_switch_statement(self, node: Node, names: Names) -> None:
+        value = self.either(node.child_by_field_name("condition"), names)
+        body = node.child_by_field_name("body")
+        cases = [c for c in body.named_children if c.type == "case_statement"] if body is not None else []
+        chosen = next((c for c in cases if self._is_case(c, value, names)), None)
+        leading = [c for c in cases if self._leads(c)]
+        if leading and (chosen is None or chosen not in leading):
+            chosen = leading[0] if chosen is None or not _falls_to(cases, chosen, leading) else chosen
+        for case in cases[cases.index(chosen) :] if chosen is not None else ():
+            label = case.child_by_field_name("value")
+            try:
+                for child in case.named_children:
+                    if label is None or child.id != label.id:
+                        self.run(child, names)
+            except _Left:
+                return
+
+    def _is_case(self, case: Node, value: Value, names: Names) -> bool:
+        label = case.child_by_field_name("value")
+        if label is None:
+            return True
+        found = self.either(label, names)
+        if isinstance(found, Number) and isinstance(value, Number):
+            return found.value == value.value
+        if isinstance(found, (TypeName, Text)) and isinstance(value, (TypeName, Text)):
+            return found == value
+        return False
+
+
+def _leaves(node: Node) -> bool:
+    """Whether a branch ends the function or the program."""
+    text = text_of(node)
+    return re.search(r"\b(?:return|throw|exit|abort|TORCH_CHECK|AT_ERROR|goto)\b", text) is not None
+
+
+def _falls_to(cases: list[Node], chosen: Node, leading: list[Node]) -> bool:
+    """Whether a case without statements of its own goes on into one that leads to the launch."""
+    at = cases.index(chosen)
+    while at < len(cases) and not any(c.type.endswith("statement") for c in cases[at].named_children):
+        at += 1
+    return at < len(cases) and cases[at] in leading
+
+
+def _threads(unit: Unit) -> frozenset[str]:
+    """Names that blocks are written with, and names that those are set to."""
+    found: set[str] = set()
+    for node in inside(unit.root):
+        if node.type == "kernel_call_syntax":
+            shape = [c for c in node.named_children if c.type != "comment"]
+            if len(shape) > 1:
+                found |= set(re.findall(r"[A-Za-z_]\w*", text_of(shape[1])))
+    for node in inside(unit.root):
+        if node.type == "init_declarator" and declared_name(node)[0] in found:
+            value = node.child_by_field_name("value")
+            if value is not None:
+                found |= set(re.findall(r"[A-Za-z_]\w*", text_of(value)))
+    return frozenset(found) - {"dim3", "x", "y", "z", "N", "n"}

@@ -1,0 +1,178 @@
+"""What PyTorch's C++ functions and the methods of its tensors give, by their shapes."""
+
+from __future__ import annotations
+
+import re
+
+from kernel_lineage.workloads.following.sizes import Sizes
+from kernel_lineage.workloads.following.types import bytes_of
+from kernel_lineage.workloads.following.values import (
+    Buffer,
+    NotFollowed,
+    Number,
+    Pointer,
+    Record,
+    Tensor,
+    TypeName,
+    Value,
+    divided,
+    plain,
+    product,
+)
+
+SIZES_OF, OPTIONS = "sizes", "options"
+"""Kinds of records: what `.sizes()` and `.options()` give."""
+_SAME = frozenset(
+    {"contiguous", "cuda", "detach", "clone", "value", "data", "alias", "requires_grad_", "set_requires_grad", "get",
+     "expect_contiguous", "operator", "to_dense", "cpu"}
+)  # fmt: skip
+_TRUE = frozenset(
+    {"is_contiguous", "is_cuda", "defined", "has_value", "is_floating_point", "is_non_overlapping_and_dense"}
+)
+_MADE = re.compile(r"(?:empty|zeros|ones|full|rand|randn|randint|arange|tensor)(_like|_strided)?")
+_POINTERS = frozenset({"data_ptr", "mutable_data_ptr", "const_data_ptr"})
+
+
+def made_tensor(function: str, given: list[Value], name: str, sizes: Sizes) -> Tensor | None:
+    """What a function that makes a tensor gives: `empty`, `zeros_like`, …; None for another function."""
+    match = _MADE.fullmatch(function)
+    if match is None or not given:
+        return None
+    first = given[0]
+    buffer = Buffer(name, cleared=function.startswith("zeros"))
+    dtype = next((found for value in given if (found := _dtype_in(value))), "")
+    if isinstance(first, Tensor) and (match[1] or function == "tensor"):
+        if first.rank is not None:
+            _ask_all(first, sizes)
+        return Tensor(buffer, dict(first.sizes), first.rank, dtype or first.dtype)
+    extents = extents_of(first, sizes)
+    if extents is None:
+        return Tensor(buffer, dtype=dtype)
+    return Tensor(buffer, dict(enumerate(extents)), len(extents), dtype)
+
+
+def _ask_all(tensor: Tensor, sizes: Sizes) -> None:
+    """A tensor that another one is shaped like has as many elements as that has."""
+    sizes.elements(tensor)
+
+
+def _dtype_in(value: Value) -> str:
+    if isinstance(value, TypeName):
+        return value.name
+    if isinstance(value, Record) and value.type == OPTIONS:
+        inner = value.fields.get("dtype")
+        return inner.name if isinstance(inner, TypeName) else ""
+    return ""
+
+
+def extents_of(value: Value, sizes: Sizes) -> tuple[Number, ...] | None:
+    """The extents that a list, a number or `.sizes()` says."""
+    if isinstance(value, Record) and value.type == SIZES_OF:
+        tensor = value.fields["tensor"]
+        if isinstance(tensor, Tensor):
+            _ask_all(tensor, sizes)
+            return tensor.shape
+    if isinstance(value, Number):
+        return (value,)
+    if isinstance(value, list) and value and all(isinstance(v, Number) for v in value):
+        return tuple(v for v in value if isinstance(v, Number))
+    return None
+
+
+def method_of_tensor(tensor: Tensor, name: str, given: list[Value], template: str, sizes: Sizes) -> Value:
+    """What a method of a tensor gives. Raises `NotFollowed`."""
+    index = int(given[0].value) if given and isinstance(given[0], Number) else 0
+    if name == "size":
+        return sizes.extent(tensor, index)
+    if name == "sizes":
+        return Record(SIZES_OF, {"tensor": tensor})
+    if name == "numel":
+        return sizes.elements(tensor)
+    if name in ("dim", "ndimension"):
+        tensor.rank = tensor.rank or max(2, *(i + 1 for i in tensor.sizes), 2)
+        return plain(tensor.rank)
+    if name == "stride":
+        rank = tensor.rank or max(index + 1, -index)
+        place = index + rank if index < 0 else index
+        return product(tuple(sizes.extent(tensor, i) for i in range(place + 1, rank)))
+    if name in ("element_size", "itemsize"):
+        return plain(bytes_of(tensor.dtype or "float") or 4)
+    if name in ("scalar_type", "dtype", "type"):
+        return TypeName(tensor.dtype or "float", None if tensor.dtype else tensor)
+    if name == "options":
+        return Record(OPTIONS, {"dtype": TypeName(tensor.dtype)} if tensor.dtype else {})
+    if name in _POINTERS or (name == "data" and template):
+        if template:
+            tensor.dtype = tensor.dtype or template
+        tensor.buffer.tensor = tensor
+        return Pointer(tensor.buffer, template or tensor.dtype)
+    if name in _TRUE:
+        return plain(True)
+    return _reshaped(tensor, name, given, sizes)
+
+
+def _reshaped(tensor: Tensor, name: str, given: list[Value], sizes: Sizes) -> Value:
+    """A tensor of the same memory, or a copy, in another shape. Raises `NotFollowed`."""
+    if name in _SAME:
+        return tensor
+    if name in ("to", "toType"):
+        dtype = next((found for value in given if (found := _dtype_in(value))), "")
+        return (
+            tensor if dtype in ("", tensor.dtype) else Tensor(tensor.buffer, tensor.sizes, tensor.rank, dtype)
+        )
+    if name in ("zero_", "fill_", "copy_"):
+        tensor.buffer.cleared = name == "zero_"
+        return tensor
+    if name in ("view", "reshape", "flatten", "view_as", "reshape_as"):
+        return _viewed(tensor, given[0] if given else plain(-1), sizes)
+    if name in ("t", "transpose", "permute") and tensor.rank is not None:
+        rank = tensor.rank
+        numbers = given[0] if given and isinstance(given[0], list) else given
+        order = [int(v.value) % rank for v in numbers if isinstance(v, Number)] if name != "t" else [0, 1]
+        places = list(range(rank))
+        if name == "permute" and sorted(order) == places:
+            places = order
+        elif len(order) == 2 and rank >= 2:
+            a, b = order
+            places[a], places[b] = b, a
+        else:
+            raise NotFollowed(f"`{name}` of {tensor.buffer.name}")
+        moved = {i: sizes.extent(tensor, old) for i, old in enumerate(places)}
+        return Tensor(Buffer(tensor.buffer.name), moved, rank, tensor.dtype)
+    raise NotFollowed(f"`{tensor.buffer.name}.{name}()`")
+
+
+def _viewed(tensor: Tensor, given: Value, sizes: Sizes) -> Tensor:
+    if isinstance(given, Tensor):
+        given = Record(SIZES_OF, {"tensor": given})
+    extents = extents_of(given, sizes)
+    if extents is None:
+        raise NotFollowed(f"a view of {tensor.buffer.name}")
+    left = [e for e in extents if e.value != -1]
+    shape = dict(enumerate(extents))
+    if len(left) < len(extents):
+        place = next(i for i, e in enumerate(extents) if e.value == -1)
+        shape[place] = divided(sizes.elements(tensor), product(tuple(left)))
+    return Tensor(tensor.buffer, shape, len(extents), tensor.dtype)
+
+
+def method_of_sizes(shape: Record, name: str, given: list[Value], sizes: Sizes) -> Value:
+    """What a method of `.sizes()` gives: an extent, how many there are, or all of them in a list of their own."""
+    tensor = shape.fields["tensor"]
+    if not isinstance(tensor, Tensor):
+        return shape
+    if name in ("back", "front"):
+        return sizes.extent(tensor, -1 if name == "back" else 0)
+    if name == "at" and given and isinstance(given[0], Number):
+        return sizes.extent(tensor, int(given[0].value))
+    if name == "size" and tensor.rank is not None:
+        return plain(tensor.rank)
+    if name == "vec" and (extents := extents_of(shape, sizes)) is not None:
+        return list(extents)
+    return shape
+
+
+def method_of_options(options: Record, name: str, given: list[Value]) -> Value:
+    """What a method of `TensorOptions` gives: the options, with another type where it says one."""
+    dtype = next((found for value in given if (found := _dtype_in(value))), "") if name == "dtype" else ""
+    return Record(OPTIONS, {"dtype": TypeName(dtype)}) if dtype else options

@@ -1,0 +1,292 @@
+"""The host side of a text of CUDA C++: its functions, macros and structs, and which of them lead to a kernel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+
+_DEFINE = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\([^)\n]*\))?((?:[^\\\n]|\\\r?\n|\\.)*)$", re.MULTILINE
+)
+_QUALIFIERS = re.compile(
+    r"\b(?:const|volatile|static|inline|constexpr|__restrict__|__restrict|restrict|struct|typename|enum|class)\b"
+)
+_BLOCK_NAMES = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class HostParameter:
+    """One parameter of a function."""
+
+    name: str
+    type: str
+    """Without qualifiers, stars and references."""
+    stars: int = 0
+    reference: bool = False
+    default: Node | None = None
+    array: bool = False
+    const: bool = False
+    """Of a field: whether what it points to is not written."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostCode:
+    """One function that has a body."""
+
+    name: str
+    """Without its namespaces."""
+    parameters: tuple[HostParameter, ...]
+    template: tuple[str, ...]
+    """The names of its template parameters."""
+    body: Node
+    node: Node
+    words: frozenset[str]
+    """Names in its body."""
+    of_host: bool = True
+    """Whether the host runs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MacroCode:
+    """A macro."""
+
+    name: str
+    parameters: tuple[str, ...] | None
+    """None for one that takes no brackets."""
+    body: str
+
+
+@dataclass(slots=True)
+class Unit:
+    """A text, and what is defined in it."""
+
+    text: str
+    root: Node
+    functions: dict[str, list[HostCode]] = field(default_factory=dict)
+    macros: dict[str, MacroCode] = field(default_factory=dict)
+    fields: dict[str, tuple[HostParameter, ...]] = field(default_factory=dict)
+    """Struct → its plain fields."""
+    constants: dict[str, Node] = field(default_factory=dict)
+    """Variables outside of functions that are set where they are declared; enumerators."""
+    types: dict[str, str] = field(default_factory=dict)
+    """Alias → the type that it stands for."""
+    globals: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Variables outside of functions without a value → their type and its stars."""
+    kernels: frozenset[str] = frozenset()
+
+    def leading_to(self, kernel: str) -> frozenset[str]:
+        """The names of functions and macros by which a kernel is launched, its own among them."""
+        found = {kernel}
+        words = {n: frozenset().union(*(f.words for f in fs)) for n, fs in self.functions.items()}
+        words |= {m.name: frozenset(_BLOCK_NAMES.findall(m.body)) for m in self.macros.values()}
+        while more := {n for n, inner in words.items() if n not in found and inner & found}:
+            found |= more
+        return frozenset(found)
+
+    def entries(self, kernel: str) -> list[HostCode]:
+        """The functions from which a kernel is launched: those that nobody calls first, `main` before all.
+
+        Templates only where there is nothing else: who calls them stands in another file.
+        """
+        leading = self.leading_to(kernel)
+        hosts = [f for n, fs in self.functions.items() if n in leading for f in fs]
+        hosts = [f for f in hosts if f.of_host and f.words & leading]
+        hosts = [f for f in hosts if not f.template] or hosts
+        called = {w for f in hosts for w in f.words if w != f.name}
+
+        def rank(function: HostCode) -> tuple[bool, bool, int]:
+            return (function.name != "main", function.name in called, function.node.start_byte)
+
+        return sorted(hosts, key=rank)
+
+
+@lru_cache(maxsize=16)
+def unit_of(text: str) -> Unit:
+    """What a text defines."""
+    source = read(text.encode(), Language.CUDA)
+    unit = Unit(text, source.root) if source.root is not None else _nothing()
+    unit.kernels = frozenset(k.name for k in source.kernels)
+    for match in _DEFINE.finditer(text):
+        given = match[2]
+        names = tuple(n.strip() for n in given[1:-1].split(",") if n.strip()) if given is not None else None
+        body = re.sub(r"\\\r?\n", "\n", match[3])
+        body = re.sub(r"//[^\n]*|/\*.*?\*/", " ", body, flags=re.DOTALL).strip()
+        unit.macros[match[1]] = MacroCode(match[1], names, body)
+    for node in _outside(unit.root):
+        _keep(node, unit)
+    return unit
+
+
+def _nothing() -> Unit:
+    root = read(b"\n", Language.CUDA).root
+    if root is None:
+        raise RuntimeError("an empty file of CUDA C++ has no syntax tree")
+    return Unit("", root)
+
+
+_AROUND = frozenset(
+    {"namespace_definition", "declaration_list", "linkage_specification", "template_declaration", "preproc_if",
+     "preproc_ifdef", "preproc_else", "preproc_elif", "translation_unit", "ERROR"}
+)  # fmt: skip
+
+
+def _outside(node: Node) -> Iterator[Node]:
+    """The definitions that stand outside of functions."""
+    for child in node.named_children:
+        if child.type in _AROUND:
+            yield from _outside(child)
+        else:
+            yield child
+
+
+def _keep(node: Node, unit: Unit) -> None:
+    if node.type == "function_definition":
+        function = host_code(node)
+        if function is not None:
+            unit.functions.setdefault(function.name, []).append(function)
+    elif node.type in ("struct_specifier", "class_specifier", "type_definition"):
+        _keep_struct(node, unit)
+    elif node.type == "alias_declaration":
+        name = text_of(node.child_by_field_name("name"))
+        unit.types[name] = bare_type(text_of(node.child_by_field_name("type")))
+    elif node.type == "enum_specifier":
+        _keep_enumerators(node, unit)
+    elif node.type == "declaration":
+        kind = bare_type(text_of(node.child_by_field_name("type")))
+        for declarator in node.children_by_field_name("declarator"):
+            value = declarator.child_by_field_name("value")
+            variable, stars = declared_name(declarator)
+            if value is not None and variable:
+                unit.constants[variable] = value
+            elif variable and declarator.type != "function_declarator":
+                unit.globals[variable] = kind, stars
+
+
+def _keep_struct(node: Node, unit: Unit) -> None:
+    inner = node
+    name = text_of(node.child_by_field_name("name"))
+    if node.type == "type_definition":
+        kind = node.child_by_field_name("type")
+        name = text_of(node.child_by_field_name("declarator"))
+        if kind is None:
+            return
+        if kind.type not in ("struct_specifier", "class_specifier"):
+            unit.types[name] = bare_type(text_of(kind))
+            return
+        inner = kind
+    body = inner.child_by_field_name("body")
+    if body is None:
+        return
+    bases = next((c for c in inner.named_children if c.type == "base_class_clause"), None)
+    fields = [
+        f
+        for base in (bases.named_children if bases is not None else ())
+        for f in unit.fields.get(text_of(base), ())
+    ]
+    for child in body.named_children:
+        if child.type == "alias_declaration":
+            alias = text_of(child.child_by_field_name("name"))
+            unit.types.setdefault(alias, bare_type(text_of(child.child_by_field_name("type"))))
+        if child.type == "field_declaration":
+            for declarator in child.children_by_field_name("declarator"):
+                found, stars = declared_name(declarator)
+                written = bare_type(text_of(child.child_by_field_name("type")))
+                array = any(n.type == "array_declarator" for n in inside(declarator))
+                if found:
+                    const = any(text_of(c) == "const" for c in child.named_children)
+                    fields.append(HostParameter(found, written, stars, array=array, const=const))
+    unit.fields[name] = tuple(fields)
+
+
+def _keep_enumerators(node: Node, unit: Unit) -> None:
+    for child in inside(node):
+        value = child.child_by_field_name("value") if child.type == "enumerator" else None
+        if value is not None:
+            unit.constants[text_of(child.child_by_field_name("name"))] = value
+
+
+def inside(node: Node) -> Iterator[Node]:
+    """A node and all named ones in it, in the order of the text."""
+    yield node
+    for child in node.named_children:
+        yield from inside(child)
+
+
+def words_in(node: Node) -> frozenset[str]:
+    """The names in a piece of code."""
+    return frozenset(_BLOCK_NAMES.findall(text_of(node)))
+
+
+def bare_type(written: str) -> str:
+    """A type without qualifiers, stars and references."""
+    return " ".join(_QUALIFIERS.sub(" ", written).replace("*", " ").replace("&", " ").split())
+
+
+def declared_name(declarator: Node | None) -> tuple[str, int]:
+    """The name that a declarator introduces, and how many stars stand before it."""
+    stars = 0
+    while declarator is not None and declarator.type not in ("identifier", "field_identifier"):
+        stars += declarator.type in ("pointer_declarator", "abstract_pointer_declarator")
+        inner = declarator.child_by_field_name("declarator")
+        if inner is None:
+            kinds = (
+                "identifier",
+                "field_identifier",
+                "pointer_declarator",
+                "reference_declarator",
+                "array_declarator",
+            )
+            inner = next((c for c in declarator.named_children if c.type in kinds), None)
+        declarator = inner
+    return (text_of(declarator) if declarator is not None else ""), stars
+
+
+def host_code(node: Node) -> HostCode | None:
+    """A function with a body; None for one without a name or a body."""
+    body = node.child_by_field_name("body")
+    declarator = node.child_by_field_name("declarator")
+    while declarator is not None and declarator.type != "function_declarator":
+        declarator = declarator.child_by_field_name("declarator") or next(
+            (c for c in declarator.named_children if c.type == "function_declarator"), None
+        )
+    if body is None or declarator is None:
+        return None
+    name = text_of(declarator.child_by_field_name("declarator")).rsplit("::", 1)[-1].split("<")[0].strip()
+    listed = declarator.child_by_field_name("parameters")
+    parameters = tuple(filter(None, map(host_parameter, listed.named_children))) if listed is not None else ()
+    above = node.parent
+    template: tuple[str, ...] = ()
+    if above is not None and above.type == "template_declaration":
+        template = template_names(above)
+    head = text_of(node)[: body.start_byte - node.start_byte]
+    of_host = "__global__" not in head and ("__device__" not in head or "__host__" in head)
+    return HostCode(name, parameters, template, body, node, words_in(body), of_host)
+
+
+def template_names(node: Node) -> tuple[str, ...]:
+    """The names of a template's parameters."""
+    listed = node.child_by_field_name("parameters")
+    found = []
+    for child in listed.named_children if listed is not None else ():
+        words = _BLOCK_NAMES.findall(text_of(child).split("=")[0])
+        found.append(words[-1] if words else "")
+    return tuple(found)
+
+
+def host_parameter(node: Node) -> HostParameter | None:
+    """One parameter; None for a comment or `void`."""
+    if "parameter" not in node.type:
+        return None
+    declarator = node.child_by_field_name("declarator")
+    name, stars = declared_name(declarator)
+    kind = bare_type(text_of(node.child_by_field_name("type")))
+    reference = declarator is not None and declarator.type == "reference_declarator"
+    return HostParameter(name, kind, stars, reference, node.child_by_field_name("default_value"))

@@ -1,0 +1,68 @@
+"""Sizes that keep what host code asks for on the way to a launch, as conditions over dims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kernel_gate.expressions import ExpressionError, evaluate, names
+
+_STEPS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+_ROUNDS = 4
+
+
+def broken(sizes: Mapping[str, int], promises: tuple[str, ...]) -> tuple[str, ...]:
+    """The promises that sizes do not keep; one that cannot be evaluated is not kept."""
+    found = []
+    for promise in promises:
+        try:
+            if not evaluate(promise, sizes):
+                found.append(promise)
+        except ExpressionError:
+            found.append(promise)
+    return tuple(found)
+
+
+def fitted_sizes(sizes: Mapping[str, int], promises: tuple[str, ...]) -> dict[str, int]:
+    """The sizes, changed one by one until the promises hold, as far as that is found."""
+    fitted = dict(sizes)
+    for _ in range(_ROUNDS):
+        left = broken(fitted, promises)
+        if not left:
+            break
+        for promise in left:
+            _mend(fitted, promise, promises)
+    return fitted
+
+
+def _mend(sizes: dict[str, int], promise: str, promises: tuple[str, ...]) -> None:
+    """Change one dim that a promise speaks of, so that it holds and as many others as before."""
+    try:
+        own = [n for n in names(promise) if n in sizes]
+    except ExpressionError:
+        return
+    best = len(broken(sizes, promises))
+    for name in sorted(own):
+        before = sizes[name]
+        others = [size for other, size in sizes.items() if other != name]
+        tried = [-(-before // step) * step for step in _STEPS]
+        tried += [
+            before * 2,
+            before * 4,
+            before * 16,
+            before // 2,
+            before // 4,
+            1,
+            2,
+            3,
+            4,
+            8,
+            16,
+            32,
+            *others,
+        ]
+        for size in dict.fromkeys(s for s in tried if s > 0):
+            sizes[name] = size
+            count = len(broken(sizes, promises))
+            if count < best:
+                return
+        sizes[name] = before

@@ -1,0 +1,178 @@
+"""`klineage audit`: modules with `ModelNew` against their reference, without torch and without running their Python."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from kernel_gate.standing import ExitCode, Standing
+from kernel_lineage.auditing.judging import audit
+from kernel_lineage.auditing.operations import OPERATIONS
+from kernel_lineage.auditing.signs import signs_of
+from kernel_lineage.auditing.submissions import submissions
+from kernel_lineage.cli.main import main
+
+REFERENCE = """\
+import torch
+import torch.nn as nn
+N = 1 << 2
+ROWS, COLS = 3, 40
+class Model(nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        self.scale = scale
+    def forward(self, x):
+        return torch.relu(x) * self.scale + x.mean(dim=1, keepdim=True)
+def get_inputs():
+    return [torch.randn(3, 40)]
+def get_init_inputs():
+    return [2.5]
+"""
+SUBMISSION = '''\
+import torch
+from torch.utils.cpp_extension import load_inline
+source = """
+#include <torch/extension.h>
+__global__ void act(const float* x, float* out, int cols, float scale) {
+    __shared__ float part[64];
+    int row = blockIdx.x, t = threadIdx.x;
+    part[t] = t < cols ? x[row * cols + t] : 0.0f;
+    __syncthreads();
+    for (int s = 32; s > 0; s >>= 1) { if (t < s) part[t] += part[t + s]; __syncthreads(); }
+    if (t < cols) { float v = x[row * cols + t]; out[row * cols + t] = fmaxf(v, 0.0f) * scale + part[0] / cols; }
+}
+torch::Tensor run(torch::Tensor x, double scale) {
+    TORCH_CHECK(x.is_contiguous(), "contiguous");
+    auto out = torch::empty_like(x);
+    const int rows = x.size(0), cols = x.size(1);
+    dim3 grid(rows);
+    act<<<grid, 64>>>(x.data_ptr<float>(), out.data_ptr<float>(), cols, (float)scale);
+    return out;
+}
+"""
+ext = load_inline(name="act", cpp_sources="", cuda_sources=source, functions=["run"])
+class ModelNew(torch.nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        self.scale = scale
+    def forward(self, x):
+        return ext.run(x.contiguous(), self.scale)
+'''
+
+
+@pytest.fixture
+def judged(tmp_path: Path):
+    def run(text: str, reference: str | None = REFERENCE):
+        if reference is not None:
+            (tmp_path / "reference.py").write_text(reference)
+        (tmp_path / "act.py").write_text(text)
+        (found,) = submissions(tmp_path / "act.py")
+        return audit(found)
+
+    return run
+
+
+def test_a_right_submission_is_right_and_no_more(judged):
+    found = judged(SUBMISSION)
+    assert (found.standing, found.launched) == (Standing.RIGHT, ("act",)), found.reason
+    assert found.reason == "240 elements agree on 2 inputs"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("* scale +", "+ scale +", "elements differ"),
+        ("t < cols) {", "t < cols - 1) {", "NaN (as not written)"),
+        ("act<<<", "if (false) act<<<", "NaN (as not written)"),
+        ("t + s]; __syncthreads(); }", "t + s]; }", "race"),
+        ("torch::empty_like(x)", "torch::empty({x.size(0), 1}, x.options())", "out of bounds: write"),
+        ("return out;", "x.zero_(); return out;", "writes to its input 0"),
+    ],
+)
+def test_a_wrong_one_is_rejected_in_words(judged, old, new, says):
+    assert old in SUBMISSION
+    found = judged(SUBMISSION.replace(old, new, 1))
+    assert found.standing is Standing.REJECTED and says in found.reason, found.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (SUBMISSION.replace("x.contiguous()", "torch.linalg.qr(x)[0]"), "torch.linalg.qr, which needs torch"),
+        (
+            SUBMISSION.replace("dim3 grid(rows);", "cublasHandle_t h; cublasCreate(&h); dim3 grid(rows);"),
+            "line 15",
+        ),
+    ],
+)
+def test_what_needs_torch_is_not_judged_and_says_what(judged, text, says):
+    found = judged(text)
+    assert found.standing is Standing.NOT_JUDGED and says in found.reason, found.reason
+
+
+def test_a_submission_without_a_reference_is_not_judged(judged):
+    assert "name its file with --reference" in judged(SUBMISSION, None).reason
+
+
+def test_a_submission_that_launches_nothing_is_not_right(judged):
+    text = REFERENCE.replace("Model(", "ModelNew(")
+    found = judged(text)
+    assert found.standing is Standing.UNDECIDED and "launched no kernel" in found.reason
+
+
+def test_sizes_that_are_too_large_are_made_smaller_and_said(judged):
+    large = REFERENCE.replace("torch.randn(3, 40)", "torch.randn(40000, 40)")
+    found = judged(SUBMISSION, large)
+    assert found.standing is Standing.RIGHT, found.reason
+    assert found.sizes["40000"] == (40000, 5000)
+    wrong = judged(SUBMISSION.replace("* scale +", "* scale + 40000 +"), large)
+    assert wrong.standing is Standing.UNDECIDED and "smaller sizes than its own" in wrong.reason
+
+
+def test_no_python_of_a_submission_is_run(judged, tmp_path):
+    mark = tmp_path / "was-run"
+    judged(f"open({str(mark)!r}, 'w')\n{SUBMISSION}")
+    assert not mark.exists()
+
+
+def test_signs_are_hints_with_their_lines():
+    text = "class ModelNew:\n    def forward(self, x):\n        self.kept = x\n        return torch.matmul(x, x)\n"
+    assert [(s.line, s.what) for s in signs_of(text)] == [
+        (3, "forward keeps something from one call for the next"),
+        (4, "torch.matmul is called: a library may do the work"),
+    ]
+
+
+def test_the_command_prints_a_table_of_80_columns_a_document_and_a_page(tmp_path):
+    (tmp_path / "reference.py").write_text(REFERENCE)
+    (tmp_path / "good.py").write_text(SUBMISSION)
+    (tmp_path / "bad<b>.py").write_text(SUBMISSION.replace("* scale +", "+"))
+    (tmp_path / "claims.csv").write_text("file,claim\ngood.py,clean\nbad<b>.py,clean\n")
+    more = ["--claims", str(tmp_path / "claims.csv")]
+    page = tmp_path / "audit.html"
+    ran = CliRunner().invoke(main, ["audit", str(tmp_path), *more, "--html", str(page)])
+    assert ran.exit_code == ExitCode.REJECTED, ran.output
+    assert "claimed clean: 1 rejected, 1 right, speed not shown" in ran.stdout
+    assert max(map(len, ran.stdout.splitlines())) <= 80
+    assert "bad&lt;b&gt;.py" in page.read_text() and "<b>.py" not in page.read_text()
+    document = json.loads(CliRunner().invoke(main, ["audit", str(tmp_path / "good.py"), "--json"]).stdout)
+    assert document["standings"] == {"right": 1}
+
+
+@pytest.mark.parametrize(("stride", "padding", "groups"), [(1, 0, 1), (2, 1, 1), (1, 2, 2)])
+def test_a_convolution_is_the_sum_over_its_window(stride, padding, groups):
+    rng = np.random.default_rng(1)
+    x, w = rng.standard_normal((2, 4, 7, 6)), rng.standard_normal((6, 4 // groups, 3, 2))
+    got = OPERATIONS["conv2d"](x, w, None, stride, padding, 1, groups)
+    padded = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
+    n, k, i, j = 1, 4, 2, 1
+    group = k // (6 // groups)
+    window = padded[
+        n,
+        group * (4 // groups) : (group + 1) * (4 // groups),
+        i * stride : i * stride + 3,
+        j * stride : j * stride + 2,
+    ]
+    assert got[n, k, i, j] == pytest.approx((window * w[k]).sum())

@@ -1,0 +1,118 @@
+"""The operations of the naive kernels in torch, timed with a cold L2: eager, and compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Operation = Callable[..., Any]
+
+
+def _operations(torch: Any) -> dict[str, tuple[Operation, Callable[[Mapping[str, int]], tuple[Any, ...]]]]:
+    """By the kernel's name: the operation, and its arguments for the timed sizes."""
+    f = torch.nn.functional
+
+    def r(*shape: int, dtype: Any = torch.float32) -> Any:
+        return torch.randn(*shape, device="cuda").to(dtype)
+
+    half, bf16 = torch.float16, torch.bfloat16
+    return {
+        "add": (lambda a, b: a + b, lambda d: (r(d["n"]), r(d["n"]))),
+        "triton_add": (lambda a, b: a + b, lambda d: (r(d["n"]), r(d["n"]))),
+        "silu_half": (f.silu, lambda d: (r(d["n"], dtype=half),)),
+        "gelu_bf16": (lambda x: f.gelu(x, approximate="tanh"), lambda d: (r(d["n"], dtype=bf16),)),
+        "triton_gelu": (f.gelu, lambda d: (r(d["n"], dtype=half),)),
+        "clamp_inplace": (lambda x: x.clamp_(-0.5, 0.75), lambda d: (r(d["n"]),)),
+        "relu_if": (f.relu, lambda d: (r(d["n"]),)),
+        "axpy_grid_stride": (lambda x, y: y.add_(x, alpha=1.5), lambda d: (r(d["n"]), r(d["n"]))),
+        "swiglu_bf16": (lambda g, u: f.silu(g) * u, lambda d: (r(d["n"], dtype=bf16), r(d["n"], dtype=bf16))),
+        "quantise_int8": (
+            lambda x: (x * 31.75).round().clamp(-128, 127).to(torch.int8),
+            lambda d: (r(d["n"]),),
+        ),
+        "bias_add_2d": (lambda x, b: f.relu(x + b), lambda d: (r(d["M"], d["N"]), r(d["N"]))),
+        "row_sum": (lambda x: x.sum(1), lambda d: (r(d["M"], d["N"]),)),
+        "row_max_half": (lambda x: x.abs().amax(1), lambda d: (r(d["M"], d["N"], dtype=half),)),
+        "softmax": (lambda x: f.softmax(x, 1), lambda d: (r(d["M"], d["N"]),)),
+        "triton_softmax": (lambda x: f.softmax(x, 1), lambda d: (r(d["M"], d["N"]),)),
+        "layer_norm": (
+            lambda x, w, b: f.layer_norm(x, x.shape[1:], w, b),
+            lambda d: (r(d["M"], d["N"]), r(d["N"]), r(d["N"])),
+        ),
+        "rms_norm_block": (
+            lambda x, w: f.rms_norm(x, x.shape[1:], w),
+            lambda d: (r(d["M"], d["N"]), r(d["N"])),
+        ),
+        "triton_rms_norm": (
+            lambda x, w: f.rms_norm(x, x.shape[1:], w),
+            lambda d: (r(d["M"], d["N"], dtype=half), r(d["N"], dtype=half)),
+        ),
+        "cross_entropy": (
+            lambda x, t: f.cross_entropy(x, t, reduction="none"),
+            lambda d: (r(d["T"], d["V"]), torch.randint(0, d["V"], (d["T"],), device="cuda")),
+        ),
+        "top1_row": (lambda x: x.argmax(1), lambda d: (r(d["M"], d["N"]),)),
+        "column_sum": (lambda x: x.sum(0), lambda d: (r(d["M"], d["N"]),)),
+        "triton_column_sum": (lambda x: x.sum(0), lambda d: (r(d["M"], d["N"]),)),
+        "bias_gradient": (
+            lambda x: x.sum(0, dtype=torch.float32),
+            lambda d: (r(d["M"], d["N"], dtype=bf16),),
+        ),
+        "sum_atomic": (lambda x: x.sum(), lambda d: (r(d["n"]),)),
+        "dot_atomic": (torch.dot, lambda d: (r(d["n"]), r(d["n"]))),
+        "scan_rows": (lambda x: x.cumsum(1), lambda d: (r(d["M"], d["N"]),)),
+        "transpose": (lambda x: x.t().contiguous(), lambda d: (r(d["M"], d["N"]),)),
+        "transpose_half": (lambda x: x.t().contiguous(), lambda d: (r(d["M"], d["N"], dtype=half),)),
+        "embedding": (
+            lambda i, w: f.embedding(i, w),
+            lambda d: (torch.randint(0, d["V"], (d["M"],), device="cuda"), r(d["V"], d["N"])),
+        ),
+        "gather_rows": (
+            lambda i, w: w[i],
+            lambda d: (torch.randint(0, d["V"], (d["M"],), device="cuda"), r(d["V"], d["N"])),
+        ),
+        "matmul": (torch.matmul, lambda d: (r(d["M"], d["K"]), r(d["K"], d["N"]))),
+        "sgemm_alpha_beta": (
+            lambda a, b, c: torch.addmm(c, a, b, beta=3.0, alpha=0.5),
+            lambda d: (r(d["M"], d["K"]), r(d["K"], d["N"]), r(d["M"], d["N"])),
+        ),
+        "matmul_half": (
+            torch.matmul,
+            lambda d: (r(d["M"], d["K"], dtype=half), r(d["K"], d["N"], dtype=half)),
+        ),
+        "triton_matmul": (
+            torch.matmul,
+            lambda d: (r(d["M"], d["K"], dtype=half), r(d["K"], d["N"], dtype=half)),
+        ),
+        "batched_matmul": (torch.bmm, lambda d: (r(d["Z"], d["M"], d["K"]), r(d["Z"], d["K"], d["N"]))),
+        "gemv": (torch.mv, lambda d: (r(d["M"], d["N"]), r(d["N"]))),
+        "conv2d": (
+            lambda x, w: f.conv2d(x, w),
+            lambda d: (r(1, 1, d["H"], d["W"]), r(1, 1, d["K"], d["K"])),
+        ),
+        "conv1d": (
+            lambda x, w: f.conv1d(x, w, padding="same"),
+            lambda d: (r(1, 1, d["n"]), r(1, 1, d["K"])),
+        ),
+    }
+
+
+def times(kernel: str, dims: Mapping[str, int]) -> dict[str, Any]:
+    """Microseconds, eager and compiled, as `torch_us`; {} where torch, the device or the operation is missing."""
+    try:
+        import torch
+        from triton.testing import do_bench
+    except ImportError:
+        return {}
+    if not torch.cuda.is_available():
+        return {}
+    known = _operations(torch).get(kernel)
+    if known is None:
+        return {}
+    operation, arguments = known
+    given = arguments(dims)
+    measured = []
+    for run in (operation, torch.compile(operation)):
+        run(*given)
+        measured.append(1e3 * do_bench(lambda run=run: run(*given), warmup=20, rep=60, return_mode="median"))
+    return {"torch_us": measured}

@@ -1,0 +1,115 @@
+"""Wrong candidates and their honest twins as strangers write them, by lane: emulated, gpu, both."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+from benchmarks.strangers.looked_at import PAIRS as LOOKED_AT
+from benchmarks.strangers.model import Pair
+from benchmarks.strangers.untuned import PAIRS as UNTUNED
+from kernel_gate.gate import judge
+from kernel_gate.kept import Kept
+from kernel_gate.options import GateOptions
+from kernel_gate.verdict import Outcome, Verdict
+
+SUMMARY = "wrong candidates and honest twins as strangers write them, by lane: detection and false rejections"
+ALL = (*LOOKED_AT, *UNTUNED)
+LANES = {"emulated": ("emulated", 0.0), "gpu": ("cuda", 0.0), "both": ("cuda", 20.0)}
+"""Device, and seconds for watching beside it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One pair on one lane."""
+
+    pair: Pair
+    lane: str
+    wrong: Verdict
+    honest: Verdict
+    seconds: tuple[float, float]
+
+    @property
+    def missed(self) -> bool:
+        """Whether the wrong one was let through without a condition."""
+        conditions = any(stage.details.get("conditions") for stage in self.wrong.stages)
+        return self.wrong.outcome is not Outcome.REJECTED and not conditions
+
+    @property
+    def refused(self) -> bool:
+        """Whether the honest twin was rejected, or could not be judged for its values."""
+        checked = self.honest.stage("check")
+        slow = self.honest.code is not None and self.honest.code.stage == "profile"
+        return not slow and (
+            self.honest.outcome is Outcome.REJECTED or checked is None or checked.status != "pass"
+        )
+
+
+def judged(pair: Pair, lane: str, kept: Kept, seed: int) -> Row:
+    """Both candidates of a pair."""
+    device, watch = LANES[lane]
+    options = GateOptions(need="not_slower", profile_seconds=0.3, watch_seconds=watch, seed=seed)
+    verdicts, seconds = [], []
+    for which in ("wrong", "honest"):
+        started = time.monotonic()
+        ground = pair.ground
+        verdicts.append(
+            judge(ground.program(), ground.program(pair.text(which)), ground.workload, device=device,
+                  options=options, kept=kept)
+        )  # fmt: skip
+        seconds.append(time.monotonic() - started)
+    return Row(pair, lane, verdicts[0], verdicts[1], (seconds[0], seconds[1]))
+
+
+def main(arguments: list[str]) -> int:
+    """Print the table; 1 when a wrong one passed or an honest one did not."""
+    parser = argparse.ArgumentParser(prog="strangers")
+    parser.add_argument("--lanes", default="emulated", help="of emulated, gpu and both, with commas")
+    parser.add_argument("--only", default="", help="pairs whose name has this in it")
+    parser.add_argument("--half", choices=["looked-at", "untuned", "all"], default="all")
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args(arguments)
+    pairs = [
+        p
+        for p in ALL
+        if asked.only in p.name and (asked.half == "all" or p.untuned == (asked.half == "untuned"))
+    ]
+    bad = 0
+    with Kept() as kept:
+        for lane in asked.lanes.split(","):
+            rows = []
+            for pair in pairs:
+                row = judged(pair, lane, kept, asked.seed)
+                rows.append(row)
+                said = "MISSED " if row.missed else "REFUSED" if row.refused else "ok     "
+                verdict = row.honest if row.refused and not row.missed else row.wrong
+                named = f"{said} {pair.family:13} {pair.name:40}"
+                print(f"{named} {verdict.code} {verdict.reason[:140]}", flush=True)  # noqa: T201
+            bad += _summary(lane, rows)
+    return int(bad > 0)
+
+
+def _summary(lane: str, rows: list[Row]) -> int:
+    taken = sorted(s for row in rows for s in row.seconds)
+    missed, refused = [r for r in rows if r.missed], [r for r in rows if r.refused]
+    by_family = Counter(r.pair.family for r in rows)
+    found = Counter(r.pair.family for r in rows if not r.missed)
+    families = ", ".join(
+        f"{family} {found[family]} of {total}" for family, total in sorted(by_family.items())
+    )
+    half, most = taken[len(taken) // 2], taken[int(len(taken) * 0.95)]
+    for title, group in (
+        ("looked at", [r for r in rows if not r.pair.untuned]),
+        ("untuned", [r for r in rows if r.pair.untuned]),
+    ):
+        wrong, honest = sum(r.missed for r in group), sum(r.refused for r in group)
+        print(f"{lane}, {title}: {wrong} of {len(group)} wrong ones passed, {honest} honest ones refused")  # noqa: T201
+    print(f"{lane}: {families}; {half:.2f} s half, {most:.2f} s 95 %")  # noqa: T201
+    return len(missed) + len(refused)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

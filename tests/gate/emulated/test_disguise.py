@@ -1,0 +1,35 @@
+"""What device code can read does not tell the emulated device from a GPU."""
+
+import numpy as np
+
+from gate.emulated.cuda_source import launch
+
+READS = r"""
+extern "C" __global__ void kernel(unsigned long long *out, const float *x) {
+    unsigned a, b;
+    unsigned long long grid, clock, timer;
+    asm volatile("mov.u32 %0, %nsmid;" : "=r"(a));
+    asm volatile("mov.u32 %0, %smid;" : "=r"(b));
+    asm volatile("mov.u64 %0, %gridid;" : "=l"(grid));
+    asm volatile("mov.u64 %0, %clock64;" : "=l"(clock));
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(timer));
+    __shared__ int s[4];
+    unsigned long long *row = out + 8 * blockIdx.x;
+    row[0] = a; row[1] = b; row[2] = grid; row[3] = clock; row[4] = timer;
+    row[5] = (unsigned long long)x; row[6] = (unsigned long long)out; row[7] = (unsigned long long)s;
+}
+"""
+
+
+def test_registers_and_addresses_are_those_of_a_large_gpu():
+    arguments = {"out": np.zeros((140, 8), np.uint64), "x": np.zeros(4, np.float32)}
+    first, again = (launch(READS, arguments, grid=140, block=1).arrays["out"] for _ in range(2))
+    assert (first[:, 0] == 132).all()
+    assert sorted(set(first[:, 1])) == list(range(132))
+    assert (first[:, 2] > 0).all()
+    assert (first[:, 3] > 1 << 40).all()
+    assert (again[0, 4] - first[0, 4]) < 60e9
+    assert first[0, 4] > 1.7e18
+    assert {int(a) >> 44 for a in first[0, 5:]} == {7}
+    assert (first[0, 5:7] % 256 == 0).all()
+    assert first[0, 5] != again[0, 5]

@@ -1,0 +1,44 @@
+"""Without a GPU the callers' sizes are checked as far as they fit, and how far that was is said."""
+
+import pytest
+
+from gate.programs import affine, workload
+from kernel_gate.gate import judge
+
+LARGE = workload("\n[[profile_dims]]\nN = 8192\nC = 4096\n")
+SMALL = workload("\n[[profile_dims]]\nN = 6\nC = 600\n")
+
+
+def check(old: str, new: str, w=LARGE):
+    v = judge(affine(), affine(old, new), w, device="emulated")
+    return v, v.stage("check")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "where"),
+    [
+        ("(i % 4096 == 517 && n % 4096 == 0 ? 3.0f : 2.0f) * x[i]", "C 4096"),
+        ("(n > 9000000 ? 3.0f : 2.0f) * x[i]", "N "),
+        ("2.0f * x[(int)((unsigned)i * 256u / 256u)]", "N 8192, C 4096"),
+    ],
+    ids=["a column", "a row", "an index that overflows"],
+)
+def test_what_is_wrong_at_the_callers_sizes_alone_is_rejected(wrong: str, where: str):
+    v, checked = check("2.0f * x[i]", wrong)
+    assert v.outcome == "rejected", checked.reason
+    assert where in checked.details["case"]
+
+
+def test_what_was_not_reached_is_said():
+    _, checked = check("2.0f * x[i]", "x[i] * 2.0f")
+    callers = checked.details["callers"]
+    assert checked.status == "pass"
+    assert callers["largest"]["C"] == 4096 and callers["largest"]["N"] == 8192
+    assert callers["blocks_at_full_size"] >= 3
+    assert "largest checked: N 8192 of 8192, C 4096 of 4096; together N " in checked.reason
+
+
+def test_nothing_is_said_where_everything_was_reached():
+    _, checked = check("2.0f * x[i]", "x[i] * 2.0f", SMALL)
+    assert "largest checked" not in checked.reason
+    assert checked.details["callers"]["largest"] | {"N": 6} == {"N": 6, "C": 600}

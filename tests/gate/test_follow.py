@@ -1,0 +1,82 @@
+"""Cases follow the code: both sides of what a candidate decides by are tried, whatever shapes the workload names."""
+
+import pytest
+
+from gate.programs import AFFINE, affine, workload
+from kernel_gate.building import build_program
+from kernel_gate.cases import Case, Variation, plan
+from kernel_gate.gate import judge
+from kernel_gate.inputs import make_inputs
+from kernel_gate.program import Program
+from kernel_gate.stages.follow import followed, one_of_each_path
+
+VECTORS = """__global__ void affine(float *y, const float *x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (n % 4 == 0) {
+        if (4 * i < n) {
+            float4 v = ((const float4 *)x)[i];
+            ((float4 *)y)[i] = make_float4(2 * v.x + 1, 2 * v.y + 1, 2 * v.z + 1, 2 * v.w + 1);
+        }
+    } else if (i < n) y[i] = 2.0f * x[i] + 1.0f;
+}
+"""
+ODD = {"C = [32, 70]": "C = [33, 71]"}
+
+
+def cases_for(candidate, w=workload()):  # noqa: B008
+    planned = plan(w, 7)
+    built = [build_program(p, w, [c.dims for c in planned], arch="sm_90") for p in (affine(), candidate)]
+    return followed(planned, *built, w, 7), built
+
+
+@pytest.mark.parametrize(
+    ("guard", "holds"),
+    [
+        ("n > 30000", lambda n: n > 30000),
+        ("n == 1234", lambda n: n == 1234),
+        ("(n & 1023) == 1023", lambda n: n & 1023 == 1023),
+        ("n % 97 == 5", lambda n: n % 97 == 5),
+    ],
+)
+def test_a_guard_over_arguments_gets_a_shape_that_it_holds_on(guard: str, holds):
+    cases, _ = cases_for(affine("2.0f * x[i]", f"({guard} ? 3.0f : 2.0f) * x[i]"))
+    assert any(holds(c.dims["N"] * c.dims["C"]) for c in cases)
+
+
+@pytest.mark.parametrize("constant", ["3e4f", "0.123f", "-7.5f"])
+def test_data_are_drawn_on_both_sides_of_a_constant_of_the_code(constant: str):
+    cases, _ = cases_for(affine("2.0f * x[i]", f"(x[i] > {constant} ? 3.0f : 2.0f) * x[i]"))
+    around = [c for c in cases if c.variation is Variation.AROUND]
+    value = float(constant[:-1])
+    x = [make_inputs(workload(), c)["x"] for c in around]
+    assert any((v > value).all(axis=-1).any() for v in x) and any((v < value).all(axis=-1).any() for v in x)
+
+
+def test_a_program_without_guards_gets_no_more_cases():
+    cases, _ = cases_for(affine("2.0f * x[i]", "x[i] * 2.0f"))
+    assert [c for c in cases if 4000 <= c.seed - 7 < 5000] == []
+
+
+def test_vectors_need_alignment_where_they_are_used_and_every_buffer_is_named():
+    found = judge(affine(), Program("cuda", VECTORS, "affine"), workload(**ODD), device="emulated")
+    conditions = found.stage("check").details["conditions"]
+    assert {c["expr"] for c in conditions} == {"align(x) >= 16", "align(y) >= 16"}
+
+
+def test_one_case_of_each_path():
+    candidate = Program("cuda", VECTORS, "affine")
+    _, built = cases_for(candidate)
+    cases = [Case({"N": 1, "C": c}, 1) for c in (34, 33, 40, 32)]
+    assert [c.dims["C"] for c in one_of_each_path(cases, *built, workload())] == [32, 33]
+    assert "blockIdx" in AFFINE
+
+
+def test_lines_that_no_case_executes_are_named():
+    rare = """if (i >= n) return;
+    y[i] = 2.0f * x[i] + 1.0f;
+    if ((int)(x[i] * 1e6f) == 1234567 && i == 5)
+        y[i] += 1.0f;"""
+    candidate = affine("if (i < n) y[i] = 2.0f * x[i] + 1.0f;", rare)
+    checked = judge(affine(), candidate, workload(), device="emulated").stage("check")
+    assert checked.details["coverage"]["never"] == [6]
+    assert checked.reason.endswith("; no case executed line 6")

@@ -1,0 +1,277 @@
+"""How the kernels of the assists' examples are run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kernel_gate.workload import Workload, parse_workload
+
+
+def workload(
+    kernel: str,
+    dims: str,
+    launch: str,
+    *arguments: str,
+    language: str = "cuda",
+    oracle: str = "",
+    promise: str = "",
+    align: int = 0,
+) -> Workload:
+    """`out: output float32 [N, C]`, `x: input float32 [N]`, `n: int32 = N * C`."""
+    text = f'kernel = "{kernel}"\nlanguage = "{language}"\n'
+    text += f'promises = ["{promise}"]\n' if promise else ""
+    text += f"[dims]\n{dims}\n[launch]\n{launch}\n"
+    for argument in arguments:
+        name, rest = argument.split(": ")
+        if "=" in rest:
+            dtype, value = rest.split(" = ")
+            text += f'[[args]]\nname = "{name}"\nkind = "scalar"\ndtype = "{dtype}"\nvalue = "{value}"\n'
+        else:
+            kind, dtype, shape = rest.split(" ", 2)
+            extents = ", ".join(f'"{e}"' for e in shape.strip("[]").split(", "))
+            text += f'[[args]]\nname = "{name}"\nkind = "{kind}"\ndtype = "{dtype}"\nshape = [{extents}]\n'
+            text += f"align = {align}\n" if align else ""
+            whole = dtype.startswith(("int", "uint")) and kind != "output"
+            indexes = 'values = "integers(0, 5000)"\n' if name == "group" else 'values = "integers"\n'
+            text += indexes if whole else ""
+    if oracle:
+        text += f'[oracle]\npython = "oracles.py:{oracle}"\n'
+    return parse_workload(text, folder=Path(__file__).parent)
+
+
+ELEMENTS = 'grid = ["ceil_div(n, 256)"]\nblock = [256]'
+ROW_OF_BLOCK = 'grid = ["N"]\nconstexpr = { BLOCK = "next_power_of_2(C)" }'
+WORKLOADS = {
+    "scale": (
+        workload("scale", "N = [1, 770, 4096]", ELEMENTS, "out: output float32 [N]", "x: input float32 [N]",
+                 "a: float32 = 1.5", "n: int32 = N"),
+    ),
+    "scale_in_place": (
+        workload("scale_in_place", "N = [1, 770]", 'grid = ["ceil_div(N, 256)"]\nblock = [256]',
+                 "x: inout float32 [N]", "factor: float32 = 0.5", "n: int32 = N"),
+    ),
+    "silu": (
+        workload("silu", "N = [1, 770, 4096]", ELEMENTS,
+                 "x: input float16 [N]", "y: output float16 [N]", "n: int32 = N"),
+    ),
+    "bias_relu": (
+        workload("bias_relu", "N = [1, 3]\nC = [5, 130, 256]", 'grid = ["ceil_div(C, 128)", "N"]\nblock = [128]',
+                 "out: output int8 [N, C]", "x: inout float32 [N, C]", "bias: input float32 [C]",
+                 "rows: int32 = N", "cols: int32 = C"),
+    ),
+    "swap_axes": (
+        workload("swap_axes", "N = [1, 33]\nC = [5, 32]",
+                 'grid = ["ceil_div(C, 16)", "ceil_div(N, 16)"]\nblock = [16, 16]',
+                 "in: input float32 [N, C]", "out: output float32 [C, N]", "rows: int32 = N", "cols: int32 = C"),
+    ),
+    "from_columns": (
+        workload("from_columns", "N = [1, 33]\nC = [5, 32]",
+                 'grid = ["ceil_div(C, 32)", "ceil_div(N, 8)"]\nblock = [32, 8]',
+                 "dst: output float16 [N, C]", "src: input float16 [C, N]", "bias: input float16 [N]",
+                 "scale: float32 = 0.5", "H: int32 = N", "W: int32 = C"),
+    ),
+    "column_means": (
+        workload("column_means", "N = [1, 37, 70]\nC = [5, 33, 128]", 'grid = ["ceil_div(C, 32)"]\nblock = [512]',
+                 "means: inout float32 [C]", "most: output float32 [C]", "x: input float32 [N, C]",
+                 "rows: int32 = N", "cols: int32 = C"),
+    ),
+    "histogram": (
+        workload("histogram", "n = [1, 770, 5000]\nK = [256]", ELEMENTS, "bins: inout uint32 [K]",
+                 "data: input uint8 [n]", "n: int32 = n"),
+    ),
+    "weighted": (
+        workload("weighted", "n = [1, 770]\nK = [5000]", 'grid = ["3"]\nblock = [64]', "sums: inout float32 [K]",
+                 "group: input int32 [n]", "x: input float32 [n]", "n: int32 = n", "groups: int32 = K"),
+    ),
+    "gelu": (
+        workload("gelu", "N = [1, 7, 64]\nC = [48, 77]", ELEMENTS, "out: output float32 [N, C]",
+                 "inp: input float32 [N, C]", "bias: input float32 [C]", "n: int32 = N * C", "c: int32 = C"),
+    ),
+    "row_sum": (
+        workload("row_sum", "N = [1, 5]\nC = [3, 128, 770]", 'grid = ["N"]\nblock = [32]',
+                 "out: output float32 [N]", "x: input float32 [N, C]", "C: int32 = C", oracle="row_sums"),
+    ),
+    "row_sums": (
+        workload("row_sums", "N = [1, 70]\nC = [1, 33]", 'grid = ["ceil_div(N, 64)"]\nblock = [64]',
+                 "out: output float32 [N]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
+    ),
+    "softmax_statistics": (
+        workload("softmax_statistics", "N = [1, 40]\nC = [1, 33]", 'grid = ["ceil_div(N, 32)"]\nblock = [32]',
+                 "maxima: output float32 [N]", "sums: output float32 [N]", "x: input float32 [N, C]",
+                 "N: int32 = N", "C: int32 = C"),
+    ),
+    "softmax_rows": (
+        workload("softmax_rows", "N = [1, 40]\nC = [1, 33]", 'grid = ["ceil_div(N, 32)"]\nblock = [32]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
+    ),
+    "block_softmax": (
+        workload("block_softmax", "N = [1, 3]\nC = [1, 40, 150]", 'grid = ["N"]\nblock = [64]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "C: int32 = C", oracle="softmax_of_x"),
+    ),
+    "shares": (
+        workload("shares", "N = [1, 40]\nC = [1, 33]", 'grid = ["ceil_div(N, 32)"]\nblock = [32]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "rows: int32 = N", "columns: int32 = C"),
+    ),
+    "losses": (
+        workload("losses", "N = [1, 770]", 'grid = ["ceil_div(N, 256)"]\nblock = [256]', "out: output float32 [N]",
+                 "p: input float32 [N]", "v: input float32 [N]", "n: int32 = N"),
+    ),
+    "shift": (
+        workload("shift", "N = [1, 770]", ELEMENTS, "out: output float32 [N]", "x: input float32 [N]",
+                 "by: float32 = 0.5", "n: int32 = N"),
+    ),
+    "clamp_columns": (
+        workload("clamp_columns", "R = [1, 33]\nC = [1, 20]", 'grid = ["ceil_div(R * C, 64)"]\nblock = [64]',
+                 "out: output float32 [R, C]", "x: input float32 [R, C]", "most: float32 = 0.5", "rows: int32 = R",
+                 "columns: int32 = C"),
+    ),
+    "fill_planes": (
+        workload("fill_planes", "P = [1, 3]\nN = [1, 300]", 'grid = ["ceil_div(N, 128)", "P"]\nblock = [128]',
+                 "out: output float32 [P, N]", "value: float32 = 0.5", "n: uint64 = N"),
+    ),
+    "row_scores": tuple(
+        workload("row_scores", "N = [1, 5]\nC = [1, 33, 100]", f'grid = ["N"]\nblock = [{block}]',
+                 "best: output float32 [N]", "total: output float64 [N]", "x: input float32 [N, C]",
+                 "start: input float32 [N]", "N: int32 = N", "C: int32 = C")
+        for block in (32, 96)
+    ),
+    "blend_rows": (
+        workload("blend_rows", "P = [2]\nN = [1, 5]\nC = [1, 33, 70]\nK = [1, 3]",
+                 'grid = ["N", "P"]\nblock = [64]', "out: output float32 [P, N, C]", "size: output float32 [P, N]",
+                 "x: input float32 [K, C]", "share: input float32 [N, K]", "N: int32 = N", "C: int32 = C",
+                 "K: int32 = K"),
+    ),
+    "grand_total": tuple(
+        workload("grand_total", "N = [1, 300, 1000]", f'grid = ["ceil_div(N, {block})"]\nblock = [{block}]',
+                 "out: inout float32 [1]", "x: input float32 [N]", "n: int32 = N")
+        for block in (96, 1, 256)
+    ),
+    "row_totals": tuple(
+        workload("row_totals", "R = [1, 3]\nC = [1, 70]", f'grid = ["R"]\nblock = [{block}]',
+                 "out: inout int32 [R]", "x: input int32 [R, C]", "C: int32 = C")
+        for block in (33, "16, 2")
+    ),
+    "spread": (
+        workload("spread", "N = [1, 3]\nC = [3, 100, 300]", 'grid = ["N"]\nblock = [32]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "C: int32 = C"),
+    ),
+    "centre_by_lanes": (
+        workload("centre_by_lanes", "N = [1, 3]\nC = [3, 100, 300]", 'grid = ["N"]\nblock = [32]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "C: int32 = C"),
+    ),
+    "blur": (
+        workload("blur", "R = [1, 3]\nC = [1, 70]", 'grid = ["R"]\nblock = [32]', "out: output float32 [R, C]",
+                 "x: input float32 [R, C]", "rows: int32 = R", "columns: int32 = C"),
+    ),
+    "normalise": (
+        workload("normalise", "N = [1, 5]\nC = [3, 128, 770]", 'grid = ["N"]\nblock = [64]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "weight: input float32 [C]",
+                 "scale: input float32 [N]", "C: int32 = C"),
+    ),
+    "centre": (
+        workload("centre", "N = [1, 5]\nC = [3, 128, 770]", 'grid = ["N"]\nblock = [32]',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "C: int32 = C", oracle="centred"),
+    ),
+    "block_sum": (
+        workload("block_sum", "R = [1, 5]\nN = [1, 300, 1024]", 'grid = ["R"]\nblock = [256]\nshared_bytes = 1024',
+                 "out: output float32 [R]", "x: input float32 [R, N]", "n: int32 = N", oracle="row_sums"),
+    ),
+    "row_max": tuple(
+        workload("row_max", "R = [3]\nC = [7, 500]", f'grid = ["R"]\nblock = [{block}]', "out: output float32 [R]",
+                 "x: input float32 [R, C]", "c: int32 = C")
+        for block in (256, 64, 16)
+    ),
+    "scale_matrix": tuple(
+        workload("scale_matrix", "R = [1, 33]\nC = [16, 70]", f'grid = ["ceil_div(R, {x})", "ceil_div(C, {y})"]\n'
+                 f"block = [{x}, {y}]", "out: output float32 [R, C]", "x: input float32 [R, C]",
+                 "factor: float32 = 1.5", "rows: int32 = R", "columns: int32 = C")
+        for x, y in ((16, 16), (8, 8))
+    ),
+    "product": tuple(
+        workload("product", "R = [1, 33]\nC = [20]\nK = [7]", f'grid = ["ceil_div(R, {x})", "ceil_div(C, {y})"]\n'
+                 f"block = [{x}, {y}]", "a: input float32 [R, K]", "b: input float32 [K, C]",
+                 "out: output float32 [R, C]", "rows: int32 = R", "columns: int32 = C", "inner: int32 = K")
+        for x, y in ((32, 4), (4, 16), (8, 8), (64, 1))
+    ),
+    "transpose": (
+        workload("transpose", "R = [32, 40]\nC = [32, 70]",
+                 'grid = ["ceil_div(C, 32)", "ceil_div(R, 32)"]\nblock = [32, 32]', "out: output float32 [C, R]",
+                 "in: input float32 [R, C]", "rows: int32 = R", "columns: int32 = C"),
+    ),
+    "add_bias": (
+        workload("add_bias", "N = [1, 600]\nC = [30]", ELEMENTS, "out: output float32 [N]", "x: input float32 [N]",
+                 "bias: input float32 [C]", "n: int32 = N", "c: int32 = C"),
+    ),
+    "dot_rows": (
+        workload("dot_rows", "R = [64]\nC = [128]", 'grid = ["R // 32"]\nblock = [32]', "out: output float32 [R]",
+                 "a: input float32 [R, C]", "b: input float32 [C]", "width: int32 = C", oracle="dots"),
+    ),
+    "dot_tiles": (
+        workload("dot_tiles", "R = [64]\nC = [16]", 'grid = ["R // 32"]\nblock = [32]', "out: output float32 [R]",
+                 "a: input float32 [R, C]", "b: input float32 [C]", "width: int32 = C"),
+    ),
+    "softmax": (
+        workload("softmax", "R = [3]\nC = [100, 770]", 'grid = ["R"]\nconstexpr = { BLOCK = "1024" }',
+                 "out_ptr: output float32 [R, C]", "x_ptr: input float32 [R, C]", "columns: int32 = C",
+                 language="triton", oracle="softmax"),
+    ),
+    "scale_rows": (
+        workload("scale_rows", "N = [1, 5, 1100]\nC = [3, 70]", ROW_OF_BLOCK,
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "weight: input float32 [C]",
+                 "n_cols: int32 = C", language="triton"),
+    ),
+    "add_bias_to_all": (
+        workload("add_bias_to_all", "N = [16, 96]\nC = [16, 48]",
+                 'grid = ["ceil_div(N * C, 1024)"]\nconstexpr = { BLOCK = "1024" }', "out: output float32 [N, C]",
+                 "x: input float32 [N, C]", "bias: input float32 [C]", "n: int32 = N * C", "period: int32 = C",
+                 language="triton", promise="C % 16 == 0", align=16),
+    ),
+    "share_rows": (
+        workload("share_rows", "N = [3]\nC = [3, 300]", 'grid = ["N"]\nconstexpr = { BLOCK = "64" }',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "n_cols: int32 = C", language="triton",
+                 oracle="shares"),
+    ),
+    "spread_rows": (
+        workload("spread_rows", "N = [3]\nC = [3, 300]", 'grid = ["N"]\nconstexpr = { STEP = "64" }',
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "n_cols: int32 = C", language="triton",
+                 oracle="centred"),
+    ),
+    "sum_columns": (
+        workload("sum_columns", "R = [1, 2, 9]\nC = [40, 300]",
+                 'grid = ["ceil_div(C, 128)"]\nconstexpr = { BLOCK = "128" }', "out: output float32 [C]",
+                 "x: input float32 [R, C]", "n_rows: int32 = R", "n_cols: int32 = C", language="triton",
+                 oracle="column_sums"),
+    ),
+    "sum_heads": (
+        workload("sum_heads", "H = [1, 3]\nC = [40, 300]",
+                 'grid = ["ceil_div(C, 128)"]\nconstexpr = { HEADS = "H", BLOCK = "128" }',
+                 "out: output float32 [C]", "x: input float32 [H, C]", "n_cols: int32 = C", language="triton",
+                 oracle="column_sums"),
+    ),
+    "unit_rows": (
+        workload("unit_rows", "N = [3]\nC = [3, 70]", ROW_OF_BLOCK, "out: output float32 [N, C]",
+                 "x: input float32 [N, C]", "n_cols: int32 = C", "eps: float32 = 0.001", language="triton",
+                 oracle="unit"),
+    ),
+    "soften_rows": (
+        workload("soften_rows", "N = [3]\nC = [3, 70]", ROW_OF_BLOCK, "out: output float32 [N, C]",
+                 "x: input float32 [N, C]", "n_cols: int32 = C", "scale: float32 = 1.0", language="triton",
+                 oracle="of_exponentials"),
+    ),
+    "centre_rows": (
+        workload("centre_rows", "N = [1, 5, 1100]\nC = [3, 70]", ROW_OF_BLOCK,
+                 "out: output float32 [N, C]", "x: input float32 [N, C]", "n_rows: int32 = N",
+                 "n_cols: int32 = C", language="triton", oracle="centred"),
+    ),
+    "tile_product": (
+        workload("tile_product", "R = [1]\nC = [3]\nK = [16]",
+                 'grid = ["ceil_div(R, 16)", "ceil_div(C, 16)"]\nconstexpr = { BM = "16", BN = "16", BK = "16" }',
+                 "a: input float32 [R, K]", "b: input float32 [K, C]", "out: output float32 [R, C]",
+                 "rows: int32 = R", "columns: int32 = C", "K: int32 = K", language="triton"),
+    ),
+    "add": (
+        workload("add", "N = [1, 3000]", 'grid = ["ceil_div(N, 1024)"]\nconstexpr = { BLOCK = "1024" }',
+                 "x_ptr: input float32 [N]", "y_ptr: input float32 [N]", "out_ptr: output float32 [N]",
+                 "n: int32 = N", language="triton"),
+    ),
+}  # fmt: skip

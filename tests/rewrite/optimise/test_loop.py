@@ -1,0 +1,158 @@
+"""The search: what it tries, what it promotes, and why it stops. The judge here is told what to answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_gate.options import GateOptions
+from kernel_gate.reasons import Reason
+from kernel_gate.verdict import Outcome, SpeedState, Speedup, Stage, StageStatus, Verdict
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.rewrite.optimise.loop import Ended, Search, Version, optimise
+from kernel_lineage.rewrite.optimise.proposals import proposals
+from kernel_lineage.skills.conditions.stated import stated_facts
+from kernel_lineage.skills.library import library
+
+ADD = b"""\
+__global__ void add(const float* a, const float* b, float* c, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        c[i] = a[i] + b[i];
+    }
+}
+
+void launch(const float* a, const float* b, float* c, int n) {
+    add<<<(n + 255) / 256, 256>>>(a, b, c, n);
+}
+"""
+FACTS = stated_facts("n = 4096, align(a) = 16, align(b) = 16, align(c) = 16, launch.block.x = 256", "stated")
+SKILLS = tuple(library())
+
+
+def counts(sectors: int, requests: int, instructions: int) -> dict[str, object]:
+    return {
+        "total": {
+            "global_sectors": sectors,
+            "global_requests": requests,
+            "shared_wavefronts": 0,
+            "instructions": instructions,
+        }
+    }
+
+
+def verdict(
+    outcome: Outcome, speedup: float | None = None, requests: tuple[int, int] = (400, 400), **changed: object
+) -> Verdict:
+    detail = {
+        "counts": {"case": "n 1", "before": counts(9, requests[0], 9), "after": counts(9, requests[1], 9)}
+    }
+    stages = [
+        Stage(name="build", status=StageStatus.PASS, seconds=1.0),
+        Stage(name="check", status=StageStatus.PASS, seconds=2.0),
+        Stage(name="sanitize", status=StageStatus.PASS, details=detail, seconds=3.0),
+    ]
+    speed = (
+        Speedup(median=speedup, low=speedup, high=speedup, state=SpeedState.FAST, by_shape=[])
+        if speedup
+        else None
+    )
+    return Verdict.model_validate(
+        {
+            "outcome": outcome,
+            "reason": "as told",
+            "stages": stages,
+            "speedup": speed,
+            "inputs_hash": "0",
+            **changed,
+        }
+    )
+
+
+def searched(judge: object, **budget: float) -> Ended:
+    return optimise(Search(Path("add.cu"), "add", ADD, FACTS, SKILLS, **budget), judge)  # type: ignore[arg-type]
+
+
+def test_it_promotes_what_is_faster_and_says_when_nothing_is_left() -> None:
+    def judge(before: Version, after: Version, _options: GateOptions) -> Verdict:
+        gains = b"float4" in after.text and b"float4" not in before.text
+        return verdict(Outcome.ACCEPTED if gains else Outcome.REJECTED, 1.3 if gains else 1.0)
+
+    ended = searched(judge)
+    assert [t.skill for t in ended.document.promoted] == ["vectorised-row-access"]
+    assert ended.document.stopped == "nothing_admissible"
+    assert b"float4" in ended.version.text
+    assert ended.document.verdict is not None
+    assert ended.document.verdict.outcome is Outcome.ACCEPTED
+
+
+def test_nothing_is_tried_a_third_time_that_gained_nothing_twice() -> None:
+    ended = searched(lambda *_: verdict(Outcome.REJECTED, 1.0))
+    tried = [t.skill for t in ended.document.tried]
+    assert ended.document.promoted == []
+    assert ended.document.verdict is None
+    assert ended.version.text == ADD
+    assert all(tried.count(skill) <= 2 for skill in tried)
+
+
+def test_without_times_counted_work_decides_and_nothing_is_said_to_be_faster() -> None:
+    def judge(before: Version, after: Version, _options: GateOptions) -> Verdict:
+        one, other = (100 if b"float4" in version.text else 400 for version in (before, after))
+        return verdict(Outcome.INCONCLUSIVE, requests=(one, other))
+
+    document = searched(judge).document
+    assert [t.skill for t in document.promoted] == ["vectorised-row-access"]
+    assert not document.timed
+    assert all(t.speedup is None for t in document.tried)
+
+
+@pytest.mark.parametrize(
+    ("budget", "stopped"),
+    [({"seconds": 0.0}, "seconds"), ({"device_seconds": 0.0}, "device_seconds")],
+)
+def test_an_empty_budget_tries_nothing(budget: dict[str, float], stopped: str) -> None:
+    def judge(*_: object) -> Verdict:
+        raise AssertionError("asked for a verdict without a budget")
+
+    ended = searched(judge, **budget)
+    assert ended.document.stopped == stopped
+    assert ended.document.tried == []
+
+
+def test_time_of_the_device_is_counted_without_the_builds() -> None:
+    document = searched(lambda *_: verdict(Outcome.REJECTED, 1.0), device_seconds=9.0).document
+    assert (document.stopped, len(document.tried), document.device_seconds) == ("device_seconds", 2, 10.0)
+
+
+def test_a_kernel_that_fails_its_own_check_ends_the_search() -> None:
+    broken = verdict(Outcome.INCONCLUSIVE, code=Reason.BASELINE_FAILS_CHECK)
+    document = searched(lambda *_: broken).document
+    assert (document.stopped, len(document.tried)) == ("baseline", 1)
+
+
+def test_cancelling_keeps_what_was_promoted() -> None:
+    answers = iter([verdict(Outcome.ACCEPTED, 2.0)])
+
+    def judge(*_: object) -> Verdict:
+        try:
+            return next(answers)
+        except StopIteration:
+            raise KeyboardInterrupt from None
+
+    document = searched(judge).document
+    assert document.stopped == "cancelled"
+    assert len(document.promoted) == 1
+    assert document.verdict is None
+
+
+def test_a_skill_is_proposed_only_where_its_assist_makes_a_candidate() -> None:
+    kernel = read(ADD.replace(b"a[i] + b[i]", b"c[i] + c[n - 1 - i]"), Language.CUDA).kernel("add")
+    assert kernel is not None
+    found = proposals(kernel, SKILLS, FACTS)
+    assert "vectorised-row-access" not in [p.skill for p in found.made]
+    assert (
+        "`c` is written and touched at another place"
+        in {r.skill: r.reason for r in found.refused}["vectorised-row-access"]
+    )

@@ -1,0 +1,70 @@
+"""Proofs are part of the verdict: a bound or a range that the baseline keeps and the candidate loses."""
+
+from pathlib import Path
+
+import pytest
+
+from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
+from kernel_gate.workload import parse_workload
+from kernel_lineage.rewrite.apply import open_conditions
+from kernel_lineage.rewrite.proving.both import judged_with_proofs, proofs_of_both, with_proofs
+from kernel_lineage.skills.conditions.facts import Fact, Facts, FactSource
+from kernel_lineage.workloads.programs import program_from_file
+from rewrite.conftest import SCALE, WORKLOAD
+
+WIDE = SCALE.replace("int i = blockIdx.x * blockDim.x + threadIdx.x;", "INDEX").replace(
+    "int n", "long long n"
+)
+WORK = parse_workload(WORKLOAD.replace('"int32"', '"int64"'))
+SAFE = "long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;"
+NARROW = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+PASSED = Verdict(
+    outcome=Outcome.ACCEPTED,
+    reason="1.2x",
+    stages=[Stage(name="check", status=StageStatus.PASS)],
+    inputs_hash="0",
+)
+
+
+def both(tmp_path: Path, old: str, new: str):
+    programs = []
+    for name, text in (("old.cu", old), ("new.cu", new)):
+        path = tmp_path / name
+        path.write_text(text)
+        programs.append(program_from_file(path, "scale", WORK))
+    return (*programs, tmp_path / "new.cu", WORK)
+
+
+def test_an_index_that_narrows_is_accepted_only_for_the_callers_sizes(tmp_path: Path):
+    asked = both(tmp_path, WIDE.replace("INDEX", SAFE), WIDE.replace("INDEX", NARROW))
+    verdict = judged_with_proofs(lambda: PASSED, *asked)
+    assert verdict.outcome is Outcome.ACCEPTED
+    assert "only if N <= 1048576, which the baseline does not need" in verdict.reason
+    unknown = Facts({})
+    named = Facts({"N": Fact((64, 1048576), "the workload", FactSource.WORKLOAD)})
+    assert open_conditions(verdict, unknown) == ["N <= 1048576"]
+    assert open_conditions(verdict, named) == []
+
+
+def test_a_bound_that_is_lost_rejects_with_a_small_counterexample(tmp_path: Path):
+    asked = both(
+        tmp_path, WIDE.replace("INDEX", SAFE), WIDE.replace("INDEX", SAFE).replace("i < n", "i <= n")
+    )
+    verdict = judged_with_proofs(lambda: PASSED, *asked)
+    assert (verdict.outcome, verdict.code) == (Outcome.REJECTED, "out-of-bounds")
+    assert verdict.reason.startswith("Rejected by prove: an access leaves its buffer")
+    assert verdict.stage("prove").details["counterexample"]["N"] <= 1048576
+
+
+def test_proofs_that_are_kept_are_counted(tmp_path: Path):
+    found = proofs_of_both(*both(tmp_path, WIDE.replace("INDEX", SAFE), WIDE.replace("INDEX", SAFE)))
+    assert found.lost is None and found.condition == "" and found.kept == found.asked > 2
+    assert with_proofs(PASSED, found).stage("prove").reason == f"{found.kept} of {found.asked} proved"
+
+
+@pytest.mark.parametrize("text", ["__global__ void scale() {"])
+def test_what_cannot_be_read_is_said(tmp_path: Path, text: str):
+    old, new, path, work = both(tmp_path, WIDE.replace("INDEX", SAFE), WIDE.replace("INDEX", SAFE))
+    unreadable = new.__class__(**{**{f: getattr(new, f) for f in new.__dataclass_fields__}, "source": text})
+    found = proofs_of_both(old, unreadable, path, work)
+    assert found.open and "not proved" in with_proofs(PASSED, found).stage("prove").reason

@@ -1,0 +1,83 @@
+"""Structures that kernels take by value: their fields are drafted one by one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kernel_lineage.workloads.files import target_of
+from kernel_lineage.workloads.following.draft import followed_drafts
+from kernel_lineage.workloads.following.unit import unit_of
+from kernel_lineage.workloads.model import Draft
+
+SOURCE = """\
+struct Common { using index_t = int64_t; int rows, cols; index_t stride; };
+struct Params : public Common { const float* __restrict__ x; void* y; float* bias; float factor; };
+template <int kThreads> __global__ void scale(const Params p) {
+  const float* x = p.x + blockIdx.x * p.stride; float* y = (float*)p.y + blockIdx.x * p.stride;
+  for (int i = threadIdx.x; i < p.cols; i += kThreads) y[i] = x[i] * p.factor + (p.bias ? p.bias[i] : 0.f);
+}
+void set(Params& p, const at::Tensor x, at::Tensor y, float factor) {
+  memset(&p, 0, sizeof(p));
+  p.rows = x.size(0); p.cols = x.size(1) * x.size(2); p.stride = x.stride(0); p.factor = factor;
+  p.x = x.data_ptr<float>(); p.y = y.data_ptr();
+}
+at::Tensor forward(at::Tensor x, double factor) {
+  at::Tensor y = at::empty_like(x);
+  Params params;
+  set(params, x, y, factor);
+  scale<64><<<params.rows, 64>>>(params);
+  return y;
+}
+"""
+
+
+def _draft(tmp_path: Path, source: str) -> Draft:
+    path = tmp_path / "scale.cu"
+    path.write_text(source)
+    kernel = target_of(path, "scale")
+    return next(followed_drafts(kernel, unit_of(source), path.name, kernel))
+
+
+def test_a_structure_by_value_is_given_by_its_fields(tmp_path: Path) -> None:
+    draft = _draft(tmp_path, SOURCE)
+    assert draft.missing == ()
+    extents = ("x_size_0", "x_size_1", "x_size_2")
+    given = [(a.name, a.kind, a.dtype, a.shape if a.kind != "scalar" else a.value) for a in draft.arguments]
+    assert given == [
+        ("p_rows", "scalar", "int32", "x_size_0"),
+        ("p_cols", "scalar", "int32", "x_size_1 * x_size_2"),
+        ("p_stride", "scalar", "int64", "x_size_1 * x_size_2"),
+        ("p_x", "input", "float32", extents),
+        ("p_y", "inout", "float32", extents),
+        ("p_bias", "null", "float32", None),
+        ("p_factor", "scalar", "float32", "0.5"),
+    ]
+    (step,) = draft.workload().steps
+    assert len(step.arguments) == len(given)  # type: ignore[union-attr]
+
+
+def test_a_structure_with_an_array_is_not_taken_apart(tmp_path: Path) -> None:
+    draft = _draft(tmp_path, SOURCE.replace("float factor;", "float factor; int extents[3];"))
+    assert any(why.startswith("the value of p") for why in draft.missing)
+
+
+def test_a_template_that_other_files_call_is_followed_with_the_usual_type(tmp_path: Path) -> None:
+    source = (
+        "template <typename T> __global__ void scale(const T* x, T* y, int n) { if (threadIdx.x < n) y[0] = x[0]; }\n"
+        "template <typename T> void launch(const T* x, T* y, int n) { scale<T><<<(n + 31) / 32, 32>>>(x, y, n); }\n"
+    )
+    draft = _draft(tmp_path, source)
+    assert [a.dtype for a in draft.arguments] == ["float32", "float32", "int32"]
+    assert draft.template_arguments == ("float",)
+    assert any("taken to be float" in said for said in draft.assumed)
+
+
+def test_types_to_compute_in_are_wider(tmp_path: Path) -> None:
+    source = (
+        "template <typename T, typename A> __global__ void scale(const T* x, A* y) { y[0] = x[0]; }\n"
+        "void f(at::Tensor x, at::Tensor y) {\n"
+        '  AT_DISPATCH_FLOATING_TYPES_AND_HALF(x.scalar_type(), "f", ([&] {\n'
+        "    using acc_t = at::acc_type<scalar_t, true>;\n"
+        "    scale<scalar_t, acc_t><<<1, 32>>>(x.data_ptr<scalar_t>(), y.data_ptr<acc_t>()); }));\n}\n"
+    )
+    assert [a.dtype for a in _draft(tmp_path, source).arguments] == ["float32", "float32"]

@@ -1,0 +1,127 @@
+"""Host code is followed with numbers that keep their names: what a launch is given, whatever way the code says it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_lineage.workloads.following.expressions import number_of
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.of_state import NoDraft, State, draft_for
+
+KERNELS = """\
+namespace rows { namespace detail {
+template <typename T> __global__ void scale(const T* x, T* y, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = (T)(a * (float)x[i]);
+}
+}}
+__global__ void product(const float* A, const float* B, float* C, int M, int N, int K) {
+  int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+  if (r < M && c < N) { float s = 0; for (int k = 0; k < K; ++k) s += A[r * K + k] * B[k * N + c]; C[r * N + c] = s; }
+}
+"""
+EXTENSION = """\
+#define CHECK_INPUT(x) TORCH_CHECK(x.is_cuda(), #x); TORCH_CHECK(x.is_contiguous(), #x)
+at::Tensor scale(const at::Tensor& x, double a) {
+  CHECK_INPUT(x);
+  auto y = at::empty_like(x);
+  const int64_t n = x.numel();
+  AT_DISPATCH_FLOATING_TYPES_AND_HALF(x.scalar_type(), "scale", ([&] {
+    rows::detail::scale<scalar_t><<<at::ceil_div(n, 128), 128, 0, at::cuda::getCurrentCUDAStream()>>>(
+        x.data_ptr<scalar_t>(), y.mutable_data_ptr<scalar_t>(), static_cast<float>(a), n);
+  }));
+  return y;
+}
+torch::Tensor product(torch::Tensor A, torch::Tensor B) {
+  TORCH_CHECK(A.size(1) == B.size(0), "inner extents");
+  TORCH_CHECK(A.size(0) % 4 == 0);
+  const auto M = A.size(0), N = B.sizes()[1], K = B.size(0);
+  auto C = torch::zeros({M, N}, A.options());
+  dim3 block(8, 8), grid((N + block.x - 1) / block.x, (M + 7) / 8);
+  auto kernel = &product;
+  if (M < 0) { return C; }
+  ::product<<<grid, block>>>(A.data_ptr<float>(), B.data_ptr<float>(), C.data_ptr<float>(), M, N, K);
+  return C;
+}
+"""
+PROGRAM = """\
+#define CHECK(call) do { if ((call) != cudaSuccess) { exit(1); } } while (0)
+struct Setup { int rows; int cols; float factor; };
+static int blocks_for(int n, int threads = 64) { return (n + threads - 1) / threads; }
+float* on_device(size_t n) { float* p; CHECK(cudaMalloc((void**)&p, n * sizeof(*p))); return p; }
+int main() {
+  Setup s{40, 60, 1.25e-1f};
+  const int n = s.rows * s.cols;
+  float *x = on_device(n), *y = on_device(n);
+  for (int round = 0; round < 10; ++round) {
+    rows::detail::scale<float><<<blocks_for(n), 64>>>(x, y, s.factor, n);
+  }
+  int M = 24, N = 32, K = 48;
+  float *A = on_device(M * K), *B = on_device(K * N), *C = on_device(M * N);
+  dim3 grid(N / 8, M / 8), block(8, 8);
+  void* given[] = {&A, &B, &C, &M, &N, &K};
+  cudaLaunchKernel((void*)product, grid, block, given, 0, 0);
+}
+"""
+
+
+def drafted(folder: Path, text: str, kernel: str, name: str = "k.cu") -> Draft:
+    (folder / name).write_text(text)
+    draft = draft_for(State(folder), name, kernel)
+    assert not isinstance(draft, NoDraft), draft.reasons
+    return draft
+
+
+@pytest.mark.parametrize(
+    ("literal", "value"),
+    [
+        ("0.125f", 0.125),
+        ("1e-5f", 1e-5),
+        ("1'000'000u", 1_000_000),
+        ("0x1p-3f", 0.125),
+        ("0xFFull", 255),
+        ("010", 8),
+    ],
+)
+def test_literals_of_any_form(literal: str, value: float) -> None:
+    assert number_of(literal).value == value
+
+
+def test_an_extension_is_drafted_from_its_tensors(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, KERNELS + EXTENSION, "scale")
+    arguments = {a.name: a for a in draft.arguments}
+    assert arguments["x"].shape == arguments["y"].shape == ("n",)
+    assert draft.grid == ("ceil_div(n, 128)",)
+    assert draft.template_arguments == ("float",)
+    assert draft.entry == "rows::detail::scale"
+
+
+def test_checks_of_an_extension_say_which_sizes_are_one(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, KERNELS + EXTENSION, "product")
+    shapes = {a.name: a.shape for a in draft.arguments if a.shape is not None}
+    assert shapes["C"] == ("M", "N")
+    assert shapes["A"] is not None and shapes["B"] is not None
+    assert shapes["A"] == ("M", shapes["B"][0]) and shapes["B"][1] == "N"
+    assert any("% 4" in p for p in draft.promises)
+    assert draft.workload().keeps_promises(draft.checked)
+
+
+def test_a_program_is_drafted_through_its_own_functions(tmp_path: Path) -> None:
+    draft = drafted(tmp_path, KERNELS + PROGRAM, "product")
+    assert {a.name: a.shape for a in draft.arguments if a.shape} == {
+        "A": ("M", "K"),
+        "B": ("K", "N"),
+        "C": ("M", "N"),
+    }
+    assert draft.dims == {"M": 24, "N": 32, "K": 48}
+    scaled = drafted(tmp_path, KERNELS + PROGRAM, "scale")
+    assert {a.name: a.value for a in scaled.arguments if a.kind == "scalar"}["a"] == "0.125"
+
+
+def test_cuda_in_a_string_of_python_is_read_at_its_place(tmp_path: Path) -> None:
+    text = f'import torch\nfrom torch.utils.cpp_extension import load_inline\nSOURCE = """{KERNELS}{EXTENSION}"""\n'
+    draft = drafted(tmp_path, text, "product", "model.py")
+    assert draft.grid[1] == "((M + 7) // 8)"
+    kernel = State(tmp_path).kernel("model.py", "product")
+    assert text.encode()[kernel.span.start :].startswith(b"__global__ void product")

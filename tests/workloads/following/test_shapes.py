@@ -1,0 +1,80 @@
+"""Shapes that host code builds from lists, and extents that a check says by an expression."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kernel_lineage.workloads.files import target_of
+from kernel_lineage.workloads.following.draft import followed_drafts
+from kernel_lineage.workloads.following.unit import unit_of
+from kernel_lineage.workloads.model import Draft
+
+COPY = (
+    "__global__ void copy(const float* x, float* y, int n) { int i = threadIdx.x; if (i < n) y[i] = x[i]; }\n"
+)
+
+
+def _draft(tmp_path: Path, host: str) -> Draft:
+    path = tmp_path / "copy.cu"
+    path.write_text(COPY + host)
+    kernel = target_of(path, "copy")
+    return next(followed_drafts(kernel, unit_of(path.read_text()), path.name, kernel))
+
+
+def _shapes(draft: Draft) -> dict[str, tuple[str, ...] | None]:
+    return {a.name: a.shape for a in draft.arguments if a.kind != "scalar"}
+
+
+def test_a_shape_is_built_from_the_sizes_of_a_tensor(tmp_path: Path) -> None:
+    draft = _draft(
+        tmp_path,
+        "at::Tensor f(at::Tensor x, at::Tensor w) { int m = x.size(0), k = x.size(1), n = w.size(1);"
+        " auto shape = x.sizes().vec(); shape.push_back(n); shape.front() = m; shape[1] = k / 2;"
+        " at::Tensor y = at::empty(shape, x.options());"
+        " copy<<<x.sizes().back(), 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), n); return y; }",
+    )
+    assert _shapes(draft) == {"x": ("m", "k"), "y": ("m", "(k // 2)", "n")}
+    assert draft.grid == ("k",)
+
+
+def test_a_pair_of_a_caller_has_two_numbers(tmp_path: Path) -> None:
+    draft = _draft(
+        tmp_path,
+        "at::Tensor f(at::Tensor x, std::pair<int, int> stride, std::pair<int64_t, int64_t> out) {"
+        " int n = x.size(0); auto y = at::empty({out.first, out.second}, x.options());"
+        " copy<<<n / stride.second, 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), n); return y; }",
+    )
+    assert _shapes(draft)["y"] == ("out_0", "out_1")
+    assert draft.grid == ("n",)
+
+
+def test_a_list_of_extents_is_a_size_of_its_own(tmp_path: Path) -> None:
+    draft = _draft(
+        tmp_path,
+        "void f(at::Tensor x, at::Tensor y, at::IntArrayRef normalized) {"
+        " int64_t n = 1; for (auto s : normalized) n *= s;"
+        " copy<<<x.numel() / n, 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), n); }",
+    )
+    assert next(a.value for a in draft.arguments if a.name == "n") == "normalized"
+
+
+def test_what_a_loop_sets_that_cannot_be_followed_is_not_taken_for_what_it_was(tmp_path: Path) -> None:
+    draft = _draft(
+        tmp_path,
+        "void f(at::Tensor x, at::Tensor y, Strange all) {"
+        " int n = 1; for (auto s : all) n *= s.extent();"
+        " copy<<<4, 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), n); }",
+    )
+    assert next(a.value for a in draft.arguments if a.name == "n") != "1"
+
+
+def test_an_extent_that_a_check_says_by_an_expression_is_that_expression(tmp_path: Path) -> None:
+    draft = _draft(
+        tmp_path,
+        "void f(at::Tensor x, at::Tensor y) { int n = x.size(1);"
+        " TORCH_CHECK(y.dim() == 2 && y.size(1) == n / 2 && x.size(0) == y.size(0));"
+        " copy<<<y.size(0), y.size(1)>>>(x.data_ptr<float>(), y.data_ptr<float>(), n); }",
+    )
+    assert _shapes(draft)["y"] is not None
+    assert _shapes(draft)["y"][1:] == ("(n // 2)",)  # type: ignore[index]
+    assert not draft.promises

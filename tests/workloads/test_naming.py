@@ -1,0 +1,82 @@
+"""Kernels are named as people write them, and what no code tells is answered on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_gate.workload import WorkloadError
+from kernel_lineage.kernels.naming import kernel_as_written, parted, qualified_name
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.answers import answers_of, with_answers
+from kernel_lineage.workloads.model import UNRANGED, Draft, DraftArgument
+from kernel_lineage.workloads.saved import Workloads, place_of
+
+TEXT = b"""\
+namespace a { namespace detail {
+__global__ void copy(float* o, const float* x) { o[0] = x[0]; }
+}}
+template <typename T, int V> __global__ void norm(T* o) {
+  o[0] = V;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("copy", "copy"),
+        ("detail::copy", "copy"),
+        ("::a::detail::copy", "copy"),
+        ("norm<float, 4>", "norm"),
+        ("5", "norm"),
+        ("b::copy", None),
+        ("99", None),
+    ],
+)
+def test_a_kernel_is_named_as_people_write_it(written: str, name: str | None) -> None:
+    found = kernel_as_written(read(TEXT, Language.CUDA), written)
+    assert (found.name if found is not None else None) == name
+
+
+def test_a_name_with_namespaces_is_not_split_at_them() -> None:
+    assert parted("src/k.cu:a::detail::copy") == ("src/k.cu", "a::detail::copy")
+    kernel = read(TEXT, Language.CUDA).kernel("copy")
+    assert kernel is not None and qualified_name(kernel) == "a::detail::copy"
+
+
+def test_answers_fill_what_is_missing() -> None:
+    index = DraftArgument("targets", "input", "int32", ("N",))
+    missing = (f"{UNRANGED}targets",)
+    draft = Draft("k", Language.CUDA, "k.cu", {"N": 0}, {"N": 0}, (index,), chosen=("N",), missing=missing)
+    answered = with_answers(draft, answers_of(["targets=0..V", "N=64"]))
+    assert answered.missing == () and answered.chosen == ()
+    assert answered.arguments[0].values == "integers(0, V)"
+    assert answered.dims == {"N": 64}
+    with pytest.raises(WorkloadError, match="the names are N, targets"):
+        with_answers(draft, {"other": "3"})
+    with pytest.raises(WorkloadError, match="NAME=VALUE"):
+        answers_of(["targets"])
+
+
+def test_two_kernels_of_one_name_have_two_files(tmp_path: Path) -> None:
+    place = place_of(tmp_path, "copy", Path("one.cu"))
+    place.parent.mkdir(parents=True)
+    argument = (
+        'name = "o"\nkind = "output"\ndtype = "float32"\nshape = [4]\n[launch]\ngrid = [1]\nblock = [4]\n'
+    )
+    place.write_text(f'kernel = "copy"\nlanguage = "cuda"\nsource = "one.cu"\n[[args]]\n{argument}')
+    assert place_of(tmp_path, "copy", Path("one.cu")) == place
+    assert place_of(tmp_path, "copy", Path("two.cu")).name == "copy@two.toml"
+
+
+def test_a_broken_file_is_a_problem_of_its_own_kernel() -> None:
+    found = Workloads(
+        (),
+        ("/r/.klineage/workloads/copy.toml is not valid TOML", "/r/.klineage/workloads/copy_rows.toml: args"),
+    )
+    assert len(found.about("copy")) == 1
+    assert len(found.about("copy_rows")) == 1
+    assert found.about("rows") == ()
