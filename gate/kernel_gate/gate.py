@@ -43,6 +43,8 @@ from kernel_gate.workload import Workload, WorkloadError
 
 Progress = Callable[[str, str, float], None]
 """Stage, what it is at, share done of the stage (0 … 1)."""
+_DRAWN = "verdict_seed"
+"""Detail of a check: the seed that its cases were drawn from, for a run that goes on after it."""
 
 
 class _Run:
@@ -64,6 +66,12 @@ class _Run:
         self.environment: dict[str, Any] = {}
         self._progress = progress
         self._since = time.monotonic()
+
+    def drawn(self, options: GateOptions) -> GateOptions:
+        """The options with a seed: that of a finished check, or a new one."""
+        check = self.finished.get("check")
+        before = check.details.get(_DRAWN, 0) if check is not None else 0
+        return options.model_copy(update={"seed": before}) if before else options.drawn()
 
     def begin(self) -> None:
         """The first stage begins."""
@@ -123,8 +131,8 @@ def judge(
     """
     companions = companion_files(workload)
     inputs_hash = hash_inputs(baseline, candidate, workload, options, companions)
-    options = options.drawn()
     run = _Run(progress, finished, on_stage)
+    options = run.drawn(options)
     parts = Parts()
     with ExitStack() as stack:
         keeper = kept if kept is not None else stack.enter_context(Kept())
@@ -285,7 +293,7 @@ def _right(
         stage = with_invariants(stage, stated, both[1].label)
     if device.kind == "cuda":
         stage = unless_the_baseline_races(stage, both[0], workload, cases)
-    passed = run.add(stage)
+    passed = run.add(stage.model_copy(update={"details": {**stage.details, _DRAWN: options.seed}}))
     if not passed and stage.code not in GOES_ON:
         if stage.code is Reason.ONE_CASE_ONLY and checked.candidate_findings:
             # Every element agrees by luck only: what the device's detectors saw decides the case.

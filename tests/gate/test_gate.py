@@ -279,15 +279,15 @@ def test_a_wrong_element_of_the_baseline_names_its_line_too(tmp_path):
 
 
 def test_a_race_comes_with_its_other_side():
-    racing = affine(
-        "if (i < n) y[i] = 2.0f * x[i] + 1.0f",
-        "__shared__ float one[64];\n    one[threadIdx.x] = 1.0f;\n"
-        "    if (i < n) y[i] = 2.0f * x[i] + one[63 - threadIdx.x]",
-    )
-    aliased = verdict(racing).stages[1].details
+    text = "__shared__ float one[64];\n    %sone[threadIdx.x] = 1.0f;\n"
+    text += "    if (i < n) y[i] = 2.0f * x[i] + one[63 - threadIdx.x]"
+    plain = "if (i < n) y[i] = 2.0f * x[i] + 1.0f"
+    in_values = verdict(affine(plain, text % "")).stages[1].details
+    # Either order of the write and the read gives 1: only the detector sees it.
+    written_twice = affine(plain, text % "one[threadIdx.x] = 1.0f; __syncthreads(); ")
     apart = workload(**{'name = "y"': 'name = "y"\nnoalias = true'})
-    (found, *_) = verdict(racing, workload=apart).stages[2].details["findings"]
-    for finding in (aliased, found):
+    (unseen, *_) = verdict(written_twice, workload=apart).stages[2].details["findings"]
+    for finding in (in_values, unseen):
         assert finding["line"] == 5
         _is_the_other_side(finding)
 

@@ -71,4 +71,4 @@ def test_a_right_candidate_is_watched_in_every_case():
     v = judged(affine("2.0f * x[i]", "x[i] * 2.0f"))
     watched = v.stage("watch")
     assert (v.outcome, watched.status, watched.code) == ("accepted", "pass", None)
-    assert watched.details["cases"] == v.stage("check").details["cases"]
+    assert set(v.stage("check").details["passed"]) <= set(watched.details["passed"])

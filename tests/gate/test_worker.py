@@ -40,8 +40,9 @@ def test_a_program_survives_the_way_to_the_process():
 
 def test_the_verdict_is_that_of_the_gate_itself():
     steps: list[str] = []
-    ours = run_in_child(request(), on_progress=lambda stage, what, share: steps.append(stage))
-    here = judge(affine(), affine(), workload(), device="emulated")
+    asked = request(options=GateOptions(seed=7))
+    ours = run_in_child(asked, on_progress=lambda stage, what, share: steps.append(stage))
+    here = judge(affine(), affine(), workload(), device="emulated", options=asked.options)
     assert [stage.model_copy(update={"seconds": None}) for stage in ours.stages] == [
         stage.model_copy(update={"seconds": None}) for stage in here.stages
     ]

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from kernel_gate.emulated.addresses import AddressSpace, Segment, function_address
 from kernel_gate.emulated.inline import taken_functions
-from kernel_gate.emulated.ptx.model import Module
+from kernel_gate.emulated.ptx.model import Address, Group, Module, Operand, Symbol
 
 
 def place_variables(module: Module, space: AddressSpace | None = None) -> dict[str, Segment]:
-    """Allocate and initialise them, pointers to each other included; in a space of their own by default."""
+    """Allocate and initialise those that code can reach, pointers to each other included.
+
+    They lie in a space of their own by default. A header of a library may declare a thousand that no code reads.
+    """
     space = space or AddressSpace()
     placed: dict[str, Segment] = {}
+    reached = _reached(module)
     for variable in module.variables.values():
-        if variable.space in ("global", "const"):
+        if variable.space in ("global", "const") and variable.name in reached:
             segment = space.allocate(variable.nbytes, variable.name, 1, variable.space == "const")
             data = np.zeros(variable.nbytes, np.uint8)
             if variable.data is not None:
@@ -31,3 +37,33 @@ def place_variables(module: Module, space: AddressSpace | None = None) -> dict[s
                 address = np.uint64(known + symbol.offset)
                 placed[variable.name].data[offset : offset + 8] = np.frombuffer(address.tobytes(), np.uint8)
     return placed
+
+
+def _reached(module: Module) -> set[str]:
+    """Names that instructions hold, and those that the initialisers of such variables hold."""
+    open_names = [
+        name
+        for function in module.functions.values()
+        for instruction in function.body
+        for operand in instruction.operands
+        for name in _symbols(operand)
+    ]
+    reached: set[str] = set()
+    while open_names:
+        name = open_names.pop()
+        if name not in reached:
+            reached.add(name)
+            variable = module.variables.get(name)
+            open_names += [symbol.name for _, symbol in variable.addresses] if variable is not None else []
+    return reached
+
+
+def _symbols(operand: Operand) -> Iterator[str]:
+    match operand:
+        case Symbol(name):
+            yield name
+        case Address(base):
+            yield from _symbols(base)
+        case Group(items):
+            for item in items:
+                yield from _symbols(item)

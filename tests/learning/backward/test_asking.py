@@ -155,7 +155,7 @@ def test_nothing_is_asked_unless_it_is_said_and_nothing_without_an_endpoint(tmp_
     with ProtocolServer(answer(SIMPLE)).running() as server:
         configured = {"KLINEAGE_BASE_URL": server.url, "KLINEAGE_MODEL": "m"}
         code, document, _ = walked(tmp_path, **configured)
-        assert (code, document["steps"], document["model"], server.requests) == (3, [], None, [])
+        assert (code, document["steps"], document["model"], server.requests) == (6, [], None, [])
     unset = dict.fromkeys(("KLINEAGE_BASE_URL", "KLINEAGE_MODEL", "OPENAI_API_KEY", "OPENAI_BASE_URL"))
     code, _, stderr = walked(tmp_path, "--ask-model", **unset)
     assert code == 4

@@ -8,6 +8,7 @@ programs hold them in several roundings.
 
 from __future__ import annotations
 
+import math
 import struct
 from fractions import Fraction
 
@@ -108,7 +109,8 @@ def simplest(value: float, *, single: bool) -> Fraction:
     The continued fraction of the interval of all numbers that round to it (Stern-Brocot).
     """
     exact = Fraction(value)
-    half = Fraction(abs(float(np.spacing(np.float32(value) if single else np.float64(value))))) / 2
+    digits, least = (24, -149) if single else (53, -1074)
+    half = Fraction(2) ** (max(math.frexp(value)[1] - digits, least) - 1)
     low, high = abs(exact) - half, abs(exact) + half
     terms: list[int] = []
     a, b = low, high

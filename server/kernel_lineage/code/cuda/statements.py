@@ -124,16 +124,16 @@ class Statements:
         """`LOOP_OVER(i, n) { … }`, which the grammar takes for the definition of a function."""
         declarator, body = node.child_by_field_name("declarator"), node.child_by_field_name("body")
         name = text_of(declarator.child_by_field_name("declarator")) if declarator is not None else ""
+        arguments = declarator.child_by_field_name("parameters") if declarator is not None else None
         macro = self.scope.names.macros.get(name)
         if macro is not None and macro.parameters is not None and declarator is not None and body is not None:
-            listed = declarator.child_by_field_name("parameters")
-            arguments = list(listed.named_children) if listed is not None else []
-            head = substituted_text(macro.body, macro.parameters, arguments)
+            passed = list(arguments.named_children) if arguments is not None else []
+            head = substituted_text(macro.body, macro.parameters, passed)
             if self._text(" ".join(head.split()) + text_of(body), node, in_place=True):
                 return True
         self._unmodelled(node, f"the macro `{name}`")
         before = dict(self.scope.variables)
-        for child in declarator.named_children[-1].named_children if declarator is not None else ():
+        for child in arguments.named_children if arguments is not None else ():
             what = f"`{text_of(child)}` is set by the macro `{name}` on line {self.scope.line(node)}"
             self.scope.variables[text_of(child)] = unknown(self.scope.model, text_of(child), INT32, what)
         self.run(body)
