@@ -40,7 +40,7 @@ async def test_an_unknown_condition_is_told_in_the_title(scale):
 
 
 async def test_what_cannot_be_done_is_listed_only_when_a_person_asks_and_with_the_reason(scale):
-    text = scale.read_text("utf-8").replace("float*", "double*").replace("float alpha", "double alpha")
+    text = scale.read_text("utf-8").replace("float*", "bool*")
     async with session(scale.parent) as editor:
         uri = editor.open(scale, text)
         assert titled(await editor.actions(uri, "row[i]"), VECTORISE) == []
@@ -51,7 +51,7 @@ async def test_what_cannot_be_done_is_listed_only_when_a_person_asks_and_with_th
             (action,) = titled(asked, VECTORISE)
             assert action.command is None
             assert action.disabled is not None
-            assert "dtype(x)" in action.disabled.reason or "float64" in action.disabled.reason
+            assert "dtype(x)" in action.disabled.reason or "bool" in action.disabled.reason
 
 
 async def test_the_kinds_that_are_asked_for_are_honoured(scale):

@@ -28,7 +28,7 @@ async def test_an_anchor_shows_the_conditions_with_truth_and_evidence(scale):
         uri = editor.open(scale)
         card = await editor.card(uri, "row[i]")
         assert "**Valid when**" in card
-        assert "✓ `dtype(x) == float32`" in card
+        assert "✓ `dtype(x) in (" in card
         assert "? `C % 4 == 0`" in card
 
 

@@ -32,6 +32,15 @@ def drafted(proof: Proof | None) -> SpotWorkload:
     return SpotWorkload(parse_workload(WORKLOAD), None, ("N is 32 in main",), proof)
 
 
+def test_a_workload_that_cannot_be_read_is_no_reason_to_draft_another(tmp_path: Path) -> None:
+    (tmp_path / ".klineage" / "workloads").mkdir(parents=True)
+    (tmp_path / ".klineage" / "workloads" / "fill.toml").write_text(WORKLOAD.replace("float32", "float31"))
+    (tmp_path / "fill.cu").write_text("__global__ void fill(float* out) { out[threadIdx.x] = 1.0f; }\n")
+    (tmp_path / ".git").mkdir()
+    with pytest.raises(WorkloadError, match=r"fill\.toml.*float31.*Mend the file"):
+        workload_on_the_spot(tmp_path / "fill.cu", "fill", "emulated")
+
+
 def test_the_repositorys_own_workload_comes_first(tmp_path: Path) -> None:
     (tmp_path / ".klineage" / "workloads").mkdir(parents=True)
     (tmp_path / ".klineage" / "workloads" / "fill.toml").write_text(WORKLOAD)

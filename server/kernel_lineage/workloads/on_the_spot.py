@@ -35,11 +35,15 @@ def workload_on_the_spot(
 ) -> SpotWorkload:
     """The workload that the repository has for a kernel, else a draft with what it sees of wrong kernels.
 
-    Raises `NoWorkloadError` when the draft is not complete; and as `prove` does.
+    Raises `NoWorkloadError` when the draft is not complete, and when the repository's file for the kernel cannot be
+    read: a draft does not take the place of what a person wrote. Raises as `prove` does, too.
     """
-    found = workloads_in(folder_of(path)).of(kernel, str(path))
-    if found is not None:
-        return SpotWorkload(found.workload, found.path)
+    workloads = workloads_in(folder_of(path))
+    saved = workloads.of(kernel, str(path))
+    if saved is not None:
+        return SpotWorkload(saved.workload, saved.path)
+    if problems := workloads.about(kernel):
+        raise NoWorkloadError(f"{'; '.join(problems)}. Mend the file, or remove it to have one drafted")
     parsed = target_of(path, kernel)
     draft, proof = tried_draft(
         parsed, path, device=device, per_kind=1, kinds=TELLING, on_progress=on_progress

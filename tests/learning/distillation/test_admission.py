@@ -143,16 +143,16 @@ def test_on_the_emulated_device_nothing_is_admitted_and_the_reason_is_told():
 
 
 def test_a_kernel_that_the_skill_cannot_be_carried_to_says_why():
-    wide = WORKLOAD.model_copy(
+    flags = WORKLOAD.model_copy(
         update={
             "args": tuple(
-                a.model_copy(update={"dtype": "float64"}) if a.name in ("dst", "src") else a
+                a.model_copy(update={"dtype": "bool"}) if a.name in ("dst", "src") else a
                 for a in WORKLOAD.args
             )
         }
     )
-    doubles = BEFORE.replace("float* dst", "double* dst").replace("float* src", "double* src")
-    step = Step("1→2", Program("cuda", doubles, "gain"), STEP.after, wide)
+    of_flags = BEFORE.replace("float* dst", "bool* dst").replace("float* src", "bool* src")
+    step = Step("1→2", Program("cuda", of_flags, "gain"), STEP.after, flags)
     found = distil([lesson()], KNOWN)
     (admission,) = admissions(
         found, KNOWN, {"1→2": step}, carried_by(lambda _: verdict(Outcome.ACCEPTED, ""))
