@@ -271,6 +271,7 @@ def _right(
                 progress=run.report("check"),
                 whole=options.case is None,
                 seed=options.seed,
+                callers_seconds=options.callers_seconds,
                 expressions=expressions,
             )
     except (OracleError, WorkloadError) as error:

@@ -38,6 +38,8 @@ class GateOptions(BaseModel):
     """Beside a GPU: what the emulated device may take to watch the cases of the check; 0: it does not watch."""
     algebra_seconds: float = Field(default=5.0, ge=0)
     """For asking whether both programs compute the same expression; 0: not asked."""
+    callers_seconds: float = Field(default=2.0, ge=0)
+    """Without a GPU: for shapes as large as the callers' (`profile_dims`), after the other cases; 0: none."""
     launch_seconds: float = Field(default=10.0, gt=0)
     """What a launch on a GPU may take before it counts as hanging; more when others have taken long and ended."""
     profile_seconds: float = Field(default=4.0, gt=0)

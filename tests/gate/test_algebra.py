@@ -98,6 +98,10 @@ OTHER = {
     "1.0005 for 1": (SIGMOID, SIGMOID.replace("1.0f", "1.0005f")),
     "no epsilon": (VARIANCE, VARIANCE.replace(" + 1e-5f", "")),
     "a wrong divisor": (VARIANCE, VARIANCE.replace("v / c", "v / (c - 1)")),
+    "the largest float in place of infinity": (
+        "y[i] = fmaxf(x[i], -INFINITY) + 1.0f;",
+        "y[i] = fmaxf(x[i], -3.402823466e38f) + 1.0f + 1e-3f;",
+    ),
     "a small term dropped": ("y[i] = x[i] + 1e-9f * x[0];", "y[i] = x[i];"),
 }
 

@@ -32,7 +32,9 @@ _THREAD = (1 << _THREAD_BITS) - 1
 _ATOMIC = 1 << _THREAD_BITS
 _MANY_THREADS = 2 << _THREAD_BITS
 _MANY_BLOCKS = 4 << _THREAD_BITS
-_EVENT_SHIFT = _THREAD_BITS + 3
+_MANY_WARPS = 8 << _THREAD_BITS
+_EVENT_SHIFT = _THREAD_BITS + 4
+_WARP = 32
 _MOST_PLACES = 4096
 """Of one instruction that are looked at for what they release; flags and counters are few."""
 
@@ -42,7 +44,7 @@ class _Shadow:
     writer: Index
     """Event, flags and grid-wide thread number of the last write of each granule; -1: none."""
     reader: Index | None = None
-    """The same of the last read, with flags when several threads or blocks have read."""
+    """The same of the last read, with flags when several threads, warps or blocks have read."""
     second: Index | None = None
     """Of several readers another one, so that a race of the last reader can name it."""
 
@@ -168,7 +170,11 @@ class GlobalRaces:
         many = fresh & (~same_block | (last & _MANY_BLOCKS != 0))
         flags = np.where(many, _MANY_BLOCKS, 0)
         current = (last >= 0) & same_block & (event >= self.barrier[blocks])
-        several = current & ((other != threads) | (last & _MANY_THREADS != 0))
+        same_warp = other % size // _WARP == threads % size // _WARP
+        warps = current & (~same_warp | (last & _MANY_WARPS != 0))
+        flags |= np.where(warps, _MANY_WARPS, 0)
+        since = current & (event >= self.warp_barrier[wave.warp[wave.index][matters]])
+        several = warps | since & ((other != threads) | (last & _MANY_THREADS != 0))
         key = key | flags | np.where(several, _MANY_THREADS, 0)
         another = (last >= 0) & (other != threads)
         second[granule[another]] = last[another]
@@ -179,6 +185,8 @@ class GlobalRaces:
             second[granule[lost]] = key[lost]
             near = lost & ((kept & _THREAD) // size == threads // size)
             reader[granule[near]] |= _MANY_THREADS
+            apart = near & ((kept & _THREAD) % size // _WARP != threads % size // _WARP)
+            reader[granule[apart]] |= _MANY_WARPS
             reader[granule[lost & ~near]] |= _MANY_BLOCKS
 
     def write(self, wave: Wave, at: Located, where: Access, change: Change, atomic: bool) -> None:
@@ -218,7 +226,7 @@ class GlobalRaces:
         near = same_block & ((other != threads) | (before & _MANY_THREADS != 0))
         near &= (event >= self.barrier[blocks]) & (not self.between_blocks_only)
         if near.any() and self.warp_barrier.any():
-            same_warp = other % size // 32 == threads % size // 32
+            same_warp = (other % size // _WARP == threads % size // _WARP) & (before & _MANY_WARPS == 0)
             near &= ~(same_warp & (event < self.warp_barrier[wave.warp[wave.index]]))
         result: npt.NDArray[np.bool_] = (before >= 0) & (foreign | near)
         return result

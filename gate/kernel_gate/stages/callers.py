@@ -37,8 +37,6 @@ from kernel_gate.stages.check_state import (
 from kernel_gate.stages.judge_outputs import wrong_element
 from kernel_gate.tolerance import derive
 
-CALLERS_SECONDS = 2.0
-"""For all of it; a case is begun when it should fit."""
 _MOST_ELEMENTS = 1 << 22
 _MOST_WHOLE = 1 << 26
 """Elements of all buffers of a launch of which single blocks are run."""
@@ -92,15 +90,18 @@ class Reached:
 
 
 def check_callers(run: CheckState, seed: int, seconds: float) -> Reached | None:
-    """Check what fits into the time. Raises `Stop` with the case as its `case`; None without callers' sizes."""
+    """Check what fits into the time; a case is begun when it should fit. None without callers' sizes, or time.
+
+    Raises `Stop` with the case as its `case`.
+    """
     named = named_shapes(run.workload)
-    if not run.workload.profile_dims or not named or run.device.kind != "emulated":
+    if not run.workload.profile_dims or not named or run.device.kind != "emulated" or seconds <= 0:
         return None
     callers = max(run.workload.profile_dims, key=lambda d: elements(run.workload, d))
     reached = Reached(callers)
     for case in run.passed:
         reached.include(case.dims)
-    deadline = time.monotonic() + min(seconds, CALLERS_SECONDS)
+    deadline = time.monotonic() + seconds
     pace = _CALM
     for number, dims in enumerate(_growing(run, callers, typical_shape(named))):
         size = elements(run.workload, dims)

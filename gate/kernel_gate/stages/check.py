@@ -58,6 +58,7 @@ def check(
     progress: Callable[[str, float], None],
     whole: bool = True,
     seed: int = 0,
+    callers_seconds: float = 0.0,
     expressions: Expressions | None = None,
 ) -> CheckResult:
     """Run every case, cheapest first, until one fails or the time is spent.
@@ -73,7 +74,7 @@ def check(
         if whole and run.compared and not isinstance(unreached_or_end, CheckResult):
             left = seconds - (time.monotonic() - started)
             try:
-                run.callers = check_callers(run, seed, left)
+                run.callers = check_callers(run, seed, min(left, callers_seconds))
             except Stop as stop:
                 return _stopped(run, stop, stop.case or cases[0])
     finally:

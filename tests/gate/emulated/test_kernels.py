@@ -276,3 +276,19 @@ __global__ void kernel(float4* out, const float4* x) {
     expected[1::2, 1:] = 0
     assert done.faults == ()
     np.testing.assert_array_equal(done.arrays["out"], expected)
+
+
+MANY_VARIABLES = (
+    "\n".join(f"__device__ int unread{n} = {n};" for n in range(2100))
+    + """
+__device__ int one[2] = {5, 6};
+__device__ int* through = one;
+__global__ void kernel(int* out) { out[threadIdx.x] = through[threadIdx.x]; }
+"""
+)
+
+
+def test_variables_that_no_code_reaches_take_no_buffer():
+    done = launch(MANY_VARIABLES, {"out": np.zeros(2, np.int32)}, 1, 2)
+    assert done.faults == ()
+    np.testing.assert_array_equal(done.arrays["out"], [5, 6])

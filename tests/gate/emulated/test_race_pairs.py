@@ -74,3 +74,23 @@ def test_the_other_side_of_a_race_is_another_thread_although_the_thread_has_read
 @pytest.mark.parametrize("source", [REUSED, CLEARED, CLAMPED])
 def test_a_barrier_between_orders_them(source: str):
     assert only_race(source, "__syncthreads();") is None
+
+
+HANDED_ON = """
+__global__ void kernel(float* out, const float* x) {
+    int i = threadIdx.x, next = (i + 1) % READERS;
+    float other = out[next]; // read
+    __syncwarp();
+    float own = out[i];
+    out[i] = own + other; // write
+}
+"""
+
+
+@pytest.mark.parametrize(("readers", "races"), [(32, False), (64, True)])
+def test_a_warp_barrier_orders_earlier_readers_of_the_warp_only(readers: int, races: bool):
+    """The writer has read the place itself since the barrier; before it, a thread of its warp or of another did."""
+    x = np.arange(64, dtype=np.float32)
+    text = HANDED_ON.replace("READERS", str(readers))
+    done = launch(text, {"out": x.copy(), "x": x}, block=readers)
+    assert bool(done.faults) is races
