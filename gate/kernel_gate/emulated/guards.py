@@ -105,6 +105,12 @@ class Constants:
     whole: set[int] = field(default_factory=set)
     """Integers that it compares with."""
 
+    def include(self, other: Constants) -> None:
+        """Add those of another kernel."""
+        self.compared |= other.compared
+        self.others |= other.others
+        self.whole |= other.whole
+
 
 def constants(kernel: DecodedKernel) -> Constants:
     """Those of one kernel."""

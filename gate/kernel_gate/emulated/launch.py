@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,6 +95,8 @@ class Launch:
     """Run just these blocks, each with its cluster; None: all."""
     undefined: UndefinedLocals | None = None
     """Values from local memory that nothing has written; None: not looked for."""
+    spare: tuple[AddressOverflow, DecodedKernel] | None = None
+    """The kernel with the usual watcher, to be used again."""
     executed: npt.NDArray[np.bool_] | None = None
     """By basic block, whether some thread has run it; None: not kept."""
     trace: Trace | None = None
@@ -242,6 +245,8 @@ class Launch:
                         raise LaunchFault(Fault("timeout", self.out_of_budget(by_steps=False)))
         except LaunchFault as stopped:
             faults.append(stopped.fault)
+        if self.spare is not None:
+            self.kernel.spares.append(self.spare)
         faults += self.findings.found.values()
         counted = None
         if self.checks.counts:
@@ -257,8 +262,6 @@ class Launch:
         watchers: list[Watcher] = []
         if self.checks.births:
             watchers.append(births.watch)
-        if self.checks.overflow:
-            watchers.append(AddressOverflow(self.kernel.address_registers).watch)
         if self.tags is not None:
             watchers.append(self.tags.watch)
         if self.checks.terms is not None:
@@ -266,10 +269,26 @@ class Launch:
         if self.checks.uninitialised and reads_local_memory(self.kernel):
             self.undefined = UndefinedLocals(self.kernel.layout)
             watchers.append(self.undefined.watch)
-        kernel = watched(self.kernel, watchers) if watchers else self.kernel
+        if self.checks.overflow and not watchers:
+            kernel = self._watched_for_overflow()
+        else:
+            if self.checks.overflow:
+                watchers.append(AddressOverflow(self.kernel.address_registers).watch)
+            kernel = watched(self.kernel, watchers) if watchers else self.kernel
         if self.undefined is not None:
             kernel = self.undefined.with_branches(kernel)
         return kernel if self.trace is None else self.trace.recorded(kernel)
+
+    def _watched_for_overflow(self) -> DecodedKernel:
+        """The usual watcher alone: what an earlier launch has put around the steps is used again."""
+        if self.kernel.spares:
+            overflow, kernel = self.kernel.spares.pop()
+            overflow.reset()
+        else:
+            overflow = AddressOverflow(self.kernel.address_registers)
+            kernel = watched(self.kernel, [overflow.watch])
+        self.spare = overflow, kernel
+        return kernel
 
     def _counted(self) -> dict[str, Any]:
         counted: dict[str, Any] = {"thread_instructions": self.instructions}
@@ -313,6 +332,7 @@ def _indices(number: int, extent: Dim3) -> Dim3:
     return number % extent[0], number // extent[0] % extent[1], number // (extent[0] * extent[1])
 
 
+@cache
 def _unset(raw: np.dtype[Any]) -> Any:
     """What a register holds before its first write, as fresh memory does; predicates are false."""
     if raw == np.bool_:

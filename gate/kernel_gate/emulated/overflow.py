@@ -74,6 +74,12 @@ class AddressOverflow:
             return self._forget(written)
         return self._marks(site, written[0]) if wide.size == 8 else self._arithmetic(site, written[0])
 
+    def reset(self) -> None:
+        """Forget an earlier launch."""
+        self.blocks = None
+        self.shadows.clear()
+        self.wrapped.clear()
+
     def _enter(self, wave: Wave) -> None:
         if self.blocks is not wave.blocks:
             self.blocks = wave.blocks

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -65,6 +66,8 @@ class DecodedKernel:
     """Parameters and variables that stores can be based on (`store_targets.store_targets`)."""
     address_registers: frozenset[str]
     """Registers whose sums and products become addresses (`address_registers.address_registers`)."""
+    spares: list[tuple[Any, DecodedKernel]] = field(default_factory=list, compare=False)
+    """Watchers of overflow and the kernel with them around its steps, from launches that have ended."""
 
 
 def decode(module: Module, entry: str, module_segments: Mapping[str, Segment] | None = None) -> DecodedKernel:

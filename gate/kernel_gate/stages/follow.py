@@ -46,6 +46,8 @@ class Paths:
     _known: dict[tuple[int, ...], Signature | None] = field(default_factory=dict)
     _constants: tuple[Constants, Constants] = field(default_factory=lambda: (Constants(), Constants()))
     """Of the baseline and of the candidate."""
+    _read: set[int] = field(default_factory=set)
+    """Kernels whose constants are among these."""
 
     def __post_init__(self) -> None:
         self._device = EmulatedDevice("sm_90")
@@ -77,10 +79,9 @@ class Paths:
             for kernel, call in execution.calls():
                 assert isinstance(kernel, EmulatedKernel)
                 yield from kernel.sides(*call)
-                found = constants(kernel.kernel)
-                into.compared |= found.compared
-                into.others |= found.others
-                into.whole |= found.whole
+                if id(kernel) not in self._read:
+                    self._read.add(id(kernel))
+                    into.include(constants(kernel.kernel))
 
     def numbers(self) -> list[int]:
         """Whole numbers that the code of the programs compares with; after the first shape was asked."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TypeAlias
 
 
@@ -72,7 +73,12 @@ class Instruction:
     @property
     def parts(self) -> tuple[str, ...]:
         """The opcode cut at its dots: `("ld", "global", "v4", "f32")`."""
-        return tuple(self.opcode.split("."))
+        return _cut(self.opcode)
+
+
+@cache
+def _cut(opcode: str) -> tuple[str, ...]:
+    return tuple(opcode.split("."))
 
 
 @dataclass(frozen=True, slots=True)
