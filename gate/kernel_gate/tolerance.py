@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernel_gate.dtypes import DTYPES, Array
+from kernel_gate.dtypes import DTYPES, Array, DType
 from kernel_gate.expressions import evaluate
 from kernel_gate.workload import Argument, Workload
 
@@ -168,6 +168,11 @@ def derive(
     decisive = max(found, key=lambda a: a.worst)
     why = f"{decisive.worst:.1e}: {decisive.why}"
     return Allowed(decisive.worst, max(a.rms for a in found), why)
+
+
+def roundings(dtype: DType, arithmetic: float | None) -> float:
+    """A few roundings of what a program computes in, relative to what it rounds: `arithmetic` where that is coarse."""
+    return _WORST_ROUNDINGS[dtype.itemsize] * max(min(dtype.epsilon, _SINGLE), arithmetic or 0.0)
 
 
 def _share_of_last_bit(workload: Workload, unit: float) -> float:

@@ -3,6 +3,7 @@
 import pytest
 
 from gate.corpus import Entry, entries, passes
+from kernel_gate.gate import judge
 
 ENTRIES = [entry for entry in entries() if not entry.needs_gpu]
 
@@ -26,3 +27,13 @@ def test_what_only_times_can_tell_passes_everything_else(entry: Entry):
 
 def test_the_rows_that_can_be_judged_without_a_gpu_are_there():
     assert {e.case["row"] for e in ENTRIES} >= {*range(1, 16), 17, 18, 29, 30, 31}
+
+
+def test_an_honest_twin_may_round_where_the_baseline_saturates():
+    """With this seed rows of values below the code's constants leave of the baseline's `1 + tanh` its roundings."""
+    (entry,) = (e for e in ENTRIES if e.name == "07_bfloat16_cut_off")
+    asked = entry.request("honest")
+    programs = asked.baseline.program(), asked.candidate.program()
+    options = asked.options.model_copy(update={"seed": 3})
+    verdict = judge(*programs, asked.workload, device="emulated", options=options)
+    assert passes(verdict), verdict.reason

@@ -65,6 +65,8 @@ class CheckState:
     """Outputs for which some case would notice a constant."""
     findings: list[tuple[Fault, str]] = field(default_factory=list)
     tolerances: dict[str, str] = field(default_factory=dict)
+    usual: dict[str, float] = field(default_factory=dict)
+    """Output → the scale of its rows on inputs as declared."""
     errors: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Output → worst relative error of the candidate and of the baseline."""
     dropped: list[str] = field(default_factory=list)

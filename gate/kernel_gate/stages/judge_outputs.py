@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 
-from kernel_gate.cases import Case
+from kernel_gate.cases import Case, Variation
 from kernel_gate.compare import (
     Mismatch,
     compare,
@@ -18,7 +18,7 @@ from kernel_gate.compare import (
     unwritten,
 )
 from kernel_gate.devices.base import Birth
-from kernel_gate.dtypes import DTYPES, Array
+from kernel_gate.dtypes import DTYPES, Array, DType
 from kernel_gate.execution import Run
 from kernel_gate.reasons import FAULT_REASONS, Reason
 from kernel_gate.stages.births import birth_of
@@ -35,7 +35,7 @@ from kernel_gate.stages.check_state import (
 )
 from kernel_gate.stages.expressions import reordered
 from kernel_gate.stages.reference import Reference, condition_of
-from kernel_gate.tolerance import Errors, derive
+from kernel_gate.tolerance import Errors, derive, roundings, scale_of
 
 _FLOAT_ATOMICS = re.compile(r"\b(?:atom|red)\.[\w.]*\.(?:f16x2|f16|bf16|f32|f64)\b")
 
@@ -66,7 +66,7 @@ def compare_outputs(run: CheckState, case: Case, done: Run, reference: Reference
     depth = 1 if run.strict else run.depths.of(case.dims)
     for name, got in done.outputs.items():
         argument = argument_of(run.workload, name)
-        dtype = DTYPES[argument.dtype]
+        dtype = _with_usual_roundings(run, case, name, DTYPES[argument.dtype])
         want, own = reference.expected[name], reference.errors[name]
         errors = measure(got, want, dtype) if dtype.is_float else Errors(0.0, 0.0)
         allowed = derive(run.workload, argument, depth, own, None, run.arithmetic)
@@ -91,11 +91,25 @@ def compare_outputs(run: CheckState, case: Case, done: Run, reference: Reference
         if name not in reference.truncates and truncated(got, want, dtype):
             reason = f"{name} is cut off instead of rounded to the nearest {dtype.name}"
             raise Stop("candidate", Reason.LESS_PRECISE, f"{reason}; {case}; {run.candidate.label}")
+        if dtype.is_float and case.variation is Variation.DECLARED:
+            scale = float(np.median(scale_of(want.astype(np.float64))))
+            run.usual[name] = max(scale, run.usual.get(name, 0.0))
         if name not in run.noticed and notices_constants(want, dtype, allowed):
             run.noticed.add(name)
         if dtype.is_float:
             worst, base = run.errors.get(name, (0.0, 0.0))
             run.errors[name] = (max(worst, errors.worst), max(base, own.worst if own else 0.0))
+
+
+def _with_usual_roundings(run: CheckState, case: Case, name: str, dtype: DType) -> DType:
+    """The type of an output, with a few roundings at the output's usual scale free where the code's constants are tried.
+
+    There a whole row may lie where the baseline saturates: what its own steps round off is all that is left of it.
+    """
+    if case.variation is not Variation.AROUND or not dtype.is_float:
+        return dtype
+    free = roundings(dtype, run.arithmetic) * run.usual.get(name, 0.0)
+    return replace(dtype, quantum=max(dtype.quantum, free))
 
 
 def agrees(run: CheckState, case: Case, name: str, got: Array, reference: Reference) -> bool:
