@@ -102,7 +102,7 @@ def compare_outputs(run: CheckState, case: Case, done: Run, reference: Reference
 
 
 def _with_usual_roundings(run: CheckState, case: Case, name: str, dtype: DType) -> DType:
-    """The type of an output, with a few roundings at the output's usual scale free where the code's constants are tried.
+    """The type of an output; where the code's constants are tried, a few roundings at its usual scale are free.
 
     There a whole row may lie where the baseline saturates: what its own steps round off is all that is left of it.
     """

@@ -224,8 +224,21 @@ def test_steps_in_processes_of_their_own_give_the_same(history, pool, replayed, 
 
     def told(document: ReplayDocument) -> dict[str, object]:
         # Seeds are drawn, and how far the callers' sizes were checked is a matter of time: words name both.
-        alike = {"id", "kernel", "path", "subject", "mechanisms", "status", "code", "compound", "workload", "device"}
-        return {t.id: (t.model_dump(include=alike), [c.expr for c in t.conditions]) for t in document.transitions}
+        alike = {
+            "id",
+            "kernel",
+            "path",
+            "subject",
+            "mechanisms",
+            "status",
+            "code",
+            "compound",
+            "workload",
+            "device",
+        }
+        return {
+            t.id: (t.model_dump(include=alike), [c.expr for c in t.conditions]) for t in document.transitions
+        }
 
     assert told(there) == told(replayed)
 

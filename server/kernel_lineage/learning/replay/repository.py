@@ -38,7 +38,9 @@ from kernel_lineage.rewrite.verdict_cache import judge_cached
 from kernel_lineage.workloads.proof import Device
 from kernel_lineage.workloads.saved import workloads_in
 
-OPTIONS = GateOptions(need="not_slower", check_seconds=30.0, callers_seconds=0.5, build_seconds=60.0, profile_seconds=2.0)
+OPTIONS = GateOptions(
+    need="not_slower", check_seconds=30.0, callers_seconds=0.5, build_seconds=60.0, profile_seconds=2.0
+)
 """What is enough for a step: many are judged, and another run can look closer."""
 OnFinished = Callable[[int, int, Replayed], None]
 
