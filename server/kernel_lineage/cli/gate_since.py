@@ -89,8 +89,13 @@ def _told(found: Iterable[NamedVerdict], run: GateRun) -> Iterator[NamedVerdict]
     for one in found:
         clear()
         if not run.as_json:
-            click.echo(f"{one.title}, {one.baseline}:\n{render(one.verdict)}\n")
+            click.echo(show(one))
         yield one
+
+
+def show(one: NamedVerdict) -> str:
+    """One verdict of several, with what it is about."""
+    return f"{one.title}, {one.baseline}:\n{render(one.verdict)}\n"
 
 
 def _table(verdicts: list[Any]) -> str:

@@ -60,7 +60,7 @@ def changed_kernels(before: Tree, after: Tree, files: Collection[str] = ()) -> t
     new = {(s.path, s.kernel.name): s for p in sorted(touched) for s in _sightings(after, p)}
     pairs = [(old.pop(place), new.pop(place)) for place in sorted(old.keys() & new.keys())]
     pairs += _renamed(list(old.values()), list(new.values()))
-    changed = [ChangedKernel(b, a) for b, a in pairs if _wanted(a.path, files) and _essence(b) != _essence(a)]
+    changed = [ChangedKernel(b, a) for b, a in pairs if _wanted(a.path, files) and essence(b) != essence(a)]
     return tuple(sorted(changed, key=lambda c: (c.after.path, c.after.kernel.span.start)))
 
 
@@ -88,7 +88,7 @@ def _renamed(gone: list[Sighting], arrived: list[Sighting]) -> Iterator[tuple[Si
             yield gone[i], arrived[j]
 
 
-def _essence(seen: Sighting) -> tuple[object, ...]:
+def essence(seen: Sighting) -> tuple[object, ...]:
     """What must be the same for a kernel to be the same."""
     kernel = seen.kernel
     python = kernel.language is Language.TRITON
