@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_gate.devices.base import DeviceError
-from kernel_gate.workload import WorkloadError
 from kernel_gate.worker import Worker
+from kernel_gate.workload import WorkloadError
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.learning.saved_kernels import Saved, SavedVerdict, check_saved
 from kernel_lineage.workloads.on_the_spot import SpotWorkload, workload_on_the_spot

@@ -9,6 +9,7 @@ import click
 
 _DOCUMENTS = {
     "applicable": ("kernel_lineage.skills.document", "ApplicableDocument"),
+    "applicable --offers": ("kernel_lineage.rewrite.offers", "OffersDocument"),
     "apply": ("kernel_lineage.rewrite.document", "ApplyDocument"),
     "audit": ("kernel_lineage.auditing.document", "AuditDocument"),
     "check": ("kernel_lineage.editor.check_document", "FileCheckDocument"),
