@@ -1,4 +1,4 @@
-"""What tools answer: one shape for all, cut to the tokens that the caller has asked for, cleaned of hidden characters."""
+"""What tools answer: one shape for all, cut to the tokens that are asked for, hidden characters made visible."""
 
 from __future__ import annotations
 

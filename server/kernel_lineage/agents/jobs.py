@@ -32,7 +32,7 @@ AT_ONCE = 8
 log = logging.getLogger(__name__)
 
 Shape = Callable[[bytes, ExitCode], tuple[BaseModel, str]]
-"""What a command printed, and its status → the result, and what to do next. Raises `ValueError` for no such document."""
+"""What a command printed, and its status → the result, and what to do next. Raises `ValueError`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,8 @@ def edited_trees(root: Path, edits: Mapping[str, bytes]) -> Iterator[tuple[Tree,
 
     `edits` are the new texts by path; a path that is not there yet is a new file. Raises `OSError`.
     """
-    here = Tree(root, frozenset(_files_below(root)), WORK_TREE)
+    there_already = {path for path in edits if is_plain_file(root / path, within=root)}
+    here = Tree(root, frozenset(_files_below(root)) | there_already, WORK_TREE)
     with TemporaryFolder("trees") as folder:
         there = Path(folder) / "edited"
         contents = {path: data for path in here.files if (data := here.read(path)) is not None}

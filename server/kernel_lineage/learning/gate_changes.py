@@ -16,7 +16,7 @@ from kernel_gate.reasons import Reason
 from kernel_gate.reporting.named import NamedVerdict
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
-from kernel_gate.workload import WorkloadError
+from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.history.git import Repository
 from kernel_lineage.history.trees import trees
 from kernel_lineage.learning.changed_kernels import ChangedKernel, changed_kernels
@@ -27,6 +27,9 @@ from kernel_lineage.workloads.saved import Workloads, workloads_in
 VERSION = 1
 Judge = Callable[[GateRequest, Path, str], Verdict]
 """The verdict on a request; the candidate's file and its kernel are for what is kept and shown."""
+
+Keep = Callable[[ChangedKernel, Verdict, Workload | None], None]
+"""Is told each verdict, with the workload that it rests on."""
 
 
 class KernelVerdict(Verdict):
@@ -58,6 +61,7 @@ def gate_changes(
     device: Literal["auto", "cuda", "emulated"] = "auto",
     options: GateOptions | None = None,
     at_once: int = 1,
+    keep: Keep = lambda _changed, _verdict, _workload: None,
 ) -> Iterator[NamedVerdict]:
     """The verdict on each kernel that changed, in the order of the files; `judge` is called by `at_once` threads.
 
@@ -75,6 +79,7 @@ def gate_changes(
             device=device,
             options=options,
             at_once=at_once,
+            keep=keep,
         )
 
 
@@ -87,15 +92,19 @@ def gate_pairs(
     device: Literal["auto", "cuda", "emulated"] = "auto",
     options: GateOptions | None = None,
     at_once: int = 1,
+    keep: Keep = lambda _changed, _verdict, _workload: None,
 ) -> Iterator[NamedVerdict]:
     """The verdict on each pair, while the trees that they lie in are there; `top` is the repository's root.
 
-    `workload_of` gives None, or raises `WorkloadError` with the reason, for a kernel that nothing says how to run.
+    `keep` is told each verdict before it is given, in the thread that has judged. `workload_of` gives None,
+    or raises `WorkloadError` with the reason, for a kernel that nothing says how to run.
     """
 
     def judged(changed: ChangedKernel) -> NamedVerdict:
         started = time.monotonic()
-        verdict, workload = _verdict(judge, changed, workload_of, device, options, top)
+        verdict, spot = _verdict(judge, changed, workload_of, device, options, top)
+        keep(changed, verdict, spot.workload if spot is not None else None)
+        workload = spot.path if spot is not None else None
         return NamedVerdict(
             kernel=changed.after.kernel.name,
             verdict=_named(verdict, changed, workload, top),
@@ -126,8 +135,8 @@ def _verdict(
     device: Literal["auto", "cuda", "emulated"],
     options: GateOptions | None,
     top: Path,
-) -> tuple[Verdict, Path | None]:
-    """The verdict, and the workload's file where it has one."""
+) -> tuple[Verdict, SpotWorkload | None]:
+    """The verdict, and the workload that it rests on."""
     name = changed.after.kernel.name
     try:
         spot = workload_of(changed)
@@ -146,10 +155,10 @@ def _verdict(
         )
     except (ProgramError, WorkloadError) as error:
         why = f"the workload does not fit it: {error}"
-        return not_judged(name, why, Reason.ARGUMENTS_DIFFER), spot.path
+        return not_judged(name, why, Reason.ARGUMENTS_DIFFER), spot
     request = GateRequest.of(old, new, spot.workload, device=device, options=options)
     verdict = judge(request, top / changed.after.path, name)
-    return told(verdict, spot) if spot.path is None else verdict, spot.path
+    return told(verdict, spot) if spot.path is None else verdict, spot
 
 
 def _named(verdict: Verdict, changed: ChangedKernel, workload: Path | None, top: Path) -> KernelVerdict:

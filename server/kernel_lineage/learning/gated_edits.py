@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +22,7 @@ from kernel_gate.reporting.named import NamedVerdict
 from kernel_gate.request import GateRequest
 from kernel_gate.standing import Standing
 from kernel_gate.verdict import Verdict
+from kernel_gate.workload import Workload
 from kernel_lineage.cache_file import open_cache_file
 from kernel_lineage.cache_folder import kept_in
 from kernel_lineage.history.git import RepositoryError, open_repository
@@ -81,19 +82,16 @@ class EditGate:
 
     def judged(
         self,
-        changed: Collection[ChangedKernel],
+        changed: Sequence[ChangedKernel],
         judge: Judge,
         device: Literal["auto", "cuda", "emulated"],
         options: GateOptions,
     ) -> Iterator[tuple[NamedVerdict, list[str]]]:
         """Each change's verdict, which is kept, and the conditions of it that nothing establishes."""
-        spots: dict[str, SpotWorkload] = {}
+        open_: dict[str, list[str]] = {}
 
         def workload_of(pair: ChangedKernel) -> SpotWorkload:
-            name = pair.before.kernel.name
-            spot = workload_on_the_spot(pair.before.file, name, "emulated")
-            spots[pair.after.kernel.name] = spot
-            return spot
+            return workload_on_the_spot(pair.before.file, pair.before.kernel.name, "emulated")
 
         def with_proofs(request: GateRequest, candidate: Path, name: str) -> Verdict:
             before, after = request.baseline.program(), request.candidate.program()
@@ -101,31 +99,39 @@ class EditGate:
                 lambda: judge(request, candidate, name), before, after, candidate, request.workload
             )
 
-        pairs = tuple(changed)
-        for pair, verdict in zip(
-            pairs,
-            gate_pairs(pairs, with_proofs, workload_of, top=self.root, device=device, options=options),
-            strict=True,
-        ):
-            spot = spots.get(verdict.kernel)
-            facts = workload_facts(spot.workload, "the workload") if spot is not None else None
-            needs = open_conditions(verdict.verdict, facts) if facts is not None else []
-            self.keep(pair, verdict.verdict, needs)
-            yield verdict, needs
+        def keep(pair: ChangedKernel, verdict: Verdict, workload: Workload | None) -> None:
+            open_[pair.after.kernel.name] = self.keep(pair, verdict, workload)
 
-    def keep(self, pair: ChangedKernel, verdict: Verdict, needs: Collection[str] = ()) -> None:
-        """Keep what the gate said. Raises `OSError` or `sqlite3.Error`."""
-        standing = verdict.standing
+        for one in gate_pairs(
+            changed, with_proofs, workload_of, top=self.root, device=device, options=options, keep=keep
+        ):
+            yield one, open_[one.kernel]
+
+    def keep(self, pair: ChangedKernel, verdict: Verdict, workload: Workload | None) -> list[str]:
+        """Keep what the gate said; the conditions of it that the workload does not establish.
+
+        A verdict that was taken from an earlier one is not kept again. Where nothing can be written nothing is kept,
+        and what asks for it later asks for a gate.
+        """
+        needs: list[str] = []
+        if workload is not None:
+            needs = open_conditions(verdict, workload_facts(workload, "the workload"))
+        standing, reason = verdict.standing, verdict.reason
         if standing is Standing.ACCEPTED and needs:
-            standing = Standing.UNDECIDED
+            standing, reason = (
+                Standing.UNDECIDED,
+                f"accepted only if {' and '.join(needs)}, which nothing establishes",
+            )
         said = GatedEdit(
             kernel=pair.after.kernel.name,
             standing=standing.value,
-            reason=verdict.reason,
+            reason=reason,
             inputs_hash=verdict.inputs_hash,
         )
-        with _rows(self.root) as rows:
-            rows.put(said, fingerprint(pair))
+        if not verdict.environment.get("reused"):
+            with suppress(OSError, sqlite3.Error), _rows(self.root) as rows:
+                rows.put(said, fingerprint(pair))
+        return needs
 
     def known(self, pair: ChangedKernel) -> GatedEdit | None:
         """What a gate of this user has said of exactly this change."""

@@ -50,7 +50,7 @@ def register(agent: Agent) -> None:
         wait_seconds: Wait = SECONDS,
         max_tokens: Tokens = TOKENS,
     ) -> Annotated[CallToolResult, Answer[DraftResult]]:
-        """How to run a kernel: arguments, sizes, launch, read from its callers; says what is missing and takes the answers.
+        """How to run a kernel: arguments, sizes, launch, read from its callers; says what is missing, takes answers.
 
         The kernel's mutants prove that the workload sees a wrong kernel. A workload that is there is never replaced.
         """

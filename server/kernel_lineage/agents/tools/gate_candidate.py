@@ -39,7 +39,7 @@ def register(agent: Agent) -> None:
         wait_seconds: Wait = SECONDS,
         max_tokens: Tokens = TOKENS,
     ) -> Annotated[CallToolResult, Answer[GateResult]]:
-        """The verdict on an edit before it is made: build, compare on many cases, sanitize, time; counterexample if wrong.
+        """The verdict on an edit before it is made: build, compare, sanitize, time; with a counterexample.
 
         Give file with candidate or diff: each kernel that the edit changes is judged against the file on disk, and
         with write=true the file is written when all are accepted. Or give two texts, baseline and candidate.

@@ -29,7 +29,7 @@ def register(agent: Agent) -> None:
         wait_seconds: Wait = SECONDS,
         max_tokens: Tokens = TOKENS,
     ) -> Annotated[CallToolResult, Answer[GateResult]]:
-        """The verdict on each kernel that changed since a revision, old against new: what CI will say. Changes nothing."""
+        """The verdict on each kernel that changed since a revision, old against new, as in CI. Changes nothing."""
         words = ["gate", f"--since={since}", "--json", *(str(agent.root.file(file)) for file in files)]
         return await agent.run(Work(tuple(words), _shape), wait_seconds, max_tokens)
 
