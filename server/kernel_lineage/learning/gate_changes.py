@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -80,6 +81,7 @@ def gate_changes(
             options=options,
             at_once=at_once,
             keep=keep,
+            since=since,
         )
 
 
@@ -93,11 +95,13 @@ def gate_pairs(
     options: GateOptions | None = None,
     at_once: int = 1,
     keep: Keep = lambda _changed, _verdict, _workload: None,
+    since: str = "",
 ) -> Iterator[NamedVerdict]:
     """The verdict on each pair, while the trees that they lie in are there; `top` is the repository's root.
 
-    `keep` is told each verdict before it is given, in the thread that has judged. `workload_of` gives None,
-    or raises `WorkloadError` with the reason, for a kernel that nothing says how to run.
+    `since` is how a command line names the two states, where one can. `keep` is told each verdict before it is given,
+    in the thread that has judged. `workload_of` gives None, or raises `WorkloadError` with the reason, for a kernel
+    that nothing says how to run.
     """
 
     def judged(changed: ChangedKernel) -> NamedVerdict:
@@ -112,6 +116,7 @@ def gate_pairs(
             baseline=f"{changed.before.path} of {changed.before.tree.name}",
             line=changed.after.kernel.span.first_line,
             seconds=time.monotonic() - started,
+            repeat=_repeat(since, changed.after.path, verdict) if since else "",
         )
 
     with ThreadPoolExecutor(at_once) as threads:
@@ -169,6 +174,18 @@ def _named(verdict: Verdict, changed: ChangedKernel, workload: Path | None, top:
         baseline=f"{changed.before.path} of {changed.before.tree.name}",
         workload=_relative(workload, top) if workload is not None else "",
     )
+
+
+def _repeat(since: str, path: str, verdict: Verdict) -> str:
+    """The command line that gives a verdict again, with its seed."""
+    words = ["klineage", "gate", "--since", since, path]
+    for name in ("check", "sanitize"):
+        stage = verdict.stage(name)
+        if stage is not None and stage.details.get("device") == "emulated":
+            words += ["--device", "emulated"]
+            break
+    seed = verdict.environment.get("options", {}).get("seed")
+    return shlex.join([*words, *(["--seed", str(seed)] if seed else [])])
 
 
 def _relative(path: Path, top: Path) -> str:
