@@ -6,8 +6,9 @@ and layout aside. One that was renamed or moved is matched by its text, as minin
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,10 @@ from kernel_lineage.workloads.triton_module import kernel_module
 _HEADERS = (".cuh", ".h", ".hpp", ".inl")
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(.*)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_BLANK = re.compile(
+    r"^\s+|\s+$|(?<=[^\w])\s+(?=\w)|(?<=\w)\s+(?=[^\w])|(?<=[(){}\[\],;])\s+|\s+(?=[(){}\[\],;])"
+)
+"""White space at an end, beside a bracket, or between a word and what is none: not what parts `a b` or `+ +`."""
 _LINE_DIRECTIVE = re.compile(r"^\s*#\s*line\b.*$", re.MULTILINE)
 
 
@@ -106,7 +111,35 @@ def essence(seen: Sighting) -> tuple[object, ...]:
         (x.grid, x.block, x.shared_bytes, x.arguments, tuple(x.options.items()), tuple(x.definitions.items()))
         for x in kernel.launches
     )
-    return tuple(code_lines(text.replace(kernel.name, "kernel"), python)), launches
+    text = re.sub(rf"\b{re.escape(kernel.name)}\b", "kernel", text)
+    return _tree(text) if python else _tokens(code_lines(text, python)), launches
+
+
+def _tree(text: str) -> tuple[str, ...]:
+    """What Python reads: blocks count, which are layout elsewhere; comments and texts that stand alone do not."""
+    try:
+        module = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return tuple(line.rstrip() for line in text.splitlines() if line.strip())
+    for node in ast.walk(module):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            kept = [
+                one for one in body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+            ]
+            node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
+    return (ast.dump(module),)
+
+
+def _tokens(lines: Iterable[str]) -> tuple[str, ...]:
+    """C++ without the blanks and line ends that part nothing; directives stay lines."""
+    parts = [""]
+    for line in lines:
+        if line.startswith("#"):
+            parts += [line, ""]
+        else:
+            parts[-1] += f" {line}"
+    return tuple(_BLANK.sub("", part) for part in parts)
 
 
 def _without_unused_macros(text: str) -> str:
