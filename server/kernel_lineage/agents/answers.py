@@ -71,12 +71,11 @@ def fitted(data: dict[str, Any], tokens: int) -> dict[str, Any]:
 
 def _parts(data: Any, place: str = "") -> list[tuple[str, Any, Any]]:
     """Every list and text with where it is, what holds it and under which key."""
+    items: list[tuple[str, Any, Any]] = []
     if isinstance(data, dict):
         items = [(f"{place}.{key}" if place else str(key), data, key) for key in data if key != "left_out"]
     elif isinstance(data, list):
         items = [(f"{place}[{index}]", data, index) for index in range(len(data))]
-    else:
-        items = []
     return items + [part for where, holder, key in items for part in _parts(holder[key], where)]
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel
 
@@ -21,15 +21,17 @@ from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.history.git import Repository
 from kernel_lineage.history.trees import trees
 from kernel_lineage.learning.changed_kernels import ChangedKernel, changed_kernels
-from kernel_lineage.workloads.on_the_spot import SpotWorkload, told
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import Workloads, workloads_in
+
+if TYPE_CHECKING:
+    from kernel_lineage.workloads.on_the_spot import SpotWorkload
 
 VERSION = 1
 Judge = Callable[[GateRequest, Path, str], Verdict]
 """The verdict on a request; the candidate's file and its kernel are for what is kept and shown."""
 
-Keep = Callable[[ChangedKernel, Verdict, Workload | None], None]
+Keep = Callable[[ChangedKernel, Verdict, Workload | None], object]
 """Is told each verdict, with the workload that it rests on."""
 
 
@@ -128,6 +130,8 @@ def gate_pairs(
 
 def _workload(changed: ChangedKernel, workloads: Workloads) -> SpotWorkload | None:
     """By the new name, else by the old one of a kernel that was renamed."""
+    from kernel_lineage.workloads.on_the_spot import SpotWorkload  # heavy: what drafts workloads
+
     after, before = changed.after, changed.before
     found = workloads.of(after.kernel.name, after.path) or workloads.of(before.kernel.name, before.path)
     return SpotWorkload(found.workload, found.path) if found is not None else None
@@ -142,6 +146,8 @@ def _verdict(
     top: Path,
 ) -> tuple[Verdict, SpotWorkload | None]:
     """The verdict, and the workload that it rests on."""
+    from kernel_lineage.workloads.on_the_spot import told  # heavy: what drafts workloads
+
     name = changed.after.kernel.name
     try:
         spot = workload_of(changed)

@@ -29,11 +29,7 @@ from kernel_lineage.history.git import RepositoryError, open_repository
 from kernel_lineage.history.trees import Tree, edited_trees, write_state
 from kernel_lineage.learning.changed_kernels import ChangedKernel, changed_kernels, essence
 from kernel_lineage.learning.gate_changes import Judge, KernelVerdict, gate_pairs
-from kernel_lineage.rewrite.apply import open_conditions
-from kernel_lineage.rewrite.proving.both import judged_with_proofs
 from kernel_lineage.rewrite.signed_rows import SignedRows, secret_file, secret_in
-from kernel_lineage.rewrite.situation import workload_facts
-from kernel_lineage.workloads.on_the_spot import SpotWorkload, workload_on_the_spot
 
 VERSION = 1
 _MOST = 2000
@@ -88,6 +84,10 @@ class EditGate:
         options: GateOptions,
     ) -> Iterator[tuple[NamedVerdict, list[str]]]:
         """Each change's verdict, which is kept, and the conditions of it that nothing establishes."""
+        # Heavy: what drafts workloads and proves. A hook that only asks what is known needs none of it.
+        from kernel_lineage.rewrite.proving.both import judged_with_proofs
+        from kernel_lineage.workloads.on_the_spot import SpotWorkload, workload_on_the_spot
+
         open_: dict[str, list[str]] = {}
 
         def workload_of(pair: ChangedKernel) -> SpotWorkload:
@@ -113,6 +113,9 @@ class EditGate:
         A verdict that was taken from an earlier one is not kept again. Where nothing can be written nothing is kept,
         and what asks for it later asks for a gate.
         """
+        from kernel_lineage.rewrite.apply import open_conditions
+        from kernel_lineage.rewrite.situation import workload_facts
+
         needs: list[str] = []
         if workload is not None:
             needs = open_conditions(verdict, workload_facts(workload, "the workload"))

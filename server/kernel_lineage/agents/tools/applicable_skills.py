@@ -10,7 +10,7 @@ from kernel_gate.standing import ExitCode
 from kernel_lineage.agents.answers import TOKENS, Answer
 from kernel_lineage.agents.jobs import Work
 from kernel_lineage.agents.server import READS, SECONDS, Agent, File, KernelName, Tokens, Wait
-from kernel_lineage.rewrite.offers import OffersDocument
+from kernel_lineage.rewrite.offers_document import OffersDocument
 
 
 def register(agent: Agent) -> None:

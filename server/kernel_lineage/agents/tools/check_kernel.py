@@ -11,7 +11,7 @@ from kernel_gate.standing import ExitCode
 from kernel_lineage.agents.answers import TOKENS, Answer
 from kernel_lineage.agents.jobs import Work
 from kernel_lineage.agents.server import READS, SECONDS, Agent, File, KernelName, Tokens, Wait
-from kernel_lineage.editor.check_document import CheckedDocument, FileCheckDocument
+from kernel_lineage.learning.check_document import CheckedDocument, FileCheckDocument
 
 
 class CheckResult(BaseModel):

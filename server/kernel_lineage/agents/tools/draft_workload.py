@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
@@ -13,7 +13,9 @@ from kernel_gate.standing import ExitCode
 from kernel_lineage.agents.answers import TOKENS, Answer
 from kernel_lineage.agents.jobs import Work
 from kernel_lineage.agents.server import EDITS, SECONDS, Agent, File, KernelName, Tokens, Wait
-from kernel_lineage.workloads.document import WorkloadDocument
+
+if TYPE_CHECKING:
+    from kernel_lineage.workloads.document import WorkloadDocument
 
 Answers = Annotated[
     dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], Annotated[str, Field(max_length=100)]],
@@ -62,6 +64,8 @@ def register(agent: Agent) -> None:
             words += ["--out", str(Path(folder.name) / f"{kernel.rsplit('::', 1)[-1]}.toml")]
 
         def shape(printed: bytes, _status: ExitCode) -> tuple[DraftResult, str]:
+            from kernel_lineage.workloads.document import WorkloadDocument  # heavy
+
             document = WorkloadDocument.model_validate_json(printed)
             place = Path(document.workload)
             toml = place.read_text(encoding="utf-8")

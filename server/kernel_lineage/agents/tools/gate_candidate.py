@@ -17,7 +17,6 @@ from kernel_lineage.agents.jobs import Work
 from kernel_lineage.agents.server import EDITS, MOST_TEXT, SECONDS, Agent, File, KernelName, Tokens, Wait
 from kernel_lineage.agents.unified_diff import DiffError, patched
 from kernel_lineage.agents.verdicts import GateResult, advice, verdict_result
-from kernel_lineage.learning.gated_edits import GateEditDocument
 
 Text = Annotated[str, Field(max_length=MOST_TEXT)]
 
@@ -81,6 +80,8 @@ def _patched(data: bytes, diff: str) -> str:
 
 
 def _of_edit(printed: bytes, _status: ExitCode) -> tuple[GateResult, str]:
+    from kernel_lineage.learning.gated_edits import GateEditDocument  # heavy
+
     document = GateEditDocument.model_validate_json(printed)
     kernels = [verdict_result(one, one.kernel, one.file, one.workload) for one in document.verdicts]
     result = GateResult(written=document.written, reason=document.reason, kernels=kernels)

@@ -12,7 +12,6 @@ from kernel_lineage.agents.answers import TOKENS, Answer
 from kernel_lineage.agents.jobs import Work
 from kernel_lineage.agents.server import READS, SECONDS, Agent, File, Tokens, Wait
 from kernel_lineage.agents.verdicts import GateResult, advice, verdict_result
-from kernel_lineage.learning.gate_changes import GateChangesDocument
 
 Revision = Annotated[
     str,
@@ -37,6 +36,8 @@ def register(agent: Agent) -> None:
 
 
 def _shape(printed: bytes, _status: ExitCode) -> tuple[GateResult, str]:
+    from kernel_lineage.learning.gate_changes import GateChangesDocument  # heavy
+
     document = GateChangesDocument.model_validate_json(printed)
     kernels = [verdict_result(one, one.kernel, one.file, one.workload) for one in document.verdicts]
     reason = "" if kernels else f"no kernel changed since {document.since}"

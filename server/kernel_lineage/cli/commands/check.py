@@ -29,7 +29,8 @@ def command(target: str, seconds: float, as_json: bool) -> None:
     Exit status: 0 all right, 1 something wrong, 2 wrong use, 5 something could not be judged.
     """
     from kernel_lineage.cli.gate_run import clear, progress_of
-    from kernel_lineage.editor.check_document import FileCheckDocument, checked_document, exit_code, lines_of
+    from kernel_lineage.editor.checked import checked_document
+    from kernel_lineage.learning.check_document import FileCheckDocument, exit_code, lines_of
     from kernel_lineage.learning.checked_file import checked_kernels
     from kernel_lineage.skills.target import TargetError, read_target
 

@@ -35,10 +35,11 @@ def _answer(text: str) -> tuple[str, bool]:
     from pathlib import Path
 
     from kernel_lineage.agents.hook.calls import CallError, HookCall, proposed
-    from kernel_lineage.agents.hook.decide import refusal, ungated
 
     call = HookCall.model_validate_json(text)
     if call.when == "after":
+        from kernel_lineage.agents.hook.decide import ungated
+
         context = ungated(Path(call.cwd))
         answer = {"hookEventName": call.hook_event_name, "additionalContext": context}
         return (json.dumps({"hookSpecificOutput": answer}) if context else ""), False
@@ -46,5 +47,9 @@ def _answer(text: str) -> tuple[str, bool]:
         edit = proposed(call)
     except CallError as error:
         return f"Refused: {error}.", True
+    if not edit.may_matter:
+        return "", False
+    from kernel_lineage.agents.hook.decide import refusal
+
     said = refusal(edit)
     return said or "", said is not None

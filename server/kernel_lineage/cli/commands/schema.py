@@ -9,10 +9,10 @@ import click
 
 _DOCUMENTS = {
     "applicable": ("kernel_lineage.skills.document", "ApplicableDocument"),
-    "applicable --offers": ("kernel_lineage.rewrite.offers", "OffersDocument"),
+    "applicable --offers": ("kernel_lineage.rewrite.offers_document", "OffersDocument"),
     "apply": ("kernel_lineage.rewrite.document", "ApplyDocument"),
     "audit": ("kernel_lineage.auditing.document", "AuditDocument"),
-    "check": ("kernel_lineage.editor.check_document", "FileCheckDocument"),
+    "check": ("kernel_lineage.learning.check_document", "FileCheckDocument"),
     "coverage": ("kernel_lineage.coverage.document", "CoverageDocument"),
     "demo": ("kernel_lineage.demo.document", "DemoDocument"),
     "doctor": ("kernel_lineage.report.doctor", "DoctorDocument"),
