@@ -141,7 +141,7 @@ class Jobs:
         self._end(job, "done")
 
     async def _command(self, job: Job) -> Finished:
-        job.stage = "starting"
+        job.stage = "reading"
 
         def told(line: str) -> None:
             job.stage = _stage_of(line) or job.stage

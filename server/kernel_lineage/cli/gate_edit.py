@@ -13,6 +13,7 @@ import click
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.writing import write_atomically
 from kernel_gate.standing import Standing
+from kernel_lineage.cli.gate_pair import show_mutants
 from kernel_lineage.cli.gate_run import GateRun, clear, wrong_use
 from kernel_lineage.cli.gate_since import show
 
@@ -55,7 +56,11 @@ def gate_edit(
     open_: dict[str, list[str]] = {}
     with gate.changed(path, text) as (changed, _after), Worker() as worker:
         found = gate.judged(
-            changed, lambda request, file, name: fresh.judge(request, file, name, worker), device, options
+            changed,
+            lambda request, file, name: fresh.judge(request, file, name, worker),
+            device,
+            options,
+            show_mutants,
         )
         for one, needs in found:
             clear()

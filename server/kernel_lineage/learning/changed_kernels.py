@@ -17,10 +17,11 @@ from kernel_lineage.history.similarity import Similarity, code_lines
 from kernel_lineage.history.trees import Tree
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.learning.reached_files import reached
 from kernel_lineage.workloads.programs import device_text
 from kernel_lineage.workloads.triton_module import kernel_module
+from kernel_lineage.workloads.triton_siblings import siblings_of
 
-_HEADERS = (".cuh", ".h", ".hpp", ".inl")
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(.*)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _BLANK = re.compile(
@@ -53,14 +54,18 @@ class ChangedKernel:
     after: Sighting
 
 
-def changed_kernels(before: Tree, after: Tree, files: Collection[str] = ()) -> tuple[ChangedKernel, ...]:
+def changed_kernels(
+    before: Tree, after: Tree, files: Collection[str] = (), *, within: Collection[str] = ()
+) -> tuple[ChangedKernel, ...]:
     """The kernels that differ, in the order of their new files. `files` restricts the new paths (a folder: all in it).
 
-    Kernels that are new, or gone, have nothing to be compared with and are left out.
+    Kernels that are new, or gone, have nothing to be compared with and are left out. `within` are the files to look at
+    where the caller knows them; by default those that differ, and those that take something from them.
     """
-    touched = {p for p in before.files | after.files if before.read(p) != after.read(p)}
-    if any(p.endswith(_HEADERS) for p in touched):
-        touched |= {p for p in after.files if p.endswith((".cu", *_HEADERS))}
+    touched = set(within)
+    if not touched:
+        touched = {p for p in before.files | after.files if before.read(p) != after.read(p)}
+        touched |= reached(before, after, touched)
     old = {(s.path, s.kernel.name): s for p in sorted(touched) for s in _sightings(before, p)}
     new = {(s.path, s.kernel.name): s for p in sorted(touched) for s in _sightings(after, p)}
     pairs = [(old.pop(place), new.pop(place)) for place in sorted(old.keys() & new.keys())]
@@ -97,11 +102,15 @@ def essence(seen: Sighting) -> tuple[object, ...]:
     """What must be the same for a kernel to be the same."""
     kernel = seen.kernel
     python = kernel.language is Language.TRITON
+    beside: tuple[object, ...] = ()
     if python:
         data = kernel.source.data if kernel.source is not None else b""
         try:
             text = kernel_module(data.decode("utf-8", "replace"), kernel.name) or kernel.text
-        except SyntaxError:
+            beside = tuple(
+                (path, *_tree(other)) for path, other in sorted(siblings_of(text, seen.file)[1].items())
+            )
+        except (SyntaxError, ValueError, OSError):
             text = kernel.text
     else:
         text = _without_unused_macros(
@@ -112,7 +121,7 @@ def essence(seen: Sighting) -> tuple[object, ...]:
         for x in kernel.launches
     )
     text = re.sub(rf"\b{re.escape(kernel.name)}\b", "kernel", text)
-    return _tree(text) if python else _tokens(code_lines(text, python)), launches
+    return _tree(text) if python else _tokens(code_lines(text, python)), beside, launches
 
 
 def _tree(text: str) -> tuple[str, ...]:

@@ -47,7 +47,12 @@ def checked_kernels(
                 )
                 continue
             try:
-                spot = workload_on_the_spot(path, kernel.name, "emulated")
+                spot = workload_on_the_spot(
+                    path,
+                    kernel.name,
+                    "emulated",
+                    lambda done, total: on_progress("workload", f"mutant {done} of {total}", done / total),
+                )
             except (WorkloadError, ProgramError, DeviceError) as error:
                 yield CheckedKernel(kernel, None, None, str(error))
                 continue

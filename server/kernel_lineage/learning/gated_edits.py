@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
@@ -82,8 +82,12 @@ class EditGate:
         judge: Judge,
         device: Literal["auto", "cuda", "emulated"],
         options: GateOptions,
+        on_draft: Callable[[int, int], None] | None = None,
     ) -> Iterator[tuple[NamedVerdict, list[str]]]:
-        """Each change's verdict, which is kept, and the conditions of it that nothing establishes."""
+        """Each change's verdict, which is kept, and the conditions of it that nothing establishes.
+
+        `on_draft` is told how many mutants of how many a drafted workload has been tried on.
+        """
         # Heavy: what drafts workloads and proves. A hook that only asks what is known needs none of it.
         from kernel_lineage.rewrite.proving.both import judged_with_proofs
         from kernel_lineage.workloads.on_the_spot import SpotWorkload, workload_on_the_spot
@@ -91,7 +95,7 @@ class EditGate:
         open_: dict[str, list[str]] = {}
 
         def workload_of(pair: ChangedKernel) -> SpotWorkload:
-            return workload_on_the_spot(pair.before.file, pair.before.kernel.name, "emulated")
+            return workload_on_the_spot(pair.before.file, pair.before.kernel.name, "emulated", on_draft)
 
         def with_proofs(request: GateRequest, candidate: Path, name: str) -> Verdict:
             before, after = request.baseline.program(), request.candidate.program()

@@ -47,7 +47,9 @@ def refusal(edit: ProposedEdit) -> str | None:
         if bad or new:
             with gate.committed() as head:
                 if head is not None:
-                    since = changed_kernels(head, after)
+                    since = changed_kernels(
+                        head, after, within={path, *(pair.after.path for pair, _said in bad)}
+                    )
                     # What is again as it was committed needs no verdict.
                     bad = [(pair, said) for pair, said in bad if not _is_restored(pair, head, since)]
                     # A kernel that went and comes back other than it was committed is changed, by however many edits.

@@ -29,13 +29,26 @@ def register(agent: Agent) -> None:
         """
         place = agent.root.file(file)
         target = f"{place}:{kernel}" if kernel else str(place)
-        work = Work(("applicable", target, "--offers", "--json"), _shape, runs_kernels=False)
+        shape = _of_one if kernel else _of_file
+        work = Work(("applicable", target, "--offers", "--json"), shape, runs_kernels=False)
         return await agent.run(work, wait_seconds, max_tokens)
 
     agent.tool(applicable_skills, READS)
 
 
-def _shape(printed: bytes, _status: ExitCode) -> tuple[OffersDocument, str]:
+def _of_one(printed: bytes, _status: ExitCode) -> tuple[OffersDocument, str]:
     document = OffersDocument.model_validate_json(printed)
     offered = any(kernel.offers for kernel in document.kernels)
     return document, "apply_skill gates one and makes the edit when it is accepted." if offered else ""
+
+
+def _of_file(printed: bytes, status: ExitCode) -> tuple[OffersDocument, str]:
+    """Of several kernels what is offered, those with offers first; why the rest is not is for who names one."""
+    document, next_ = _of_one(printed, status)
+    if len(document.kernels) == 1:
+        return document, next_
+    kernels = [kernel.model_copy(update={"refused": []}) for kernel in document.kernels]
+    kernels.sort(key=lambda kernel: not kernel.offers)
+    return document.model_copy(
+        update={"kernels": kernels}
+    ), f"{next_} Name a kernel to see what is refused, and why.".strip()

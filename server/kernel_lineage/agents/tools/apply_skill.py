@@ -25,7 +25,8 @@ class ApplyResult(BaseModel):
     outcome: str
     """`accepted`, `rejected`, `inconclusive`, or `refused` when there was no candidate to gate."""
     written: bool
-    reason: str
+    reason: str = ""
+    """Where the verdict does not say it."""
     explanation: str = ""
     diff: str = ""
     """What the assist makes of the file."""
@@ -69,7 +70,7 @@ def _result(document: ApplyDocument, before: bytes, place: Path) -> tuple[ApplyR
     result = ApplyResult(
         outcome=document.outcome,
         written=document.applied,
-        reason=document.reason[:500],
+        reason=document.reason[:500] if verdict is None or verdict.reason != document.reason else "",
         explanation=document.explanation,
         diff=unified_diff(before, document.changed(before), place.name) if document.edits else "",
         verdict=verdict_result(verdict, document.kernel) if verdict is not None else None,

@@ -17,6 +17,8 @@ from kernel_lineage.agents.jobs import Work
 from kernel_lineage.agents.server import EDITS, MOST_TEXT, SECONDS, Agent, File, KernelName, Tokens, Wait
 from kernel_lineage.agents.unified_diff import DiffError, patched
 from kernel_lineage.agents.verdicts import GateResult, advice, verdict_result
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
 
 Text = Annotated[str, Field(max_length=MOST_TEXT)]
 
@@ -50,17 +52,18 @@ def register(agent: Agent) -> None:
             return await agent.run(Work(tuple(words), _of_edit, text.encode()), wait_seconds, max_tokens)
         if file is None and baseline is not None and candidate is not None and diff is None and not write:
             suffix = ".py" if language == "triton" else ".cu"
+            new_text = candidate.encode()
             folder = TemporaryFolder("candidate")
             old, new = Path(folder.name) / f"before{suffix}", Path(folder.name) / f"after{suffix}"
             old.write_bytes(baseline.encode())
-            new.write_bytes(candidate.encode())
+            new.write_bytes(new_text)
             words = ["gate", str(old), str(new), "--json", "--no-cache"]
             words += ["--kernel", kernel] if kernel else []
             words += ["--workload", str(agent.root.file(workload))] if workload else []
 
             def shape(printed: bytes, status: ExitCode) -> tuple[GateResult, str]:
                 folder.cleanup()  # held until the command has read the texts
-                return _of_pair(printed, status, kernel or "")
+                return _of_pair(printed, status, kernel or _only_kernel(new_text, language))
 
             return await agent.run(Work(tuple(words), shape), wait_seconds, max_tokens)
         raise ToolError(
@@ -68,6 +71,11 @@ def register(agent: Agent) -> None:
         )
 
     agent.tool(gate_candidate, EDITS)
+
+
+def _only_kernel(text: bytes, language: Literal["cuda", "triton"]) -> str:
+    kernels = read(text, Language(language)).kernels
+    return kernels[0].name if len(kernels) == 1 else ""
 
 
 def _patched(data: bytes, diff: str) -> str:

@@ -73,7 +73,7 @@ def register(agent: Agent) -> None:
             chosen.sort(key=lambda line: -sum(t.intent == "optimisation" for t in line.transitions))
             next_ = "" if chosen else "No lineage holds such a kernel; without arguments all are listed."
             return LineagesResult(
-                lineages=[_lineage(line, whole) for line in chosen], notes=list(mined.messages)
+                lineages=[_lineage(line, asked, whole) for line in chosen], notes=list(mined.messages)
             ), next_ if (chosen and whole) or not chosen else "Name a kernel to see its steps."
 
         return await agent.run(
@@ -89,10 +89,14 @@ def _is_asked(lineage: LineageDocument, kernel: str | None, path: str | None) ->
     )
 
 
-def _lineage(lineage: LineageDocument, whole: bool) -> LineageResult:
-    last = lineage.versions[-1]
+def _lineage(lineage: LineageDocument, asked: str | None, whole: bool) -> LineageResult:
+    last = next(v for v in reversed(lineage.versions) if asked in (None, v.symbol))
     symbols = {version.id: version.symbol for version in lineage.versions}
-    steps = [_step(t, symbols) for t in reversed(lineage.transitions)] if whole else []
+    steps: list[StepResult] = []
+    for transition in reversed(lineage.transitions) if whole else ():
+        step = _step(transition, symbols)
+        if step not in steps:  # a commit that does the same to two variants of the kernel is one step
+            steps.append(step)
     return LineageResult(kernel=last.symbol, path=last.path, versions=len(lineage.versions), steps=steps)
 
 
@@ -100,15 +104,16 @@ def _step(transition: TransitionDocument, symbols: dict[str, str]) -> StepResult
     guards = [f"+ {g.expr}" for g in transition.guards.added] + [
         f"- {g.expr}" for g in transition.guards.removed
     ]
+    added, removed = transition.mechanisms.added, transition.mechanisms.removed
     renamed = symbols[transition.before] != symbols[transition.after]
     return StepResult(
         commit=(transition.commit or "work tree")[:10],
         date=transition.date[:10],
         intent=transition.intent,
         subject=transition.subject[:100],
-        added=list(transition.mechanisms.added),
-        removed=list(transition.mechanisms.removed),
-        guards=[" ".join(guard.split())[:120] for guard in guards],
+        added=[name for name in added if name not in removed],
+        removed=[name for name in removed if name not in added],
+        guards=list(dict.fromkeys(" ".join(guard.split())[:120] for guard in guards)),
         risks=[f"{risk.kind}: {risk.message}"[:200] for risk in transition.risk],
         kernel=symbols[transition.after] if renamed else "",
     )

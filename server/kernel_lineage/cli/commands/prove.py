@@ -47,6 +47,7 @@ def command(
     """
     from kernel_gate.expr.solver import SolverMissingError
     from kernel_gate.workload import WorkloadError, load_workload
+    from kernel_lineage.cli.gate_pair import show_mutants
     from kernel_lineage.code.model import UnreadableError
     from kernel_lineage.kernels.naming import parted
     from kernel_lineage.rewrite.proving.document import document_of, exit_code, table
@@ -62,7 +63,7 @@ def command(
         sys.exit(ExitCode.WRONG_USE)
     try:
         workload = (
-            workload_on_the_spot(Path(file), kernel, "emulated").workload
+            workload_on_the_spot(Path(file), kernel, "emulated", show_mutants).workload
             if workload_path is None
             else load_workload(workload_path)
         )
