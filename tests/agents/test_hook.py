@@ -97,6 +97,23 @@ def test_in_python_a_block_is_no_layout(top):
     assert moved.exit_code == REFUSED and "`add` (add.py:5)" in moved.stderr
 
 
+def test_a_helper_of_another_module_is_part_of_the_kernel(top):
+    jit = "@triton.jit\ndef {}(v):\n    return v + {}\n"
+    package = top / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "helpers.py").write_text(
+        f"import triton\n\n\n{jit.format('one', 1)}\n\n{jit.format('two', 2)}"
+    )
+    text = TRITON.replace("import triton\n", "import triton\nfrom .helpers import one\n", 1)
+    (package / "add.py").write_text(text.replace("total += 1.0", "total = one(total)"))
+    (package / "apart.py").write_text(TRITON.replace("def add", "def apart").replace("add[", "apart["))
+    refused = edit(top, "return v + 1", "return v + 3", "package/helpers.py")
+    assert refused.exit_code == REFUSED
+    assert "`add` (package/add.py" in refused.stderr and "apart" not in refused.stderr
+    assert edit(top, "return v + 2", "return v + 4", "package/helpers.py").exit_code == 0
+
+
 def test_an_edit_of_other_text_passes(top):
     assert edit(top, "# Notes", "# More notes", "notes.md").exit_code == 0
     assert hook(top, "write_file", file_path="new.py", content="print(1)\n").exit_code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from kernel_lineage.history.outline import Outline
 from kernel_lineage.history.reference_graph import ReferenceGraph
@@ -38,47 +39,64 @@ def _including(tree: Tree, headers: Collection[str]) -> set[str]:
 
 
 def _using(before: Tree, after: Tree, modules: Collection[str]) -> set[str]:
-    """What imports a module and names one of its definitions that changed, or one that names such a one."""
+    """What imports a module and names one of its definitions that changed, or imports what does."""
     texts = {p: _text(after, p) for p in after.files if p.endswith(".py")}
     graph = _graph({p: _imports(text) for p, text in texts.items()})
-    readers = {reader for p in modules for reader in graph.readers(p)}
-    words = {p: set(_WORD.findall(texts[p])) for p in readers}
-    names: set[str] = set()
+    readers = sorted({reader for p in modules for reader in graph.readers(p)})
+    changed: dict[str, set[str]] = {}
     for p in modules:
         old, new = _definitions(_text(before, p)), _definitions(texts[p])
-        if old is None or new is None:
-            return readers
-        names |= {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
-    found = set(modules)
-    while more := {p for p in readers - found if words[p] & names}:
-        found |= more
-        for p in more:
-            for name, said in (_definitions(texts[p]) or {}).items():
-                if not names.isdisjoint(_WORD.findall(said)):
-                    names.add(name)
-    return found
+        if old is None or new is None:  # not to be read: whatever imports it may be meant
+            return set(readers)
+        changed[p] = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
+    words = {p: set(_WORD.findall(texts[p])) for p in readers}
+    grows = True
+    while grows:
+        grows = False
+        for reader in readers:
+            reads = graph.resolved.edges.get(reader, ())
+            used = {name for p in reads for name in changed.get(p, ())} & words[reader]
+            if not used:
+                continue
+            known = changed.setdefault(reader, set())
+            through = {name for name, one in (_definitions(texts[reader]) or {}).items() if one.names & used}
+            grows = grows or not through <= known
+            known |= through
+    return set(changed)
 
 
-def _definitions(text: str) -> dict[str, str] | None:
-    """What each top-level name of a module is, as Python reads it; None for a text that it does not read."""
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """A top-level name: what Python reads of it, and the names that it uses."""
+
+    dump: str
+    names: frozenset[str]
+
+
+def _definitions(text: str) -> dict[str, _Definition] | None:
+    """What each top-level name of a module is; None for a text that is no Python."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError):
         return None
-    found: dict[str, str] = {}
+    found: dict[str, _Definition] = {}
     for node in body:
+        stored: set[str] = set()
+        used: set[str] = set()
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name):
+                (stored if isinstance(inner.ctx, ast.Store) else used).add(inner.id)
+            elif isinstance(inner, ast.Attribute):
+                used.add(inner.attr)
+            elif isinstance(inner, ast.alias):
+                stored.add(inner.asname or inner.name)
+                used.add(inner.name)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            names = {node.name}
-        else:  # an assignment, an import, a branch with some of them
-            names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-            names |= {
-                a.asname or a.name
-                for n in ast.walk(node)
-                if isinstance(n, (ast.Import, ast.ImportFrom))
-                for a in n.names
-            }
-        for name in names:
-            found[name] = found.get(name, "") + ast.dump(node)
+            stored = {node.name}
+        dump = ast.dump(node)
+        for name in stored:
+            other = found.get(name, _Definition("", frozenset()))
+            found[name] = _Definition(other.dump + dump, other.names | used)
     return found
 
 
