@@ -40,8 +40,9 @@ def _lines(judged: list[NamedVerdict]) -> Iterator[str]:
     if reasons:
         yield "\n<details><summary>Why</summary>\n"
         for one in reasons:
-            remedy = f" {one.verdict.code.remedy}" if one.verdict.code is not None else ""
-            yield f"**{cell(one.kernel)}**\n\n{quoted(one.verdict.reason[:_MOST_REASON])}\n\n{remedy.strip()}\n"
+            code = one.verdict.code
+            remedy = f"`{code}`: {code.remedy}\n" if code is not None else ""
+            yield f"**{cell(one.kernel)}**\n\n{quoted(one.verdict.reason[:_MOST_REASON])}\n\n{remedy}"
         yield "</details>"
 
 

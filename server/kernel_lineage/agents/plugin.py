@@ -92,7 +92,7 @@ def _hook(matcher: str, command: str, timeout: int) -> dict[str, Any]:
 
 def _skill() -> str:
     body = resources.files("kernel_lineage.agents").joinpath("skill.md").read_text(encoding="utf-8")
-    return f"---\nname: {SKILL}\ndescription: {SKILL_DESCRIPTION}\n---\n\n{body}"
+    return f"---\nname: {SKILL}\ndescription: {json.dumps(SKILL_DESCRIPTION)}\n---\n\n{body}"
 
 
 def _json(value: object) -> str:
