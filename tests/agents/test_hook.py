@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -232,6 +233,16 @@ def test_a_verdict_that_this_users_gate_has_not_written_is_as_good_as_none(top, 
 def test_what_cannot_be_understood_is_refused(call):
     result = CliRunner().invoke(main, ["hook"], input=call)
     assert result.exit_code == REFUSED and result.stderr.startswith("Refused: ")
+
+
+def test_what_takes_longer_than_agents_wait_is_refused(top, monkeypatch):
+    from kernel_lineage.agents.hook import decide
+    from kernel_lineage.cli.commands import hook as command
+
+    monkeypatch.setattr(command, "SECONDS", 1)
+    monkeypatch.setattr(decide, "refusal", lambda _edit: threading.Event().wait(20))
+    result = edit(top, "void run(", "void start(")
+    assert result.exit_code == REFUSED and "not within 1 s" in result.stderr
 
 
 def test_an_agent_is_told_once_what_a_shell_has_changed(top):

@@ -11,10 +11,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
-from kernel_lineage.history.mine import Progress
+if TYPE_CHECKING:
+    from kernel_lineage.history.mine import Progress
 
 LINES = "KLINEAGE_PROGRESS"
 """The variable that asks for lines; `json` is the one form that there is."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 
 import click
 
+SECONDS = 50
+"""Less than what agents wait for: a hook that they give up on would let the edit pass."""
 REFUSED = 2
 """The status with which a hook stops the tool; any other failure would let it run."""
 
@@ -20,14 +23,29 @@ def command() -> None:
     refused. Claude Code and Gemini CLI call it so; `klineage plugin` writes their settings.
     """
     try:
+        _end_in_time()
         said, stops = _answer(sys.stdin.read())
     except Exception as error:  # noqa: BLE001 - whatever went wrong must not let an edit pass
         said, stops = f"Refused: the hook could not decide ({type(error).__name__}: {error}).", True
+    finally:
+        if hasattr(signal, "SIGALRM"):
+            signal.alarm(0)
     if stops:
         click.echo(said, err=True)
         sys.exit(REFUSED)
     if said:
         click.echo(said)
+
+
+def _end_in_time() -> None:
+    def late(_number: int, _frame: object) -> None:
+        raise TimeoutError(
+            f"not within {SECONDS} s; gate the edit with klineage gate FILE --text NEW --write"
+        )
+
+    if hasattr(signal, "SIGALRM"):  # not on Windows
+        signal.signal(signal.SIGALRM, late)
+        signal.alarm(SECONDS)
 
 
 def _answer(text: str) -> tuple[str, bool]:
