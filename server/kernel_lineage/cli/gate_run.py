@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from kernel_gate.standing import ExitCode
+from kernel_lineage.cli.progress import as_lines, line
 
 if TYPE_CHECKING:
     from kernel_gate.fleet.pool import Pool
@@ -33,9 +34,7 @@ class GateRun:
         from kernel_lineage.rewrite.verdict_cache import judge_cached
 
         def anew(asked: GateRequest, on_stage: Callable[[Stage], None]) -> Verdict:
-            return worker.judge(
-                asked, timeout=self.timeout, on_progress=_progress_of(name), on_stage=on_stage
-            )
+            return worker.judge(asked, timeout=self.timeout, on_progress=progress_of(name), on_stage=on_stage)
 
         if self.no_cache:
             return anew(request, lambda _stage: None)
@@ -55,7 +54,10 @@ def clear() -> None:
         click.echo("\r\033[K", err=True, nl=False)
 
 
-def _progress_of(name: str) -> Callable[[str, str, float], None] | None:
+def progress_of(name: str) -> Callable[[str, str, float], None] | None:
+    """Something to tell (stage, what, share) of a run; None where nobody looks."""
+    if as_lines():
+        return lambda stage, what, share: line(stage, f"{name}: {what}", share)
     if not sys.stderr.isatty():
         return None
 

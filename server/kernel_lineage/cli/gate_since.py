@@ -55,6 +55,7 @@ def gate_since(
     from kernel_gate.fleet.on_dask import ClusterError
     from kernel_lineage.history.git import RepositoryError, open_repository
     from kernel_lineage.learning.gate_changes import GateChangesDocument, KernelVerdict, gate_changes
+    from kernel_lineage.learning.gated_edits import EditGate
 
     judged: list[NamedVerdict] = []
     try:
@@ -73,6 +74,7 @@ def gate_since(
                 device=device,
                 options=options,
                 at_once=pool.size,
+                keep=EditGate(top).keep,
             )
             judged.extend(_told(found, run))
     except (RepositoryError, ClusterError) as error:
@@ -89,8 +91,13 @@ def _told(found: Iterable[NamedVerdict], run: GateRun) -> Iterator[NamedVerdict]
     for one in found:
         clear()
         if not run.as_json:
-            click.echo(f"{one.title}, {one.baseline}:\n{render(one.verdict)}\n")
+            click.echo(show(one))
         yield one
+
+
+def show(one: NamedVerdict) -> str:
+    """One verdict of several, with what it is about."""
+    return f"{one.title}, {one.baseline}:\n{render(one.verdict)}\n"
 
 
 def _table(verdicts: list[Any]) -> str:

@@ -1,20 +1,44 @@
-"""Progress on stderr: a bar on a terminal; elsewhere nothing, or a line for each piece of long work."""
+"""Progress on stderr: a bar on a terminal; elsewhere nothing, or a line for each piece of long work.
+
+With `KLINEAGE_PROGRESS=json` whoever started the command reads it: each line is one JSON object.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
-from kernel_lineage.history.mine import Progress
+if TYPE_CHECKING:
+    from kernel_lineage.history.mine import Progress
+
+LINES = "KLINEAGE_PROGRESS"
+"""The variable that asks for lines; `json` is the one form that there is."""
+
+
+def as_lines() -> bool:
+    """Whether progress is read by a program."""
+    return os.environ.get(LINES) == "json"
+
+
+def line(stage: str, message: str, share: float) -> None:
+    """Tell a program how far a stage is, as a share of it."""
+    told = {"stage": stage, "message": message, "share": round(share, 3)}
+    click.echo(json.dumps(told, ensure_ascii=False), err=True)
 
 
 @contextmanager
 def progress_bar() -> Iterator[Progress | None]:
     """Something to tell (stage, done, total) while the block runs; None when stderr is no terminal."""
+    if as_lines():
+        yield lambda stage, done, total: line(stage, f"{done} of {total}", done / max(total, 1))
+        return
     if not sys.stderr.isatty():
         yield None
         return

@@ -6,7 +6,7 @@ headers of its own time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from kernel_lineage.history.git import (
     KERNEL_PATHSPECS,
     Repository,
     RepositoryError,
+    open_repository,
     resolve_revision,
     revision_files,
     work_tree_files,
@@ -58,6 +59,20 @@ def trees(repository: Repository, since: str) -> Iterator[tuple[Tree, Tree]]:
         yield before, Tree(repository.top, frozenset(_in_work_tree(repository)), WORK_TREE)
 
 
+@contextmanager
+def edited_trees(root: Path, edits: Mapping[str, bytes]) -> Iterator[tuple[Tree, Tree]]:
+    """The files below a folder as they are, and beside it as they were with some texts replaced. Gone after the block.
+
+    `edits` are the new texts by path; a path that is not there yet is a new file. Raises `OSError`.
+    """
+    there_already = {path for path in edits if is_plain_file(root / path, within=root)}
+    here = Tree(root, frozenset(_files_below(root)) | there_already, WORK_TREE)
+    with TemporaryFolder("trees") as folder:
+        there = Path(folder) / "edited"
+        contents = {path: data for path in here.files if (data := here.read(path)) is not None}
+        yield here, _written({**contents, **edits}, there, "the edit")
+
+
 def write_state(repository: Repository, revision: str | None, folder: Path) -> Tree:
     """Write what a revision has (None: the work tree) into a new folder.
 
@@ -81,11 +96,27 @@ def write_state(repository: Repository, revision: str | None, folder: Path) -> T
         with BlobReader(repository, {}) as reader:
             blobs = dict(reader.read(sorted(set(files.values()))))
         contents = {path: blobs[blob] for path, blob in files.items() if blob in blobs}
+    return _written(contents, folder, name)
+
+
+def _written(contents: Mapping[str, bytes], folder: Path, name: str) -> Tree:
     folder.mkdir(parents=True)
     for path, data in contents.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
     return Tree(folder, frozenset(contents), name)
+
+
+def _files_below(root: Path) -> list[str]:
+    """The files that kernels are made of: those of the repository around `root`, else all that lie there."""
+    try:
+        repository = open_repository(root)
+    except RepositoryError:
+        found = (
+            p.relative_to(root).as_posix() for p in sorted(root.rglob("*")) if p.name.endswith(_SUFFIXES)
+        )
+        return [p for p in found if is_plain_file(root / p, within=root)]
+    return _in_work_tree(repository)
 
 
 def _in_work_tree(repository: Repository) -> list[str]:

@@ -6,8 +6,9 @@ and layout aside. One that was renamed or moved is matched by its text, as minin
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,12 +17,17 @@ from kernel_lineage.history.similarity import Similarity, code_lines
 from kernel_lineage.history.trees import Tree
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.learning.reached_files import reached
 from kernel_lineage.workloads.programs import device_text
 from kernel_lineage.workloads.triton_module import kernel_module
+from kernel_lineage.workloads.triton_siblings import siblings_of
 
-_HEADERS = (".cuh", ".h", ".hpp", ".inl")
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(.*)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_BLANK = re.compile(
+    r"^\s+|\s+$|(?<=[^\w])\s+(?=\w)|(?<=\w)\s+(?=[^\w])|(?<=[(){}\[\],;])\s+|\s+(?=[(){}\[\],;])"
+)
+"""White space at an end, beside a bracket, or between a word and what is none: not what parts `a b` or `+ +`."""
 _LINE_DIRECTIVE = re.compile(r"^\s*#\s*line\b.*$", re.MULTILINE)
 
 
@@ -48,19 +54,23 @@ class ChangedKernel:
     after: Sighting
 
 
-def changed_kernels(before: Tree, after: Tree, files: Collection[str] = ()) -> tuple[ChangedKernel, ...]:
+def changed_kernels(
+    before: Tree, after: Tree, files: Collection[str] = (), *, within: Collection[str] = ()
+) -> tuple[ChangedKernel, ...]:
     """The kernels that differ, in the order of their new files. `files` restricts the new paths (a folder: all in it).
 
-    Kernels that are new, or gone, have nothing to be compared with and are left out.
+    Kernels that are new, or gone, have nothing to be compared with and are left out. `within` are the files to look at
+    where the caller knows them; by default those that differ, and those that take something from them.
     """
-    touched = {p for p in before.files | after.files if before.read(p) != after.read(p)}
-    if any(p.endswith(_HEADERS) for p in touched):
-        touched |= {p for p in after.files if p.endswith((".cu", *_HEADERS))}
+    touched = set(within)
+    if not touched:
+        touched = {p for p in before.files | after.files if before.read(p) != after.read(p)}
+        touched |= reached(before, after, touched)
     old = {(s.path, s.kernel.name): s for p in sorted(touched) for s in _sightings(before, p)}
     new = {(s.path, s.kernel.name): s for p in sorted(touched) for s in _sightings(after, p)}
     pairs = [(old.pop(place), new.pop(place)) for place in sorted(old.keys() & new.keys())]
     pairs += _renamed(list(old.values()), list(new.values()))
-    changed = [ChangedKernel(b, a) for b, a in pairs if _wanted(a.path, files) and _essence(b) != _essence(a)]
+    changed = [ChangedKernel(b, a) for b, a in pairs if _wanted(a.path, files) and essence(b) != essence(a)]
     return tuple(sorted(changed, key=lambda c: (c.after.path, c.after.kernel.span.start)))
 
 
@@ -88,15 +98,19 @@ def _renamed(gone: list[Sighting], arrived: list[Sighting]) -> Iterator[tuple[Si
             yield gone[i], arrived[j]
 
 
-def _essence(seen: Sighting) -> tuple[object, ...]:
+def essence(seen: Sighting) -> tuple[object, ...]:
     """What must be the same for a kernel to be the same."""
     kernel = seen.kernel
     python = kernel.language is Language.TRITON
+    beside: tuple[object, ...] = ()
     if python:
         data = kernel.source.data if kernel.source is not None else b""
         try:
             text = kernel_module(data.decode("utf-8", "replace"), kernel.name) or kernel.text
-        except SyntaxError:
+            beside = tuple(
+                (path, *_tree(other)) for path, other in sorted(siblings_of(text, seen.file)[1].items())
+            )
+        except (SyntaxError, ValueError, OSError):
             text = kernel.text
     else:
         text = _without_unused_macros(
@@ -106,7 +120,35 @@ def _essence(seen: Sighting) -> tuple[object, ...]:
         (x.grid, x.block, x.shared_bytes, x.arguments, tuple(x.options.items()), tuple(x.definitions.items()))
         for x in kernel.launches
     )
-    return tuple(code_lines(text.replace(kernel.name, "kernel"), python)), launches
+    text = re.sub(rf"\b{re.escape(kernel.name)}\b", "kernel", text)
+    return _tree(text) if python else _tokens(code_lines(text, python)), beside, launches
+
+
+def _tree(text: str) -> tuple[str, ...]:
+    """What Python reads: blocks count, which are layout elsewhere; comments and texts that stand alone do not."""
+    try:
+        module = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return tuple(line.rstrip() for line in text.splitlines() if line.strip())
+    for node in ast.walk(module):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            kept = [
+                one for one in body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+            ]
+            node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
+    return (ast.dump(module),)
+
+
+def _tokens(lines: Iterable[str]) -> tuple[str, ...]:
+    """C++ without the blanks and line ends that part nothing; directives stay lines."""
+    parts = [""]
+    for line in lines:
+        if line.startswith("#"):
+            parts += [line, ""]
+        else:
+            parts[-1] += f" {line}"
+    return tuple(_BLANK.sub("", part) for part in parts)
 
 
 def _without_unused_macros(text: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel
 
@@ -16,16 +17,22 @@ from kernel_gate.reasons import Reason
 from kernel_gate.reporting.named import NamedVerdict
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
-from kernel_gate.workload import WorkloadError
+from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.history.git import Repository
 from kernel_lineage.history.trees import trees
 from kernel_lineage.learning.changed_kernels import ChangedKernel, changed_kernels
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
-from kernel_lineage.workloads.saved import FoundWorkload, Workloads, workloads_in
+from kernel_lineage.workloads.saved import Workloads, workloads_in
+
+if TYPE_CHECKING:
+    from kernel_lineage.workloads.on_the_spot import SpotWorkload
 
 VERSION = 1
 Judge = Callable[[GateRequest, Path, str], Verdict]
 """The verdict on a request; the candidate's file and its kernel are for what is kept and shown."""
+
+Keep = Callable[[ChangedKernel, Verdict, Workload | None], object]
+"""Is told each verdict, with the workload that it rests on."""
 
 
 class KernelVerdict(Verdict):
@@ -57,6 +64,7 @@ def gate_changes(
     device: Literal["auto", "cuda", "emulated"] = "auto",
     options: GateOptions | None = None,
     at_once: int = 1,
+    keep: Keep = lambda _changed, _verdict, _workload: None,
 ) -> Iterator[NamedVerdict]:
     """The verdict on each kernel that changed, in the order of the files; `judge` is called by `at_once` threads.
 
@@ -64,65 +72,126 @@ def gate_changes(
     Raises `RepositoryError` for a revision that is not there, and what `judge` raises.
     """
     workloads = workloads_in(repository.top)
+    with trees(repository, since) as (before, after):
+        changed = changed_kernels(before, after, files)
+        yield from gate_pairs(
+            changed,
+            judge,
+            lambda one: _workload(one, workloads),
+            top=repository.top,
+            device=device,
+            options=options,
+            at_once=at_once,
+            keep=keep,
+            since=since,
+        )
+
+
+def gate_pairs(
+    pairs: Sequence[ChangedKernel],
+    judge: Judge,
+    workload_of: Callable[[ChangedKernel], SpotWorkload | None],
+    *,
+    top: Path,
+    device: Literal["auto", "cuda", "emulated"] = "auto",
+    options: GateOptions | None = None,
+    at_once: int = 1,
+    keep: Keep = lambda _changed, _verdict, _workload: None,
+    since: str = "",
+) -> Iterator[NamedVerdict]:
+    """The verdict on each pair, while the trees that they lie in are there; `top` is the repository's root.
+
+    `since` is how a command line names the two states, where one can. `keep` is told each verdict before it is given,
+    in the thread that has judged. `workload_of` gives None, or raises `WorkloadError` with the reason, for a kernel
+    that nothing says how to run.
+    """
 
     def judged(changed: ChangedKernel) -> NamedVerdict:
         started = time.monotonic()
-        found = _workload(changed, workloads)
-        verdict = _verdict(judge, changed, found, device, options, repository.top)
+        verdict, spot = _verdict(judge, changed, workload_of, device, options, top)
+        keep(changed, verdict, spot.workload if spot is not None else None)
+        workload = spot.path if spot is not None else None
         return NamedVerdict(
             kernel=changed.after.kernel.name,
-            verdict=_named(verdict, changed, found, repository.top),
+            verdict=_named(verdict, changed, workload, top),
             candidate=changed.after.path,
             baseline=f"{changed.before.path} of {changed.before.tree.name}",
             line=changed.after.kernel.span.first_line,
             seconds=time.monotonic() - started,
+            repeat=_repeat(since, changed.after.path, verdict) if since else "",
         )
 
-    with trees(repository, since) as (before, after), ThreadPoolExecutor(at_once) as threads:
+    with ThreadPoolExecutor(at_once) as threads:
         try:
-            yield from threads.map(judged, changed_kernels(before, after, files))
+            yield from threads.map(judged, pairs)
         finally:
             threads.shutdown(cancel_futures=True)
 
 
-def _workload(changed: ChangedKernel, workloads: Workloads) -> FoundWorkload | None:
+def _workload(changed: ChangedKernel, workloads: Workloads) -> SpotWorkload | None:
     """By the new name, else by the old one of a kernel that was renamed."""
+    from kernel_lineage.workloads.on_the_spot import SpotWorkload  # heavy: what drafts workloads
+
     after, before = changed.after, changed.before
-    return workloads.of(after.kernel.name, after.path) or workloads.of(before.kernel.name, before.path)
+    found = workloads.of(after.kernel.name, after.path) or workloads.of(before.kernel.name, before.path)
+    return SpotWorkload(found.workload, found.path) if found is not None else None
 
 
 def _verdict(
     judge: Judge,
     changed: ChangedKernel,
-    found: FoundWorkload | None,
+    workload_of: Callable[[ChangedKernel], SpotWorkload | None],
     device: Literal["auto", "cuda", "emulated"],
     options: GateOptions | None,
     top: Path,
-) -> Verdict:
+) -> tuple[Verdict, SpotWorkload | None]:
+    """The verdict, and the workload that it rests on."""
+    from kernel_lineage.workloads.on_the_spot import told  # heavy: what drafts workloads
+
     name = changed.after.kernel.name
-    if found is None:
-        return not_judged(name, f"`klineage workload init {changed.after.path}:{name}` drafts its workload")
+    try:
+        spot = workload_of(changed)
+    except (WorkloadError, ProgramError) as error:
+        return not_judged(name, str(error)), None
+    if spot is None:
+        return not_judged(
+            name, f"`klineage workload init {changed.after.path}:{name}` drafts its workload"
+        ), None
     try:
         old, new = (
             program_from_file(
-                seen.file, seen.kernel.name, found.workload, root=seen.tree.root, name=f"{seen.path} ({when})"
+                seen.file, seen.kernel.name, spot.workload, root=seen.tree.root, name=f"{seen.path} ({when})"
             )
             for seen, when in ((changed.before, "before"), (changed.after, "after"))
         )
     except (ProgramError, WorkloadError) as error:
-        return not_judged(name, f"the workload does not fit it: {error}", Reason.ARGUMENTS_DIFFER)
-    request = GateRequest.of(old, new, found.workload, device=device, options=options)
-    return judge(request, top / changed.after.path, name)
+        why = f"the workload does not fit it: {error}"
+        return not_judged(name, why, Reason.ARGUMENTS_DIFFER), spot
+    request = GateRequest.of(old, new, spot.workload, device=device, options=options)
+    verdict = judge(request, top / changed.after.path, name)
+    return told(verdict, spot) if spot.path is None else verdict, spot
 
 
-def _named(verdict: Verdict, changed: ChangedKernel, found: FoundWorkload | None, top: Path) -> KernelVerdict:
+def _named(verdict: Verdict, changed: ChangedKernel, workload: Path | None, top: Path) -> KernelVerdict:
     return KernelVerdict(
         **verdict.model_dump(),
         kernel=changed.after.kernel.name,
         file=changed.after.path,
         baseline=f"{changed.before.path} of {changed.before.tree.name}",
-        workload=_relative(found.path, top) if found is not None else "",
+        workload=_relative(workload, top) if workload is not None else "",
     )
+
+
+def _repeat(since: str, path: str, verdict: Verdict) -> str:
+    """The command line that gives a verdict again, with its seed."""
+    words = ["klineage", "gate", "--since", since, path]
+    for name in ("check", "sanitize"):
+        stage = verdict.stage(name)
+        if stage is not None and stage.details.get("device") == "emulated":
+            words += ["--device", "emulated"]
+            break
+    seed = verdict.environment.get("options", {}).get("seed")
+    return shlex.join([*words, *(["--seed", str(seed)] if seed else [])])
 
 
 def _relative(path: Path, top: Path) -> str:

@@ -6,6 +6,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.offers_document import (
+    KernelOffersDocument,
+    OfferDocument,
+    OffersDocument,
+    RefusedDocument,
+)
 from kernel_lineage.rewrite.optimise.proposals import Proposal, carried, uses
 from kernel_lineage.skills.applicable import Applicable
 from kernel_lineage.skills.card import Skill
@@ -13,29 +19,54 @@ from kernel_lineage.skills.card import Skill
 _MOST = 5
 
 
+def offers_document(
+    listed: Iterable[tuple[Kernel, Sequence[Applicable]]], notes: Sequence[str] = ()
+) -> OffersDocument:
+    """The document of some kernels."""
+    return OffersDocument(kernels=[_offers(kernel, found) for kernel, found in listed], notes=list(notes))
+
+
+def _offers(kernel: Kernel, found: Sequence[Applicable]) -> KernelOffersDocument:
+    made = carried(kernel, found)
+    first: dict[str, Proposal] = {}
+    for proposal in made.made:
+        first.setdefault(proposal.skill, proposal)
+    return KernelOffersDocument(
+        kernel=kernel.name,
+        line=kernel.span.first_line,
+        offers=[
+            OfferDocument(
+                skill=offer.skill,
+                line=offer.place.anchor.span.first_line,
+                where=offer.place.anchor.detail,
+                guarded=offer.candidate.guarded,
+                measured=measured(offer.place.skill),
+            )
+            for offer in first.values()
+        ],
+        refused=[RefusedDocument(skill=one.skill, reason=one.reason) for one in made.refused],
+    )
+
+
 def offers_text(path: Path, listed: Iterable[tuple[Kernel, Sequence[Applicable]]]) -> str:
     """For each kernel at most five lines: skill, place, why, what was measured, and the command to paste."""
     parts: list[str] = []
-    for kernel, found in listed:
-        made = carried(kernel, found)
-        first: dict[str, Proposal] = {}
-        for proposal in made.made:
-            first.setdefault(proposal.skill, proposal)
-        offers = list(first.values())
+    for kernel in offers_document(listed).kernels:
+        offers = kernel.offers
         rest = f"{len(offers) - _MOST} more, " if len(offers) > _MOST else ""
-        parts.append(f"{kernel.name} ({path}:{kernel.span.first_line})")
-        parts += [_line(path, kernel, offer) for offer in offers[:_MOST]]
+        parts.append(f"{kernel.kernel} ({path}:{kernel.line})")
+        parts += [_line(path, kernel.kernel, offer) for offer in offers[:_MOST]]
         if not offers:
             parts.append("  no assist makes a candidate of it")
-        parts.append(f"  {rest}{len(made.refused)} refused; --all says why, with every condition")
+        parts.append(f"  {rest}{len(kernel.refused)} refused; --all says why, with every condition")
     return "\n".join(parts)
 
 
-def _line(path: Path, kernel: Kernel, offer: Proposal) -> str:
-    guarded = ", guarded" if offer.candidate.guarded else ""
+def _line(path: Path, kernel: str, offer: OfferDocument) -> str:
+    guarded = ", guarded" if offer.guarded else ""
     return (
-        f"  {offer.skill} · line {offer.place.anchor.span.first_line} · {offer.place.anchor.detail}{guarded} · "
-        f"{measured(offer.place.skill)} · klineage apply {offer.skill} {path}:{kernel.name}"
+        f"  {offer.skill} · line {offer.line} · {offer.where}{guarded} · "
+        f"{offer.measured} · klineage apply {offer.skill} {path}:{kernel}"
     )
 
 

@@ -28,6 +28,11 @@ from kernel_gate.standing import ExitCode
     is_flag=True,
     help="Every skill with each condition, also those that no assist carries over.",
 )
+@click.option(
+    "--offers",
+    is_flag=True,
+    help="With --json: what an assist makes a candidate of, and why not of the rest, in place of every skill.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
 def command(
@@ -37,13 +42,14 @@ def command(
     stated: tuple[str, ...],
     device: str,
     everything: bool,
+    offers: bool,
     as_json: bool,
 ) -> None:
     """Show what can be applied to a kernel, or to every kernel of FILE, in at most five lines each.
 
     Each assist is run first: what it refuses is not offered. --all and --json show every skill and condition.
     """
-    from kernel_lineage.rewrite.offers import offers_text
+    from kernel_lineage.rewrite.offers import offers_document, offers_text
     from kernel_lineage.rewrite.situation import told
     from kernel_lineage.skills.card_text import cards_text
     from kernel_lineage.skills.conditions.stated import StatedFactError
@@ -55,7 +61,9 @@ def command(
     except (TargetError, StatedFactError) as error:
         click.echo(str(error), err=True)
         context.exit(ExitCode.WRONG_USE)
-    if as_json:
+    if as_json and offers:
+        click.echo(offers_document(cards, document.notes).model_dump_json(indent=2))
+    elif as_json:
         click.echo(document.model_dump_json(indent=2))
     else:
         click.echo((cards_text if everything else offers_text)(Path(document.path), cards))

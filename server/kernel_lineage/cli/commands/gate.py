@@ -9,6 +9,7 @@ from typing import Any, Literal
 import click
 
 from kernel_gate.standing import ExitCode, Standing, worst
+from kernel_lineage.cli.gate_edit import EditAsked, gate_edit
 from kernel_lineage.cli.gate_limits import limit_options, take_limits
 from kernel_lineage.cli.gate_pair import Pair, gate_pair
 from kernel_lineage.cli.gate_reports import report_options, write_reports
@@ -25,6 +26,12 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--since", metavar="REV", help="Gate the kernels that the work tree, or A..B, changed; FILE… narrows it."
 )
+@click.option(
+    "--text",
+    metavar="CANDIDATE",
+    help="Gate an edit before it is made: each kernel that FILE with the text of CANDIDATE (-: stdin) changes.",
+)
+@click.option("--write", is_flag=True, help="With --text: write FILE when all that it changes is accepted.")
 @click.option(
     "--kernel",
     help="The kernel's name in BASELINE, with template arguments if need be: `scale<float, 4>`. Default: the "
@@ -46,7 +53,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--need",
     type=click.Choice(["faster", "not_slower"]),
-    help="What the profile must show. Default: faster; with --since, not_slower.",
+    help="What the profile must show. Default: faster; with --since and --text, not_slower.",
 )
 @click.option(
     "--guard", help="Condition over dims under which the new path runs; elsewhere it may be slower."
@@ -88,6 +95,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 def command(
     files: tuple[Path, ...],
     since: str | None,
+    text: str | None,
+    write: bool,
     kernel: str | None,
     candidate_kernel: str | None,
     workload_path: Path | None,
@@ -113,7 +122,7 @@ def command(
     """Judge whether CANDIDATE may take the place of BASELINE: build, check, sanitize, profile.
 
     With --since REV [FILE…]: the same for each kernel that changed, old version against new, with the workloads that
-    the repository has for them.
+    the repository has for them. With FILE --text CANDIDATE: the same for each kernel that an edit would change.
 
     Exit status: 0 accepted, 1 rejected, 2 wrong use, 3 right as far as it was checked and its speed not shown, 4 the
     environment lacks something, 5 not judged, 6 undecided. With --since, the worst of all (1, 4, 5, 6, 3, 0); 0 when no
@@ -124,7 +133,7 @@ def command(
     from kernel_gate.options import GateOptions
 
     counted = _counted(fail_on)
-    wanted = need or ("not_slower" if since is not None else "faster")
+    wanted = need or ("faster" if since is None and text is None else "not_slower")
     try:
         one_case = {
             "case": parse_dims(case) if case is not None else None,
@@ -144,7 +153,12 @@ def command(
         **one_case,
     )
     try:
-        if since is not None:
+        if text is not None:
+            if since is not None or len(files) != 1 or kernel or candidate_kernel or workload_path or case:
+                wrong_use("--text takes one FILE, whose kernels and workloads it finds itself")
+            run = GateRun(timeout, no_cache, as_json)
+            judged = gate_edit(EditAsked(files[0], text, write), device, options, run)
+        elif since is not None:
             if kernel or candidate_kernel or workload_path or case:
                 wrong_use(
                     "--since finds kernels and workloads itself; leave --kernel, --workload and --case out"

@@ -1,4 +1,4 @@
-"""`klineage prove FILE:KERNEL --workload W`: what holds of a kernel for all sizes, from its source."""
+"""`klineage prove FILE:KERNEL`: what holds of a kernel for all sizes, from its source."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from kernel_gate.standing import ExitCode
 @click.option(
     "--workload",
     "workload_path",
-    required=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="How it is run (.toml).",
+    help="How it is run (.toml). Default: the repository's for this kernel, else one is drafted.",
 )
 @click.option(
     "--limit",
@@ -35,21 +34,25 @@ from kernel_gate.standing import ExitCode
     help="A template argument, in order, where no launch in FILE gives them. May be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (klineage schema prove).")
-def command(target: str, workload_path: Path, limit: float, template: tuple[str, ...], as_json: bool) -> None:
+def command(
+    target: str, workload_path: Path | None, limit: float, template: tuple[str, ...], as_json: bool
+) -> None:
     """Prove or refute, access by access: in bounds, written exactly once, aligned, no bank conflicts, no overflow.
 
     Sizes are symbolic: what is proved holds for all sizes that the workload's promises and the kernel's guards allow.
     Counterexamples are run on the emulated device before they are shown.
 
     Exit status: 0 all proved, 1 something refuted, 2 wrong use, 4 the environment lacks something,
-    6 something undecided and nothing refuted.
+    5 no workload could be had, 6 something undecided and nothing refuted.
     """
     from kernel_gate.expr.solver import SolverMissingError
     from kernel_gate.workload import WorkloadError, load_workload
+    from kernel_lineage.cli.gate_pair import show_mutants
     from kernel_lineage.code.model import UnreadableError
     from kernel_lineage.kernels.naming import parted
     from kernel_lineage.rewrite.proving.document import document_of, exit_code, table
     from kernel_lineage.rewrite.proving.prove import prove_file
+    from kernel_lineage.workloads.on_the_spot import NoWorkloadError, workload_on_the_spot
     from kernel_lineage.workloads.programs import ProgramError
 
     file, kernel = parted(target)
@@ -59,10 +62,17 @@ def command(target: str, workload_path: Path, limit: float, template: tuple[str,
         )
         sys.exit(ExitCode.WRONG_USE)
     try:
-        workload = load_workload(workload_path)
+        workload = (
+            workload_on_the_spot(Path(file), kernel, "emulated", show_mutants).workload
+            if workload_path is None
+            else load_workload(workload_path)
+        )
         obligations = prove_file(
             Path(file), kernel, workload, template_arguments=template, limit_ms=int(1000 * limit)
         )
+    except NoWorkloadError as error:
+        click.echo(str(error), err=True)
+        sys.exit(ExitCode.NOT_JUDGED)
     except (WorkloadError, ProgramError, UnreadableError) as error:
         click.echo(str(error), err=True)
         sys.exit(ExitCode.WRONG_USE)

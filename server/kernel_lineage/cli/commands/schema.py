@@ -9,12 +9,15 @@ import click
 
 _DOCUMENTS = {
     "applicable": ("kernel_lineage.skills.document", "ApplicableDocument"),
+    "applicable --offers": ("kernel_lineage.rewrite.offers_document", "OffersDocument"),
     "apply": ("kernel_lineage.rewrite.document", "ApplyDocument"),
     "audit": ("kernel_lineage.auditing.document", "AuditDocument"),
+    "check": ("kernel_lineage.learning.check_document", "FileCheckDocument"),
     "coverage": ("kernel_lineage.coverage.document", "CoverageDocument"),
     "demo": ("kernel_lineage.demo.document", "DemoDocument"),
     "doctor": ("kernel_lineage.report.doctor", "DoctorDocument"),
     "gate": ("kernel_gate.verdict", "Verdict"),
+    "gate --text": ("kernel_lineage.learning.gated_edits", "GateEditDocument"),
     "gate --since": ("kernel_lineage.learning.gate_changes", "GateChangesDocument"),
     "graph": ("kernel_lineage.skills.graph.document", "GraphDocument"),
     "optimise": ("kernel_lineage.rewrite.optimise.document", "OptimiseDocument"),

@@ -178,7 +178,11 @@ def _errors() -> Iterator[None]:
 
 
 def _show(done: int, total: int) -> None:
-    if sys.stderr.isatty():
+    from kernel_lineage.cli.progress import as_lines, line
+
+    if as_lines():
+        line("mutants", f"{done} of {total}", done / max(total, 1))
+    elif sys.stderr.isatty():
         click.echo(f"\r\033[Kmutants {done}/{total}", err=True, nl=False)
 
 

@@ -1,0 +1,152 @@
+"""Whether an edit of an agent may be made: it changes no kernel, or the gate has accepted each change that it makes."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+
+from git import GitCommandError
+
+from kernel_gate.files.writing import write_atomically
+from kernel_lineage.agents.hook.calls import ProposedEdit
+from kernel_lineage.agents.trust import Enough, enough_in
+from kernel_lineage.cache_folder import kept_in
+from kernel_lineage.history.git import KERNEL_PATHSPECS, RepositoryError, open_repository
+from kernel_lineage.history.trees import Tree, trees
+from kernel_lineage.kernels.reading import language_of, read
+from kernel_lineage.learning.changed_kernels import ChangedKernel, changed_kernels
+from kernel_lineage.learning.gated_edits import EditGate, fingerprint
+from kernel_lineage.workloads.saved import folder_of
+
+_PARTS = (".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc")
+"""Files that kernels include: a change of one changes kernels of other files."""
+_TOLD = "told-to-agents"
+_MOST_TOLD = 500
+_MOST_SHOWN = 6
+
+
+def refusal(edit: ProposedEdit) -> str | None:
+    """Why an edit may not be made, and the command that gates it; None when it may."""
+    root = folder_of(edit.path)
+    path = edit.path.relative_to(root).as_posix()
+    if ".klineage" in edit.path.parts:
+        return (
+            f"{path} says how kernels are judged, so it is not an agent's to edit: draft_workload drafts a workload "
+            "and takes answers; anything else a person changes."
+        )
+    if edit.text == edit.before or not _may_hold_kernels(edit):
+        return None
+    gate, enough = EditGate(root), enough_in(root)
+    with gate.changed(path, edit.text) as (changed, after):
+        bad = _not_allowed(gate, changed, enough)
+        new = (
+            _names(path, edit.text) - _names(path, edit.before) - {pair.after.kernel.name for pair in changed}
+        )
+        if bad or new:
+            with gate.committed() as head:
+                if head is not None:
+                    since = changed_kernels(
+                        head, after, within={path, *(pair.after.path for pair, _said in bad)}
+                    )
+                    # What is again as it was committed needs no verdict.
+                    bad = [(pair, said) for pair, said in bad if not _is_restored(pair, head, since)]
+                    # A kernel that went and comes back other than it was committed is changed, by however many edits.
+                    back = [
+                        pair for pair in since if pair.after.path == path and pair.after.kernel.name in new
+                    ]
+                    bad += _not_allowed(gate, back, enough)
+        return _words(root, path, edit, bad) if bad else None
+
+
+def ungated(folder: Path) -> str | None:
+    """What the work tree around a folder has of changed kernels that no verdict allows; None when nothing, or again.
+
+    A shell writes files past the hook on edits: an agent is told of each such change once.
+    """
+    root = folder_of(folder / "here")
+    try:
+        repository = open_repository(root)
+        if repository.head is None or not repository.git.diff("--name-only", "HEAD", "--", *KERNEL_PATHSPECS):
+            return None
+    except (RepositoryError, GitCommandError):
+        return None
+    gate = EditGate(repository.top)
+    told = kept_in(repository.top) / _TOLD
+    with trees(repository, "HEAD") as (before, after):
+        bad = _not_allowed(gate, changed_kernels(before, after), enough_in(repository.top))
+        unknown = {fingerprint(pair): pair for pair, _said in bad}
+        before_now = set(told.read_text().split()) if told.is_file() else set()
+        news = [pair for digest, pair in unknown.items() if digest not in before_now]
+        if not news:
+            return None
+        write_atomically(told, "\n".join(sorted(before_now | unknown.keys())[-_MOST_TOLD:]).encode())
+        names = ", ".join(f"`{pair.after.kernel.name}` of {pair.after.path}" for pair in news)
+    return (
+        f"Changed since HEAD, and no verdict allows it: {names}. gate_changes judges it; in a shell "
+        f"`klineage gate --since HEAD`. If the change is yours and is not accepted, take it back."
+    )
+
+
+def _not_allowed(
+    gate: EditGate, pairs: Iterable[ChangedKernel], enough: Enough
+) -> list[tuple[ChangedKernel, str]]:
+    """The changes that no verdict allows, each with what the gate has said of it; "" when it was not asked."""
+    found: list[tuple[ChangedKernel, str]] = []
+    for pair in pairs:
+        said = gate.known(pair)
+        if said is None:
+            found.append((pair, ""))
+        elif said.standing != "accepted" and said.standing != enough:
+            found.append((pair, f"{said.standing}: {said.reason}"))
+    return found
+
+
+def _is_restored(pair: ChangedKernel, head: Tree, since: Iterable[ChangedKernel]) -> bool:
+    path, name = pair.after.path, pair.after.kernel.name
+    differs = any((other.after.path, other.after.kernel.name) == (path, name) for other in since)
+    return not differs and name in _names(path, head.read(path))
+
+
+def _names(path: str, text: bytes | None) -> set[str]:
+    language = language_of(path, text) if text is not None else None
+    return (
+        {kernel.name for kernel in read(text, language).kernels} if text is not None and language else set()
+    )
+
+
+def _may_hold_kernels(edit: ProposedEdit) -> bool:
+    name = edit.path.name
+    texts = [text for text in (edit.before, edit.text) if text is not None]
+    return name.endswith(_PARTS) or any(language_of(name, text) is not None for text in texts)
+
+
+def _words(root: Path, path: str, edit: ProposedEdit, bad: list[tuple[ChangedKernel, str]]) -> str:
+    """The refusal, with the command that gates this very edit."""
+    kept = kept_in(root) / "proposed" / f"{hashlib.sha256(edit.text).hexdigest()[:16]}{edit.path.suffix}"
+    write_atomically(kept, edit.text, 0o600)
+    lines = [
+        f"Refused: this edit changes {_count(len(bad))} that the gate has not accepted; nothing was written."
+    ]
+    for pair, said in bad[:_MOST_SHOWN]:
+        where = f"`{pair.after.kernel.name}` ({pair.after.path}:{pair.after.kernel.span.first_line})"
+        lines.append(f"- {where}: {said or 'the gate was not asked'}"[:400])
+    if len(bad) > _MOST_SHOWN:
+        lines.append(f"- and {len(bad) - _MOST_SHOWN} more")
+    if all(said.startswith("right:") for _pair, said in bad):
+        lines.append(
+            "It is right as far as it was checked, and was not timed. Gate it on a machine with a GPU, or ask the "
+            f"person: `klineage trust {shlex.quote(str(root))} --edits right` lets such edits pass here."
+        )
+        return "\n".join(lines)
+    command = shlex.join(["klineage", "gate", str(root / path), "--text", str(kept), "--write"])
+    lines.append(
+        f"Gate it first: gate_candidate with file={path!r} and write=true, or in a shell:\n  {command}"
+    )
+    lines.append("Once it is accepted the file is written, and this same edit passes.")
+    return "\n".join(lines)
+
+
+def _count(number: int) -> str:
+    return "a kernel" if number == 1 else f"{number} kernels"

@@ -1,0 +1,54 @@
+"""`klineage check FILE[:KERNEL]`: whether kernels are right as they stand, on the emulated device."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from kernel_gate.standing import ExitCode
+
+
+@click.command()
+@click.argument("target", metavar="FILE[:KERNEL]")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=1, max=3600),
+    default=60.0,
+    show_default=True,
+    help="For all kernels of the file together.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (klineage schema check).")
+def command(target: str, seconds: float, as_json: bool) -> None:
+    """Check a kernel, or every kernel of FILE, as it stands: wrong elements, races, bounds, barriers.
+
+    Beside the committed version where there is one, with the repository's workload or one that is drafted on the
+    spot. No GPU is needed and nothing is timed.
+
+    Exit status: 0 all right, 1 something wrong, 2 wrong use, 5 something could not be judged.
+    """
+    from kernel_lineage.cli.gate_run import clear, progress_of
+    from kernel_lineage.editor.checked import checked_document
+    from kernel_lineage.learning.check_document import FileCheckDocument, exit_code, lines_of
+    from kernel_lineage.learning.checked_file import checked_kernels
+    from kernel_lineage.skills.target import TargetError, read_target
+
+    try:
+        meant = read_target(target)
+    except TargetError as error:
+        click.echo(str(error), err=True)
+        sys.exit(ExitCode.WRONG_USE)
+    path = str(meant.path)
+    kernels = []
+    told = progress_of(Path(path).name) or (lambda _stage, _what, _share: None)
+    for one in checked_kernels(
+        meant.path, meant.source.data, meant.kernels, seconds=seconds, on_progress=told
+    ):
+        clear()
+        kernels.append(checked_document(one))
+        if not as_json:
+            click.echo("\n".join(lines_of(path, kernels[-1])))
+    if as_json:
+        click.echo(FileCheckDocument(file=path, kernels=kernels).model_dump_json(indent=2))
+    sys.exit(exit_code(kernels))

@@ -1,0 +1,75 @@
+"""What `klineage check` prints: of each kernel whether it is right, and what is wrong at which line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from kernel_gate.standing import ExitCode
+from kernel_lineage.learning.version_checks import VersionState
+
+VERSION = 1
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class RelatedDocument(_Document):
+    """Another place of a finding, such as the other thread of a race."""
+
+    line: int
+    message: str
+
+
+class FindingDocument(_Document):
+    """One thing that is wrong."""
+
+    line: int
+    message: str
+    severity: str
+    """`error`, or `warning` for what an older version has as well or may be meant."""
+    code: str | None = None
+    related: list[RelatedDocument] = Field(default_factory=list)
+
+
+class CheckedDocument(_Document):
+    """One kernel."""
+
+    kernel: str
+    line: int
+    state: VersionState
+    reason: str
+    """What was compared with what, the counterexample, or why nothing is known."""
+    workload: str
+    """Its file, `drafted`, or "" when there is none."""
+    assumed: list[str] = Field(default_factory=list)
+    """Of a drafted workload: what was chosen."""
+    findings: list[FindingDocument] = Field(default_factory=list)
+
+
+class FileCheckDocument(_Document):
+    """What `klineage check FILE[:KERNEL] --json` prints."""
+
+    version: int = VERSION
+    file: str
+    kernels: list[CheckedDocument]
+
+
+def exit_code(kernels: Sequence[CheckedDocument]) -> ExitCode:
+    """1 when one is wrong, 5 when one could not be judged, else 0."""
+    states = {kernel.state for kernel in kernels}
+    if VersionState.WRONG in states:
+        return ExitCode.REJECTED
+    return ExitCode.NOT_JUDGED if VersionState.UNKNOWN in states else ExitCode.DONE
+
+
+def lines_of(file: str, kernel: CheckedDocument) -> list[str]:
+    """One kernel for a person."""
+    mark = {"right": "✓", "wrong": "✗", "unknown": "?"}[kernel.state]
+    lines = [f"{mark} {kernel.kernel} ({file}:{kernel.line}) {kernel.state}: {kernel.reason}"]
+    for found in kernel.findings:
+        lines.append(f"    {file}:{found.line} {found.severity}: {found.message}".replace("\n", "\n      "))
+        lines += [f"      {file}:{other.line} {other.message}" for other in found.related]
+    return lines

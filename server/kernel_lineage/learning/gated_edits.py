@@ -1,0 +1,178 @@
+"""Edits of a file before they are made: each kernel that one changes through the gate, and what the gate said, kept.
+
+What is kept is by what a kernel was and what it becomes, comments, layout and the rest of the file aside: a verdict
+stays good while the same edit is made in another form, and is of no use for any other. It is signed with this user's
+key, so that only a gate of this user can have written it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from kernel_gate.files.temporary import TemporaryFolder
+from kernel_gate.options import GateOptions
+from kernel_gate.reporting.named import NamedVerdict
+from kernel_gate.request import GateRequest
+from kernel_gate.standing import Standing
+from kernel_gate.verdict import Verdict
+from kernel_gate.workload import Workload
+from kernel_lineage.cache_file import open_cache_file
+from kernel_lineage.cache_folder import kept_in
+from kernel_lineage.history.git import RepositoryError, open_repository
+from kernel_lineage.history.trees import Tree, edited_trees, write_state
+from kernel_lineage.learning.changed_kernels import ChangedKernel, changed_kernels, essence
+from kernel_lineage.learning.gate_changes import Judge, KernelVerdict, gate_pairs
+from kernel_lineage.rewrite.signed_rows import SignedRows, secret_file, secret_in
+
+VERSION = 1
+_MOST = 2000
+_TABLE = "gated_edits"
+
+
+class GatedEdit(BaseModel):
+    """What a gate said of one kernel's change."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kernel: str
+    standing: Literal["rejected", "lacking", "not-judged", "undecided", "right", "accepted"]
+    reason: str
+    inputs_hash: str
+
+
+class GateEditDocument(BaseModel):
+    """What `klineage gate FILE --text CANDIDATE --json` prints."""
+
+    version: int = VERSION
+    file: str
+    """Relative to the repository."""
+    source_sha256: str
+    """Of the text that was there: an edit is for exactly this text."""
+    verdicts: list[KernelVerdict]
+    """Of the kernels that the edit changes; none when it changes none."""
+    conditions: dict[str, list[str]]
+    """By kernel: what its verdict holds under and nothing establishes."""
+    written: bool
+    reason: str
+    """Why FILE was written, or was not."""
+
+
+class EditGate:
+    """The edits of one repository, or of a folder that is in none."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @contextmanager
+    def changed(self, path: str, text: bytes) -> Iterator[tuple[tuple[ChangedKernel, ...], Tree]]:
+        """The kernels that a new text of a file would change, and the tree with it; both are good within the block."""
+        with edited_trees(self.root, {path: text}) as (before, after):
+            yield changed_kernels(before, after), after
+
+    def judged(
+        self,
+        changed: Sequence[ChangedKernel],
+        judge: Judge,
+        device: Literal["auto", "cuda", "emulated"],
+        options: GateOptions,
+        on_draft: Callable[[int, int], None] | None = None,
+    ) -> Iterator[tuple[NamedVerdict, list[str]]]:
+        """Each change's verdict, which is kept, and the conditions of it that nothing establishes.
+
+        `on_draft` is told how many mutants of how many a drafted workload has been tried on.
+        """
+        # Heavy: what drafts workloads and proves. A hook that only asks what is known needs none of it.
+        from kernel_lineage.rewrite.proving.both import judged_with_proofs
+        from kernel_lineage.workloads.on_the_spot import SpotWorkload, workload_on_the_spot
+
+        open_: dict[str, list[str]] = {}
+
+        def workload_of(pair: ChangedKernel) -> SpotWorkload:
+            return workload_on_the_spot(pair.before.file, pair.before.kernel.name, "emulated", on_draft)
+
+        def with_proofs(request: GateRequest, candidate: Path, name: str) -> Verdict:
+            before, after = request.baseline.program(), request.candidate.program()
+            return judged_with_proofs(
+                lambda: judge(request, candidate, name), before, after, candidate, request.workload
+            )
+
+        def keep(pair: ChangedKernel, verdict: Verdict, workload: Workload | None) -> None:
+            open_[pair.after.kernel.name] = self.keep(pair, verdict, workload)
+
+        for one in gate_pairs(
+            changed, with_proofs, workload_of, top=self.root, device=device, options=options, keep=keep
+        ):
+            yield one, open_[one.kernel]
+
+    def keep(self, pair: ChangedKernel, verdict: Verdict, workload: Workload | None) -> list[str]:
+        """Keep what the gate said; the conditions of it that the workload does not establish.
+
+        A verdict that was taken from an earlier one is not kept again. Where nothing can be written nothing is kept,
+        and what asks for it later asks for a gate.
+        """
+        from kernel_lineage.rewrite.apply import open_conditions
+        from kernel_lineage.rewrite.situation import workload_facts
+
+        needs: list[str] = []
+        if workload is not None:
+            needs = open_conditions(verdict, workload_facts(workload, "the workload"))
+        standing, reason = verdict.standing, verdict.reason
+        if standing is Standing.ACCEPTED and needs:
+            standing, reason = (
+                Standing.UNDECIDED,
+                f"accepted only if {' and '.join(needs)}, which nothing establishes",
+            )
+        said = GatedEdit(
+            kernel=pair.after.kernel.name,
+            standing=standing.value,
+            reason=reason,
+            inputs_hash=verdict.inputs_hash,
+        )
+        if not verdict.environment.get("reused"):
+            with suppress(OSError, sqlite3.Error), _rows(self.root) as rows:
+                rows.put(said, fingerprint(pair))
+        return needs
+
+    def known(self, pair: ChangedKernel) -> GatedEdit | None:
+        """What a gate of this user has said of exactly this change."""
+        try:
+            with _rows(self.root) as rows:
+                return rows.get(GatedEdit, fingerprint(pair))
+        except (OSError, sqlite3.Error):  # nothing can be read: as good as nothing kept
+            return None
+
+    @contextmanager
+    def committed(self) -> Iterator[Tree | None]:
+        """What HEAD has; None where nothing is committed."""
+        try:
+            repository = open_repository(self.root)
+            if repository.head is None:
+                raise RepositoryError("nothing is committed")
+        except RepositoryError:
+            yield None
+            return
+        with TemporaryFolder("head") as folder:
+            yield write_state(repository, "HEAD", Path(folder) / "head")
+
+
+def fingerprint(pair: ChangedKernel) -> str:
+    """A change by what it is: the kernel's name, what it was and what it becomes."""
+    parts = repr((pair.after.kernel.name, essence(pair.before), essence(pair.after)))
+    return hashlib.sha256(parts.encode()).hexdigest()
+
+
+@contextmanager
+def _rows(root: Path) -> Iterator[SignedRows]:
+    key = secret_in(secret_file())
+    db = open_cache_file(kept_in(root), lambda db: SignedRows(db, key, _TABLE, _MOST), lambda _said: None)
+    try:
+        yield SignedRows(db, key, _TABLE, _MOST)
+    finally:
+        db.close()

@@ -1,0 +1,114 @@
+"""The files that a change of other files reaches: those that include or import them and use what has changed there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from kernel_lineage.history.outline import Outline
+from kernel_lineage.history.reference_graph import ReferenceGraph
+from kernel_lineage.history.trees import Tree
+
+HEADERS = (".cuh", ".h", ".hpp", ".inl")
+_INCLUDE = re.compile(r"^\s*#\s*include\s*[\"<]([^\">\n]+)", re.MULTILINE)
+_FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)", re.MULTILINE)
+_IMPORT = re.compile(r"^[ \t]*import[ \t]+([^\n]+)", re.MULTILINE)
+_DOTTED = re.compile(r"[A-Za-z_][\w.]*")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def reached(before: Tree, after: Tree, touched: Collection[str]) -> set[str]:
+    """The files of `after` that touched headers and modules reach, directly or not."""
+    headers = [p for p in touched if p.endswith(HEADERS) and p in after.files]
+    modules = [p for p in touched if p.endswith(".py") and p in after.files]
+    return (_including(after, headers) if headers else set()) | (
+        _using(before, after, modules) if modules else set()
+    )
+
+
+def _including(tree: Tree, headers: Collection[str]) -> set[str]:
+    """What includes a header, and the headers beside it, which may stand on what is included before them."""
+    texts = {p: _text(tree, p) for p in tree.files if p.endswith((".cu", *HEADERS))}
+    graph = _graph(
+        {p: [("", m[1].strip(), "") for m in _INCLUDE.finditer(text)] for p, text in texts.items()}
+    )
+    readers = {reader for p in headers for reader in graph.readers(p)}
+    return readers | {p for reader in readers for p in graph.closure(reader) if p.endswith(HEADERS)}
+
+
+def _using(before: Tree, after: Tree, modules: Collection[str]) -> set[str]:
+    """What imports a module and names one of its definitions that changed, or imports what does."""
+    texts = {p: _text(after, p) for p in after.files if p.endswith(".py")}
+    graph = _graph({p: _imports(text) for p, text in texts.items()})
+    readers = sorted({reader for p in modules for reader in graph.readers(p)})
+    changed: dict[str, set[str]] = {}
+    for p in modules:
+        old, new = _definitions(_text(before, p)), _definitions(texts[p])
+        if old is None or new is None:  # not to be read: whatever imports it may be meant
+            return set(readers)
+        changed[p] = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
+    words = {p: set(_WORD.findall(texts[p])) for p in readers}
+    grows = True
+    while grows:
+        grows = False
+        for reader in readers:
+            reads = graph.resolved.edges.get(reader, ())
+            used = {name for p in reads for name in changed.get(p, ())} & words[reader]
+            if not used:
+                continue
+            known = changed.setdefault(reader, set())
+            through = {name for name, one in (_definitions(texts[reader]) or {}).items() if one.names & used}
+            grows = grows or not through <= known
+            known |= through
+    return set(changed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """A top-level name: what Python reads of it, and the names that it uses."""
+
+    dump: str
+    names: frozenset[str]
+
+
+def _definitions(text: str) -> dict[str, _Definition] | None:
+    """What each top-level name of a module is; None for a text that is no Python."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    found: dict[str, _Definition] = {}
+    for node in body:
+        stored: set[str] = set()
+        used: set[str] = set()
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name):
+                (stored if isinstance(inner.ctx, ast.Store) else used).add(inner.id)
+            elif isinstance(inner, ast.Attribute):
+                used.add(inner.attr)
+            elif isinstance(inner, ast.alias):
+                stored.add(inner.asname or inner.name)
+                used.add(inner.name)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            stored = {node.name}
+        dump = ast.dump(node)
+        for name in stored:
+            other = found.get(name, _Definition("", frozenset()))
+            found[name] = _Definition(other.dump + dump, other.names | used)
+    return found
+
+
+def _imports(text: str) -> list[tuple[str, str, str]]:
+    """What a module imports, as an outline has it; seen by its lines alone."""
+    taken = [("", m[1], name) for m in _FROM.finditer(text) for name in ("", *_WORD.findall(m[2]))]
+    return taken + [("", module, "") for m in _IMPORT.finditer(text) for module in _DOTTED.findall(m[1])]
+
+
+def _graph(imports: Mapping[str, list[tuple[str, str, str]]]) -> ReferenceGraph:
+    return ReferenceGraph({p: p for p in imports}, lambda p, _blob: Outline(imports=tuple(imports[p])))
+
+
+def _text(tree: Tree, path: str) -> str:
+    return (tree.read(path) or b"").decode("utf-8", "replace")

@@ -1,0 +1,78 @@
+"""A repository with two kernels and a workload, and a user's folders of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from git import Actor, Repo
+
+HEADER = "#pragma once\n__device__ inline float twice(float v) { return 2.0f * v; }\n"
+KERNELS = """\
+#include "twice.cuh"
+
+__global__ void scale(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        out[i] = twice(x[i]);
+    }
+}
+
+__global__ void shift(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        out[i] = x[i] + 1.0f;
+    }
+}
+
+void run(float* out, const float* x, int n) {
+    scale<<<(n + 127) / 128, 128>>>(out, x, n);
+    shift<<<(n + 127) / 128, 128>>>(out, x, n);
+}
+"""
+WORKLOAD = """\
+kernel = "scale"
+language = "cuda"
+source = "kernels.cu"
+[dims]
+n = [200]
+[[args]]
+name = "out"
+kind = "output"
+dtype = "float32"
+shape = ["n"]
+[[args]]
+name = "x"
+kind = "input"
+dtype = "float32"
+shape = ["n"]
+[[args]]
+name = "n"
+kind = "scalar"
+dtype = "int32"
+value = "n"
+[launch]
+grid = ["ceil_div(n, 128)"]
+block = [128]
+"""
+
+
+@pytest.fixture
+def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The repository; `KLINEAGE_KEEP_IN` and the state folder are beside it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("KLINEAGE_KEEP_IN", str(tmp_path / "kept"))
+    folder = tmp_path / "project"
+    (folder / ".klineage" / "workloads").mkdir(parents=True)
+    (folder / "kernels.cu").write_text(KERNELS)
+    (folder / "twice.cuh").write_text(HEADER)
+    (folder / "notes.md").write_text("# Notes\n")
+    for name in ("scale", "shift"):
+        text = WORKLOAD.replace('"scale"', f'"{name}"')
+        (folder / ".klineage" / "workloads" / f"{name}.toml").write_text(text)
+    (tmp_path / "outside.cu").write_text(KERNELS)
+    repository = Repo.init(folder)
+    repository.git.add(all=True)
+    who = Actor("A", "a@example.org")
+    repository.index.commit("first", author=who, committer=who)
+    return folder
