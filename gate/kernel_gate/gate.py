@@ -19,12 +19,11 @@ from kernel_gate.full_disk import is_full, no_room
 from kernel_gate.kept import Kept
 from kernel_gate.memory_cases import memory_cases
 from kernel_gate.options import GateOptions
-from kernel_gate.oracle import OracleError, OracleProcess
+from kernel_gate.oracle import OracleError
 from kernel_gate.parts import Parts
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.sanitizer.choice import likely_tools
-from kernel_gate.sanitizer.tool import SpareTools
 from kernel_gate.stages.algebra import Expressions
 from kernel_gate.stages.build import build
 from kernel_gate.stages.cause import with_cause
@@ -213,7 +212,7 @@ def _stages(
     if options.case is None and options.hidden:
         cases = followed(cases, *both, workload, options.seed)
     if not run.resume("check", "sanitize") and not _right(
-        run, device, keeper.spares, both, workload, cases, options
+        run, device, keeper, both, workload, cases, options
     ):
         return
     if watch is not None and watch.rejected():
@@ -247,7 +246,7 @@ def _stages(
 def _right(
     run: _Run,
     device: Device,
-    spares: SpareTools,
+    keeper: Kept,
     both: tuple[Built, Built],
     workload: Workload,
     cases: Sequence[Case],
@@ -255,12 +254,13 @@ def _right(
 ) -> bool:
     """Check and sanitize; whether the run goes on."""
     expressions = Expressions(*both, workload, options) if options.algebra_seconds else None
+    spares, oracles = keeper.spares, keeper.oracles
     try:
         with ExitStack() as stack:
             oracle = None
             if workload.oracle:
-                process = OracleProcess(workload, allow_uncontained=options.allow_uncontained)
-                oracle = stack.enter_context(process)
+                lent = oracles.lent(workload, allow_uncontained=options.allow_uncontained)
+                oracle = stack.enter_context(lent)
             checked = check(
                 device,
                 *both,

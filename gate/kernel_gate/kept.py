@@ -6,17 +6,19 @@ from collections.abc import Iterable
 
 from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.devices.opening import OpenDevices
+from kernel_gate.oracle import KeptOracle
 from kernel_gate.sanitizer.tool import TOOLS, SpareTools
 from kernel_gate.worker import Worker
 
 
 class Kept:
-    """An open GPU, sanitizer tools that wait for work, and what was built. A context manager."""
+    """An open GPU, sanitizer tools and an oracle that wait for work, and what was built. A context manager."""
 
     def __init__(self, *, more_follow: bool = False) -> None:
         self.devices = OpenDevices()
         self.spares = SpareTools()
         self.images = KeptImages()
+        self.oracles = KeptOracle()
         self.watcher = Worker()
         """Judges on the emulated device, beside a GPU's work."""
         self.more_follow = more_follow
@@ -27,6 +29,7 @@ class Kept:
 
     def __exit__(self, *_: object) -> None:
         self.watcher.close()
+        self.oracles.close()
         self.spares.close()
         self.devices.close()
 

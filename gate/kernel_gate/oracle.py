@@ -10,7 +10,8 @@ import subprocess
 import tempfile
 import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -41,6 +42,7 @@ _HEADER_BYTES = 1 << 16
 _CPU_SECONDS = 24 * 3600
 """Over all cases; each has its own limit of time."""
 _RESULT_BYTES = 16 << 30
+_MOST_BESIDE = 500
 
 
 class OracleError(Exception):
@@ -81,6 +83,22 @@ class OracleProcess:
     def contained(self) -> bool:
         """Whether files, networks and other processes are kept from it."""
         return self._containment.holds
+
+    def beside(self) -> tuple[tuple[str, int, int], ...] | None:
+        """Path, size and time (ns) of the Python files that it may import; None for more than are looked at."""
+        files: list[tuple[str, int, int]] = []
+        for looked_at, path in enumerate(self._path.parent.rglob("*")):
+            if looked_at > _MOST_BESIDE:
+                return None
+            if path.suffix == ".py":
+                about = path.lstat()
+                files.append((str(path), about.st_size, about.st_mtime_ns))
+        return tuple(sorted(files))
+
+    @property
+    def runs(self) -> bool:
+        """Whether its process is there."""
+        return self._process.poll() is None
 
     def __enter__(self) -> OracleProcess:
         self._temporary = TemporaryFolder("oracle")
@@ -183,6 +201,41 @@ class OracleProcess:
         if not line:
             raise OracleError("the oracle's process ended without an answer")
         return line
+
+
+class KeptOracle:
+    """The oracle of the last run, which waits for the next run on the same workload and files."""
+
+    def __init__(self) -> None:
+        self._key: tuple[object, ...] = ()
+        self._process: OracleProcess | None = None
+
+    @contextmanager
+    def lent(self, workload: Workload, *, allow_uncontained: bool = False) -> Iterator[OracleProcess]:
+        """The oracle's process, for one run. After an exception it is ended. Raises `OracleError`."""
+        process = OracleProcess(workload, allow_uncontained=allow_uncontained)
+        key = (
+            workload.model_dump_json(),
+            workload.folder,
+            allow_uncontained,
+            process.source,
+            process.beside(),
+        )
+        if key != self._key or None in key or self._process is None or not self._process.runs:
+            self.close()
+            self._process = process.__enter__()
+            self._key = key
+        try:
+            yield self._process
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.__exit__(None, None, None)
 
 
 def _opened(path: Path, most: int) -> IO[bytes]:

@@ -11,7 +11,7 @@ from gate.programs import workload as affine_workload
 from kernel_gate import oracle as oracle_module
 from kernel_gate.build import contained_run
 from kernel_gate.cases import Case
-from kernel_gate.oracle import OracleError, OracleProcess
+from kernel_gate.oracle import KeptOracle, OracleError, OracleProcess
 from kernel_gate.sandbox.containment import Containment, offered
 
 needs_containment = pytest.mark.skipif(not offered().holds, reason="this machine has no sandbox")
@@ -105,3 +105,27 @@ def test_no_folder_stays(tmp_path):
     with pytest.raises(OracleError):
         asked(tmp_path, "os.makedirs('a/b/c'); raise ValueError")
     assert set(Path(tempfile.gettempdir()).glob("kernel-gate-oracle-*")) <= before
+
+
+def test_a_kept_oracle_is_that_of_the_workload_and_of_the_files_as_they_are(tmp_path):
+    (tmp_path / "oracles.py").write_text(
+        "import os\nimport rest\ndef affine(x, **_):\n    return rest.one(x)\n"
+    )
+    (tmp_path / "rest.py").write_text("import os\ndef one(x):\n    return 0 * x + os.getpid() % 1000\n")
+    made = affine_workload('[oracle]\npython = "oracles.py:affine"\n').model_copy(update={"folder": tmp_path})
+    kept = KeptOracle()
+
+    def ask():
+        with kept.lent(made) as oracle:
+            inputs = {"x": np.ones((1, 1), np.float32)}
+            return oracle.expected(Case({"N": 1, "C": 1}, 0), inputs)["y"].item(), oracle
+
+    (first, process), (second, again) = ask(), ask()
+    assert process is again and first == second
+    (tmp_path / "rest.py").write_text("def one(x):\n    return x + 41\n")
+    changed, other = ask()
+    assert changed == 42 and other is not process and not process.runs
+    with pytest.raises(KeyError), kept.lent(made):
+        raise KeyError
+    assert not other.runs
+    kept.close()
