@@ -7,8 +7,11 @@ direction of writing become visible: `\\u001b`, `\\u202e`.
 from __future__ import annotations
 
 import html
+import logging
 import re
-from typing import Literal, TextIO
+import traceback
+from types import TracebackType
+from typing import Literal, TextIO, TypeAlias
 
 Sink = Literal["terminal", "markdown", "html", "xml", "log"]
 _HIDDEN = re.compile(
@@ -52,6 +55,23 @@ class CleanStream:
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._stream, name)
+
+
+_Exception: TypeAlias = (
+    tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+)
+
+
+class CleanFormatter(logging.Formatter):
+    """One line for each record, in which what comes from outside does nothing; an exception is named with its place."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return cleaned(super().format(record), "log")
+
+    def formatException(self, ei: _Exception) -> str:  # noqa: N802 - logging's name
+        last = traceback.extract_tb(ei[2])[-1:]
+        places = "".join(f" ({frame.filename}:{frame.lineno})" for frame in last)
+        return f"{ei[0].__name__ if ei[0] else ''}: {ei[1]}{places}"
 
 
 def _visible(match: re.Match[str]) -> str:

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.source import Language
-from kernel_gate.files.writing import write_atomically
+from kernel_gate.files.writing import PART, remove_abandoned, write_atomically
 from kernel_lineage.skills.card import AnchorRule, Condition, Evidence, NothingToSay, Risk, Skill, SkillLineage
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
 
@@ -240,7 +240,8 @@ def write_skill(library: Path, skill: Skill, cases: Mapping[str, str]) -> Path:
         for path, text in contents.items():
             write_atomically(folder / path, text.encode())
         return folder
-    with tempfile.TemporaryDirectory(prefix=f".{skill.id}.", dir=library) as temporary:
+    remove_abandoned(library, f".{skill.id}.")
+    with tempfile.TemporaryDirectory(prefix=f".{skill.id}.", suffix=PART, dir=library) as temporary:
         made = Path(temporary) / skill.id
         for path, text in contents.items():
             write_atomically(made / path, text.encode())
