@@ -1,4 +1,7 @@
-"""What is interrupted: mining, replay, an application, its write, a draft, an editor's session. Each says what it must keep."""
+"""What is interrupted: mining, replay, an application, its write, a draft, an editor's session.
+
+Each job says what it must keep.
+"""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -141,6 +142,16 @@ class Editor:
         """The whole answer to a command."""
         params = {"command": name, "arguments": list(arguments), "workDoneToken": f"token{self._number}"}
         return self.ask("workspace/executeCommand", params, seconds)
+
+    def mined(self, seconds: float) -> str:
+        """How the background work on the repository ended: `ready`, or what went wrong."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            states = [n["params"]["state"] for n in self.notified if n["method"] == "klineage/status"]
+            if states and states[-1] != "mining":
+                return str(states[-1])
+            time.sleep(0.05)
+        return "mining"
 
     def close(self) -> None:
         """End the server as an editor that goes away does, and wait for it."""

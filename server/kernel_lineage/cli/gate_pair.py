@@ -14,6 +14,7 @@ from kernel_gate.reporting.text import render
 from kernel_lineage.cli.gate_reports import relative
 from kernel_lineage.cli.gate_run import GateRun, clear, wrong_use
 from kernel_lineage.cli.kernel_name import KernelName, only_kernel
+from kernel_lineage.cli.live_line import show_line
 from kernel_lineage.cli.one_case import repeated
 
 if TYPE_CHECKING:
@@ -143,5 +144,4 @@ def _show(verdict: Verdict, spot: SpotWorkload | None, pair: Pair, run: GateRun)
 
 
 def _show_mutants(done: int, total: int) -> None:
-    if sys.stderr.isatty():
-        click.echo(f"\r\033[Kdrafted workload: mutant {done} of {total}", err=True, nl=False)
+    show_line(f"drafted workload: mutant {done} of {total}")
