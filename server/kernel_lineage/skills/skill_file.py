@@ -175,7 +175,7 @@ def _front_matter(folder: Path) -> tuple[FrontMatter, str]:
         raise _BadFileError("SKILL.md", "has no front matter; it begins with a line `---`, the keys, and `---` again")
     try:
         keys: Any = yaml.load(parts[1], Loader=_YAML)  # noqa: S506 - one of the two safe loaders
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # also of a date that is none
         where = getattr(error, "problem_mark", None)
         at = f"line {where.line + 2}: " if where is not None else ""
         raise _BadFileError("SKILL.md", f"{at}front matter is no YAML ({getattr(error, 'problem', error)})") from None
@@ -196,7 +196,7 @@ def _parsed_conditions(text: str) -> ConditionsFile:
     file = "conditions.toml"
     try:
         tables = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also of a number of thousands of digits
         raise _BadFileError(file, f"is no TOML ({error})") from None
     card = _validated(file, ConditionsFile, tables)
     for number, condition in enumerate(card.condition, 1):

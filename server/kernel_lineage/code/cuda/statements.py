@@ -133,7 +133,8 @@ class Statements:
                 return True
         self._unmodelled(node, f"the macro `{name}`")
         before = dict(self.scope.variables)
-        for child in declarator.named_children[-1].named_children if declarator is not None else ():
+        parts = declarator.named_children[-1:] if declarator is not None else []
+        for child in (child for part in parts for child in part.named_children):
             what = f"`{text_of(child)}` is set by the macro `{name}` on line {self.scope.line(node)}"
             self.scope.variables[text_of(child)] = unknown(self.scope.model, text_of(child), INT32, what)
         self.run(body)
