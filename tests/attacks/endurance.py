@@ -2,9 +2,9 @@
 
 A day is 1,000 edits an hour for 24 hours: a person who types without a rest, seen by the server after each pause, as an
 editor sends changes. After every edit the server is asked for a hover, after every tenth for code actions; after every
-fiftieth the document is closed and opened, after every 500th it is saved and its lineage asked for. Nothing waits between
-two edits, so what grows with the number of edits shows; what grows with time alone does not. Memory, open files and
-latency are taken at the end of each "hour".
+fiftieth the document is closed and opened, after every 500th it is saved and its lineage asked for. Nothing waits
+between two edits, so what grows with the number of edits shows; what grows with time alone does not. Memory, open files
+and latency are taken at the end of each "hour".
 """
 
 # It prints a table, and its random numbers are drawn with a seed for repetition.

@@ -26,6 +26,7 @@ from kernel_lineage.kernels.source import Language
 from kernel_gate.files.writing import PART, remove_abandoned, write_atomically
 from kernel_lineage.skills.card import AnchorRule, Condition, Evidence, NothingToSay, Risk, Skill, SkillLineage
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
+from kernel_lineage.skills.verified import unverified
 
 MAX_BYTES = 1 << 20
 """No file of a card is larger than this; a larger one is refused unread."""
@@ -136,6 +137,7 @@ def read_skill(folder: Path, builtin: bool) -> tuple[Skill | None, tuple[SkillPr
         licence=head.license,
         builtin=builtin,
         evidence=tuple(evidence),
+        unverified=() if builtin else unverified(evidence),
         description=head.description,
         lineage=lineage,
         applies=tuple(f"cases/applies/{n}" for n in _files(folder / "cases/applies") if ".before." in n),
