@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from attacks.hostile_words import CARD, CARRIER, KERNEL, WORKLOAD, WORDS
+from attacks.hostile_words import CARD, CARRIER, KERNEL, WORDS, WORKLOAD
 from attacks.injections import (
     CANARY,
     CARD_FIELDS,
@@ -78,11 +78,12 @@ class Effects:
             self._note(event, str(arguments))
         elif event == "socket.connect":
             self._note(event, str(arguments[1][0]))  # type: ignore[index]
-        elif event == "socket.getaddrinfo":
-            self._note(event, str(arguments[0]))
-        elif event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES:
-            self._note(event, str(arguments[0]))
-        elif event in {"os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.chmod"}:
+        elif (
+            event == "socket.getaddrinfo"
+            or (event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES)
+            or event
+            in {"os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.chmod"}
+        ):
             self._note(event, str(arguments[0]))
 
     def _note(self, event: str, about: str) -> None:
