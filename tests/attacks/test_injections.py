@@ -45,7 +45,7 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
 class Effects:
-    """What this process does beyond reading, while it is watched. An audit hook cannot be taken away, so there is one."""
+    """What this process does beyond reading, while it is watched. An audit hook stays for good, so there is one."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []
