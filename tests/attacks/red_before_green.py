@@ -1,4 +1,4 @@
-"""The first twelve attacks from outside, on any checkout: `python tests/attacks/red_before_green.py CHECKOUT [PACKAGES]`.
+"""Twelve attacks from outside, on any checkout: `python tests/attacks/red_before_green.py CHECKOUT [PACKAGES]`.
 
 Each works through the command line or the language server alone, so that it runs on code from before the tests were
 written. PACKAGES is the folder of installed packages to use (by default those of this interpreter). Prints RED for an
@@ -136,7 +136,7 @@ class Checkout:
         return folder
 
     def ask(
-        self, folder: Path, options: object, *messages: dict[str, object], seconds: float = 6
+        self, folder: Path, options: object, *messages: dict[str, object], seconds: float = 12
     ) -> list[dict]:
         """Everything that the server says in so many seconds."""
         server = subprocess.Popen(
@@ -257,19 +257,17 @@ def exhaustion(at: Checkout) -> bool:
 
 
 def budget(at: Checkout) -> bool:
-    """6: 80 kB of chained conditions hold mining for more than 12 seconds."""
-    chain = " && ".join(f"i < n + {number}" for number in range(6000))
-    folder = at.repository(
-        "r6", commits=2, **{"c.cu": CU.replace("i < n", chain).replace("scale", "chained")}
-    )
-    return at.run("mine", ".", "--jobs", "1", folder=folder, seconds=12) == "timeout"
+    """6: 800 kB of `1 +` hold mining for more than 15 seconds."""
+    chained = CU.replace("a * x[i]", "1 + " * 200_000 + "1").replace("scale", "chained")
+    folder = at.repository("r6", commits=2, **{"c.cu": chained})
+    return at.run("mine", ".", "--jobs", "1", folder=folder, seconds=15) == "timeout"
 
 
 def headers(at: Checkout) -> bool:
     """7: a system file's content appears in the verdict."""
-    trick = 'constexpr int a = 1\'0 + \'"\'; constexpr const char *s = "/*";\n#include "/etc/passwd"\n// */\n'
-    folder = at.repository("r7", **{"b.cu": trick + CU})
-    return "root:x" in _gate(at, folder, "--json")
+    trick = '    constexpr int t = 1\'0 + \'"\'; const char *s = "/*";\n#include "/usr/lib/os-release"\n    // */\n    int i'
+    folder = at.repository("r7", **{"b.cu": CU.replace("    int i", trick)})
+    return "PRETTY_NAME" in _gate(at, folder, "--json")
 
 
 def damage(at: Checkout) -> bool:
@@ -301,7 +299,7 @@ def secrets(at: Checkout) -> bool:
     received: list[bytes] = []
 
     class Model(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # noqa: N802 - its base's name
+        def do_POST(self) -> None:
             received.append(self.rfile.read(int(self.headers["Content-Length"])))
             self.send_error(400)
 
