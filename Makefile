@@ -29,8 +29,11 @@ test: $(STAMP) ## all tests that need no GPU and no editor
 test-gpu: $(STAMP) ## the tests that need an NVIDIA GPU (REPORT=folder for JUnit and a summary)
 	@$(BIN)/python tests/gpu.py $(if $(REPORT),--report $(REPORT)) $(ARGS)
 
-attack: $(STAMP) ## the attacks in their long form: more kills, damage and inputs (ARGS for pytest, TIMES=20)
+attack: $(STAMP) ## the attacks in their long form, about an hour (ARGS for pytest, TIMES=20, KILLS=210, FUZZ=1260)
 	@KLINEAGE_ATTACK=$(or $(TIMES),20) $(BIN)/python -m pytest tests/attacks --timeout 3600 $(ARGS)
+	@cd tests && ../$(BIN)/python -m attacks.interruptions --kills $(or $(KILLS),210) --full-disks $(or $(DISKS),54)
+	@cd tests && ../$(BIN)/python -m attacks.fuzzing --seconds $(or $(FUZZ),1260)
+	@cd tests && ../$(BIN)/python -m attacks.endurance
 
 lint: $(STAMP) ## style and import rules
 	@$(BIN)/ruff check .

@@ -224,16 +224,16 @@ def attack(
     for job in jobs:
         chance = random.Random(f"{seed} {job.name}")
         tally = tallies[job.name] = Tally()
-        share = sum(j.weight for j in jobs)
+        share, weight = sum(max(1, j.weight) for j in jobs), max(1, job.weight)
         rounds = Attack(job, folder / job.name, chance, tally)
-        left = -(-kills * job.weight // share)
+        left = -(-kills * weight // share)
         while left > 0:
             rounds.kill_some(min(left, KILLS_A_ROUND))
             left -= KILLS_A_ROUND
         with small_disk(folder / f"disk-{job.name}") as mounted:
             means = "a full tmpfs" if mounted else "RLIMIT_FSIZE"
             filled = Attack(job, folder / f"disk-{job.name}" / "place", chance, tally)
-            for _ in range(-(-full_disks * job.weight // share)):
+            for _ in range(-(-full_disks * weight // share)):
                 filled.fill_disk(int(chance.choice([0, 2 ** chance.uniform(10, 23)])), mounted)
         print(f"{job.name}: {tally.kills} kills, {tally.full_disks} full disks", file=sys.stderr, flush=True)
     return tallies, means

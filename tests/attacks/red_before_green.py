@@ -265,7 +265,8 @@ def budget(at: Checkout) -> bool:
 
 def headers(at: Checkout) -> bool:
     """7: a system file's content appears in the verdict."""
-    trick = '    constexpr int t = 1\'0 + \'"\'; const char *s = "/*";\n#include "/usr/lib/os-release"\n    // */\n    int i'
+    hides = "    constexpr int t = 1'0 + '\"'; const char *s = \"/*\";\n"
+    trick = hides + '#include "/usr/lib/os-release"\n    // */\n    int i'
     folder = at.repository("r7", **{"b.cu": CU.replace("    int i", trick)})
     return "PRETTY_NAME" in _gate(at, folder, "--json")
 
