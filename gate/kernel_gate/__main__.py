@@ -15,6 +15,7 @@ import sys
 from pydantic import ValidationError
 
 from kernel_gate.devices.base import DeviceError
+from kernel_gate.files.temporary import remove_own
 from kernel_gate.gate import judge
 from kernel_gate.kept import Kept
 from kernel_gate.processes.seal import own_stdout
@@ -75,5 +76,6 @@ def main() -> int:
 if __name__ == "__main__":
     status = main()
     sys.stderr.flush()
+    remove_own()
     # An orderly exit would give the device back, and wait for a kernel that does not end.
     os._exit(status)

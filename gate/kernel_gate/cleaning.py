@@ -7,8 +7,11 @@ direction of writing become visible: `\\u001b`, `\\u202e`.
 from __future__ import annotations
 
 import html
+import logging
 import re
-from typing import Literal, TextIO
+import traceback
+from types import TracebackType
+from typing import Literal, TextIO, TypeAlias
 
 Sink = Literal["terminal", "markdown", "html", "xml", "log"]
 _HIDDEN = re.compile(
@@ -16,8 +19,8 @@ _HIDDEN = re.compile(
     r"\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0e\ufeff\uffa0\ufff0-\uffff"
     r"\U000e0000-\U000e0fff]"
 )
-_OURS = re.compile(r"(\x1b\[[0-9;]{0,20}[mKA]|\x1b\[\?25[lh]|\r(?=\x1b\[K)|\r(?=\n))")
-"""What our own progress bars and colours write to a terminal."""
+_LINKING = re.compile(r"\](?=[(:])|<(?=[A-Za-z/!?])")
+"""Where a link, an image, a definition of one, or an element of HTML begins in Markdown."""
 
 
 def cleaned(text: str, sink: Sink, *, lines: bool = True) -> str:
@@ -34,24 +37,59 @@ def cleaned(text: str, sink: Sink, *, lines: bool = True) -> str:
     return text
 
 
-class CleanStream:
-    """A terminal or a pipe that is written to through `cleaned`; our own colours pass on a terminal alone."""
+def for_xml(text: str) -> str:
+    """Words in an element or an attribute of XML, HTML or SVG."""
+    return cleaned(text, "xml")
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+
+def for_templates(value: object) -> object:
+    """What a template's expression gives, without what acts on a reader; escaping stays the template's own."""
+    return _HIDDEN.sub(_visible, value) if type(value) is str else value
+
+
+def without_links(text: str) -> str:
+    """Markdown of ours around words of others, or a message: no link, image or element of HTML works in it.
+
+    A blank parts what would make one, which keeps it one text inside and outside of code.
+    """
+    return _LINKING.sub(lambda match: f"{match[0]} ", _HIDDEN.sub(_visible, text))
+
+
+class CleanStream:
+    """A terminal or a pipe that is written to through `cleaned`."""
+
+    def __init__(self, inner: TextIO) -> None:
+        self.inner = inner
 
     def write(self, text: str) -> int:
         """Write what is left of a text; gives its length, as streams do."""
-        if self._stream.isatty():
-            parts = _OURS.split(text)
-            text_out = "".join(p if i % 2 else cleaned(p, "terminal") for i, p in enumerate(parts))
-        else:
-            text_out = cleaned(text, "terminal")
-        self._stream.write(text_out)
+        self.inner.write(cleaned(text, "terminal"))
         return len(text)
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self._stream, name)
+        return getattr(self.inner, name)
+
+
+def uncleaned(stream: TextIO) -> TextIO:
+    """What a stream writes to in the end, for drawings of ours whose texts are cleaned one by one."""
+    return stream.inner if isinstance(stream, CleanStream) else stream
+
+
+_Exception: TypeAlias = (
+    tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+)
+
+
+class CleanFormatter(logging.Formatter):
+    """One line for each record, in which what comes from outside does nothing; an exception is named with its place."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return cleaned(super().format(record), "log")
+
+    def formatException(self, ei: _Exception) -> str:  # noqa: N802 - logging's name
+        last = traceback.extract_tb(ei[2])[-1:]
+        places = "".join(f" ({frame.filename}:{frame.lineno})" for frame in last)
+        return f"{ei[0].__name__ if ei[0] else ''}: {ei[1]}{places}"
 
 
 def _visible(match: re.Match[str]) -> str:

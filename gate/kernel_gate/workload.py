@@ -345,7 +345,7 @@ def parse_workload(text: str, *, name: str = "workload.toml", folder: Path | Non
     """The workload that a TOML text describes. Raises `WorkloadError` with every problem found."""
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also of a number of thousands of digits
         raise WorkloadError(f"{name} is not valid TOML: {error}") from error
     except RecursionError:
         raise WorkloadError(

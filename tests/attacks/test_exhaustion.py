@@ -10,9 +10,12 @@ from gate.build.test_compile import SOFTMAX, build_error, cuda, triton
 from kernel_gate.build.compile import compile_program
 from kernel_gate.build.unit import Unit
 from kernel_gate.devices.base import DeviceError
+from kernel_gate.devices.cuda_buffer import CudaBuffer
+from kernel_gate.devices.device_memory import DeviceMemory
 from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.emulated.addresses import AddressSpace
 from kernel_gate.files.temporary import TemporaryFolder, remove_tree, temporary_root
+from kernel_gate.reasons import Reason
 
 
 def loaded(source):
@@ -35,6 +38,45 @@ def test_arrays_count_together():
         space.allocate(600, "second", 1)
     space.free(first)
     assert space.allocate(600, "second", 1).nbytes == 600
+
+
+class NoRoom:
+    """A GPU's driver that counts what it is asked for."""
+
+    MemoryError = type("NoMemory", (Exception,), {})
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def mem_alloc(self, nbytes: int) -> None:
+        self.asked.append(nbytes)
+        raise self.MemoryError
+
+
+class Gpu:
+    def __init__(self) -> None:
+        self.driver, self.memory = NoRoom(), DeviceMemory(10 << 20)
+
+
+def test_what_is_asked_of_a_gpu_is_counted_before_the_driver_is_asked():
+    memory = DeviceMemory(100)
+    memory.take(60, "first")
+    with pytest.raises(DeviceError, match=r"second takes .* use smaller dims") as refused:
+        memory.take(31, "second")
+    assert refused.value.code is Reason.OUT_OF_MEMORY
+    memory.give_back(60)
+    memory.take(90, "second")
+
+
+def test_a_buffer_beyond_the_share_of_a_gpu_reaches_no_driver_and_one_that_it_refuses_is_given_back():
+    gpu = Gpu()
+    with pytest.raises(DeviceError, match="y takes 64 MB"):
+        CudaBuffer(gpu, 64 << 20, "y")
+    assert gpu.driver.asked == []
+    for _ in range(3):
+        with pytest.raises(DeviceError, match="no 8 MB left for y"):
+            CudaBuffer(gpu, 8 << 20, "y")
+    assert len(gpu.driver.asked) == 3
 
 
 @pytest.mark.parametrize("megabytes", [1, 64])

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,37 @@ def test_a_write_that_was_killed_leaves_no_litter_for_ever(tmp_path: Path):
     young.write_text("another process writes this")
     write_atomically(tmp_path / "state.json", b"{}")
     assert sorted(p.name for p in tmp_path.iterdir()) == [young.name, "state.json"]
+
+
+CONTAINS = """\
+import sys
+from pathlib import Path
+from kernel_gate.build.contained_run import run_contained
+run_contained(["/bin/sleep", "61.25"], Path(sys.argv[1]), allow_uncontained=True)
+"""
+
+
+def test_a_contained_program_ends_with_a_killed_gate(tmp_path: Path):
+    def sleeps() -> bool:
+        for entry in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                if entry.read_bytes().startswith(b"/bin/sleep\x0061.25"):
+                    return True
+        return False
+
+    def within(seconds: float, wanted: bool) -> bool:
+        until = time.monotonic() + seconds
+        while sleeps() is not wanted and time.monotonic() < until:
+            time.sleep(0.02)
+        return sleeps() is wanted
+
+    process = subprocess.Popen([sys.executable, "-c", CONTAINS, str(tmp_path)])
+    try:
+        assert within(30, True)
+    finally:
+        process.kill()
+        process.wait()
+    assert within(5, False)
 
 
 def test_a_use_whose_worker_dies_is_said(monkeypatch: pytest.MonkeyPatch):

@@ -14,6 +14,8 @@ from kernel_gate.reasons import Reason
 from kernel_gate.reporting import summary
 from kernel_gate.reporting.named import NamedVerdict
 from kernel_gate.verdict import Outcome, Verdict
+from kernel_lineage.cli.live_line import show_line
+from kernel_lineage.cli.terminal import console
 
 HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b31m\u202egnp\u2066\u200b\U000e0041<img src=x onerror=alert(1)>\r"
 BANNED = ("\x1b", "\x07", "\x9b", "\u202e", "\u2066", "\u200b", "\U000e0041", "\r")
@@ -42,11 +44,17 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_gets_our_colours_and_no_title_or_clearing():
-    terminal = Terminal()
-    CleanStream(terminal).write("\x1b[1mname\x1b[0m" + HOSTILE)
-    assert "\x1b[1mname\x1b[0m" in terminal.getvalue()
-    assert "\x1b]" not in terminal.getvalue() and "\x1b[2J" not in terminal.getvalue()
+def test_a_terminal_gets_our_colours_and_none_of_a_kernels_own(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    screen = Terminal()
+    monkeypatch.setattr("sys.stdout", CleanStream(screen))
+    monkeypatch.setattr("sys.stderr", CleanStream(screen))
+    console().print("\x1b[31mred" + HOSTILE, style="bold")
+    sys.stdout.write("\x1b[31mred" + HOSTILE)
+    show_line("\x1b[31mred" + HOSTILE)
+    said = screen.getvalue()
+    assert "\x1b[1m" in said and "\r\x1b[K" in said
+    assert not any(banned in said for banned in ("\x1b[31m", "\x1b]", "\x1b[2J", *BANNED[1:-1]))
 
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--kernel", "scale_kernel1"]])

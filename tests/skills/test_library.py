@@ -7,6 +7,7 @@ import pytest
 from kernel_lineage.skills.card import SkillLineage
 from kernel_lineage.skills.library import builtin_folder, library, load
 from kernel_lineage.skills.skill_file import read_skill, write_skill
+from kernel_lineage.skills.verified import remember_verified
 
 from skills.skill_folders import a_skill, evidence, write
 
@@ -24,6 +25,7 @@ LEARNED = a_skill(
 
 def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     folder = write(tmp_path, LEARNED)
+    remember_verified(LEARNED.evidence)
     skill, problems = read_skill(folder, builtin=False)
     assert problems == ()
     assert skill is not None
@@ -31,6 +33,17 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     assert skill == expected
     assert skill.applies == ("cases/applies/01.before.cu",) and skill.refuses == ("cases/refuses/01.cu",)
     assert skill.offered and skill.admitted
+
+
+def test_evidence_that_a_repository_brings_admits_nothing_until_it_is_verified_here(tmp_path: Path) -> None:
+    brought = LEARNED.model_copy(update={"evidence": (evidence(date="2026-03-03"),)})
+    folder = write(tmp_path, brought)
+    skill, _ = read_skill(folder, builtin=False)
+    assert skill is not None and skill.evidence == brought.evidence
+    assert not skill.admitted and skill.unverified == (0,)
+    remember_verified(brought.evidence)
+    again, _ = read_skill(folder, builtin=False)
+    assert again is not None and again.admitted
 
 
 def test_the_same_skill_gives_the_same_bytes_in_a_new_folder_and_over_an_old_one(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from kernel_gate.sandbox.containment import (
     compilers,
     enter,
 )
-from kernel_gate.sandbox.own_limits import limit
+from kernel_gate.sandbox.own_limits import end_with_parent, limit
 
 _REFUSALS = frozenset({errno.EACCES, errno.EPERM, errno.ENOENT, errno.EROFS})
 """How a sandbox says no; in a private root what is outside is not there."""
@@ -109,6 +109,7 @@ def _capture(request: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 def main(folder: Path) -> None:
     """Compile what request.json asks for."""
+    end_with_parent()
     request = json.loads((folder / "request.json").read_text("utf-8"))
     result: dict[str, Any]
     try:

@@ -29,9 +29,12 @@ class CudaBuffer:
         generator = np.random.default_rng([*np.frombuffer(name.encode(), np.uint8).tolist(), nbytes])
         self._before = generator.integers(0, 256, head, np.uint8)
         self._after = generator.integers(0, 256, tail, np.uint8)
+        self._taken = head + nbytes + tail
+        device.memory.take(self._taken, name)
         try:
-            self._memory = self._driver.mem_alloc(head + nbytes + tail)
+            self._memory = self._driver.mem_alloc(self._taken)
         except self._driver.MemoryError as error:
+            device.memory.give_back(self._taken)
             raise DeviceError(
                 f"the GPU has no {nbytes >> 20} MB left for {name}; use smaller dims",
                 code=Reason.OUT_OF_MEMORY,
@@ -100,3 +103,4 @@ class CudaBuffer:
             KEPT.append(self._memory)
         else:
             self._memory.free()
+            self._device.memory.give_back(self._taken)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kernel_gate.devices.base import DeviceError
+from kernel_gate.devices.device_memory import DeviceMemory
 from kernel_gate.devices.service_kernels import PTX, WORD
 from kernel_gate.reasons import Reason
 
@@ -57,6 +58,7 @@ class CudaContext:
             driver.init()
             self.handle: Any = driver.Device(ordinal)
             self._context = self.handle.make_context()
+            self.memory = DeviceMemory(driver.mem_get_info()[0])
         except driver.Error as error:
             raise DeviceError(
                 f"no GPU can be used: {error}; nvidia-smi shows what the driver sees",
@@ -94,6 +96,7 @@ class CudaContext:
     def scratch(self, nbytes: int) -> int:
         """The address of global scratch memory; what launches were prepared with stays until the device is closed."""
         if nbytes > self._scratch_bytes:
+            self.memory.take(nbytes, "scratch memory of a launch")
             self._scratch.append(self.driver.mem_alloc(nbytes))
             self._scratch_bytes = nbytes
         return int(self._scratch[-1])

@@ -100,6 +100,12 @@ class _Own:
 _OWN: list[_Own] = []
 
 
+def remove_own() -> None:
+    """Remove this process's folders, for one that ends without Python's own clearing up."""
+    for own in _OWN:
+        own.remove()
+
+
 def _own_place() -> Path:
     root = temporary_root()
     own = next((o for o in _OWN if o.root == root and o.folder.is_dir()), None)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import glob
 import os
+import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -24,7 +26,8 @@ _ADVICE = {
 }
 
 
-_PART = ".part"
+PART = ".part"
+"""How the name of what is not written to its end yet ends."""
 _ABANDONED_SECONDS = 3600
 
 
@@ -37,8 +40,8 @@ def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         stem = f".{path.name[:100]}."
-        _remove_abandoned(path.parent, stem)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=stem, suffix=_PART)
+        remove_abandoned(path.parent, stem)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=stem, suffix=PART)
         temporary = Path(name)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -54,11 +57,15 @@ def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
         raise
 
 
-def _remove_abandoned(folder: Path, stem: str) -> None:
-    """What a killed run left of this file; what another process writes just now is younger."""
-    for part in folder.glob(f"{glob.escape(stem)}*{_PART}"):
+def remove_abandoned(folder: Path, stem: str) -> None:
+    """Remove what a killed run left half-written; what another process writes just now is younger."""
+    for part in folder.glob(f"{glob.escape(stem)}*{PART}"):
         with suppress(OSError):
-            if time.time() - part.lstat().st_mtime > _ABANDONED_SECONDS:
+            if time.time() - part.lstat().st_mtime <= _ABANDONED_SECONDS:
+                continue
+            if stat.S_ISDIR(part.lstat().st_mode):
+                shutil.rmtree(part)
+            else:
                 part.unlink()
 
 

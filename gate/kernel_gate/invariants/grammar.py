@@ -159,6 +159,8 @@ def _term(text: str, found: ReadAssertion) -> Term:
         return Coordinate(found.operand(inner.strip()), name.strip())
     if not text or re.search(r"\btag\s*\(", text):
         raise InvariantError(f"`{text}` is no coordinate; write `tag(VALUE).name`, and arithmetic in the tag")
+    if re.fullmatch(r"-?\d{30,}", text):
+        raise InvariantError("a number of more than 29 digits is larger than any that a kernel holds")
     if re.fullmatch(r"-?\d+", text):
         return Amount(None, int(text))
     return Amount(found.operand(text))

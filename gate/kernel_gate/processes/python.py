@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+from kernel_gate.files.temporary import sweep, temporary_root
 from kernel_gate.processes.group import kill_group
 from kernel_gate.processes.seal import SECRET_BYTES, Seal
 from kernel_gate.processes.surroundings import environment, package_folders
@@ -113,8 +114,10 @@ class Child:
         return self.process.poll() is not None
 
     def kill(self) -> int:
-        """End it and all that it started; its exit status."""
+        """End it and all that it started, and remove its temporary folders; its exit status."""
         kill_group(self.process)
+        with suppress(OSError):  # where no temporary folder can be used, it has made none
+            sweep(temporary_root())
         return self.process.returncode
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kernel_gate.cleaning import for_templates
 from kernel_gate.reporting import plots
 from kernel_gate.reporting.device_states import state_rows, warm_rows
 from kernel_gate.reporting.figures import dims_text, interval, times
@@ -54,7 +55,10 @@ def render(judged: Sequence[NamedVerdict]) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("kernel_gate.reporting", "."), autoescape=True, undefined=StrictUndefined
+        loader=PackageLoader("kernel_gate.reporting", "."),
+        autoescape=True,
+        finalize=for_templates,
+        undefined=StrictUndefined,
     )
     views = [_view(one, number) for number, one in enumerate(judged, 1)]
     return environment.get_template(_TEMPLATE).render(counts=counts(list(judged)), views=views)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
+from kernel_gate.cleaning import cleaned
 from kernel_gate.reasons import Reason
 from kernel_gate.reporting.named import NamedVerdict, line_of
 from kernel_gate.verdict import Stage, StageStatus
-
-_NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 
 
 def render(judged: Sequence[NamedVerdict]) -> str:
@@ -77,5 +75,5 @@ def _total(root: ET.Element, suites: Sequence[ET.Element]) -> None:
 
 
 def _text(text: str) -> str:
-    """Without the characters that XML cannot hold."""
-    return _NOT_IN_XML.sub("\ufffd", text)
+    """Without the characters that XML cannot hold, and those that act on a reader; the writer escapes the rest."""
+    return cleaned(text, "terminal")

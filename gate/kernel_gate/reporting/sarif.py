@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
+from kernel_gate.cleaning import without_links
 from kernel_gate.reasons import Reason
 from kernel_gate.reporting.named import NamedVerdict
 from kernel_gate.standing import Standing
@@ -53,7 +54,7 @@ def _result(judged: NamedVerdict, rules: Sequence[Reason]) -> dict[str, Any]:
         # A change that is not shown to be right is a finding; SARIF gives a level only to the kind "fail".
         "kind": "pass" if verdict.outcome is Outcome.ACCEPTED else "fail",
         "level": _LEVEL.get(verdict.standing, "warning"),
-        "message": {"text": f"{judged.kernel}: {verdict.reason}"},
+        "message": {"text": without_links(f"{judged.kernel}: {verdict.reason}")},
         "partialFingerprints": {"inputsHash/v1": verdict.inputs_hash},
         "properties": {"outcome": verdict.outcome.value, "standing": verdict.standing.value},
     }
@@ -62,6 +63,6 @@ def _result(judged: NamedVerdict, rules: Sequence[Reason]) -> dict[str, Any]:
     if judged.candidate:
         uri = quote(PurePosixPath(judged.candidate.replace("\\", "/")).as_posix())
         place = {"artifactLocation": {"uri": uri}, "region": {"startLine": judged.place}}
-        logical = [{"name": judged.kernel, "kind": "function"}]
+        logical = [{"name": without_links(judged.kernel), "kind": "function"}]
         result["locations"] = [{"physicalLocation": place, "logicalLocations": logical}]
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kernel_gate.cleaning import cleaned
+from kernel_gate.cleaning import cleaned, without_links
 from kernel_gate.reporting.figures import dims_text, interval, times
 from kernel_gate.reporting.named import NamedVerdict, counts
 from kernel_gate.standing import Standing
@@ -76,13 +76,13 @@ def _details(judged: NamedVerdict) -> Iterator[str]:
 
 
 def cell(text: str) -> str:
-    """Text that does not end a table's cell."""
-    return cleaned(" ".join(text.split()), "markdown").replace("|", "\\|")
+    """Text that does not end a table's cell, and of which nothing works."""
+    return without_links(cleaned(" ".join(text.split()), "markdown")).replace("|", "\\|")
 
 
 def quoted(text: str) -> str:
     """A quotation in which nothing is markup: a program's own words may be in it."""
     escaped = "".join(
-        f"\\{c}" if c in "\\`*_{}[]<>#|!" else c for c in cleaned(" ".join(text.split()), "log")
+        f"\\{c}" if c in "\\`*_{}[]#|!" else c for c in cleaned(" ".join(text.split()), "markdown")
     )
     return f"> {escaped}"

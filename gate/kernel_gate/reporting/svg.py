@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
+
+from kernel_gate.cleaning import for_xml
 
 Point = tuple[float, float]
 
@@ -46,13 +47,13 @@ def figure(width: int, height: int, label: str, body: Iterable[str]) -> str:
     """One picture that scales down with the page."""
     return (
         f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
-        f'aria-label="{escape(label)}">{"".join(body)}</svg>'
+        f'aria-label="{for_xml(label)}">{"".join(body)}</svg>'
     )
 
 
 def text(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
     """Words at a point."""
-    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{escape(words)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{for_xml(words)}</text>'
 
 
 def line(a: Point, b: Point, kind: str) -> str:
@@ -68,7 +69,7 @@ def path(points: Sequence[Point], kind: str) -> str:
 
 def dot(at: Point, radius: float, kind: str, said: str = "") -> str:
     """A dot, with words when the pointer rests on it."""
-    title = f"<title>{escape(said)}</title>" if said else ""
+    title = f"<title>{for_xml(said)}</title>" if said else ""
     return f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="{radius:g}" class="{kind}">{title}</circle>'
 
 

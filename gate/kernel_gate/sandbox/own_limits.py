@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import resource
+import signal
+import sys
 
 _CPU_SECONDS_MORE = 10
+_PR_SET_PDEATHSIG = 1
+
+
+def end_with_parent() -> None:
+    """End when the thread that started this process ends, however it ends; what it becomes by `exec` does, too.
+
+    That thread must wait for this process. Processes that this one starts are not covered: their time is (`limit`).
+    """
+    if sys.platform != "linux":
+        return
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def limit(limits: dict[str, int]) -> None:

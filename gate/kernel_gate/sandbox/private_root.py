@@ -10,7 +10,6 @@ import ctypes
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -132,11 +131,12 @@ def available(visible: Iterable[Path]) -> bool:
     """Whether this user is given one here, with these paths in it: tried in a process of its own."""
     if sys.platform != "linux" or os.uname().machine not in _PIVOT_ROOT:
         return False
-    with tempfile.TemporaryDirectory(prefix="kernel-gate-probe-", ignore_cleanup_errors=True) as name:
-        try:
-            # Imported here: run as a program, this file has the standard library alone.
-            from kernel_gate.processes.tools import run_tool
+    # Imported here: run as a program, this file has the standard library alone.
+    from kernel_gate.files.temporary import TemporaryFolder
+    from kernel_gate.processes.tools import run_tool
 
+    with TemporaryFolder("probe") as name:
+        try:
             command = [sys.executable, "-I", "-S", __file__, name, *map(str, visible)]
             done = run_tool(command, seconds=_PROBE_SECONDS)
         except (OSError, subprocess.TimeoutExpired):

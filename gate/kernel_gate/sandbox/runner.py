@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_gate.sandbox.containment import Containment, ContainmentError, enter
-from kernel_gate.sandbox.own_limits import limit
+from kernel_gate.sandbox.own_limits import end_with_parent, limit
 
 CANNOT_ENTER, CANNOT_START = 125, 127
 """Exit statuses of a run that did not begin, as shells have them."""
@@ -18,6 +18,7 @@ CANNOT_ENTER, CANNOT_START = 125, 127
 def main(request: dict[str, Any]) -> None:
     """Become the program. Returns only when that fails."""
     folder, command = Path(request["folder"]), [str(word) for word in request["command"]]
+    end_with_parent()
     try:
         enter(Containment(**request["containment"]), folder, [Path(p) for p in request["readable"]])
         limit(request["limits"])

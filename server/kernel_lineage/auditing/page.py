@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kernel_gate.cleaning import for_templates
 from kernel_gate.standing import Standing
 from kernel_lineage.auditing.document import AuditDocument
 
@@ -11,6 +12,9 @@ def render(document: AuditDocument) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("kernel_lineage.auditing", "."), autoescape=True, undefined=StrictUndefined
+        loader=PackageLoader("kernel_lineage.auditing", "."),
+        autoescape=True,
+        finalize=for_templates,
+        undefined=StrictUndefined,
     )
     return environment.get_template("audit.html.j2").render(document=document, standings=list(Standing))

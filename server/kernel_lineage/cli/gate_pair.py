@@ -14,6 +14,7 @@ from kernel_gate.reporting.text import render
 from kernel_lineage.cli.gate_reports import relative
 from kernel_lineage.cli.gate_run import GateRun, clear, wrong_use
 from kernel_lineage.cli.kernel_name import KernelName, only_kernel
+from kernel_lineage.cli.live_line import show_line
 from kernel_lineage.cli.one_case import repeated
 from kernel_lineage.cli.progress import as_lines, line
 
@@ -147,5 +148,5 @@ def show_mutants(done: int, total: int) -> None:
     """Progress of a workload that is drafted."""
     if as_lines():
         line("workload", f"mutant {done} of {total}", done / max(total, 1))
-    elif sys.stderr.isatty():
-        click.echo(f"\r\033[Kdrafted workload: mutant {done} of {total}", err=True, nl=False)
+    else:
+        show_line(f"drafted workload: mutant {done} of {total}")

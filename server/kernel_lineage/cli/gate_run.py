@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from kernel_gate.standing import ExitCode
+from kernel_lineage.cli.live_line import show_line
 from kernel_lineage.cli.progress import as_lines, line
 
 if TYPE_CHECKING:
@@ -50,8 +51,7 @@ def wrong_use(message: str) -> NoReturn:
 
 def clear() -> None:
     """Take the line of progress off the terminal."""
-    if sys.stderr.isatty():
-        click.echo("\r\033[K", err=True, nl=False)
+    show_line("")
 
 
 def progress_of(name: str) -> Callable[[str, str, float], None] | None:
@@ -62,6 +62,6 @@ def progress_of(name: str) -> Callable[[str, str, float], None] | None:
         return None
 
     def show(stage: str, what: str, share: float) -> None:
-        click.echo(f"\r\033[K{name} {stage} {share:4.0%}  {what}"[:100], err=True, nl=False)
+        show_line(f"{name} {stage} {share:4.0%}  {what}")
 
     return show

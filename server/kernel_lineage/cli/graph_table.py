@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.table import Table
 
+from kernel_lineage.cli import terminal
 from kernel_lineage.skills.graph.document import NextDocument, direction_edges
 from kernel_lineage.skills.graph.model import START, Graph
 
@@ -16,7 +15,7 @@ _FOLLOWERS = 3
 
 def print_graph(graph: Graph, name: str, following: Sequence[NextDocument] = ()) -> None:
     """Directions with what follows them, strategies with counts, effects, risks and followers, what is offered next."""
-    console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
+    console = terminal.console()
     sources = ", ".join(f"{count} {source}" for source, count in graph.sources.items()) or "none"
     console.print(f"{name}: {graph.observations} steps that add a strategy ({sources})\n", soft_wrap=True)
     if not graph.observations:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from rich.console import Console
 from rich.text import Text
 
+from kernel_lineage.cli import terminal
 from kernel_lineage.cli.lineage_screen import print_screen
 from kernel_lineage.history.model import Commit, Intent, Lineage, Mined, Transition
 
@@ -23,7 +23,7 @@ _COLOURS = {
 
 def print_lineages(mined: Mined) -> None:
     """What happened to the kernels of a repository, what could not be read, and what to type next."""
-    console = _console()
+    console = terminal.console()
     print_screen(console, mined)
     if mined.lineages:
         console.print(
@@ -48,7 +48,7 @@ def lineages_named(mined: Mined, kernel: str) -> list[Lineage]:
 
 def print_choice(kernel: str, lineages: Sequence[Lineage]) -> None:
     """Says that a name means several lineages, and how to ask for each."""
-    console = _console()
+    console = terminal.console()
     console.print(
         f"{len(lineages)} lineages hold a kernel named {kernel}. Ask for one of them:", soft_wrap=True
     )
@@ -61,7 +61,7 @@ def print_choice(kernel: str, lineages: Sequence[Lineage]) -> None:
 
 def print_lineage(mined: Mined, lineage: Lineage) -> None:
     """Every transition of a lineage."""
-    console = _console()
+    console = terminal.console()
     console.print(f"{lineage.kernel} ({lineage.language}): {len(lineage.versions)} versions\n", style="bold")
     by_id = {v.id: v for v in lineage.versions}
     for version in lineage.versions:
@@ -138,7 +138,3 @@ def _print_remarks(console: Console, mined: Mined) -> None:
 
 def _short(sha: str | None) -> str:
     return sha[:10] if sha else "work tree "
-
-
-def _console() -> Console:
-    return Console(file=sys.stdout, highlight=False)

@@ -42,12 +42,13 @@ def progress_bar() -> Iterator[Progress | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
+    from kernel_lineage.cli import terminal
+
     columns = (TextColumn("{task.description:>8}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Bars(*columns, console=terminal.console(err=True), transient=True) as bars:
         tasks = {}
 
         def told(stage: str, done: int, total: int) -> None:
@@ -78,16 +79,17 @@ def finished_lines() -> Iterator[Callable[[int, int, str], None]]:
 
         yield written
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bars
 
+    from kernel_lineage.cli import terminal
+
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Bars(*columns, console=terminal.console(err=True), transient=True) as bars:
         task = bars.add_task("", total=None)
 
         def shown(done: int, total: int, line: str) -> None:
-            bars.console.print(line, markup=False, highlight=False, soft_wrap=True)
+            bars.console.print(line, soft_wrap=True)
             bars.update(task, completed=done, total=total, description=left(done, total))
 
         yield shown

@@ -6,6 +6,7 @@ editor's progress token on nor cancels the coroutine; both are replaced here, th
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,12 +21,35 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
+from kernel_gate.cleaning import cleaned, without_links
+
 if TYPE_CHECKING:
     from kernel_lineage.editor.server import EditorServer
 
 Command: TypeAlias = Callable[["EditorServer", types.ExecuteCommandParams], Awaitable[Any]]
 
 log = logging.getLogger(__name__)
+
+
+_EXACT = frozenset({"arguments", "candidate", "changes", "data", "href", "id", "newText", "token", "uri"})
+"""Fields that are addresses, text of a document, or come back to us: an editor shows none of them as words."""
+_WORDS = frozenset({"label", "message", "reason", "summary", "title"})
+"""Fields in which editors make links of Markdown's; the other words are whole texts in Markdown, and ours."""
+
+
+def _readable(value: Any, field: str = "") -> Any:
+    """A message without invisible characters; an error without the traceback that pygls adds."""
+    if field in _EXACT:
+        return value
+    if isinstance(value, dict):
+        if field == "error":
+            value = {name: part for name, part in value.items() if name != "data"}
+        return {name: _readable(part, name) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_readable(part, field) for part in value]
+    if isinstance(value, str):
+        return without_links(value) if field in _WORDS else cleaned(value, "terminal")
+    return value
 
 
 class EditorProtocol(LanguageServerProtocol):
@@ -64,6 +88,13 @@ class EditorProtocol(LanguageServerProtocol):
             "error": {"code": error.code, "message": error.message},
         }
         self._send_data(answer)
+
+    def _send_data(self, data: Any) -> None:
+        """Send a message in which nothing acts on a reader but what an editor must have exactly.
+
+        Every message passes here, also pygls's own; a field that is new is cleaned.
+        """
+        super()._send_data(_readable(json.loads(json.dumps(data, default=self._serialize_message))))
 
     def _structured(self, message: dict[str, Any]) -> Any:
         """Raises `JsonRpcInvalidParams`, which names what is wrong."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+from kernel_gate.cleaning import CleanFormatter
 from kernel_lineage.editor.server import EditorServer
 
 LOCAL = "127.0.0.1"
@@ -33,7 +34,9 @@ class Address:
 
 def serve(address: Address | None, verbose: bool) -> None:
     """Answer one editor until it leaves. The log goes to stderr, which editors show as the server's output."""
-    logging.basicConfig(format="%(levelname).1s %(name)s: %(message)s", level=logging.WARNING)
+    handler = logging.StreamHandler()
+    handler.setFormatter(CleanFormatter("%(levelname).1s %(name)s: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)
     logging.getLogger("kernel_lineage").setLevel(logging.DEBUG if verbose else logging.INFO)
     server = EditorServer()
     if address is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kernel_gate.cleaning import without_links
 from kernel_gate.reasons import Reason
 from kernel_gate.reporting.reason_links import link_to
 from kernel_gate.verdict import SpeedState, Speedup, Stage, StageStatus
@@ -12,7 +13,7 @@ _MARK = {StageStatus.PASS: "✓", StageStatus.FAIL: "✗", StageStatus.UNAVAILAB
 
 def summary_of(document: ApplyDocument) -> str:
     """`Rejected by check: y[3, 769] = NaN …. Nothing was changed.`; says nothing of an edit when it was accepted."""
-    reason = document.reason.strip().rstrip(".")
+    reason = " ".join(document.reason.split()).rstrip(".")
     if document.outcome == "accepted":
         return f"Accepted: {reason}."
     failed = _failed(document)
@@ -27,6 +28,7 @@ def summary_of(document: ApplyDocument) -> str:
 
 def details_of(title: str, document: ApplyDocument) -> str:
     """The verdict stage by stage, with where it was measured and where the candidate lies."""
+    explained = ""
     lines = [
         f"# {title}",
         "",
@@ -43,7 +45,8 @@ def details_of(title: str, document: ApplyDocument) -> str:
         lines.append("")
         code = document.verdict.code
         if code is not None and document.outcome != "accepted":
-            lines += [f"**{_linked(code)}**: {code.means} {code.remedy}", ""]
+            explained = f"**{_linked(code)}**: {code.means} {code.remedy}"
+            lines += [explained, ""]
         if document.verdict.speedup is not None:
             lines += _speedup(document.verdict.speedup)
         environment = [
@@ -53,7 +56,7 @@ def details_of(title: str, document: ApplyDocument) -> str:
             lines += ["Environment: " + " · ".join(environment), ""]
     if document.patch is not None:
         lines += [f"The candidate is kept as a patch: `{document.patch}`", ""]
-    return "\n".join(lines)
+    return "\n".join(line if line == explained else without_links(line) for line in lines)
 
 
 def _linked(code: Reason) -> str:

@@ -79,7 +79,10 @@ class Cache:
     def text(self, digest: str) -> str | None:
         """A text by its digest."""
         row = self._db.execute("SELECT text FROM texts WHERE digest = ?", (digest,)).fetchone()
-        return None if row is None else _opened(digest, row[0]).decode("utf-8", "surrogatepass")
+        try:
+            return None if row is None else _opened(digest, row[0]).decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise DamagedRow("a text is no text") from error
 
     def facts(self) -> dict[str, Any]:
         """All facts, by the digest of the version that they are of."""
@@ -186,7 +189,10 @@ def _opened(key: object, row: object) -> bytes:
 
 
 def _value(key: object, row: object) -> Any:
-    return json.loads(_opened(key, row))
+    try:
+        return json.loads(_opened(key, row))
+    except (ValueError, RecursionError) as error:
+        raise DamagedRow(f"a row is no JSON ({error})") from error
 
 
 def _checksum(key: str, data: bytes) -> bytes:

@@ -1,11 +1,13 @@
-"""What is kept in the cache, as JSON rows and back. Reading anything else raises KeyError, TypeError, ValueError."""
+"""What is kept in the cache, as JSON rows and back. Reading anything else raises `DamagedRow`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
+from kernel_lineage.cache_file import DamagedRow
 from kernel_lineage.history.facts import Facts, GuardFact, OccurrenceFact
 from kernel_lineage.history.model import (
     ChangedPart,
@@ -19,6 +21,22 @@ from kernel_lineage.history.model import (
 from kernel_lineage.history.outline import Outline, Piece, Role, Wrapped
 from kernel_lineage.kernels.mechanisms.comparing import Change, How
 from kernel_lineage.kernels.mechanisms.model import Occurrence
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _reads(function: Callable[P, R]) -> Callable[P, R]:
+    """For what reads a row: one of another form is damaged."""
+
+    @wraps(function)
+    def read(*arguments: P.args, **named: P.kwargs) -> R:
+        try:
+            return function(*arguments, **named)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise DamagedRow(f"a row has another form ({error})") from error
+
+    return read
 
 
 def outline_row(outline: Outline) -> Any:
@@ -38,6 +56,7 @@ def piece_row(piece: Piece) -> Any:
     return [sorted(names) for names in (piece.names, piece.launches, piece.marks, piece.wraps)]
 
 
+@_reads
 def outline_of_row(row: Any, pieces: Mapping[str, Any]) -> Outline:
     """What `outline_row` was given, with the rows of its pieces by `piece_key`."""
     if row is None:
@@ -56,6 +75,7 @@ def piece_key(name: str, digest: str) -> str:
     return f"{digest}:{name}"
 
 
+@_reads
 def pieces_of_row(row: Any) -> list[str]:
     """The keys of the pieces that an outline's row needs."""
     return [] if row is None else [piece_key(r[1], r[4]) for r in row[0]]
@@ -74,6 +94,7 @@ def facts_row(facts: Facts) -> Any:
     return [[astuple(o) for o in facts.occurrences], [astuple(g) for g in facts.guards], facts.cut]
 
 
+@_reads
 def facts_of_row(row: Any) -> Facts:
     """What `facts_row` was given."""
     occurrences, guards, cut = row
@@ -92,6 +113,7 @@ def commit_row(commit: Commit) -> Any:
     return [commit.sha, commit.parents, commit.author, commit.date, commit.subject, commit.body]
 
 
+@_reads
 def commit_of_row(row: Any) -> Commit:
     """What `commit_row` was given."""
     sha, parents, author, date, subject, body = row
@@ -108,6 +130,7 @@ def transition_row(t: Transition) -> Any:
     ]  # fmt: skip
 
 
+@_reads
 def transition_of_row(row: Any) -> Transition:
     """What `transition_row` was given."""
     id_, before, after, kind, intent, added, removed, commit, compound, because, risk, answers, *rest = row

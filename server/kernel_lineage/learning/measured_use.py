@@ -16,6 +16,7 @@ from kernel_lineage.rewrite.materialise import Lane
 from kernel_lineage.skills.card import Evidence, SizeEffect
 from kernel_lineage.skills.library import library, nearest
 from kernel_lineage.skills.skill_file import evidence_name, evidence_text
+from kernel_lineage.skills.verified import remember_verified
 from kernel_lineage.workloads.saved import folder_of
 
 _TOOLCHAIN = ("nvrtc", "triton", "gate")
@@ -105,7 +106,8 @@ def measured_use(skill_id: str, target: str, device: DeviceKind) -> Evidence:
 
 
 def keep(evidence: Evidence, folder: Path) -> Path:
-    """Write evidence into a skill's `evidence` folder; gives its path."""
+    """Write evidence into a skill's `evidence` folder, as verified by this user; gives its path."""
+    remember_verified([evidence])
     path = folder / evidence_name(evidence)
     write_atomically(path, evidence_text(evidence).encode(), 0o644)
     return path

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernel_gate.cleaning import for_templates
 from kernel_gate.files.writing import write_atomically
 from kernel_lineage.report import picture as layout
 from kernel_lineage.report.picture import picture
@@ -44,4 +45,4 @@ def _templates() -> Environment:
     loader = ChoiceLoader(
         [PackageLoader("kernel_lineage.report", "."), PackageLoader("kernel_gate.reporting", ".")]
     )
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    return Environment(loader=loader, autoescape=True, finalize=for_templates, undefined=StrictUndefined)

@@ -151,6 +151,8 @@ class Skill(_Card):
     licence: str
     builtin: bool
     evidence: tuple[Evidence, ...] = ()
+    unverified: tuple[int, ...] = Field(default=(), exclude=True)
+    """The numbers of the pieces of evidence that the folder brings and no gate of this user gave."""
     description: str = ""
     """For other agents: what it does and when to use it (SKILL.md's `description`)."""
     lineage: SkillLineage | None = None
@@ -164,7 +166,8 @@ class Skill(_Card):
     @property
     def uses(self) -> tuple[Evidence, ...]:
         """Verified uses on kernels that the skill was not learned from."""
-        return tuple(e for e in self.evidence if e.held_out and e.outcome == "accepted")
+        verified = (e for number, e in enumerate(self.evidence) if number not in self.unverified)
+        return tuple(e for e in verified if e.held_out and e.outcome == "accepted")
 
     @property
     def offered(self) -> bool:

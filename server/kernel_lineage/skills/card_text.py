@@ -112,6 +112,8 @@ def no_use(skill: Skill) -> str:
     tried = sum(e.held_out for e in skill.evidence)
     if not tried:
         return "no use on another kernel has been verified"
+    if skill.unverified:
+        return f"of {tried} uses that come with it none was verified by you; `klineage skills measure` does"
     return f"none of {tried} uses on other kernels was accepted"
 
 

@@ -23,9 +23,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.source import Language
-from kernel_gate.files.writing import write_atomically
+from kernel_gate.files.writing import PART, remove_abandoned, write_atomically
 from kernel_lineage.skills.card import AnchorRule, Condition, Evidence, NothingToSay, Risk, Skill, SkillLineage
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
+from kernel_lineage.skills.verified import unverified
 
 MAX_BYTES = 1 << 20
 """No file of a card is larger than this; a larger one is refused unread."""
@@ -136,6 +137,7 @@ def read_skill(folder: Path, builtin: bool) -> tuple[Skill | None, tuple[SkillPr
         licence=head.license,
         builtin=builtin,
         evidence=tuple(evidence),
+        unverified=() if builtin else unverified(evidence),
         description=head.description,
         lineage=lineage,
         applies=tuple(f"cases/applies/{n}" for n in _files(folder / "cases/applies") if ".before." in n),
@@ -175,7 +177,7 @@ def _front_matter(folder: Path) -> tuple[FrontMatter, str]:
         raise _BadFileError("SKILL.md", "has no front matter; it begins with a line `---`, the keys, and `---` again")
     try:
         keys: Any = yaml.load(parts[1], Loader=_YAML)  # noqa: S506 - one of the two safe loaders
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # also of a date that is none
         where = getattr(error, "problem_mark", None)
         at = f"line {where.line + 2}: " if where is not None else ""
         raise _BadFileError("SKILL.md", f"{at}front matter is no YAML ({getattr(error, 'problem', error)})") from None
@@ -196,7 +198,7 @@ def _parsed_conditions(text: str) -> ConditionsFile:
     file = "conditions.toml"
     try:
         tables = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also of a number of thousands of digits
         raise _BadFileError(file, f"is no TOML ({error})") from None
     card = _validated(file, ConditionsFile, tables)
     for number, condition in enumerate(card.condition, 1):
@@ -240,7 +242,8 @@ def write_skill(library: Path, skill: Skill, cases: Mapping[str, str]) -> Path:
         for path, text in contents.items():
             write_atomically(folder / path, text.encode())
         return folder
-    with tempfile.TemporaryDirectory(prefix=f".{skill.id}.", dir=library) as temporary:
+    remove_abandoned(library, f".{skill.id}.")
+    with tempfile.TemporaryDirectory(prefix=f".{skill.id}.", suffix=PART, dir=library) as temporary:
         made = Path(temporary) / skill.id
         for path, text in contents.items():
             write_atomically(made / path, text.encode())

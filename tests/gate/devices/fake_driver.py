@@ -58,6 +58,9 @@ class FakeDriver(ModuleType):
             total_memory=lambda: 1 << 30,
         )
 
+    def mem_get_info(self) -> tuple[int, int]:
+        return self.free, self.free
+
     def mem_alloc(self, nbytes: int) -> _Allocation:
         if nbytes > self.free:
             raise MemoryError_("cuMemAlloc failed: out of memory")

@@ -39,7 +39,7 @@ def test_a_failure_says_what_and_where_and_what_to_do():
     assert (case.get("file"), case.get("line")) == ("kernels/soft max.cu", "31")
     failure = case[0]
     assert failure.get("type") == "wrong-value"
-    assert failure.get("message") == "y[0, 31] = 0, expected <0.012>\ufffd; N 1, C 32, seed 91"
+    assert failure.get("message") == "y[0, 31] = 0, expected <0.012>\\u0000; N 1, C 32, seed 91"
     assert "its index, shape and seed repeat the failure" in (failure.text or "")
 
 

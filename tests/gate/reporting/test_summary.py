@@ -15,7 +15,7 @@ def test_a_row_for_every_verdict():
 
 def test_what_a_program_says_is_quoted_and_not_markup():
     page = summary.render([REJECTED])
-    assert "expected \\<0.012\\>" in page
+    assert "expected &lt;0.012&gt;" in page
     assert "`kernels/soft max.cu:31` against `main:kernels/soft max.cu`" in page
 
 

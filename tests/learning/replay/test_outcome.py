@@ -7,7 +7,7 @@ import pytest
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, ShapeSpeed, SpeedState, Speedup, Stage, StageStatus, Verdict
 from kernel_lineage.learning.replay.claims import Claim
-from kernel_lineage.learning.replay.outcome import asks_for_less, narrowed, outcome_of
+from kernel_lineage.learning.replay.outcome import asks_for_less, is_of_the_moment, narrowed, outcome_of
 
 PASS, FAIL, GONE = StageStatus.PASS, StageStatus.FAIL, StageStatus.UNAVAILABLE
 
@@ -265,3 +265,10 @@ def test_a_barrier_that_one_detector_objects_to_and_another_does_not_decides_not
     outcome = outcome_of(Claim.FASTER, verdict(*RIGHT[:2], sanitized))
     assert (outcome.status, outcome.code) == (status, "barrier")
     assert outcome.fault_in == (None if status == "undecided" else "later")
+
+
+@pytest.mark.parametrize("code", [Reason.DISK_FULL, Reason.OUT_OF_MEMORY, Reason.COMPILER_MISSING])
+def test_what_the_machine_lacked_is_asked_again_by_the_next_run(code):
+    said = Verdict(outcome="inconclusive", code=code, reason="no room", stages=[], inputs_hash="ab")
+    assert is_of_the_moment(said)
+    assert not is_of_the_moment(said.model_copy(update={"code": Reason.WRONG_VALUE}))

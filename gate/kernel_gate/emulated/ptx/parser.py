@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 
 from kernel_gate.emulated.ptx.body import BodyReader
 from kernel_gate.emulated.ptx.declarations import SPACES, read_variable
@@ -19,7 +20,15 @@ def parse(text: str, entry: str | None = None) -> Module:
 
     Raises `PtxError` when the text is not PTX.
     """
-    text = text.rstrip("\0")
+    try:
+        return _read_module(text.rstrip("\0"), entry)
+    except (ValueError, OverflowError, struct.error) as error:
+        raise (
+            error if isinstance(error, PtxError) else PtxError(f"a number cannot be read: {error}")
+        ) from error
+
+
+def _read_module(text: str, entry: str | None) -> Module:
     tokens = tokenise(text)
     module = Module(target="sm_80", files={int(number): name for number, name in _FILE.findall(text)})
     user_file = _file_of(text, entry)

@@ -9,6 +9,7 @@ import click
 
 from kernel_gate.standing import ExitCode, Standing, worst
 from kernel_lineage.cli.gate_run import wrong_use
+from kernel_lineage.cli.live_line import show_line
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -60,11 +61,9 @@ def command(
         wrong_use(str(error))
     audited = []
     for submission in submissions(folder, reference):
-        if sys.stderr.isatty():
-            click.echo(f"\r\033[K{submission.name}"[:80], err=True, nl=False)
+        show_line(submission.name, 80)
         audited.append(audit(submission, seconds))
-    if sys.stderr.isatty():
-        click.echo("\r\033[K", err=True, nl=False)
+    show_line("")
     document = audit_document(str(folder), audited, claimed)
     click.echo(document.model_dump_json(indent=2) if as_json else table(document))
     if html is not None:

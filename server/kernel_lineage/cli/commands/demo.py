@@ -19,16 +19,15 @@ def command(folder: Path, device: str, as_json: bool) -> None:
 
     Needs no GPU, key or editor. FOLDER must be new, empty, or an earlier sample.
     """
-    from rich.console import Console
-
     from kernel_gate.devices.base import DeviceError
+    from kernel_lineage.cli.terminal import console
     from kernel_lineage.demo.document import demo_document
     from kernel_lineage.demo.sample import SampleExistsError
     from kernel_lineage.demo.tour import take_tour
 
-    console = Console(stderr=as_json)
+    screen = console(err=as_json, markup=True)
     try:
-        tour = take_tour(folder, device=device, console=console)  # type: ignore[arg-type]
+        tour = take_tour(folder, device=device, console=screen)  # type: ignore[arg-type]
     except SampleExistsError as error:
         click.echo(str(error), err=True)
         sys.exit(ExitCode.WRONG_USE)

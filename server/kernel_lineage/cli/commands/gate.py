@@ -79,7 +79,10 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--timeout", type=float, default=600.0, show_default=True, help="Seconds for one verdict.")
 @limit_options
 @click.option(
-    "--allow-uncontained", is_flag=True, help="Run Triton programs, which you trust, without a sandbox."
+    "--allow-uncontained",
+    is_flag=True,
+    help="Run what a verdict runs (Triton modules, oracles, host code that is recorded) also where this machine cannot "
+    "contain it. Only for programs that you trust: they run as you.",
 )
 @click.option("--no-cache", is_flag=True, help="Judge anew, and keep nothing in your cache folder.")
 @click.option(

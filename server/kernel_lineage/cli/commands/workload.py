@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 import click
 
 from kernel_gate.standing import ExitCode
+from kernel_lineage.cli.live_line import show_line
 
 if TYPE_CHECKING:
     from kernel_lineage.workloads.document import WorkloadDocument
@@ -173,8 +174,7 @@ def _errors() -> Iterator[None]:
         click.echo(str(error), err=True)
         sys.exit(ExitCode.ENVIRONMENT)
     finally:
-        if sys.stderr.isatty():
-            click.echo("\r\033[K", err=True, nl=False)
+        show_line("")
 
 
 def _show(done: int, total: int) -> None:
@@ -182,8 +182,8 @@ def _show(done: int, total: int) -> None:
 
     if as_lines():
         line("mutants", f"{done} of {total}", done / max(total, 1))
-    elif sys.stderr.isatty():
-        click.echo(f"\r\033[Kmutants {done}/{total}", err=True, nl=False)
+    else:
+        show_line(f"mutants {done}/{total}")
 
 
 def _tell(document: WorkloadDocument, as_json: bool) -> None:

@@ -14,7 +14,16 @@ from kernel_lineage.code.cuda.assembly import assembled
 from kernel_lineage.code.cuda.conversions import cast, literal
 from kernel_lineage.code.cuda.layouts import as_integer, constant_of, element_of, layout_of, struct_of
 from kernel_lineage.code.cuda.operators import NULL, binary, combined, unary
-from kernel_lineage.code.cuda.places import NAMES, load, loaded, place, store, uniform, variable_of
+from kernel_lineage.code.cuda.places import (
+    NAMES,
+    links_too_long,
+    load,
+    loaded,
+    place,
+    store,
+    uniform,
+    variable_of,
+)
 from kernel_lineage.code.cuda.scope import Scope, shown
 from kernel_lineage.code.integers import truth_of
 from kernel_lineage.code.types import vector_of
@@ -258,7 +267,7 @@ class Expressions:
     def field(self, node: Node) -> Value:
         """A member: of the built-in variables, of a struct in registers, or of one in memory."""
         argument, member = node.child_by_field_name("argument"), text_of(node.child_by_field_name("field"))
-        if argument is None:
+        if argument is None or links_too_long(node):
             return Opaque()
         if argument.type == "identifier" and text_of(argument) in _BUILT_IN and member in ("x", "y", "z"):
             return self.builtin(text_of(argument), member)

@@ -30,6 +30,8 @@ from kernel_lineage.kernels.cuda_expressions import indices_of
 from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 
 NAMES = ("identifier", "qualified_identifier")
+_MOST_LINKS = 12
+"""Members and elements of one another in one expression. Each is asked for its place and its value, which doubles."""
 
 
 class Evaluates(Protocol):
@@ -58,10 +60,24 @@ class Evaluates(Protocol):
         ...
 
 
+def links_too_long(node: Node) -> bool:
+    """Whether a chain of members and elements (`a.b[i].c`) is longer than any code's."""
+    inner: Node | None = node
+    for _ in range(_MOST_LINKS):
+        if inner is None or inner.type not in (
+            "field_expression",
+            "subscript_expression",
+            "pointer_expression",
+        ):
+            return False
+        inner = bare(inner.child_by_field_name("argument"))
+    return True
+
+
 def place(at: Evaluates, node: Node | None) -> Value:
     """Where an lvalue lies: a pointer, or something opaque for a variable."""
     node = bare(node)
-    if node is None:
+    if node is None or links_too_long(node):
         return Opaque()
     match node.type:
         case "subscript_expression":

@@ -20,6 +20,7 @@ from pydantic.alias_generators import to_camel
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.uris import to_fs_path
 
+from kernel_gate.cleaning import without_links
 from kernel_lineage.editor.progress import JobProgress
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
@@ -221,7 +222,7 @@ def _refused(request: ApplyRequest, reason: str) -> dict[str, Any]:
         title=request.title,
         outcome="refused",
         summary=summary,
-        details=f"# {request.title}\n\n{summary}\n",
+        details=without_links(f"# {request.title}\n\n{summary}\n"),
         candidate=None,
     )
     return answer.model_dump(by_alias=True)

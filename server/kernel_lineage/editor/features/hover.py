@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types
 
+from kernel_gate.cleaning import without_links
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.kernel_text import kernel_text
 from kernel_lineage.editor.links import links
@@ -69,7 +70,8 @@ async def _kernel_card(server: EditorServer, snapshot: Snapshot, kernel: Kernel)
     found = await server.applicability.at(snapshot, kernel)
     lineage = server.lineages.of(snapshot.path, kernel.name)
     state = "" if lineage is not None else server.lineages.state(snapshot.path)
-    parts = [kernel_text(kernel, found, lineage, state, server.lineages.replayed(snapshot.path))]
+    card = kernel_text(kernel, found, lineage, state, server.lineages.replayed(snapshot.path))
+    parts = [without_links(card)]
     if server.settings.command_links and lineage is not None:
         parts.append(links(lineage=(snapshot, kernel)))
     return "\n\n".join(parts)
@@ -78,13 +80,13 @@ async def _kernel_card(server: EditorServer, snapshot: Snapshot, kernel: Kernel)
 def _skill_cards(server: EditorServer, snapshot: Snapshot, kernel: Kernel, here: list[Applicable]) -> str:
     cards: list[str] = []
     for found in here[:CARDS]:
-        card = card_text(found)
+        card = without_links(card_text(found))
         if server.settings.command_links:
             card = (
                 f"{card.rstrip()}\n\n{links(apply=(snapshot, kernel, found), lineage=(snapshot, kernel))}\n"
             )
         cards.append(card)
-    further = [f"- {SIGNS[found.verdict]} {found.skill.title}" for found in here[CARDS:]]
+    further = [f"- {SIGNS[found.verdict]} {without_links(found.skill.title)}" for found in here[CARDS:]]
     if further:
         cards.append("\n".join(["Also here:", "", *further]))
     return "\n---\n\n".join(cards)

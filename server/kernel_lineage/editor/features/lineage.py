@@ -9,6 +9,7 @@ from lsprotocol.validators import UINTEGER_MAX_VALUE
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pygls.exceptions import JsonRpcInvalidParams
 
+from kernel_gate.cleaning import without_links
 from kernel_lineage.editor.kernel_text import lineage_page
 from kernel_lineage.editor.server import EditorServer
 
@@ -46,4 +47,7 @@ def register(server: EditorServer) -> None:
                 "markdown": f"# {kernel.name}\n\nLineage {state}.\n",
             }
         replayed = server.lineages.replayed(snapshot.path)
-        return {"title": f"Lineage of {kernel.name}", "markdown": lineage_page(found, replayed)}
+        return {
+            "title": f"Lineage of {kernel.name}",
+            "markdown": without_links(lineage_page(found, replayed)),
+        }

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kernel_gate.reasons import Reason
+from kernel_gate.standing import Standing
 from kernel_gate.verdict import ShapeSpeed, SpeedState, Speedup, Stage, StageStatus, Verdict
 from kernel_lineage.learning.replay.claims import Claim
 from kernel_lineage.learning.replay.codes import Code
@@ -28,7 +29,12 @@ _DOES_NOT_BUILD = {
 }
 _OF_VALUES = {Reason.WRONG_VALUE, Reason.NOT_WRITTEN, Reason.NAN_MASK_DIFFERS, Reason.LESS_PRECISE}
 _NO_DOUBT: Mapping[str, str] = MappingProxyType({})
-_OF_THE_MOMENT = {Reason.CANCELLED, Reason.HANG, Reason.WORKER_DIED, Reason.DEVICE_LOST, Reason.OUT_OF_MEMORY}
+_OF_THE_MOMENT = {
+    *(
+        reason for reason in Reason if Standing.LACKING in reason.leads_to
+    ),  # a full disk, no memory, no compiler
+    *(Reason.CANCELLED, Reason.HANG, Reason.WORKER_DIED, Reason.DEVICE_LOST, Reason.COMPANION_CHANGED),
+}
 _MIRROR = {SpeedState.FAST: SpeedState.SLOW, SpeedState.SLOW: SpeedState.FAST}
 _BASELINE_SAYS = re.compile(r"^the baseline (?:does not pass its own check|does not build): ")
 _LAUNCH_US = 5.0

@@ -11,6 +11,7 @@ from kernel_lineage.learning.distillation.distil import distil
 from kernel_lineage.learning.distillation.publish import UnfitError, publish
 from kernel_lineage.learning.studying.lessons import Taught
 from kernel_lineage.skills.card import Skill
+from kernel_lineage.skills.verified import remember_verified
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,4 +66,5 @@ def _written(admission: Admission, library: Path) -> Path:
     folder = library / admission.proposal.skill.id
     if folder.is_dir() and not (folder / "lineage.json").exists():
         raise UnfitError(f"{folder} was written by hand and stays; rename it to let a learned skill in")
+    remember_verified(use.evidence for use in admission.uses if use.evidence is not None)
     return publish(admission.proposal, library)[0]

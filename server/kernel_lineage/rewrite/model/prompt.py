@@ -54,10 +54,18 @@ def messages_for(request: RewriteRequest) -> list[Message]:
     """The first round's messages."""
     kernel = request.kernel
     language = "CUDA C++" if kernel.language is Language.CUDA else "Triton"
-    parts = [
+    described = [
         f"Optimisation: {request.skill.title}. {request.skill.summary}",
         f"How it is carried over:\n{request.skill.carrier.strip()}",
         _conditions(request.conditions),
+    ]
+    if not request.skill.builtin:  # the repository's own words, like its code
+        described = [
+            "The optimisation is described by a skill of the repository. It says how code changes, and nothing else:",
+            fenced("SKILL", "\n\n".join(described)),
+        ]
+    parts = [
+        *described,
         _device(request.facts),
         f"The range that you may replace is named {request.range_name!r} ({language}):",
         fenced("KERNEL", kernel.text),

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 
+from kernel_gate.cleaning import cleaned, for_xml
 from kernel_lineage.skills.graph.model import REJECTED, START, TAKEN_BACK, Edge, Graph, Strategy, direction_of
 
 _MOST_EDGES = 36
@@ -64,7 +64,7 @@ def svg(graph: Graph, title: str) -> str:
         top = 56 + row * (_LANE + _GAP)
         total = sum(len(s.transitions) for s in lanes[direction])
         body.append(f'<rect class="lane" x="8" y="{top}" width="{right - 16:.0f}" height="{_LANE}" rx="8"/>')
-        body.append(f'<text x="20" y="{top + 33}" font-weight="600">{escape(direction)}</text>')
+        body.append(f'<text x="20" y="{top + 33}" font-weight="600">{for_xml(direction)}</text>')
         body.append(f'<text class="soft" x="20" y="{top + 51}">{total} steps</text>')
     body += [_arrow(edge, places) for edge in _shown(graph, places)]
     body += [_box(node, places[node.id]) for node in used]
@@ -72,11 +72,11 @@ def svg(graph: Graph, title: str) -> str:
     said = f"{graph.observations} observed steps; arrows: the {_MOST_EDGES} most frequent followers, thicker = more often; red: in a tenth of its steps taken back, slower or rejected"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{right:.0f}" height="{height}" '
-        f'viewBox="0 0 {right:.0f} {height}" role="img" aria-label="{escape(title)}">\n'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style>\n"
+        f'viewBox="0 0 {right:.0f} {height}" role="img" aria-label="{for_xml(title)}">\n'
+        f"<title>{for_xml(title)}</title><style>{_STYLE}</style>\n"
         f'<rect width="100%" height="100%" fill="var(--ground)"/>\n'
-        f'<text x="12" y="24" font-size="16" font-weight="600">{escape(title)}</text>'
-        f'<text class="soft" x="12" y="43">{escape(said)}</text>\n' + "\n".join(body) + "\n</svg>\n"
+        f'<text x="12" y="24" font-size="16" font-weight="600">{for_xml(title)}</text>'
+        f'<text class="soft" x="12" y="43">{for_xml(said)}</text>\n' + "\n".join(body) + "\n</svg>\n"
     )
 
 
@@ -118,7 +118,7 @@ def _arrow(edge: Edge, places: dict[str, _Placed]) -> str:
     said = f"{edge.before} → {edge.after}: {edge.times} times{_more(edge.risks, len(edge.effects))}"
     x, y = end
     return (
-        f'<g opacity="{min(0.9, 0.25 + edge.times / 30):.2f}"><title>{escape(said)}</title>'
+        f'<g opacity="{min(0.9, 0.25 + edge.times / 30):.2f}"><title>{for_xml(said)}</title>'
         f'<path class="edge" stroke-width="{width:.1f}" d="M{start[0]:.0f},{start[1]:.0f} C{bend} {x:.0f},{y:.0f}"/>'
         f'<path class="tip" d="M{x:.0f},{y:.0f} l-5,{-9 * tip} h10 z"/></g>'
     )
@@ -129,9 +129,9 @@ def _box(node: Strategy, place: _Placed) -> str:
     said = f"{node.id} ({direction_of(node.id)}): {count} steps{_more(node.risks, len(node.effects))}"
     risky = " risky" if sum(node.risks.get(kind, 0) for kind in (*TAKEN_BACK, REJECTED)) * 10 >= count else ""
     return (
-        f'<g><title>{escape(said)}</title><rect class="box{risky}" x="{place.x:.0f}" y="{place.y:.0f}" '
+        f'<g><title>{for_xml(said)}</title><rect class="box{risky}" x="{place.x:.0f}" y="{place.y:.0f}" '
         f'width="{place.width:.0f}" height="{_BOX}" rx="6"/>'
-        f'<text x="{place.x + 9:.0f}" y="{place.y + 16:.0f}">{escape(node.id)}</text>'
+        f'<text x="{place.x + 9:.0f}" y="{place.y + 16:.0f}">{for_xml(node.id)}</text>'
         f'<text class="soft" x="{place.x + 9:.0f}" y="{place.y + 29:.0f}" font-size="11">{count}×</text></g>'
     )
 
@@ -144,4 +144,4 @@ def _more(risks: Mapping[str, int], effects: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + cleaned(text, "terminal").replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,78 @@
+"""Every message of the server, on a repository whose every word wants to act where an editor shows it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from attacks.hostile_words import BANNED, WORDS, hostile_repository
+from attacks.wire import Editor
+
+EXACT = {"uri", "newText", "data", "arguments", "candidate", "token"}
+"""Fields that an editor uses and does not show."""
+OURS = re.compile(r"\]\((command:klineage\.(apply|showLineage)\?|file://[^()]*/verdicts\.md#)")
+"""Links that we make."""
+
+
+def words(message: Any, field: str = "") -> Iterator[tuple[str, str]]:
+    """Every text of a message that somebody reads, with the field that it is in."""
+    if isinstance(message, dict):
+        for name, value in message.items():
+            if name not in EXACT:
+                yield from words(value, name)
+    elif isinstance(message, list):
+        for value in message:
+            yield from words(value, field)
+    elif isinstance(message, str):
+        yield field, message
+
+
+@pytest.fixture(scope="module")
+def received(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """What a session sends that asks for everything that the server shows."""
+    folder = tmp_path_factory.mktemp("hostile")
+    repository = hostile_repository(folder / "repository")
+    environment = {**os.environ, "KLINEAGE_KEEP_IN": str(folder / "kept")}
+    editor = Editor(repository, environment)
+    editor.keeps = True
+    try:
+        editor.start(trusted=True, device="emulated", commandLinks=True, hypotheses=True, checkSeconds=WORDS)
+        uri = editor.open(repository / "scale.cu")
+        at = {"uri": uri, "line": 1, "character": 18}
+        assert editor.mined(60) == "ready"
+        for line in range(6):
+            editor.hover(uri, line, 18)
+        editor.command("klineage.lineage", at)
+        editor.command("klineage.check", at)
+        for action in editor.actions(uri, 4, 10):
+            if action["title"].startswith(("Faster rows", "Launch bounds")):
+                editor.command("klineage.apply", action["command"]["arguments"][0])
+        editor.command(
+            "klineage.apply", {**at, "kernel": WORDS, "skill": WORDS, "title": WORDS, "by": "assist"}
+        )
+        editor.command(WORDS, at)
+        editor.ask("textDocument/hover", {"textDocument": WORDS})
+    finally:
+        editor.close()
+    return [json.loads(body) for body in editor.received]
+
+
+def test_the_attack_reaches_hovers_menus_messages_and_progress(received: list[dict[str, Any]]):
+    seen = {field for message in received for field, text in words(message) if "u202e" in text}
+    assert {"value", "title", "message", "markdown"} <= seen, seen
+    methods = {message.get("method") for message in received}
+    assert {"window/showMessage", "$/progress"} <= methods
+
+
+def test_no_message_holds_what_acts(received: list[dict[str, Any]]):
+    for message in received:
+        for field, text in words(message):
+            assert not any(b in text for b in (*BANNED, "\x1b")), (field, text)
+            left = OURS.sub("", text)
+            assert "](" not in left and "<img" not in text and "<script" not in text, (field, text)
+            assert "Traceback" not in text, text
