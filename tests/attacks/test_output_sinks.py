@@ -37,6 +37,7 @@ ASKED: dict[str, list[tuple[str, ...]]] = {
         (WORDS.replace("\x1b", ""), "scale.cu:scale"),
     ],
     "audit": [("submissions", "--html", "audit.html")],
+    "check": [("scale.cu",), ("broken.cu",), (f"scale.cu:{WORDS}",)],
     "coverage": [("broken.cu",)],
     "demo": [("scale.cu",)],
     "doctor": [()],
@@ -68,8 +69,11 @@ ASKED: dict[str, list[tuple[str, ...]]] = {
         ("scale.cu", "quick.cu", "--workload", "unreadable.toml", *EMULATED),
     ],
     "graph": [(".",), (".", "--svg"), (".", "--dot")],
+    "hook": [()],
+    "mcp": [(WORDS,)],
     "mine": [(".", "--jobs", "1"), (".", "--kernel", "scale"), (".", "--kernel", WORDS), (".", "--json")],
     "optimise": [("scale.cu:scale", *EMULATED, "--seconds", "1")],
+    "plugin": [(WORDS,), ("claude", "--into", "plugin")],
     "prove": [("scale.cu:scale",), (f"scale.cu:{WORDS}",)],
     "replay": [(".", *EMULATED, "--no-learn", "--limit", "1")],
     "report": [(".", "-o", "r.html"), (".", "--svg", "--kernel", "scale", "-o", "r.svg")],
@@ -77,6 +81,7 @@ ASKED: dict[str, list[tuple[str, ...]]] = {
     "sent": [()],
     "serve": [("--stdio", WORDS)],
     "skills": [("list",), ("show", "hostile"), ("check", ".klineage/skills"), ("show", WORDS)],
+    "trust": [("--list",), (WORDS,)],
     "walk": [("scale.cu:scale", *EMULATED, "--most", "1", "--workload", "oracle.toml")],
     "workload": [
         ("init", "scale.cu:scale", "--out", "w.toml", "--mutants", "1"),
@@ -85,6 +90,14 @@ ASKED: dict[str, list[tuple[str, ...]]] = {
     ],
 }
 """Every command, with what makes it repeat words of the repository."""
+AGENTS_EDIT = json.dumps(
+    {
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Write",
+        "tool_input": {"file_path": "scale.cu", "content": f"// {WORDS}\n__global__ void scale() {{}}\n"},
+    }
+)
+"""What `klineage hook` reads."""
 
 
 class Terminal(io.StringIO):
@@ -110,7 +123,7 @@ def test_every_command_has_its_attack():
     assert set(ASKED) == {m.name for m in pkgutil.iter_modules(commands.__path__)}
 
 
-SLOW = {"gate", "apply", "optimise", "walk", "workload", "replay", "audit", "coverage"}
+SLOW = {"gate", "check", "apply", "optimise", "walk", "workload", "replay", "audit", "coverage"}
 """On a terminal alone: their words take the same way into a pipe, and the drawing is the harder part."""
 
 
@@ -128,6 +141,7 @@ def test_no_command_says_what_acts(
         out, err = (Terminal(), Terminal()) if terminal else (io.StringIO(), io.StringIO())
         monkeypatch.setattr(sys, "stdout", out)
         monkeypatch.setattr(sys, "stderr", err)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(AGENTS_EDIT.encode())))
         with pytest.raises(SystemExit):
             main([command, *arguments], prog_name="klineage")
         text = out.getvalue() + err.getvalue()

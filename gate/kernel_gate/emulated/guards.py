@@ -8,7 +8,7 @@ on loaded data, or on a register with more than one definition (a loop), are not
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,11 +57,13 @@ class Guards:
             for name in _results(instruction):
                 definitions.setdefault(name, []).append(number)
         needed: set[int] = set()
+        seen: set[str] = set()
         self.guards: list[Guard] = []
         for number, instruction in enumerate(body):
             decides = _decides(instruction)
-            if decides is None:
+            if decides is None or decides.name in seen:
                 continue
+            seen.add(decides.name)
             sliced: dict[int, bool] = {}
             uniform = _slice(decides.name, body, definitions, sliced)
             if uniform is None:
@@ -137,11 +139,16 @@ def _steps(kernel: DecodedKernel) -> Iterator[tuple[int, Step]]:
 
 
 def _decides(instruction: Instruction) -> Register | None:
-    """The predicate that an instruction waits for or selects by."""
+    """The predicate that an instruction waits for, selects by or makes of a comparison.
+
+    Of `i < n && n != 37` the branch has both sides wherever a block is not full; each comparison tells more.
+    """
     if instruction.guard is not None:
         return instruction.guard
     if instruction.parts[0] == "selp" and isinstance(instruction.operands[3], Register):
         return instruction.operands[3]
+    if instruction.parts[0] == "setp" and isinstance(instruction.operands[0], Register):
+        return replace(instruction.operands[0], negated=False)
     return None
 
 
