@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import operator
 import os
 import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from kernel_gate.files.reading import read_file
 
-_DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define|undef)\b\s*(.*)")
+_DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define|undef)\b\s*(.*)", re.DOTALL)
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
 _HEADERS = frozenset({".cuh", ".h", ".hpp", ".inl"})
 _INCLUDING = _HEADERS | {".cu", ".cc", ".cpp"}
@@ -16,22 +19,22 @@ _DEFINED = re.compile(r"defined\s*\(?\s*(\w+)\s*\)?")
 
 
 def active_text(text: str) -> str:
-    """The text without the branches of `#if` that are not taken; of a condition only `defined` is known, else it fails.
+    """The text without the branches of `#if` that are not taken, by the macros that the text itself defines.
 
     A branch of which nothing is known is taken to be off, as an option that nobody gave.
     """
-    defined: set[str] = set()
+    defined: dict[str, str] = {}
     kept: list[str] = []
     levels: list[tuple[bool, bool]] = []
     """For each open conditional: whether its current branch stays, and whether one of its branches did."""
-    for line in text.splitlines():
+    for line in _lines(text):
         directive = _DIRECTIVE.match(line)
         on = all(taken for taken, _ in levels)
         if directive is None:
             if on:
                 kept.append(line)
             continue
-        word, rest = directive[1], re.split(r"//|/\*", directive[2])[0].strip()
+        word, rest = directive[1], re.split(r"//|/\*", directive[2].replace("\\\n", " "))[0].strip()
         if word in ("if", "ifdef", "ifndef"):
             holds = (rest in defined) != (word == "ifndef") if word != "if" else _holds(rest, defined)
             levels.append((holds, holds))
@@ -44,21 +47,68 @@ def active_text(text: str) -> str:
             levels.pop()
         elif on and word == "define":
             kept.append(line)
-            defined.add(re.split(r"\W", rest, maxsplit=1)[0])
+            name = re.split(r"\W", rest, maxsplit=1)[0]
+            defined[name] = rest[len(name) :].strip()
         elif on:
-            defined.discard(rest)
+            defined.pop(rest, None)
     return "\n".join(kept)
 
 
-def _holds(condition: str, defined: set[str]) -> bool:
-    """A condition made of `defined(X)`, `!`, `&&` and `||`; one with anything else in it fails."""
-    known = _DEFINED.sub(lambda m: "1" if m[1] in defined else "0", condition).replace(" ", "")
-    if not re.fullmatch(r"[01!&|]+", known):
-        return known not in ("", "0") and known.isdigit()
-    return any(
-        all((p.count("!") % 2 == 0) == p.endswith("1") for p in part.split("&&"))
-        for part in known.split("||")
-    )
+def _lines(text: str) -> Iterator[str]:
+    """The lines, a directive with those that continue it."""
+    begun = ""
+    for line in text.splitlines():
+        begun = f"{begun}\n{line}" if begun else line
+        if not (begun.lstrip().startswith("#") and line.endswith("\\")):
+            yield begun
+            begun = ""
+    if begun:
+        yield begun
+
+
+def _holds(condition: str, defined: Mapping[str, str]) -> bool:
+    """Whether a condition is true; one that asks for a macro of which the text tells no number is not."""
+    known = _DEFINED.sub(lambda m: "1" if m[1] in defined else "0", condition)
+    return bool(_number(known, defined))
+
+
+def _number(text: str, defined: Mapping[str, str], left: int = 8) -> int | None:
+    """What a condition, or a macro's text, comes to; None where that is not known."""
+    python = re.sub(r"!(?!=)", " not ", text.replace("&&", " and ").replace("||", " or "))
+    python = re.sub(r"\b(\d+)[uUlL]+\b", r"\1", python)
+    try:
+        return _evaluated(ast.parse(python.strip(), mode="eval").body, defined, left) if left else None
+    except SyntaxError:
+        return None
+
+
+def _evaluated(node: ast.expr, defined: Mapping[str, str], left: int) -> int | None:
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, int) else None
+    if isinstance(node, ast.Name):
+        # Where a macro is looked up, those that its text names are known by now as well.
+        return _number(defined[node.id], defined, left - 1) if node.id in defined else None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        value = _evaluated(node.operand, defined, left)
+        return None if value is None else int(not value)
+    if isinstance(node, ast.BoolOp):
+        values = [_evaluated(part, defined, left) for part in node.values]
+        decides = isinstance(node.op, ast.Or)
+        if any(v is not None and bool(v) == decides for v in values):
+            return int(decides)
+        return None if None in values else int(not decides)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        sides = [_evaluated(side, defined, left) for side in (node.left, node.comparators[0])]
+        compare = _COMPARED.get(type(node.ops[0]))
+        if compare is not None and sides[0] is not None and sides[1] is not None:
+            return int(compare(sides[0], sides[1]))
+    return None
+
+
+_COMPARED: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}  # fmt: skip
 
 
 def with_headers(path: Path, root: Path, data: bytes | None = None) -> str:

@@ -23,7 +23,7 @@ from kernel_lineage.workloads.following.tensors import (
     method_of_tensor,
 )
 from kernel_lineage.workloads.following.types import bytes_of
-from kernel_lineage.workloads.following.unit import HostCode, MacroCode, bare_type, inside
+from kernel_lineage.workloads.following.unit import HostCode, MacroCode, bare_type, inside, template_names
 from kernel_lineage.workloads.following.values import (
     Buffer,
     FieldReference,
@@ -190,6 +190,10 @@ class Calls(Checks):
         field = callee.child_by_field_name("field")
         name, template = _last_name(field) if field is not None else ("", None)
         given = [self.either(n, names) for n in arguments_of(listed)]
+        if isinstance(base, Lambda) and name == "operator()":
+            return self.lambda_called(base, listed, names, template)
+        if isinstance(base, Number) and name in ("has_value", "value"):
+            return plain(True) if name == "has_value" else base
         if isinstance(base, Tensor):
             kind = text_of(template).strip("<> ") if template is not None else ""
             return method_of_tensor(base, name, given, self.type_named(bare_type(kind), names), self.sizes)
@@ -209,9 +213,14 @@ class Calls(Checks):
             return base
         raise NotFollowed(f"`{text_of(node)}`")
 
-    def lambda_called(self, called: Lambda, listed: Node | None, names: Names) -> Value:
+    def lambda_called(
+        self, called: Lambda, listed: Node | None, names: Names, template: Node | None = None
+    ) -> Value:
         """What a lambda gives for some arguments."""
         inner = Names(called.names)
+        if template is not None:
+            for name, text in zip(template_names(called.node), self.template(template, names), strict=False):
+                self.bind(name, text, inner)
         declarator = called.node.child_by_field_name("declarator")
         parameters = declarator.child_by_field_name("parameters") if declarator is not None else None
         given = [self.either(n, names) for n in arguments_of(listed)]
@@ -241,14 +250,7 @@ class Calls(Checks):
         if template is not None:
             written = self.template(template, names)
             for name, text in zip(function.template, written, strict=False):
-                if re.fullmatch(r"-?\d+", text):
-                    inner.values[name] = plain(int(text))
-                elif text in ("true", "false"):
-                    inner.values[name] = plain(text == "true")
-                else:
-                    inner.types[name] = text
-                    if text in self.unit.kernels:
-                        inner.values[name] = KernelName(text)
+                self.bind(name, text, inner)
         given_nodes: list[Node | None] = [*nodes, *[None] * len(function.parameters)]
         for parameter, node in zip(function.parameters, given_nodes, strict=False):
             value = self.either(node if node is not None else parameter.default, names)
@@ -294,7 +296,8 @@ class Calls(Checks):
         self._depth += 1
         try:
             if len(statements) == 1 and statements[0].type == "expression_statement":
-                return self.value(statements[0].named_child(0), names)
+                inside_it = statements[0].named_children
+                return self.value(inside_it[0] if inside_it else None, names)
             for statement in statements:
                 self.run(statement, names)
         finally:
@@ -339,8 +342,8 @@ def _takes(function: HostCode, count: int) -> bool:
 
 def _last_name(node: Node) -> tuple[str, Node | None]:
     """The last component of a name, and its template arguments."""
-    while node.type == "qualified_identifier":
-        inner = node.child_by_field_name("name")
+    while node.type in ("qualified_identifier", "dependent_name"):
+        inner = node.child_by_field_name("name") or (node.named_children or [None])[-1]
         if inner is None:
             break
         node = inner

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.workloads.following.expressions import DEVICE, Expressions
+from kernel_lineage.workloads.following.expressions import DEVICE, DEVICE_LISTS
+from kernel_lineage.workloads.following.members import Members
 from kernel_lineage.workloads.following.names import Names, fetched, stored
 from kernel_lineage.workloads.following.values import (
     FieldReference,
@@ -21,7 +22,7 @@ from kernel_lineage.workloads.following.values import (
 )
 
 
-class Places(Expressions):
+class Places(Members):
     """Follows what names a place, and what is put there."""
 
     def _subscript_expression(self, node: Node, names: Names) -> Value:
@@ -54,6 +55,8 @@ class Places(Expressions):
             return self.sizes.multiprocessors()
         if name in DEVICE:
             return plain(DEVICE[name])
+        if name in DEVICE_LISTS:
+            return [plain(n) for n in DEVICE_LISTS[name]]
         raise NotFollowed(f"`{text_of(node)}`")
 
     def _pointer_expression(self, node: Node, names: Names) -> Value:

@@ -115,8 +115,8 @@ class Follower(Launches):
     _do_continue_statement = _do_break_statement
 
     def _do_alias_declaration(self, node: Node, names: Names) -> None:
-        kind = bare_type(text_of(node.child_by_field_name("type")))
-        names.types[text_of(node.child_by_field_name("name"))] = self.type_named(kind, names)
+        kind = self.type_at(node.child_by_field_name("type"), names)
+        names.types[text_of(node.child_by_field_name("name"))] = kind
 
     def _do_type_definition(self, node: Node, names: Names) -> None:
         kind = bare_type(text_of(node.child_by_field_name("type")))

@@ -64,6 +64,16 @@ class MacroCode:
     body: str
 
 
+@dataclass(frozen=True, slots=True)
+class ClassCode:
+    """A struct or class, of which a host function may ask static constants and types."""
+
+    template: tuple[str, ...]
+    """The names of its template parameters."""
+    defaults: tuple[Node | None, ...]
+    body: Node
+
+
 @dataclass(slots=True)
 class Unit:
     """A text, and what is defined in it."""
@@ -80,6 +90,9 @@ class Unit:
     """Alias → the type that it stands for."""
     globals: dict[str, tuple[str, int]] = field(default_factory=dict)
     """Variables outside of functions without a value → their type and its stars."""
+    classes: dict[str, ClassCode] = field(default_factory=dict)
+    """Struct or class → its body; of a specialisation by its name with the arguments."""
+    enums: set[str] = field(default_factory=set)
     kernels: frozenset[str] = frozenset()
 
     def leading_to(self, kernel: str) -> frozenset[str]:
@@ -186,6 +199,8 @@ def _keep_struct(node: Node, unit: Unit) -> None:
     if body is None:
         return
     bases = next((c for c in inner.named_children if c.type == "base_class_clause"), None)
+    if name:
+        unit.classes.setdefault("".join(name.split()), _class_code(inner, body))
     fields = [
         f
         for base in (bases.named_children if bases is not None else ())
@@ -206,11 +221,35 @@ def _keep_struct(node: Node, unit: Unit) -> None:
     unit.fields[name] = tuple(fields)
 
 
+def _class_code(node: Node, body: Node) -> ClassCode:
+    above = node.parent
+    if above is None or above.type != "template_declaration":
+        return ClassCode((), (), body)
+    listed = above.child_by_field_name("parameters")
+    parameters = listed.named_children if listed is not None else []
+    defaults = tuple(
+        p.child_by_field_name("default_value") or p.child_by_field_name("default_type") for p in parameters
+    )
+    return ClassCode(template_names(above), defaults, body)
+
+
 def _keep_enumerators(node: Node, unit: Unit) -> None:
+    unit.enums.add(text_of(node.child_by_field_name("name")))
+    before: Node | None = None
+    after = 0
     for child in inside(node):
-        value = child.child_by_field_name("value") if child.type == "enumerator" else None
+        if child.type != "enumerator":
+            continue
+        value = child.child_by_field_name("value")
+        name = text_of(child.child_by_field_name("name"))
         if value is not None:
-            unit.constants[text_of(child.child_by_field_name("name"))] = value
+            unit.constants[name] = value
+            before, after = value, 0
+        else:
+            # One without a value is one more than the one before it.
+            text = f"{text_of(before)} + {after}" if before is not None else str(after)
+            unit.macros.setdefault(name, MacroCode(name, None, text))
+        after += 1
 
 
 def inside(node: Node) -> Iterator[Node]:
@@ -273,7 +312,8 @@ def host_code(node: Node) -> HostCode | None:
 
 def template_names(node: Node) -> tuple[str, ...]:
     """The names of a template's parameters."""
-    listed = node.child_by_field_name("parameters")
+    lists = (c for c in node.named_children if c.type == "template_parameter_list")
+    listed = node.child_by_field_name("parameters") or next(lists, None)
     found = []
     for child in listed.named_children if listed is not None else ():
         words = _BLOCK_NAMES.findall(text_of(child).split("=")[0])
