@@ -6,13 +6,14 @@ import ast
 import operator
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernel_gate.files.reading import read_file
 
 _DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define|undef)\b\s*(.*)", re.DOTALL)
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">][^\n]*$', re.MULTILINE)
 _HEADERS = frozenset({".cuh", ".h", ".hpp", ".inl"})
 _INCLUDING = _HEADERS | {".cu", ".cc", ".cpp"}
 _DEFINED = re.compile(r"defined\s*\(?\s*(\w+)\s*\)?")
@@ -111,24 +112,59 @@ _COMPARED: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
 }  # fmt: skip
 
 
-def with_headers(path: Path, root: Path, data: bytes | None = None) -> str:
-    """A file's text with the headers that it includes by `"…"` in their places, each once, none from outside `root`."""
-    return _included(path.resolve(), root.resolve(), data, set())
+def with_headers(path: Path, root: Path, data: bytes | None = None, also: Iterable[Path] = ()) -> str:
+    """A file's text with the headers that it includes by `"…"` in their places, each once, none from outside `root`.
+
+    Files of `also` follow, with those of their headers that are not there yet.
+    """
+    seen: set[Path] = set()
+    headers = Headers(root.resolve())
+    first = _included(path.resolve(), headers, data, seen)
+    return "\n".join((first, *(_included(p.resolve(), headers, None, seen) for p in also)))
 
 
-def _included(path: Path, root: Path, data: bytes | None, seen: set[Path]) -> str:
+def _included(path: Path, headers: Headers, data: bytes | None, seen: set[Path]) -> str:
     seen.add(path)
     try:
-        text = (read_file(path, within=root) if data is None else data).decode("utf-8", "replace")
+        text = (read_file(path, within=headers.root) if data is None else data).decode("utf-8", "replace")
     except OSError:
         return ""
 
     def header(match: re.Match[str]) -> str:
-        there = (path.parent / match[1]).resolve()
-        inside = there.is_relative_to(root) and there not in seen
-        return _included(there, root, None, seen) if inside else ""
+        there = headers.at(path.parent, match[1])
+        return _included(there, headers, None, seen) if there is not None and there not in seen else ""
 
     return _INCLUDE.sub(header, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Headers:
+    """Where headers lie: beside, in a folder above, or in one beside those, where builds have their include paths."""
+
+    root: Path
+    """Resolved; nothing outside of it is a header."""
+    _places: dict[Path, tuple[str, ...]] = field(default_factory=dict)
+
+    def at(self, folder: Path, header: str) -> Path | None:
+        """The file that an `#include` in `folder` names; None where there is none below the root."""
+        if not header.endswith(tuple(_INCLUDING)):
+            return None
+        for place in (str(folder), *self._around(folder)):
+            there = Path(place, header)
+            if there.is_file() and (found := there.resolve()).is_relative_to(self.root):
+                return found
+        return None
+
+    def _around(self, folder: Path) -> tuple[str, ...]:
+        if folder not in self._places:
+            places: list[str] = []
+            for above in (folder, *folder.parents):
+                if not above.is_relative_to(self.root):
+                    break
+                inner = sorted(e.path for e in os.scandir(above) if e.is_dir() and e.name[:1] != ".")
+                places += [str(above), *inner]
+            self._places[folder] = tuple(dict.fromkeys(places))
+        return self._places[folder]
 
 
 def standing_before(path: Path, root: Path) -> tuple[str, ...]:

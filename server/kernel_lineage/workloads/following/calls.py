@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import lru_cache
 
 from tree_sitter import Node
@@ -36,8 +37,11 @@ from kernel_lineage.workloads.following.values import (
     Record,
     Reference,
     Tensor,
+    Text,
     TypeName,
     Value,
+    called,
+    combined,
     divided,
     plain,
     times,
@@ -57,6 +61,14 @@ _ROUND = {
     "opmath_t": "float",
 }
 """Types that PyTorch's dispatch gives names to, where no tensor tells them."""
+_USUAL_TYPE = "float"
+_TRIED = 130
+_POWERS_OF_2: tuple[Callable[[Number], Number], ...] = (
+    lambda n: called("next_power_of_2", n),
+    lambda n: divided(called("next_power_of_2", combined("+", n, plain(1))), plain(2)),
+    lambda n: called("next_power_of_2", combined("+", n, plain(1))),
+)
+"""What functions that set all bits below the highest one give: the power of 2 from n, up to n, and above n."""
 
 
 class Returned(Exception):  # noqa: N818
@@ -163,6 +175,8 @@ class Calls(Checks):
         if last in ("TensorOptions", "dtype"):
             kinds = [g for g in given if isinstance(g, TypeName)]
             return Record(OPTIONS, {"dtype": kinds[0]} if kinds else {})
+        if last == "globalContext":
+            return Text(last)
         if last == "IntArrayRef" and given:
             return given[0]
         if last in self.unit.fields:
@@ -211,6 +225,8 @@ class Calls(Checks):
             return base
         if isinstance(base, TypeName):
             return base
+        if isinstance(base, Text) and base.text == "globalContext":
+            return plain(False)
         raise NotFollowed(f"`{text_of(node)}`")
 
     def lambda_called(
@@ -267,7 +283,38 @@ class Calls(Checks):
                 inner.references[parameter.name] = Reference(names, text_of(node))
             else:
                 inner.values[parameter.name] = value
-        return self._body(function.body, inner)
+        self.take_types(function, inner)
+        for parameter in function.parameters:
+            if parameter.stars and isinstance(inner.values.get(parameter.name), Opaque):
+                kind = self.type_named(parameter.type, inner)
+                inner.values[parameter.name] = self.unset(kind, parameter.stars, parameter.name)
+        result = self._body(function.body, inner)
+        if isinstance(result, Opaque) and len(nodes) == 1 and len(function.parameters) == 1:
+            return self._by_its_values(function, self.either(nodes[0], names)) or result
+        return result
+
+    def _by_its_values(self, function: HostCode, given: Value) -> Number | None:
+        """What a function of one whole number gives that no expression says, by what it gives for many numbers."""
+        if not isinstance(given, Number) or not given.whole or given.is_constant:
+            return None
+        name = function.parameters[0].name
+        results = [self._body(function.body, Names(Names(), {name: plain(n)})) for n in range(1, _TRIED)]
+        for written in _POWERS_OF_2:
+            by_value = [written(plain(n)) for n in range(1, _TRIED)]
+            if all(
+                isinstance(r, Number) and r.value == w.value for r, w in zip(results, by_value, strict=True)
+            ):
+                return written(given)
+        return None
+
+    def take_types(self, function: HostCode, names: Names) -> None:
+        """The usual type for the type parameters of a template that no call tells."""
+        above = function.node.parent
+        head = text_of(above)[: function.node.start_byte - above.start_byte] if above is not None else ""
+        for name in function.template:
+            if name not in names.types and re.search(rf"\b(?:typename|class)\s+{re.escape(name)}\b", head):
+                names.types[name] = _USUAL_TYPE
+                self.sizes.say(f"{name} of {function.name} is taken to be {_USUAL_TYPE}: nothing tells it")
 
     def _macro(self, macro: MacroCode, listed: Node | None, names: Names) -> Value:
         given = [text_of(n) for n in arguments_of(listed)]

@@ -8,12 +8,14 @@ from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.workloads.following.expressions import DEVICE, DEVICE_LISTS
 from kernel_lineage.workloads.following.members import Members
 from kernel_lineage.workloads.following.names import Names, fetched, stored
+from kernel_lineage.workloads.following.types import INTEGERS
 from kernel_lineage.workloads.following.values import (
     FieldReference,
     KernelName,
     NotFollowed,
     Number,
     Opaque,
+    Pointer,
     Record,
     Reference,
     Tensor,
@@ -36,6 +38,16 @@ class Places(Members):
             return base[int(at)] if -len(base) <= at < len(base) else base[-1]
         if isinstance(base, Record) and isinstance(tensor := base.fields.get("tensor"), Tensor):
             return self.sizes.extent(tensor, int(self.number(index, names).value))
+        if isinstance(base, Pointer) and base.buffer is not None and base.dtype in INTEGERS:
+            at = self.number(index, names)
+            if (
+                base.buffer.size is None
+                and base.buffer.tensor is None
+                and at.is_constant
+                and base.buffer.name
+            ):
+                # An array of whole numbers that a caller gives.
+                return self.sizes.free(f"{base.buffer.name}_{int(at.value)}")
         raise NotFollowed(f"`{text_of(node)}`")
 
     def _field_expression(self, node: Node, names: Names) -> Value:

@@ -94,6 +94,8 @@ class Unit:
     """Struct or class → its body; of a specialisation by its name with the arguments."""
     enums: set[str] = field(default_factory=set)
     kernels: frozenset[str] = frozenset()
+    threads: frozenset[str] = frozenset()
+    """Names that blocks are written with, and names that those are set to."""
 
     def leading_to(self, kernel: str) -> frozenset[str]:
         """The names of functions and macros by which a kernel is launched, its own among them."""
@@ -103,6 +105,14 @@ class Unit:
         while more := {n for n, inner in words.items() if n not in found and inner & found}:
             found |= more
         return frozenset(found)
+
+    def outermost(self, kernel: str) -> frozenset[str]:
+        """The functions that lead to a kernel and that nothing here calls; none where a program's `main` does."""
+        leading = self.leading_to(kernel) - self.kernels
+        hosts = [f for n in leading for f in self.functions.get(n, ()) if f.of_host]
+        called = {w for f in hosts for w in f.words if w != f.name}
+        names = {f.name for f in hosts}
+        return frozenset() if "main" in names else frozenset(names - called)
 
     def entries(self, kernel: str) -> list[HostCode]:
         """The functions from which a kernel is launched: those that nobody calls first, `main` before all.
@@ -135,7 +145,19 @@ def unit_of(text: str) -> Unit:
         unit.macros[match[1]] = MacroCode(match[1], names, body)
     for node in _outside(unit.root):
         _keep(node, unit)
+    unit.threads = _threads(unit.root)
     return unit
+
+
+def _threads(root: Node) -> frozenset[str]:
+    shapes = [c.named_children for c in inside(root) if c.type == "kernel_call_syntax"]
+    blocks = [[n for n in shape if n.type != "comment"][1:2] for shape in shapes]
+    found = {word for shape in blocks for node in shape for word in words_in(node)}
+    for node in inside(root):
+        if node.type == "init_declarator" and declared_name(node)[0] in found:
+            value = node.child_by_field_name("value")
+            found |= words_in(value) if value is not None else frozenset()
+    return frozenset(found) - {"dim3", "x", "y", "z", "N", "n"}
 
 
 def _nothing() -> Unit:
@@ -254,9 +276,11 @@ def _keep_enumerators(node: Node, unit: Unit) -> None:
 
 def inside(node: Node) -> Iterator[Node]:
     """A node and all named ones in it, in the order of the text."""
-    yield node
-    for child in node.named_children:
-        yield from inside(child)
+    left = [node]
+    while left:
+        node = left.pop()
+        yield node
+        left.extend(reversed(node.named_children))
 
 
 def words_in(node: Node) -> frozenset[str]:
