@@ -73,6 +73,7 @@ def gate_since(
                 device=device,
                 options=options,
                 at_once=pool.size,
+                say=lambda line: click.echo(line, err=True),
             )
             judged.extend(_told(found, run))
     except (RepositoryError, ClusterError) as error:

@@ -20,6 +20,13 @@ from kernel_gate.workload import WorkloadError
 from kernel_lineage.history.git import Repository
 from kernel_lineage.history.trees import trees
 from kernel_lineage.learning.changed_kernels import ChangedKernel, changed_kernels
+from kernel_lineage.workloads.on_the_spot import (
+    NoWorkloadError,
+    SpotWorkload,
+    drafted_workload,
+    in_a_line,
+    told,
+)
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import FoundWorkload, Workloads, workloads_in
 
@@ -57,10 +64,12 @@ def gate_changes(
     device: Literal["auto", "cuda", "emulated"] = "auto",
     options: GateOptions | None = None,
     at_once: int = 1,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Iterator[NamedVerdict]:
     """The verdict on each kernel that changed, in the order of the files; `judge` is called by `at_once` threads.
 
-    A kernel without a workload, or of which no program can be made, gets a verdict that says so: not judged.
+    A kernel without a workload gets one that is drafted from its old version; `say` is told a line about it. One of
+    which no complete one is drafted, or of which no program can be made, gets a verdict that says so: not judged.
     Raises `RepositoryError` for a revision that is not there, and what `judge` raises.
     """
     workloads = workloads_in(repository.top)
@@ -68,7 +77,13 @@ def gate_changes(
     def judged(changed: ChangedKernel) -> NamedVerdict:
         started = time.monotonic()
         found = _workload(changed, workloads)
-        verdict = _verdict(judge, changed, found, device, options, repository.top)
+        try:
+            spot = SpotWorkload(found.workload, found.path) if found is not None else _drafted(changed, say)
+        except (NoWorkloadError, ProgramError, WorkloadError) as error:
+            say(f"{changed.after.kernel.name}: no workload names it, and {error}")
+            verdict = not_judged(changed.after.kernel.name, str(error))
+        else:
+            verdict = _verdict(judge, changed, spot, device, options, repository.top)
         return NamedVerdict(
             kernel=changed.after.kernel.name,
             verdict=_named(verdict, changed, found, repository.top),
@@ -91,17 +106,23 @@ def _workload(changed: ChangedKernel, workloads: Workloads) -> FoundWorkload | N
     return workloads.of(after.kernel.name, after.path) or workloads.of(before.kernel.name, before.path)
 
 
+def _drafted(changed: ChangedKernel, say: Callable[[str], None]) -> SpotWorkload:
+    """The workload that the old version's host code tells."""
+    seen = changed.before
+    spot = drafted_workload(seen.kernel, seen.file, changed.after.path, "emulated", root=seen.tree.root)
+    say(in_a_line(changed.after.kernel.name, f"{seen.path} of {seen.tree.name}", spot))
+    return spot
+
+
 def _verdict(
     judge: Judge,
     changed: ChangedKernel,
-    found: FoundWorkload | None,
+    found: SpotWorkload,
     device: Literal["auto", "cuda", "emulated"],
     options: GateOptions | None,
     top: Path,
 ) -> Verdict:
     name = changed.after.kernel.name
-    if found is None:
-        return not_judged(name, f"`klineage workload init {changed.after.path}:{name}` drafts its workload")
     try:
         old, new = (
             program_from_file(
@@ -112,7 +133,8 @@ def _verdict(
     except (ProgramError, WorkloadError) as error:
         return not_judged(name, f"the workload does not fit it: {error}", Reason.ARGUMENTS_DIFFER)
     request = GateRequest.of(old, new, found.workload, device=device, options=options)
-    return judge(request, top / changed.after.path, name)
+    verdict = judge(request, top / changed.after.path, name)
+    return told(verdict, found) if found.path is None else verdict
 
 
 def _named(verdict: Verdict, changed: ChangedKernel, found: FoundWorkload | None, top: Path) -> KernelVerdict:

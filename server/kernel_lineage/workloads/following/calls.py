@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable
 from functools import lru_cache
 
 from tree_sitter import Node
@@ -15,6 +14,7 @@ from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.following.checks import Checks, arguments_of
 from kernel_lineage.workloads.following.library import library_call
 from kernel_lineage.workloads.following.names import Names, fetched
+from kernel_lineage.workloads.following.powers import TRIED, power_of_2
 from kernel_lineage.workloads.following.tensors import (
     OPTIONS,
     SIZES_OF,
@@ -40,8 +40,6 @@ from kernel_lineage.workloads.following.values import (
     Text,
     TypeName,
     Value,
-    called,
-    combined,
     divided,
     plain,
     times,
@@ -62,13 +60,6 @@ _ROUND = {
 }
 """Types that PyTorch's dispatch gives names to, where no tensor tells them."""
 _USUAL_TYPE = "float"
-_TRIED = 130
-_POWERS_OF_2: tuple[Callable[[Number], Number], ...] = (
-    lambda n: called("next_power_of_2", n),
-    lambda n: divided(called("next_power_of_2", combined("+", n, plain(1))), plain(2)),
-    lambda n: called("next_power_of_2", combined("+", n, plain(1))),
-)
-"""What functions that set all bits below the highest one give: the power of 2 from n, up to n, and above n."""
 
 
 class Returned(Exception):  # noqa: N818
@@ -194,7 +185,7 @@ class Calls(Checks):
         one = bytes_of(kind)
         if given and isinstance(given[0], Number) and one is not None:
             filled = given[1].value if len(given) > 1 and isinstance(given[1], Number) else 0
-            return Buffer(name, _bytes(given[0], one), dtype=kind, cleared=filled == 0)
+            return Buffer(name, times(given[0], plain(one)), dtype=kind, cleared=filled == 0)
         return list(given[0]) if given and isinstance(given[0], list) else list(given)
 
     def _method(self, callee: Node, listed: Node | None, node: Node, names: Names) -> Value:
@@ -298,14 +289,8 @@ class Calls(Checks):
         if not isinstance(given, Number) or not given.whole or given.is_constant:
             return None
         name = function.parameters[0].name
-        results = [self._body(function.body, Names(Names(), {name: plain(n)})) for n in range(1, _TRIED)]
-        for written in _POWERS_OF_2:
-            by_value = [written(plain(n)) for n in range(1, _TRIED)]
-            if all(
-                isinstance(r, Number) and r.value == w.value for r, w in zip(results, by_value, strict=True)
-            ):
-                return written(given)
-        return None
+        results = [self._body(function.body, Names(Names(), {name: plain(n)})) for n in TRIED]
+        return power_of_2(results, given)
 
     def take_types(self, function: HostCode, names: Names) -> None:
         """The usual type for the type parameters of a template that no call tells."""
@@ -373,10 +358,6 @@ class Calls(Checks):
         raise NotFollowed(f"`{name}`")
 
 
-def _bytes(count: Number, one: int) -> Number:
-    return times(count, plain(one))
-
-
 def dim3(given: list[Value]) -> Record:
     """A `dim3` of up to three extents."""
     return Record("dim3", dict(zip("xyz", given, strict=False)))
@@ -390,7 +371,7 @@ def _takes(function: HostCode, count: int) -> bool:
 def _last_name(node: Node) -> tuple[str, Node | None]:
     """The last component of a name, and its template arguments."""
     while node.type in ("qualified_identifier", "dependent_name"):
-        inner = node.child_by_field_name("name") or (node.named_children or [None])[-1]
+        inner = node.child_by_field_name("name") or next(reversed(node.named_children), None)
         if inner is None:
             break
         node = inner

@@ -39,15 +39,11 @@ class Places(Members):
         if isinstance(base, Record) and isinstance(tensor := base.fields.get("tensor"), Tensor):
             return self.sizes.extent(tensor, int(self.number(index, names).value))
         if isinstance(base, Pointer) and base.buffer is not None and base.dtype in INTEGERS:
-            at = self.number(index, names)
-            if (
-                base.buffer.size is None
-                and base.buffer.tensor is None
-                and at.is_constant
-                and base.buffer.name
-            ):
+            place = self.number(index, names)
+            untold = base.buffer.size is None and base.buffer.tensor is None and base.buffer.name
+            if untold and place.is_constant:
                 # An array of whole numbers that a caller gives.
-                return self.sizes.free(f"{base.buffer.name}_{int(at.value)}")
+                return self.sizes.free(f"{base.buffer.name}_{int(place.value)}")
         raise NotFollowed(f"`{text_of(node)}`")
 
     def _field_expression(self, node: Node, names: Names) -> Value:
