@@ -141,17 +141,33 @@ def test_a_revision_that_is_not_there_is_said(top: Path) -> None:
         changed(top, "nowhere")
 
 
-def test_each_kernel_gets_a_verdict_and_one_without_a_workload_says_so(top: Path) -> None:
+def test_each_kernel_gets_a_verdict_and_one_without_a_workload_a_drafted_one(top: Path) -> None:
     edit(top, "FACTOR * x[i]", "FACTOR + x[i]")
     edit(top, "x[i] + 1.0f", "1.0f + x[i]")
-    scale, shift = gate_changes(open_repository(top), "HEAD", (), judged, device="emulated")
+    lines: list[str] = []
+    repository = open_repository(top)
+    scale, shift = gate_changes(repository, "HEAD", (), judged, device="emulated", say=lines.append)
     assert scale.verdict.outcome is Outcome.REJECTED
     assert isinstance(scale.verdict, KernelVerdict)
     assert scale.verdict.workload == ".klineage/workloads/scale.toml"
     assert (scale.kernel, scale.candidate, scale.line) == ("scale", "kernels.cu", 3)
-    assert shift.verdict.code is Reason.NO_WORKLOAD
-    assert "klineage workload init kernels.cu:shift" in shift.verdict.reason
-    assert (scale.verdict.standing, shift.verdict.standing) == (Standing.REJECTED, Standing.NOT_JUDGED)
+    assert shift.verdict.environment["workload"] == "drafted"
+    assert (scale.verdict.standing, shift.verdict.standing) == (Standing.REJECTED, Standing.RIGHT)
+    (line,) = lines
+    assert line.startswith("shift: no workload names it, so one is drafted from kernels.cu of ")
+
+
+def test_a_kernel_that_nobody_launches_is_not_judged_and_the_question_is_asked(top: Path) -> None:
+    text = (top / "kernels.cu").read_text()
+    (top / "kernels.cu").write_text(text + "__global__ void lone(float* y) { y[0] = 1.0f; }\n")
+    commit(top)
+    edit(top, "y[0] = 1.0f", "y[0] = 2.0f")
+    lines: list[str] = []
+    (only,) = gate_changes(open_repository(top), "HEAD", (), judged, device="emulated", say=lines.append)
+    assert (only.verdict.code, only.verdict.standing) == (Reason.NO_WORKLOAD, Standing.NOT_JUDGED)
+    assert "klineage workload init kernels.cu:lone" in only.verdict.reason
+    (line,) = lines
+    assert line.startswith("lone: no workload names it, and kernels.cu leaves open: ")
 
 
 def test_an_old_version_is_compiled_with_the_headers_of_its_time(top: Path) -> None:

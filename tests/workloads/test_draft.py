@@ -374,6 +374,9 @@ def test_a_range_that_nothing_tells_keeps_accesses_in_bounds() -> None:
         ),
         ("#if 0\nx\n#endif\ny", "y"),
         ("#if VERSION >= 12\nx\n#else\ny\n#endif", "y"),
+        ("#define A 1\n#if A\nx\n#endif", "#define A 1\nx"),
+        ("#define A 0\n#if !A && \\\n  UNKNOWN || A == 0\nx\n#endif", "#define A 0\nx"),
+        ("#define A B\n#define B 12\n#if A < 12\nx\n#endif", "#define A B\n#define B 12"),
     ],
 )
 def test_only_what_the_file_itself_switches_on_is_read(text: str, kept: str) -> None:

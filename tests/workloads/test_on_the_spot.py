@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,15 @@ import pytest
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.workload import WorkloadError, parse_workload
-from kernel_lineage.workloads.on_the_spot import SpotWorkload, told, workload_on_the_spot
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.on_the_spot import (
+    SpotWorkload,
+    in_a_line,
+    question,
+    told,
+    workload_on_the_spot,
+)
 from kernel_lineage.workloads.proof import Proof
 
 WORKLOAD = """\
@@ -69,3 +78,35 @@ def test_a_draft_that_misses_wrong_kernels_accepts_nothing() -> None:
     said = told(ACCEPTED, drafted(Proof("")))
     assert (said.outcome, said.code) == (Outcome.INCONCLUSIVE, Reason.WORKLOAD_BLIND)
     assert "cannot be trusted" in said.reason
+
+
+def test_a_draft_is_announced_in_a_line_with_what_was_assumed() -> None:
+    spot = drafted(Proof(""))
+    assert in_a_line("fill", "fill.cu", spot) == (
+        "fill: no workload names it, so one is drafted from fill.cu: N is 32 in main"
+    )
+    many = replace(spot, assumed=("a", "b", "c", "d", "e"))
+    assert in_a_line("fill", "fill.cu", many).endswith("fill.cu: a; b; c; and 2 more")
+
+
+@pytest.mark.parametrize(
+    ("missing", "asked"),
+    [
+        (
+            ("the range of the values of tokens",),
+            "Answer with `klineage workload init f.cu:k --set tokens=0..N`",
+        ),
+        (
+            ("the launch's grid: nothing tells n", "the value of s, `s` at the launch: nothing tells s"),
+            "(1 more is open). Answer with `klineage workload init f.cu:k --set s=NUMBER`",
+        ),
+        (
+            ("the launch's grid: nothing tells n",),
+            "Run `klineage workload init f.cu:k`, fill in what is missing",
+        ),
+    ],
+)
+def test_an_incomplete_draft_asks_one_question_with_the_command_that_answers_it(
+    missing: tuple[str, ...], asked: str
+) -> None:
+    assert asked in question(Draft("k", Language.CUDA, "f.cu", {}, {}, (), missing=missing), "f.cu")

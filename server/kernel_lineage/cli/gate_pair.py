@@ -95,7 +95,12 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
     from kernel_gate.cases import the_case
     from kernel_gate.reasons import Reason
     from kernel_gate.workload import WorkloadError, load_workload
-    from kernel_lineage.workloads.on_the_spot import NoWorkloadError, SpotWorkload, workload_on_the_spot
+    from kernel_lineage.workloads.on_the_spot import (
+        NoWorkloadError,
+        SpotWorkload,
+        in_a_line,
+        workload_on_the_spot,
+    )
     from kernel_lineage.workloads.programs import ProgramError, UnknownKernelError, program_from_file
 
     try:
@@ -109,6 +114,9 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
             spot = SpotWorkload(given, pair.workload)
         else:
             spot = workload_on_the_spot(pair.baseline, old.bare, "emulated", show_mutants)
+            if spot.path is None:
+                clear()
+                click.echo(in_a_line(old.bare, pair.baseline, spot), err=True)
         before, after = (
             program_from_file(
                 path,
@@ -124,6 +132,7 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
     except UnknownKernelError as error:
         raise _NotJudgedError(Reason.UNKNOWN_KERNEL, str(error)) from error
     except NoWorkloadError as error:
+        click.echo(f"{name}: {error}", err=True)
         raise _NotJudgedError(Reason.NO_WORKLOAD, str(error)) from error
     except (WorkloadError, ProgramError, ValueError) as error:
         wrong_use(str(error))

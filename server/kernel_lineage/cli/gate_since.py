@@ -75,6 +75,7 @@ def gate_since(
                 options=options,
                 at_once=pool.size,
                 keep=EditGate(top).keep,
+                say=lambda line: click.echo(line, err=True),
             )
             judged.extend(_told(found, run))
     except (RepositoryError, ClusterError) as error:

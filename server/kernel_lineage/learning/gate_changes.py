@@ -65,10 +65,12 @@ def gate_changes(
     options: GateOptions | None = None,
     at_once: int = 1,
     keep: Keep = lambda _changed, _verdict, _workload: None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Iterator[NamedVerdict]:
     """The verdict on each kernel that changed, in the order of the files; `judge` is called by `at_once` threads.
 
-    A kernel without a workload, or of which no program can be made, gets a verdict that says so: not judged.
+    A kernel without a workload gets one that is drafted from its old version; `say` is told a line about it. One of
+    which no complete one is drafted, or of which no program can be made, gets a verdict that says so: not judged.
     Raises `RepositoryError` for a revision that is not there, and what `judge` raises.
     """
     workloads = workloads_in(repository.top)
@@ -77,7 +79,7 @@ def gate_changes(
         yield from gate_pairs(
             changed,
             judge,
-            lambda one: _workload(one, workloads),
+            lambda one: _workload(one, workloads) or _drafted(one, say),
             top=repository.top,
             device=device,
             options=options,
@@ -135,6 +137,23 @@ def _workload(changed: ChangedKernel, workloads: Workloads) -> SpotWorkload | No
     after, before = changed.after, changed.before
     found = workloads.of(after.kernel.name, after.path) or workloads.of(before.kernel.name, before.path)
     return SpotWorkload(found.workload, found.path) if found is not None else None
+
+
+def _drafted(changed: ChangedKernel, say: Callable[[str], None]) -> SpotWorkload:
+    """The workload that the old version's host code tells. Raises `WorkloadError` and `ProgramError`."""
+    from kernel_lineage.workloads.on_the_spot import (  # heavy: what drafts workloads
+        drafted_workload,
+        in_a_line,
+    )
+
+    seen, name = changed.before, changed.after.kernel.name
+    try:
+        spot = drafted_workload(seen.kernel, seen.file, changed.after.path, "emulated", root=seen.tree.root)
+    except (WorkloadError, ProgramError) as error:
+        say(f"{name}: no workload names it, and {error}")
+        raise
+    say(in_a_line(name, f"{seen.path} of {seen.tree.name}", spot))
+    return spot
 
 
 def _verdict(

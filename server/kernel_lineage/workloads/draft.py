@@ -16,14 +16,18 @@ from kernel_lineage.workloads.cuda.launcher import draft_of_launcher
 from kernel_lineage.workloads.cuda.roles import roles_of
 from kernel_lineage.workloads.files import Launcher, Target, data_of
 from kernel_lineage.workloads.following.draft import followed_drafts
-from kernel_lineage.workloads.following.unit import unit_of
+from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.measured import with_measured_shapes
-from kernel_lineage.workloads.model import Draft, DraftArgument
+from kernel_lineage.workloads.model import UNRANGED, UNSHAPED, Draft, DraftArgument
 from kernel_lineage.workloads.preprocessed import active_text, with_headers
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import Site, State
 from kernel_lineage.workloads.triton.draft import triton_drafts
+
+_CALLERS_ABOVE = 2
+"""How many calls up from the file with the launch callers are looked for in other files."""
+_CALLERS_BESIDE = 3
 
 
 def draft_of(
@@ -47,10 +51,16 @@ def draft_of(
             break
     if not drafts and not isinstance(target, Launcher):
         return _nothing(target, path)
-    best = with_answers(min(drafts, key=lambda d: (len(d.missing), _unusable(d), len(d.chosen))), answers)
+    best = with_answers(min(drafts, key=_openness), answers)
     if measure:
         best = with_measured_shapes(best, target, path, state.root)
     return _readable(with_checked_sizes(best), target, path, state.root)
+
+
+def _openness(draft: Draft) -> tuple[int, int, bool, int]:
+    """How much is left open: first what no run of the kernel can show."""
+    unseen = sum(not m.startswith((UNSHAPED, UNRANGED)) for m in draft.missing)
+    return (unseen, len(draft.missing), _unusable(draft), len(draft.chosen))
 
 
 def _unusable(draft: Draft) -> bool:
@@ -85,10 +95,22 @@ def _drafts(kernel: Target, path: Path, state: State) -> Iterator[Draft]:
         yield draft_from_site(kernel, path, site, state.root, state.callers_of, state.block)
     for place in dict.fromkeys((path, *(site.path for site in elsewhere))):
         data = kernel.source.data if place == path and kernel.source is not None else None
-        text = active_text(with_headers(place, state.root, data))
-        yield from followed_drafts(
-            kernel, unit_of(text), path.name, with_what_it_calls(kernel, path, (), state.root)
-        )
+        unit = _host_side(kernel.name, place, data, state)
+        yield from followed_drafts(kernel, unit, path.name, with_what_it_calls(kernel, path, (), state.root))
+
+
+def _host_side(kernel: str, place: Path, data: bytes | None, state: State) -> Unit:
+    """The text of a file with a launch, with the files whose functions call the one that launches."""
+    callers: dict[Path, None] = {}
+    unit = unit_of(active_text(with_headers(place, state.root, data)))
+    for _ in range(_CALLERS_ABOVE):
+        outer = unit.outermost(kernel)
+        more = [p for p in state.files_calling(outer, place) if p not in callers][:_CALLERS_BESIDE]
+        if not more:
+            break
+        callers |= dict.fromkeys(more)
+        unit = unit_of(active_text(with_headers(place, state.root, data, callers)))
+    return unit
 
 
 def _nothing(kernel: Kernel, path: Path) -> Draft:

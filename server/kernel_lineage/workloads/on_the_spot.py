@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +11,13 @@ from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.workloads.completing import tried_draft
-from kernel_lineage.workloads.files import target_of
+from kernel_lineage.workloads.files import Target, target_of
+from kernel_lineage.workloads.model import UNRANGED, Draft
 from kernel_lineage.workloads.proof import TELLING, Device, Proof
 from kernel_lineage.workloads.saved import folder_of, workloads_in
+
+_SHOWN = 3
+"""Assumptions in a line."""
 
 
 class NoWorkloadError(WorkloadError):
@@ -44,17 +49,64 @@ def workload_on_the_spot(
         return SpotWorkload(saved.workload, saved.path)
     if problems := workloads.about(kernel):
         raise NoWorkloadError(f"{'; '.join(problems)}. Mend the file, or remove it to have one drafted")
-    parsed = target_of(path, kernel)
+    try:
+        return drafted_workload(target_of(path, kernel), path, path, device, on_progress=on_progress)
+    except NoWorkloadError as error:
+        raise NoWorkloadError(
+            f"no workload is given, none in {folder_of(path)} names {kernel}, and {error}"
+        ) from error
+
+
+def drafted_workload(
+    kernel: Target,
+    path: Path,
+    written: str | Path,
+    device: Device,
+    *,
+    root: Path | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> SpotWorkload:
+    """The draft of a kernel's workload with what it sees of wrong kernels; `written` is what commands call its file.
+
+    `root` is the folder below which the draft reads, by default the repository around `path`.
+    Raises `NoWorkloadError`, which asks what is left open, and as `prove` does.
+    """
     draft, proof = tried_draft(
-        parsed, path, device=device, per_kind=1, kinds=TELLING, on_progress=on_progress
+        kernel, path, root=root, device=device, per_kind=1, kinds=TELLING, on_progress=on_progress
     )
     if proof is None:
-        raise NoWorkloadError(
-            f"no workload is given, none in {folder_of(path)} names {kernel}, and {path.name} does not tell: "
-            f"{'; '.join(draft.missing)}. Run `klineage workload init {path}:{kernel}`, fill in what is missing, and "
-            "name the file with --workload"
-        )
+        raise NoWorkloadError(question(draft, written))
     return SpotWorkload(draft.workload(), None, draft.assumed, proof)
+
+
+def question(draft: Draft, written: str | Path) -> str:
+    """The first thing that a draft leaves open, and the command that takes the answer."""
+    command = f"klineage workload init {written}:{draft.entry or draft.kernel}"
+    asked = [(m, name) for m in draft.missing if (name := _answerable(m))]
+    first, name = asked[0] if asked else (draft.missing[0], "")
+    left = len(draft.missing) - 1
+    more = f" ({left} more {'is' if left == 1 else 'are'} open)" if left else ""
+    if name:
+        answer = f"{name}=0..N" if first.startswith(UNRANGED) else f"{name}=NUMBER"
+        return f"{Path(written).name} leaves open: {first}{more}. Answer with `{command} --set {answer}`"
+    return (
+        f"{Path(written).name} leaves open: {first}{more}. Run `{command}`, fill in what is missing, and name the "
+        "file with --workload"
+    )
+
+
+def _answerable(missing: str) -> str:
+    """The name that `--set` takes an answer for; "" where it takes none."""
+    match = re.match(rf"(?:{re.escape(UNRANGED)}|the value of )(\w+)", missing)
+    return match[1] if match is not None else ""
+
+
+def in_a_line(kernel: str, written: str | Path, spot: SpotWorkload) -> str:
+    """From what a workload was drafted, and what was assumed, in one line."""
+    shown = "; ".join(spot.assumed[:_SHOWN]) or "nothing is assumed"
+    rest = len(spot.assumed) - _SHOWN
+    more = f"; and {rest} more" if rest > 0 else ""
+    return f"{kernel}: no workload names it, so one is drafted from {written}: {shown}{more}"
 
 
 def told(verdict: Verdict, spot: SpotWorkload) -> Verdict:

@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
+import ast
+import operator
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernel_gate.files.reading import read_file
 
-_DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define|undef)\b\s*(.*)")
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
+_DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define|undef)\b\s*(.*)", re.DOTALL)
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">][^\n]*$', re.MULTILINE)
 _HEADERS = frozenset({".cuh", ".h", ".hpp", ".inl"})
 _INCLUDING = _HEADERS | {".cu", ".cc", ".cpp"}
 _DEFINED = re.compile(r"defined\s*\(?\s*(\w+)\s*\)?")
 
 
 def active_text(text: str) -> str:
-    """The text without the branches of `#if` that are not taken; of a condition only `defined` is known, else it fails.
+    """The text without the branches of `#if` that are not taken, by the macros that the text itself defines.
 
     A branch of which nothing is known is taken to be off, as an option that nobody gave.
     """
-    defined: set[str] = set()
+    defined: dict[str, str] = {}
     kept: list[str] = []
     levels: list[tuple[bool, bool]] = []
     """For each open conditional: whether its current branch stays, and whether one of its branches did."""
-    for line in text.splitlines():
+    for line in _lines(text):
         directive = _DIRECTIVE.match(line)
         on = all(taken for taken, _ in levels)
         if directive is None:
             if on:
                 kept.append(line)
             continue
-        word, rest = directive[1], re.split(r"//|/\*", directive[2])[0].strip()
+        word, rest = directive[1], re.split(r"//|/\*", directive[2].replace("\\\n", " "))[0].strip()
         if word in ("if", "ifdef", "ifndef"):
             holds = (rest in defined) != (word == "ifndef") if word != "if" else _holds(rest, defined)
             levels.append((holds, holds))
@@ -44,41 +48,123 @@ def active_text(text: str) -> str:
             levels.pop()
         elif on and word == "define":
             kept.append(line)
-            defined.add(re.split(r"\W", rest, maxsplit=1)[0])
+            name = re.split(r"\W", rest, maxsplit=1)[0]
+            defined[name] = rest[len(name) :].strip()
         elif on:
-            defined.discard(rest)
+            defined.pop(rest, None)
     return "\n".join(kept)
 
 
-def _holds(condition: str, defined: set[str]) -> bool:
-    """A condition made of `defined(X)`, `!`, `&&` and `||`; one with anything else in it fails."""
-    known = _DEFINED.sub(lambda m: "1" if m[1] in defined else "0", condition).replace(" ", "")
-    if not re.fullmatch(r"[01!&|]+", known):
-        return known not in ("", "0") and known.isdigit()
-    return any(
-        all((p.count("!") % 2 == 0) == p.endswith("1") for p in part.split("&&"))
-        for part in known.split("||")
-    )
+def _lines(text: str) -> Iterator[str]:
+    """The lines, a directive with those that continue it."""
+    begun = ""
+    for line in text.splitlines():
+        begun = f"{begun}\n{line}" if begun else line
+        if not (begun.lstrip().startswith("#") and line.endswith("\\")):
+            yield begun
+            begun = ""
+    if begun:
+        yield begun
 
 
-def with_headers(path: Path, root: Path, data: bytes | None = None) -> str:
-    """A file's text with the headers that it includes by `"…"` in their places, each once, none from outside `root`."""
-    return _included(path.resolve(), root.resolve(), data, set())
+def _holds(condition: str, defined: Mapping[str, str]) -> bool:
+    """Whether a condition is true; one that asks for a macro of which the text tells no number is not."""
+    known = _DEFINED.sub(lambda m: "1" if m[1] in defined else "0", condition)
+    return bool(_number(known, defined))
 
 
-def _included(path: Path, root: Path, data: bytes | None, seen: set[Path]) -> str:
+def _number(text: str, defined: Mapping[str, str], left: int = 8) -> int | None:
+    """What a condition, or a macro's text, comes to; None where that is not known."""
+    python = re.sub(r"!(?!=)", " not ", text.replace("&&", " and ").replace("||", " or "))
+    python = re.sub(r"\b(\d+)[uUlL]+\b", r"\1", python)
+    try:
+        return _evaluated(ast.parse(python.strip(), mode="eval").body, defined, left) if left else None
+    except SyntaxError:
+        return None
+
+
+def _evaluated(node: ast.expr, defined: Mapping[str, str], left: int) -> int | None:
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, int) else None
+    if isinstance(node, ast.Name):
+        # Where a macro is looked up, those that its text names are known by now as well.
+        return _number(defined[node.id], defined, left - 1) if node.id in defined else None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        value = _evaluated(node.operand, defined, left)
+        return None if value is None else int(not value)
+    if isinstance(node, ast.BoolOp):
+        values = [_evaluated(part, defined, left) for part in node.values]
+        decides = isinstance(node.op, ast.Or)
+        if any(v is not None and bool(v) == decides for v in values):
+            return int(decides)
+        return None if None in values else int(not decides)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        sides = [_evaluated(side, defined, left) for side in (node.left, node.comparators[0])]
+        compare = _COMPARED.get(type(node.ops[0]))
+        if compare is not None and sides[0] is not None and sides[1] is not None:
+            return int(compare(sides[0], sides[1]))
+    return None
+
+
+_COMPARED: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}  # fmt: skip
+
+
+def with_headers(path: Path, root: Path, data: bytes | None = None, also: Iterable[Path] = ()) -> str:
+    """A file's text with the headers that it includes by `"…"` in their places, each once, none from outside `root`.
+
+    Files of `also` follow, with those of their headers that are not there yet.
+    """
+    seen: set[Path] = set()
+    headers = Headers(root.resolve())
+    first = _included(path.resolve(), headers, data, seen)
+    return "\n".join((first, *(_included(p.resolve(), headers, None, seen) for p in also)))
+
+
+def _included(path: Path, headers: Headers, data: bytes | None, seen: set[Path]) -> str:
     seen.add(path)
     try:
-        text = (read_file(path, within=root) if data is None else data).decode("utf-8", "replace")
+        text = (read_file(path, within=headers.root) if data is None else data).decode("utf-8", "replace")
     except OSError:
         return ""
 
     def header(match: re.Match[str]) -> str:
-        there = (path.parent / match[1]).resolve()
-        inside = there.is_relative_to(root) and there not in seen
-        return _included(there, root, None, seen) if inside else ""
+        there = headers.at(path.parent, match[1])
+        return _included(there, headers, None, seen) if there is not None and there not in seen else ""
 
     return _INCLUDE.sub(header, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Headers:
+    """Where headers lie: beside, in a folder above, or in one beside those, where builds have their include paths."""
+
+    root: Path
+    """Resolved; nothing outside of it is a header."""
+    _places: dict[Path, tuple[str, ...]] = field(default_factory=dict)
+
+    def at(self, folder: Path, header: str) -> Path | None:
+        """The file that an `#include` in `folder` names; None where there is none below the root."""
+        if not header.endswith(tuple(_INCLUDING)):
+            return None
+        for place in (str(folder), *self._around(folder)):
+            there = Path(place, header)
+            if there.is_file() and (found := there.resolve()).is_relative_to(self.root):
+                return found
+        return None
+
+    def _around(self, folder: Path) -> tuple[str, ...]:
+        if folder not in self._places:
+            places: list[str] = []
+            for above in (folder, *folder.parents):
+                if not above.is_relative_to(self.root):
+                    break
+                inner = sorted(e.path for e in os.scandir(above) if e.is_dir() and e.name[:1] != ".")
+                places += [str(above), *inner]
+            self._places[folder] = tuple(dict.fromkeys(places))
+        return self._places[folder]
 
 
 def standing_before(path: Path, root: Path) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from kernel_lineage.workloads.host_functions import host_functions, launched_ker
 from kernel_lineage.workloads.host_launchers import read_host_function
 from kernel_lineage.workloads.host_names import Unreadable
 from kernel_lineage.workloads.launch_expressions import read_launch
-from kernel_lineage.workloads.preprocessed import standing_before
+from kernel_lineage.workloads.preprocessed import Headers, standing_before
 from kernel_lineage.workloads.python_package import package_of
 from kernel_lineage.workloads.switches import switches_for
 from kernel_lineage.workloads.triton_module import kernel_module
@@ -238,12 +238,11 @@ def _cuda_text(
 ) -> str:
     folder = path.resolve().parent
     inside = root.resolve()
+    headers = Headers(inside)
 
     def resolve(header: str) -> bytes | None:
-        target = (folder / header).resolve()
-        if not target.is_relative_to(inside) or not target.is_file():
-            return None
-        return read_file(target, within=inside)
+        target = headers.at(folder, header)
+        return read_file(target, within=inside) if target is not None else None
 
     cut = device_slice(source, kernels, resolve, path.name, names, standing_before(path.resolve(), inside))
     if not cut.text.strip():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 from kernel_gate.files.reading import read_file
@@ -16,6 +17,7 @@ from kernel_lineage.workloads.triton.modules import Modules
 
 _MOST_FILES = 5000
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+_SOURCES = (".cu", ".cc", ".cpp")
 _CPP = (".cu", ".cuh", ".h", ".hpp", ".cc", ".cpp", ".inl")
 
 
@@ -80,6 +82,22 @@ class State:
             included = {name.rsplit(b"/", 1)[-1] for name in _INCLUDED.findall(data)}
             if included & names:
                 yield self._read(path, data)
+
+    def files_calling(self, functions: Collection[str], near: Path) -> list[Path]:
+        """The source files besides `near` in which one of some functions is called, the nearest in the tree first."""
+        if not functions:
+            return []
+        names = "|".join(map(re.escape, functions)).encode()
+        called = re.compile(rb"\b(?:%s)\s*(?:<[^;(){}]*>\s*)?\(" % names)
+        files = (p for p in self._cpp() if p.suffix in _SOURCES and p != near.resolve())
+        found = [path for path in files if called.search(self._cpp()[path]) is not None]
+        here = near.resolve().parts
+
+        def apart(path: Path) -> int:
+            pairs = zip(here, path.parts, strict=False)
+            return -sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+        return sorted(found, key=apart)
 
     def _read(self, path: Path, data: bytes) -> SourceFile:
         if path not in self._parsed:

@@ -14,6 +14,7 @@ from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.following.checks import Checks, arguments_of
 from kernel_lineage.workloads.following.library import library_call
 from kernel_lineage.workloads.following.names import Names, fetched
+from kernel_lineage.workloads.following.powers import TRIED, power_of_2
 from kernel_lineage.workloads.following.tensors import (
     OPTIONS,
     SIZES_OF,
@@ -23,7 +24,7 @@ from kernel_lineage.workloads.following.tensors import (
     method_of_tensor,
 )
 from kernel_lineage.workloads.following.types import bytes_of
-from kernel_lineage.workloads.following.unit import HostCode, MacroCode, bare_type, inside
+from kernel_lineage.workloads.following.unit import HostCode, MacroCode, bare_type, inside, template_names
 from kernel_lineage.workloads.following.values import (
     Buffer,
     FieldReference,
@@ -36,6 +37,7 @@ from kernel_lineage.workloads.following.values import (
     Record,
     Reference,
     Tensor,
+    Text,
     TypeName,
     Value,
     divided,
@@ -57,6 +59,7 @@ _ROUND = {
     "opmath_t": "float",
 }
 """Types that PyTorch's dispatch gives names to, where no tensor tells them."""
+_USUAL_TYPE = "float"
 
 
 class Returned(Exception):  # noqa: N818
@@ -163,6 +166,8 @@ class Calls(Checks):
         if last in ("TensorOptions", "dtype"):
             kinds = [g for g in given if isinstance(g, TypeName)]
             return Record(OPTIONS, {"dtype": kinds[0]} if kinds else {})
+        if last == "globalContext":
+            return Text(last)
         if last == "IntArrayRef" and given:
             return given[0]
         if last in self.unit.fields:
@@ -180,7 +185,7 @@ class Calls(Checks):
         one = bytes_of(kind)
         if given and isinstance(given[0], Number) and one is not None:
             filled = given[1].value if len(given) > 1 and isinstance(given[1], Number) else 0
-            return Buffer(name, _bytes(given[0], one), dtype=kind, cleared=filled == 0)
+            return Buffer(name, times(given[0], plain(one)), dtype=kind, cleared=filled == 0)
         return list(given[0]) if given and isinstance(given[0], list) else list(given)
 
     def _method(self, callee: Node, listed: Node | None, node: Node, names: Names) -> Value:
@@ -190,6 +195,10 @@ class Calls(Checks):
         field = callee.child_by_field_name("field")
         name, template = _last_name(field) if field is not None else ("", None)
         given = [self.either(n, names) for n in arguments_of(listed)]
+        if isinstance(base, Lambda) and name == "operator()":
+            return self.lambda_called(base, listed, names, template)
+        if isinstance(base, Number) and name in ("has_value", "value"):
+            return plain(True) if name == "has_value" else base
         if isinstance(base, Tensor):
             kind = text_of(template).strip("<> ") if template is not None else ""
             return method_of_tensor(base, name, given, self.type_named(bare_type(kind), names), self.sizes)
@@ -207,11 +216,18 @@ class Calls(Checks):
             return base
         if isinstance(base, TypeName):
             return base
+        if isinstance(base, Text) and base.text == "globalContext":
+            return plain(False)
         raise NotFollowed(f"`{text_of(node)}`")
 
-    def lambda_called(self, called: Lambda, listed: Node | None, names: Names) -> Value:
+    def lambda_called(
+        self, called: Lambda, listed: Node | None, names: Names, template: Node | None = None
+    ) -> Value:
         """What a lambda gives for some arguments."""
         inner = Names(called.names)
+        if template is not None:
+            for name, text in zip(template_names(called.node), self.template(template, names), strict=False):
+                self.bind(name, text, inner)
         declarator = called.node.child_by_field_name("declarator")
         parameters = declarator.child_by_field_name("parameters") if declarator is not None else None
         given = [self.either(n, names) for n in arguments_of(listed)]
@@ -241,14 +257,7 @@ class Calls(Checks):
         if template is not None:
             written = self.template(template, names)
             for name, text in zip(function.template, written, strict=False):
-                if re.fullmatch(r"-?\d+", text):
-                    inner.values[name] = plain(int(text))
-                elif text in ("true", "false"):
-                    inner.values[name] = plain(text == "true")
-                else:
-                    inner.types[name] = text
-                    if text in self.unit.kernels:
-                        inner.values[name] = KernelName(text)
+                self.bind(name, text, inner)
         given_nodes: list[Node | None] = [*nodes, *[None] * len(function.parameters)]
         for parameter, node in zip(function.parameters, given_nodes, strict=False):
             value = self.either(node if node is not None else parameter.default, names)
@@ -265,7 +274,32 @@ class Calls(Checks):
                 inner.references[parameter.name] = Reference(names, text_of(node))
             else:
                 inner.values[parameter.name] = value
-        return self._body(function.body, inner)
+        self.take_types(function, inner)
+        for parameter in function.parameters:
+            if parameter.stars and isinstance(inner.values.get(parameter.name), Opaque):
+                kind = self.type_named(parameter.type, inner)
+                inner.values[parameter.name] = self.unset(kind, parameter.stars, parameter.name)
+        result = self._body(function.body, inner)
+        if isinstance(result, Opaque) and len(nodes) == 1 and len(function.parameters) == 1:
+            return self._by_its_values(function, self.either(nodes[0], names)) or result
+        return result
+
+    def _by_its_values(self, function: HostCode, given: Value) -> Number | None:
+        """What a function of one whole number gives that no expression says, by what it gives for many numbers."""
+        if not isinstance(given, Number) or not given.whole or given.is_constant:
+            return None
+        name = function.parameters[0].name
+        results = [self._body(function.body, Names(Names(), {name: plain(n)})) for n in TRIED]
+        return power_of_2(results, given)
+
+    def take_types(self, function: HostCode, names: Names) -> None:
+        """The usual type for the type parameters of a template that no call tells."""
+        above = function.node.parent
+        head = text_of(above)[: function.node.start_byte - above.start_byte] if above is not None else ""
+        for name in function.template:
+            if name not in names.types and re.search(rf"\b(?:typename|class)\s+{re.escape(name)}\b", head):
+                names.types[name] = _USUAL_TYPE
+                self.sizes.say(f"{name} of {function.name} is taken to be {_USUAL_TYPE}: nothing tells it")
 
     def _macro(self, macro: MacroCode, listed: Node | None, names: Names) -> Value:
         given = [text_of(n) for n in arguments_of(listed)]
@@ -294,7 +328,8 @@ class Calls(Checks):
         self._depth += 1
         try:
             if len(statements) == 1 and statements[0].type == "expression_statement":
-                return self.value(statements[0].named_child(0), names)
+                inside_it = statements[0].named_children
+                return self.value(inside_it[0] if inside_it else None, names)
             for statement in statements:
                 self.run(statement, names)
         finally:
@@ -323,10 +358,6 @@ class Calls(Checks):
         raise NotFollowed(f"`{name}`")
 
 
-def _bytes(count: Number, one: int) -> Number:
-    return times(count, plain(one))
-
-
 def dim3(given: list[Value]) -> Record:
     """A `dim3` of up to three extents."""
     return Record("dim3", dict(zip("xyz", given, strict=False)))
@@ -339,8 +370,8 @@ def _takes(function: HostCode, count: int) -> bool:
 
 def _last_name(node: Node) -> tuple[str, Node | None]:
     """The last component of a name, and its template arguments."""
-    while node.type == "qualified_identifier":
-        inner = node.child_by_field_name("name")
+    while node.type in ("qualified_identifier", "dependent_name"):
+        inner = node.child_by_field_name("name") or next(reversed(node.named_children), None)
         if inner is None:
             break
         node = inner

@@ -20,6 +20,7 @@ from kernel_lineage.workloads.following.values import (
     Tensor,
     TypeName,
     Value,
+    combined,
 )
 
 _COMPARED = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
@@ -64,6 +65,10 @@ class Checks(Places):
         if isinstance(left, Record) and isinstance(right, Record) and operator == "==":
             self._same_shape(left, right)
             return
+        for shape, listed in ((left, right), (right, left)):
+            if operator == "==" and isinstance(shape, Record) and isinstance(listed, list):
+                self._shaped(shape, listed)
+                return
         for one, other in ((left, right), (right, left)):
             if (
                 operator == "=="
@@ -91,6 +96,21 @@ class Checks(Places):
                 self.sizes.equal[one.text] = other.text
                 return
         self.sizes.require(value)
+
+    def _shaped(self, shape: Record, listed: list[Value]) -> None:
+        """A tensor whose sizes are those of a list."""
+        tensor = shape.fields.get("tensor")
+        extents = [v for v in listed if isinstance(v, Number)]
+        if not isinstance(tensor, Tensor) or len(extents) != len(listed):
+            return
+        for place, extent in enumerate(extents):
+            before = tensor.sizes.get(place)
+            if before is not None and before.text != extent.text and before.text in self.sizes.nameless:
+                self.sizes.equal[before.text] = extent.text
+            elif before is not None and before.text != extent.text:
+                self.sizes.require(combined("==", before, extent))
+            tensor.sizes[place] = extent
+        tensor.rank = len(extents)
 
     def _same_shape(self, left: Record, right: Record) -> None:
         """Two tensors of the same sizes: what is known of one is known of the other."""

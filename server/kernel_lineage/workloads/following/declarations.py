@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from tree_sitter import Node
 
@@ -50,6 +51,9 @@ _LIST = re.compile(
 """Types of parameters that are lists of whole numbers."""
 
 
+_OPTIONAL = re.compile(r"(?:\w+::)*optional<(.*)>")
+
+
 class Declarations(Calls):
     """Follows declarations."""
 
@@ -60,6 +64,10 @@ class Declarations(Calls):
     def parameter(self, parameter: HostParameter, names: Names) -> Value:
         """What a caller gives of whom nothing is known."""
         kind, name = self.type_named(parameter.type, names), parameter.name
+        optional = _OPTIONAL.fullmatch(parameter.type)
+        if optional is not None:
+            self.sizes.say(f"{name}, which {self.function} may do without, is taken to be there")
+            return self.parameter(replace(parameter, type=optional[1], default=None), names)
         if "Tensor" in parameter.type and "vector" not in parameter.type and "List" not in parameter.type:
             return self.sizes.tensor(name)
         if parameter.default is not None:
@@ -80,6 +88,9 @@ class Declarations(Calls):
             return plain(number)
         if kind in INTEGERS:
             return self._whole(name)
+        if kind in self.unit.enums:
+            self.sizes.say(f"{name} of {self.function} is taken to be the first of {kind}: nothing tells it")
+            return plain(0)
         if kind in self.unit.fields:
             return Record(kind, {f.name: self.parameter(f, names) for f in self.unit.fields[kind]})
         if (numbers := _LIST.fullmatch(kind)) is not None:

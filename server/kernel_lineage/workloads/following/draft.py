@@ -13,7 +13,7 @@ from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.source import Kernel, Parameter
 from kernel_lineage.workloads.cuda.buffers import WHOLE_RANGES
 from kernel_lineage.workloads.cuda.roles import roles_of
-from kernel_lineage.workloads.following.fields import passed
+from kernel_lineage.workloads.following.fields import alias_of, passed
 from kernel_lineage.workloads.following.launches import Given, Launched
 from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors, root_of
 from kernel_lineage.workloads.following.statements import Follower
@@ -114,7 +114,9 @@ def _draft(
     roles = roles_of(rooted)
     given_parts = passed(kernel, launch, unit)
     arguments = tuple(
-        _argument(p.parameter, p.given, p.role or roles.get(p.parameter.name, "input"), types, sizes, found)
+        _argument(
+            p.parameter, p.given, p.role or roles.get(p.parameter.name, "input"), types, sizes, found, unit
+        )
         for p in given_parts
     )
     for parameter in kernel.parameters[len(launch.arguments) :]:
@@ -159,10 +161,16 @@ def _over(text: str, dims: Mapping[str, int]) -> bool:
 
 
 def _argument(
-    parameter: Parameter, given: Given, role: str, types: dict[str, str], sizes: Sizes, found: _Gathered
+    parameter: Parameter,
+    given: Given,
+    role: str,
+    types: dict[str, str],
+    sizes: Sizes,
+    found: _Gathered,
+    unit: Unit,
 ) -> DraftArgument:
     value, name = given.value, parameter.name
-    dtype = _dtype(parameter, value, types, found)
+    dtype = _dtype(parameter, value, types, found, unit)
     if not parameter.pointer:
         if isinstance(value, Number):
             found.texts.append(value.text)
@@ -250,13 +258,15 @@ def _shape(
 _BYTES = {dtype: size for name, dtype in DTYPES.items() if (size := bytes_of(name)) is not None}
 
 
-def _dtype(parameter: Parameter, value: Value, types: dict[str, str], found: _Gathered) -> str | None:
+def _dtype(
+    parameter: Parameter, value: Value, types: dict[str, str], found: _Gathered, unit: Unit
+) -> str | None:
     """What a parameter is declared as, or what stands for its type parameter."""
     if parameter.dtype is not None:
         return parameter.dtype
     word = bare_type(parameter.type)
     word = types.get(word, word)
-    declared = dtype_of(word)
+    declared = dtype_of(alias_of(word, unit))
     if declared is not None:
         return declared
     kind = value.dtype if isinstance(value, (Pointer, Tensor, Buffer)) else ""

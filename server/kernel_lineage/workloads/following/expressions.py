@@ -38,6 +38,7 @@ DEVICE = {
     "minor": 0, "cooperativeLaunch": 1, "maxBlocksPerMultiProcessor": 32, "totalConstMem": 65536,
 }  # fmt: skip
 """Properties of the device that a draft is for, besides how many multiprocessors it has."""
+DEVICE_LISTS = {"maxGridSize": (2**31 - 1, 65535, 65535), "maxThreadsDim": (1024, 1024, 64)}
 
 
 def number_of(literal: str) -> Number:

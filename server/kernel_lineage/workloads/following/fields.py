@@ -34,7 +34,7 @@ def passed(kernel: Kernel, launch: Launched, unit: Unit) -> tuple[Passed, ...]:
 
 
 def _parts(parameter: Parameter, given: Given, unit: Unit) -> Iterator[Passed]:
-    kind = _alias(bare_type(parameter.type), unit)
+    kind = alias_of(bare_type(parameter.type), unit)
     fields = unit.fields.get(kind, ())
     record = given.value
     plain = all(not f.array and (f.stars or _dtype(f.type, unit) is not None) for f in fields)
@@ -55,13 +55,14 @@ def _parts(parameter: Parameter, given: Given, unit: Unit) -> Iterator[Passed]:
         yield Passed(inner, Given(value, f"{given.written}.{field.name}"), role)
 
 
-def _alias(name: str, unit: Unit) -> str:
+def alias_of(name: str, unit: Unit) -> str:
+    """The type at the end of the aliases that stand outside of functions; of an enumeration `int`."""
     for _ in unit.types:
         if name not in unit.types:
             break
         name = unit.types[name]
-    return plain_type(name)
+    return "int" if name in unit.enums else plain_type(name)
 
 
 def _dtype(name: str, unit: Unit) -> str | None:
-    return DTYPES.get(_alias(name, unit))
+    return DTYPES.get(alias_of(name, unit))

@@ -5,14 +5,17 @@ from __future__ import annotations
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.workloads.following.expressions import DEVICE, Expressions
+from kernel_lineage.workloads.following.expressions import DEVICE, DEVICE_LISTS
+from kernel_lineage.workloads.following.members import Members
 from kernel_lineage.workloads.following.names import Names, fetched, stored
+from kernel_lineage.workloads.following.types import INTEGERS
 from kernel_lineage.workloads.following.values import (
     FieldReference,
     KernelName,
     NotFollowed,
     Number,
     Opaque,
+    Pointer,
     Record,
     Reference,
     Tensor,
@@ -21,7 +24,7 @@ from kernel_lineage.workloads.following.values import (
 )
 
 
-class Places(Expressions):
+class Places(Members):
     """Follows what names a place, and what is put there."""
 
     def _subscript_expression(self, node: Node, names: Names) -> Value:
@@ -35,6 +38,12 @@ class Places(Expressions):
             return base[int(at)] if -len(base) <= at < len(base) else base[-1]
         if isinstance(base, Record) and isinstance(tensor := base.fields.get("tensor"), Tensor):
             return self.sizes.extent(tensor, int(self.number(index, names).value))
+        if isinstance(base, Pointer) and base.buffer is not None and base.dtype in INTEGERS:
+            place = self.number(index, names)
+            untold = base.buffer.size is None and base.buffer.tensor is None and base.buffer.name
+            if untold and place.is_constant:
+                # An array of whole numbers that a caller gives.
+                return self.sizes.free(f"{base.buffer.name}_{int(place.value)}")
         raise NotFollowed(f"`{text_of(node)}`")
 
     def _field_expression(self, node: Node, names: Names) -> Value:
@@ -54,6 +63,8 @@ class Places(Expressions):
             return self.sizes.multiprocessors()
         if name in DEVICE:
             return plain(DEVICE[name])
+        if name in DEVICE_LISTS:
+            return [plain(n) for n in DEVICE_LISTS[name]]
         raise NotFollowed(f"`{text_of(node)}`")
 
     def _pointer_expression(self, node: Node, names: Names) -> Value:

@@ -35,7 +35,6 @@ from kernel_lineage.workloads.following.values import (
 _STEPS = 20_000
 """Statements that are followed at most."""
 _ROUNDS = 64
-_USUAL_TYPE = "float"
 
 
 class _Left(Exception):  # noqa: N818
@@ -48,14 +47,14 @@ class Follower(Launches):
     def __init__(self, unit: Unit, sizes: Sizes, kernel: str, leading: frozenset[str]) -> None:
         super().__init__(unit, sizes)
         self.kernel, self.leading = kernel, leading
-        self.blocks = _threads(unit)
+        self.blocks = unit.threads
         self.steps = 0
 
     def follow(self, entry: HostCode, taken: Mapping[str, Value] | None = None) -> Launched | None:
         """The first launch that a function comes to; None where it comes to none."""
         self.function = entry.name
         names = Names(Names())
-        self._take_types(entry, names)
+        self.take_types(entry, names)
         for parameter in entry.parameters:
             given = (taken or {}).get(parameter.name)
             names.values[parameter.name] = given if given is not None else self.parameter(parameter, names)
@@ -66,15 +65,6 @@ class Follower(Launches):
         except (Returned, _Left, RecursionError, NotFollowed):
             return None
         return None
-
-    def _take_types(self, entry: HostCode, names: Names) -> None:
-        """The usual type for the type parameters of a template that nobody calls."""
-        above = entry.node.parent
-        head = text_of(above)[: entry.node.start_byte - above.start_byte] if above is not None else ""
-        for name in entry.template:
-            if re.search(rf"\b(?:typename|class)\s+{re.escape(name)}\b", head):
-                names.types[name] = _USUAL_TYPE
-                self.sizes.say(f"{name} of {entry.name} is taken to be {_USUAL_TYPE}: nothing tells it")
 
     def run(self, node: Node, names: Names) -> None:
         self.steps += 1
@@ -115,8 +105,8 @@ class Follower(Launches):
     _do_continue_statement = _do_break_statement
 
     def _do_alias_declaration(self, node: Node, names: Names) -> None:
-        kind = bare_type(text_of(node.child_by_field_name("type")))
-        names.types[text_of(node.child_by_field_name("name"))] = self.type_named(kind, names)
+        kind = self.type_at(node.child_by_field_name("type"), names)
+        names.types[text_of(node.child_by_field_name("name"))] = kind
 
     def _do_type_definition(self, node: Node, names: Names) -> None:
         kind = bare_type(text_of(node.child_by_field_name("type")))
@@ -301,19 +291,3 @@ def _falls_to(cases: list[Node], chosen: Node, leading: list[Node]) -> bool:
     while at < len(cases) and not any(c.type.endswith("statement") for c in cases[at].named_children):
         at += 1
     return at < len(cases) and cases[at] in leading
-
-
-def _threads(unit: Unit) -> frozenset[str]:
-    """Names that blocks are written with, and names that those are set to."""
-    found: set[str] = set()
-    for node in inside(unit.root):
-        if node.type == "kernel_call_syntax":
-            shape = [c for c in node.named_children if c.type != "comment"]
-            if len(shape) > 1:
-                found |= set(re.findall(r"[A-Za-z_]\w*", text_of(shape[1])))
-    for node in inside(unit.root):
-        if node.type == "init_declarator" and declared_name(node)[0] in found:
-            value = node.child_by_field_name("value")
-            if value is not None:
-                found |= set(re.findall(r"[A-Za-z_]\w*", text_of(value)))
-    return frozenset(found) - {"dim3", "x", "y", "z", "N", "n"}

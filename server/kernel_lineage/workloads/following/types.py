@@ -25,6 +25,8 @@ _WIDER = re.compile(
     r"(?:(?:at|c10)::)?(?:acc_type|opmath_type|AccumulateType)<([^,<>]*)(?:,[^<>]*)?>(?:::type)?"
 )
 """PyTorch's types to compute in: those of half and float are float."""
+_SMALL = re.compile(r"(?:\w+::)*\w*vec<(?:([1-4]),\s*(\w+)|(\w+),\s*([1-4]))(?:,[^<>]*)?>")
+"""Vectors of a few numbers that libraries of graphics define as templates."""
 _PAIR = re.compile(r"(?:__)?(?:half2|nv_bfloat162)")
 INTEGERS = frozenset(n for n, dtype in DTYPES.items() if dtype.startswith(("int", "uint")))
 FLOATS = frozenset(n for n, dtype in DTYPES.items() if "float" in dtype)
@@ -44,6 +46,8 @@ def dtype_of(name: str) -> str | None:
     if (vector := _VECTOR.fullmatch(plain)) is not None:
         plain = vector[1].replace("longlong", "long long")
         plain = f"unsigned {plain[1:]}" if plain[0] == "u" and plain != "unsigned" else plain
+    if (small := _SMALL.fullmatch(plain)) is not None:
+        plain = small[2] or small[3]
     if _PAIR.fullmatch(plain):
         plain = "half" if "half" in plain else "__nv_bfloat16"
     return DTYPES.get(plain)
@@ -58,4 +62,7 @@ def bytes_of(name: str) -> int | None:
         return ELEMENTS[dtype].itemsize
     if (vector := _VECTOR.fullmatch(name)) is not None and (dtype := dtype_of(name)) is not None:
         return ELEMENTS[dtype].itemsize * int(vector[2])
+    if (small := _SMALL.fullmatch(name)) is not None:
+        one = bytes_of(small[2] or small[3])
+        return one * int(small[1] or small[4]) if one is not None else None
     return 4 if _PAIR.fullmatch(name) else None

@@ -64,6 +64,16 @@ class MacroCode:
     body: str
 
 
+@dataclass(frozen=True, slots=True)
+class ClassCode:
+    """A struct or class, of which a host function may ask static constants and types."""
+
+    template: tuple[str, ...]
+    """The names of its template parameters."""
+    defaults: tuple[Node | None, ...]
+    body: Node
+
+
 @dataclass(slots=True)
 class Unit:
     """A text, and what is defined in it."""
@@ -80,7 +90,12 @@ class Unit:
     """Alias → the type that it stands for."""
     globals: dict[str, tuple[str, int]] = field(default_factory=dict)
     """Variables outside of functions without a value → their type and its stars."""
+    classes: dict[str, ClassCode] = field(default_factory=dict)
+    """Struct or class → its body; of a specialisation by its name with the arguments."""
+    enums: set[str] = field(default_factory=set)
     kernels: frozenset[str] = frozenset()
+    threads: frozenset[str] = frozenset()
+    """Names that blocks are written with, and names that those are set to."""
 
     def leading_to(self, kernel: str) -> frozenset[str]:
         """The names of functions and macros by which a kernel is launched, its own among them."""
@@ -90,6 +105,14 @@ class Unit:
         while more := {n for n, inner in words.items() if n not in found and inner & found}:
             found |= more
         return frozenset(found)
+
+    def outermost(self, kernel: str) -> frozenset[str]:
+        """The functions that lead to a kernel and that nothing here calls; none where a program's `main` does."""
+        leading = self.leading_to(kernel) - self.kernels
+        hosts = [f for n in leading for f in self.functions.get(n, ()) if f.of_host]
+        called = {w for f in hosts for w in f.words if w != f.name}
+        names = {f.name for f in hosts}
+        return frozenset() if "main" in names else frozenset(names - called)
 
     def entries(self, kernel: str) -> list[HostCode]:
         """The functions from which a kernel is launched: those that nobody calls first, `main` before all.
@@ -122,7 +145,19 @@ def unit_of(text: str) -> Unit:
         unit.macros[match[1]] = MacroCode(match[1], names, body)
     for node in _outside(unit.root):
         _keep(node, unit)
+    unit.threads = _threads(unit.root)
     return unit
+
+
+def _threads(root: Node) -> frozenset[str]:
+    shapes = [c.named_children for c in inside(root) if c.type == "kernel_call_syntax"]
+    blocks = [[n for n in shape if n.type != "comment"][1:2] for shape in shapes]
+    found = {word for shape in blocks for node in shape for word in words_in(node)}
+    for node in inside(root):
+        if node.type == "init_declarator" and declared_name(node)[0] in found:
+            value = node.child_by_field_name("value")
+            found |= words_in(value) if value is not None else frozenset()
+    return frozenset(found) - {"dim3", "x", "y", "z", "N", "n"}
 
 
 def _nothing() -> Unit:
@@ -186,6 +221,8 @@ def _keep_struct(node: Node, unit: Unit) -> None:
     if body is None:
         return
     bases = next((c for c in inner.named_children if c.type == "base_class_clause"), None)
+    if name:
+        unit.classes.setdefault("".join(name.split()), _class_code(inner, body))
     fields = [
         f
         for base in (bases.named_children if bases is not None else ())
@@ -206,18 +243,44 @@ def _keep_struct(node: Node, unit: Unit) -> None:
     unit.fields[name] = tuple(fields)
 
 
+def _class_code(node: Node, body: Node) -> ClassCode:
+    above = node.parent
+    if above is None or above.type != "template_declaration":
+        return ClassCode((), (), body)
+    listed = above.child_by_field_name("parameters")
+    parameters = listed.named_children if listed is not None else []
+    defaults = tuple(
+        p.child_by_field_name("default_value") or p.child_by_field_name("default_type") for p in parameters
+    )
+    return ClassCode(template_names(above), defaults, body)
+
+
 def _keep_enumerators(node: Node, unit: Unit) -> None:
+    unit.enums.add(text_of(node.child_by_field_name("name")))
+    before: Node | None = None
+    after = 0
     for child in inside(node):
-        value = child.child_by_field_name("value") if child.type == "enumerator" else None
+        if child.type != "enumerator":
+            continue
+        value = child.child_by_field_name("value")
+        name = text_of(child.child_by_field_name("name"))
         if value is not None:
-            unit.constants[text_of(child.child_by_field_name("name"))] = value
+            unit.constants[name] = value
+            before, after = value, 0
+        else:
+            # One without a value is one more than the one before it.
+            text = f"{text_of(before)} + {after}" if before is not None else str(after)
+            unit.macros.setdefault(name, MacroCode(name, None, text))
+        after += 1
 
 
 def inside(node: Node) -> Iterator[Node]:
     """A node and all named ones in it, in the order of the text."""
-    yield node
-    for child in node.named_children:
-        yield from inside(child)
+    left = [node]
+    while left:
+        node = left.pop()
+        yield node
+        left.extend(reversed(node.named_children))
 
 
 def words_in(node: Node) -> frozenset[str]:
@@ -273,7 +336,8 @@ def host_code(node: Node) -> HostCode | None:
 
 def template_names(node: Node) -> tuple[str, ...]:
     """The names of a template's parameters."""
-    listed = node.child_by_field_name("parameters")
+    lists = (c for c in node.named_children if c.type == "template_parameter_list")
+    listed = node.child_by_field_name("parameters") or next(lists, None)
     found = []
     for child in listed.named_children if listed is not None else ():
         words = _BLOCK_NAMES.findall(text_of(child).split("=")[0])

@@ -1,0 +1,82 @@
+"""Host code that a launch does not show: callers in other files, headers of include paths, checks of whole shapes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.files import target_of
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.preprocessed import with_headers
+from kernel_lineage.workloads.state import State
+
+HEADER = """\
+#pragma once
+#define THREADS 64
+enum Mode { KEEP, DOUBLE };
+struct Params { const float* x; const float* w; float* y; int rows, cols; };
+"""
+KERNEL = """\
+#include "common.h"
+#include <vector>
+__global__ void weigh(Params p) {
+  for (int i = threadIdx.x; i < p.cols; i += THREADS) {
+    const int at = blockIdx.x * p.cols + i; p.y[at] = p.x[at] * p.w[i];
+  }
+}
+int last_power(unsigned int n) { n |= n >> 1; n |= n >> 2; n |= n >> 4; n |= n >> 8; return n - (n >> 1); }
+void run_weigh(Params& p, cudaStream_t stream) {
+  weigh<<<p.rows, std::min(last_power(p.cols), THREADS), 0, stream>>>(p);
+}
+"""
+CALLER = """\
+#include "common.h"
+#define CHECK_SHAPE(x, ...) TORCH_CHECK(x.sizes() == torch::IntArrayRef({__VA_ARGS__}), #x " has a wrong shape")
+void run_weigh(Params& p, cudaStream_t stream);
+at::Tensor weigh_forward(const at::Tensor& x, const at::Tensor& w, at::optional<at::Tensor> out) {
+  const int rows = x.size(0), cols = x.size(1);
+  CHECK_SHAPE(w, cols);
+  auto y = out.has_value() ? out.value() : at::empty_like(x);
+  CHECK_SHAPE(y, rows, cols);
+  Params p;
+  p.x = x.data_ptr<float>(); p.w = w.data_ptr<float>(); p.y = y.data_ptr<float>(); p.rows = rows; p.cols = cols;
+  run_weigh(p, at::cuda::getCurrentCUDAStream());
+  return y;
+}
+"""
+
+
+def _draft(folder: Path) -> Draft:
+    for name, text in (
+        ("include/common.h", HEADER),
+        ("csrc/weigh.cu", KERNEL),
+        ("csrc/weigh.cpp", CALLER),
+    ):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    path = folder / "csrc" / "weigh.cu"
+    return draft_of(target_of(path, "weigh"), path, State(folder), measure=False)
+
+
+def test_a_structure_is_filled_by_a_caller_in_another_file(tmp_path: Path) -> None:
+    draft = _draft(tmp_path)
+    assert draft.missing == ()
+    assert draft.way == "weigh_forward"
+    given = [(a.name, a.shape if a.kind != "scalar" else a.value) for a in draft.arguments]
+    assert given == [
+        ("p_x", ("rows", "cols")),
+        ("p_w", ("cols",)),
+        ("p_y", ("rows", "cols")),
+        ("p_rows", "rows"),
+        ("p_cols", "cols"),
+    ]
+
+
+def test_a_function_that_rounds_down_to_a_power_of_2_is_told_by_what_it_gives(tmp_path: Path) -> None:
+    assert _draft(tmp_path).block == ("min((next_power_of_2((cols + 1)) // 2), 64)",)
+
+
+def test_a_header_is_found_in_a_folder_beside_one_above(tmp_path: Path) -> None:
+    _draft(tmp_path)
+    assert "#define THREADS 64" in with_headers(tmp_path / "csrc" / "weigh.cu", tmp_path)
+    assert "#define THREADS 64" not in with_headers(tmp_path / "csrc" / "weigh.cu", tmp_path / "csrc")
