@@ -28,6 +28,8 @@ from kernel_lineage.workloads.triton.draft import triton_drafts
 _CALLERS_ABOVE = 2
 """How many calls up from the file with the launch callers are looked for in other files."""
 _CALLERS_BESIDE = 3
+_RUN = 2
+"""Drafts of one kernel that are run to see what they leave open."""
 
 
 def draft_of(
@@ -51,10 +53,14 @@ def draft_of(
             break
     if not drafts and not isinstance(target, Launcher):
         return _nothing(target, path)
-    best = with_answers(min(drafts, key=_openness), answers)
-    if measure:
-        best = with_measured_shapes(best, target, path, state.root)
-    return _readable(with_checked_sizes(best), target, path, state.root)
+    tried: list[Draft] = []
+    # What a caller tells may be what no run keeps to, so the next best is run as well where the best one stays open.
+    for likely in sorted(drafts, key=_openness)[:_RUN]:
+        best = with_answers(likely, answers)
+        tried.append(with_measured_shapes(best, target, path, state.root) if measure else best)
+        if not measure or not tried[-1].missing or _openness(likely)[0] or not likely.way:
+            break
+    return _readable(with_checked_sizes(min(tried, key=_openness)), target, path, state.root)
 
 
 def _openness(draft: Draft) -> tuple[int, int, bool, int]:

@@ -17,6 +17,7 @@ from kernel_lineage.workloads.triton.modules import Modules
 
 _MOST_FILES = 5000
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+_MAIN = re.compile(rb"\bmain\s*\(")
 _SOURCES = (".cu", ".cc", ".cpp")
 _CPP = (".cu", ".cuh", ".h", ".hpp", ".cc", ".cpp", ".inl")
 
@@ -90,7 +91,9 @@ class State:
         names = "|".join(map(re.escape, functions)).encode()
         called = re.compile(rb"\b(?:%s)\s*(?:<[^;(){}]*>\s*)?\(" % names)
         files = (p for p in self._cpp() if p.suffix in _SOURCES and p != near.resolve())
-        found = [path for path in files if called.search(self._cpp()[path]) is not None]
+        # The sizes that a program's `main` goes through are read from its launches.
+        texts = ((path, self._cpp()[path]) for path in files)
+        found = [path for path, data in texts if called.search(data) and not _MAIN.search(data)]
         here = near.resolve().parts
 
         def apart(path: Path) -> int:

@@ -212,6 +212,8 @@ class Calls(Checks):
             return divided(base.size, plain(bytes_of(base.dtype) or 1))
         if isinstance(base, list):
             return _method_of_list(base, name, given)
+        if isinstance(base, Pointer) and base.buffer is None and name in ("has_value", "defined"):
+            return plain(False)
         if isinstance(base, Pointer) and name in ("get", "data"):
             return base
         if isinstance(base, TypeName):
