@@ -24,7 +24,7 @@ demo: $(STAMP) ## the main job on a sample repository: mine, explain, check, app
 	@$(BIN)/klineage demo
 
 test: $(STAMP) ## all tests that need no GPU and no editor
-	@$(BIN)/python -m pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) --dist loadgroup $(ARGS)
+	@$(BIN)/python -m pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) --dist loadfile $(ARGS)
 
 test-gpu: $(STAMP) ## the tests that need an NVIDIA GPU (REPORT=folder for JUnit and a summary)
 	@$(BIN)/python tests/gpu.py $(if $(REPORT),--report $(REPORT)) $(ARGS)

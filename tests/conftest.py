@@ -9,16 +9,6 @@ settings.register_profile("alike", derandomize=True, deadline=None)
 settings.load_profile("alike")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share a fixture of their module run in one process: the fixture is made once (`--dist loadgroup`)."""
-    for item in items:
-        shared = getattr(item, "_fixtureinfo", None)
-        definitions = shared.name2fixturedefs.values() if shared is not None else ()
-        if any(made.scope == "module" for several in definitions for made in several):
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
-
-
 @pytest.fixture(autouse=True, scope="session")
 def _keep_nothing_of_the_users(tmp_path_factory):
     """What is kept of repositories lies in a folder of the tests."""

@@ -17,7 +17,7 @@ def check(old: str, new: str, w=LARGE):
 @pytest.mark.parametrize(
     ("wrong", "where"),
     [
-        ("(i % 4096 == 517 && n % 4096 == 0 ? 3.0f : 2.0f) * x[i]", "C 4096"),
+        ("(i % 4096 == 517 && n % 4096 == 0 ? 3.0f : 2.0f) * x[i]", "hidden shape"),
         ("(n > 9000000 ? 3.0f : 2.0f) * x[i]", "N "),
         ("2.0f * x[(int)((unsigned)i * 256u / 256u)]", "N 8192, C 4096"),
     ],

@@ -28,7 +28,7 @@ from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.proofs.obligations.obligation import Counterexample, Kind, Obligation, Status
 
 SEED = 91
-_SECONDS = 20.0
+_SECONDS = 10.0
 _MOST_ELEMENTS = 1 << 22
 _MOST_THREADS = 1 << 20
 _MOST_SHAPES = 3
@@ -52,6 +52,8 @@ class Replay:
     seconds: float = _SECONDS
     _images: dict[tuple[Unit, ...], Mapping[Unit, Image]] = field(default_factory=dict)
     _runs: dict[tuple[tuple[tuple[str, int], ...], str, int], Run | str] = field(default_factory=dict)
+    _endless: str = ""
+    """What is said of a run that did not end; then no other is begun."""
 
     def confirmed(self, obligation: Obligation) -> Obligation:
         """A refutation as it was observed; undecided when running the kernel does not show it."""
@@ -160,11 +162,14 @@ class Replay:
         return self.names.get(parameter, parameter)
 
     def run(self, dims: Mapping[str, int], root: str = "", pattern: int = 0) -> Run:
-        """One run at some sizes; buffers other than `root` have room behind them. Raises `NotReplayedError`."""
+        """One run at some sizes; buffers other than `root` have room behind them.
+
+        Raises `NotReplayedError`, also for a run that does not end in its time, and for all others after it.
+        """
         key = (tuple(sorted(dims.items())), root, pattern)
         if key not in self._runs:
             try:
-                self._runs[key] = self._run(dims, self.argument(root), pattern)
+                self._runs[key] = self._endless or self._run(dims, self.argument(root), pattern)
             except (
                 BuildError,
                 CompilerMissing,
@@ -175,6 +180,12 @@ class Replay:
             ) as error:
                 self._runs[key] = str(error)
         done = self._runs[key]
+        if not isinstance(done, str) and (
+            late := next((f for f in done.faults if f.kind == "timeout"), None)
+        ):
+            done = self._runs[key] = self._endless = (
+                f"at {_sizes(dims)} the kernel did not end: {late.message}"
+            )
         if isinstance(done, str):
             raise NotReplayedError(done)
         return done
