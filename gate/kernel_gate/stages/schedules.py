@@ -79,7 +79,7 @@ def _require(
             # It was right in the usual order: that it depends on the order is what is wrong.
             if not _baseline_changes(run, case, reference):
                 said = f"{what} {wrong.reason}"
-                raise Stop("candidate", Reason.NOT_REPEATABLE, said, wrong.details) from wrong
+                raise Stop("candidate", Reason.NOT_REPEATABLE, said) from wrong
         else:
             return
     if _baseline_changes(run, case, reference):

@@ -118,7 +118,7 @@ async function checkOnSave() {
   const squiggle = editor.page.locator('.squiggly-error');
   await squiggle.first().waitFor({ timeout: 90_000 });
   step('a kernel that lost its barrier is underlined as it is saved');
-  const said = await editor.hover('partial[tid] :', 'race in shared memory');
+  const said = await editor.hover('partial[tid] :', 'race on shared partial');
   assert.match(said, /thread \(\d+, 0, 0\)/);
   assert.match(said, /the other access of the race/);
   assert.match(said, /seed \d+/);
