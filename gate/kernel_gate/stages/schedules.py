@@ -71,20 +71,21 @@ def _require(
     difference = None if fault is not None else first_difference(first, again)
     if fault is None and difference is None:
         return
-    what = f"under another order of warps ({schedule}) the same inputs gave"
+    wrong: Stop | None = None
     if fault is None and may_vary(run):
         try:
             compare_outputs(run, case, again, reference)
-        except Stop as wrong:
-            # It was right in the usual order: that it depends on the order is what is wrong.
-            if not _baseline_changes(run, case, reference):
-                said = f"{what} {wrong.reason}"
-                raise Stop("candidate", Reason.NOT_REPEATABLE, said) from wrong
+        except Stop as stop:
+            wrong = stop
         else:
             return
     if _baseline_changes(run, case, reference):
         run.notes.append(f"outputs of both programs depend on the order of warps ({schedule})")
         return
+    what = f"under another order of warps ({schedule}) the same inputs gave"
+    if wrong is not None:
+        # It was right in the usual order: that it depends on the order is what is wrong.
+        raise Stop("candidate", Reason.NOT_REPEATABLE, f"{what} {wrong.reason}") from wrong
     if fault is not None:
         about = {"fault": fault.kind, **fault.where()}
         said = f"{what} a fault: {say(fault, run.candidate.label, case)}"
