@@ -10,8 +10,6 @@ element, and whatever lets one lane see what another has yet to write.
 
 from __future__ import annotations
 
-import re
-
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
@@ -20,72 +18,42 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed
-from kernel_lineage.rewrite.assists.element_work import ElementWork, work_of
-from kernel_lineage.rewrite.assists.hidden_reads import hidden_reads
+from kernel_lineage.rewrite.assists.element_work import ElementWork
 from kernel_lineage.rewrite.assists.lane_order import LaneOrder
 from kernel_lineage.rewrite.assists.layout import (
-    descendants,
     fresh_name,
     identifiers_in,
     indent_at,
     indent_unit,
     newline_of,
-    syntax_of,
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.row_loops import Reduction, RowLoop
-from kernel_lineage.rewrite.assists.row_work import RowWork, row_work
+from kernel_lineage.rewrite.assists.row_work import RowWork
+from kernel_lineage.rewrite.assists.thread_work import thread_work_of
 from kernel_lineage.rewrite.assists.warp_row_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import constants_of
 
-_THREAD = re.compile(r"\bthreadIdx\b")
-_HIDDEN = re.compile(r"threadIdx|blockDim|warpSize")
 _WAIT = "__syncwarp();"
 
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
-    syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
-    work = work_of(kernel, syntax)
-    if isinstance(work, Refusal):
-        return work
-    refusal = whole_work_of_threads(kernel, syntax, work)
-    if refusal is not None:
-        return refusal
-    found = row_work(syntax, work.inner)
-    if isinstance(found, Refusal):
-        return found
-    if not found.loops:
+    shared = thread_work_of(kernel)
+    if isinstance(shared, Refusal):
+        return shared
+    syntax, work, rows = shared.syntax, shared.work, shared.rows
+    if not rows.loops:
         return Refusal(f"{kernel.name} has no loop along its row")
     launches = _launches(kernel)
     if isinstance(launches, Refusal):
         return launches
     return ASSIST.candidate(
         kernel,
-        [*_row_index(kernel, syntax, work), *_shared_out(kernel, syntax, work, found), *launches],
+        [*_row_index(kernel, syntax, work), *_shared_out(kernel, syntax, work, rows), *launches],
         explanation="A warp takes each row, the grid has 32 times its blocks; a sum is rounded in another order.",
     )
-
-
-def whole_work_of_threads(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> Refusal | None:
-    """Why several threads cannot stand where one thread stood."""
-    if len(_THREAD.findall(text_of(syntax.entry.node))) > 1:
-        return Refusal(f"{kernel.name} uses threadIdx beside `{work.index.name}`; it would name a lane then")
-    hidden = hidden_reads(kernel, syntax, _HIDDEN, "its thread")
-    if hidden is not None:
-        return hidden
-    for unit in syntax.units[1:]:
-        declared = next((n for n in descendants(unit.node) if n.type == "parameter_list"), unit.node)
-        if any(n.type in ("reference_declarator", "pointer_declarator") for n in descendants(declared)):
-            return Refusal(f"{unit.name}, which {kernel.name} calls, may write what it is handed")
-    for call in syntax.entry.calls:
-        alone = call.node.parent is not None and call.node.parent.type == "expression_statement"
-        if call.name.startswith("atomic") and not alone:
-            return Refusal(f"`{text_of(call.node)}` tells a thread what others did")
-    return None
 
 
 def _row_index(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> list[Edit]:

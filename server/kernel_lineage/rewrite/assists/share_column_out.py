@@ -24,42 +24,32 @@ from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed, extent_changed
 from kernel_lineage.rewrite.assists.column_examples import APPLIES, REFUSES
-from kernel_lineage.rewrite.assists.element_work import ElementWork, work_of
-from kernel_lineage.rewrite.assists.give_row_to_warp import whole_work_of_threads
+from kernel_lineage.rewrite.assists.element_work import ElementWork
 from kernel_lineage.rewrite.assists.layout import (
     fresh_name,
     identifiers_in,
     indent_at,
     indent_unit,
     newline_of,
-    syntax_of,
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.row_loops import Reduction, RowLoop
-from kernel_lineage.rewrite.assists.row_work import row_work
+from kernel_lineage.rewrite.assists.thread_work import thread_work_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import constants_of
 
 _THREADS = 512
-"""Of a block: 16 warps keep a multiprocessor's memory busy, and each thread may have 128 registers."""
+"""The size of a block: 16 warps keep a multiprocessor's memory busy, and each thread may have 128 registers."""
 _MOST_WARPS = 32
 
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
-    syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
-    work = work_of(kernel, syntax)
-    if isinstance(work, Refusal):
-        return work
-    refusal = whole_work_of_threads(kernel, syntax, work)
-    if refusal is not None:
-        return refusal
-    found = row_work(syntax, work.inner)
-    if isinstance(found, Refusal):
-        return found
-    loop = found.loops[0] if len(found.loops) == 1 else None
+    shared = thread_work_of(kernel)
+    if isinstance(shared, Refusal):
+        return shared
+    syntax, work, rows = shared.syntax, shared.work, shared.rows
+    loop = rows.loops[0] if len(rows.loops) == 1 else None
     if loop is None or loop.loop.node not in work.inner or loop.writes or not loop.reductions:
         return Refusal(f"{kernel.name} does not go down its column in one loop that only combines values")
     accesses = [a for a in indexing(syntax.entry).accesses if contains(loop.loop.node, a.node)]
