@@ -6,7 +6,7 @@ from kernel_gate.devices.base import DeviceError
 from kernel_gate.reasons import Reason
 
 SHARE = 0.9
-"""Of what is free when the device is opened: the rest is for the driver, for modules and for other processes."""
+"""Buffers may take this share of what is free at the start: the driver, modules and other processes want the rest."""
 
 
 class DeviceMemory:

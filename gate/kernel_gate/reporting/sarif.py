@@ -16,7 +16,7 @@ from kernel_gate.verdict import Outcome
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVEL = {Standing.ACCEPTED: "none", Standing.REJECTED: "error", Standing.RIGHT: "note"}
-"""Of what is neither right nor wrong: a warning."""
+"""The level of what is neither right nor wrong: a warning."""
 
 
 def render(judged: Sequence[NamedVerdict]) -> str:

@@ -26,7 +26,7 @@ class Answer(BaseModel, Generic[R]):
     """To ask again with job_result, to end it with cancel_job; all of it is in klineage://jobs/JOB when it is done."""
     seconds: float = 0.0
     stage: str = ""
-    """Of a running one: what it does now."""
+    """What a running one does now."""
     result: R | None = None
     message: str = ""
     """Why it failed, in words."""

@@ -38,7 +38,7 @@ class VerdictResult(BaseModel):
     why: str
     code: str = ""
     line: int | None = None
-    """Of the candidate's file, where the reason lies."""
+    """Where the reason lies in the candidate's file."""
     counterexample: dict[str, Any] = Field(default_factory=dict)
     conditions: list[str] = Field(default_factory=list)
     """What it holds under and the old code does not need."""
@@ -49,7 +49,7 @@ class VerdictResult(BaseModel):
     stages: dict[str, str] = Field(default_factory=dict)
     workload: str = ""
     assumed: list[str] = Field(default_factory=list)
-    """Of a workload that was drafted for this: what was chosen."""
+    """What was chosen for a workload that was drafted for this."""
 
 
 class GateResult(BaseModel):

@@ -22,7 +22,7 @@ from kernel_gate.workload import Workload
 from kernel_lineage.auditing.tensors import NotEvaluableError, Tensor, stored
 
 MOST_THREADS = 1 << 21
-"""Of one launch; a larger one takes minutes."""
+"""The most of one launch; a larger one takes minutes."""
 _DIMS = {"one": 1}
 
 

@@ -26,7 +26,7 @@ _NEW = {"zeros": 0.0, "ones": 1.0, "empty": math.nan}
 
 
 MOST_ELEMENTS = 1 << 17
-"""Of one tensor: what the emulated device runs in seconds."""
+"""The most of one tensor: what the emulated device runs in seconds."""
 
 
 class TooLargeError(NotEvaluableError):

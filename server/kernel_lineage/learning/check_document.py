@@ -45,7 +45,7 @@ class CheckedDocument(_Document):
     workload: str
     """Its file, `drafted`, or "" when there is none."""
     assumed: list[str] = Field(default_factory=list)
-    """Of a drafted workload: what was chosen."""
+    """What was chosen for a drafted workload."""
     findings: list[FindingDocument] = Field(default_factory=list)
 
 

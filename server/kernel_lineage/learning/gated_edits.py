@@ -54,9 +54,9 @@ class GateEditDocument(BaseModel):
     file: str
     """Relative to the repository."""
     source_sha256: str
-    """Of the text that was there: an edit is for exactly this text."""
+    """The hash of the text that was there: an edit is for exactly this text."""
     verdicts: list[KernelVerdict]
-    """Of the kernels that the edit changes; none when it changes none."""
+    """One for each kernel that the edit changes; none when it changes none."""
     conditions: dict[str, list[str]]
     """By kernel: what its verdict holds under and nothing establishes."""
     written: bool

@@ -43,7 +43,7 @@ def _of_one(printed: bytes, _status: ExitCode) -> tuple[OffersDocument, str]:
 
 
 def _of_file(printed: bytes, status: ExitCode) -> tuple[OffersDocument, str]:
-    """Of several kernels what is offered, those with offers first; why the rest is not is for who names one."""
+    """What is offered for several kernels, those with offers first; why the rest is not is for who names one."""
     document, next_ = _of_one(printed, status)
     if len(document.kernels) == 1:
         return document, next_

@@ -18,7 +18,7 @@ class Work(BaseModel):
 
     case: str
     sectors: int
-    """Of 32 bytes, in global memory."""
+    """Each has 32 bytes, in global memory."""
     requests: int
     wavefronts: int
     """Passes over shared memory."""
@@ -37,7 +37,7 @@ class TriedDocument(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     digest: str
-    """Of the file and the launch that were tried."""
+    """The hash of the file and the launch that were tried."""
     round: int
     skill: str
     explanation: str

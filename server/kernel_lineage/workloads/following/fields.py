@@ -21,7 +21,7 @@ class Passed:
     parameter: Parameter
     given: Given
     role: Role | None = None
-    """Of a pointer among the fields; None where the kernel's text is asked."""
+    """What a pointer among the fields is for; None where the kernel's text is asked."""
 
 
 def passed(kernel: Kernel, launch: Launched, unit: Unit) -> tuple[Passed, ...]:

@@ -34,7 +34,7 @@ class HostParameter:
     default: Node | None = None
     array: bool = False
     const: bool = False
-    """Of a field: whether what it points to is not written."""
+    """Whether what a field points to is not written."""
 
 
 @dataclass(frozen=True, slots=True)
