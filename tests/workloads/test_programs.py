@@ -113,6 +113,7 @@ def cuda_program(tmp_path, site: str, **rest):
         (("    const int grid_size = ceil_div(N * 32, block_size);\n"
          "    scale_rows<<<grid_size, dim3(32, block_size / 32)>>>(out, x, N, C);"),
          ("ceil_div(rows * 32, 7)",), ("32", "7 // 32")),
+        ("    scale_rows<<<1 ^ 4, 128>>>(out, x, N, C);", ("5",), ("128",)),
     ],
 )  # fmt: skip
 def test_a_launch_over_dims_and_constants_is_read(tmp_path, site, grid, block):
@@ -125,7 +126,7 @@ def test_a_launch_over_dims_and_constants_is_read(tmp_path, site, grid, block):
     [
         "    scale_rows<<<N, 2 * lanes>>>(out, x, N, C);",
         "    scale_rows<<<pick(N), 128>>>(out, x, N, C);",
-        "    scale_rows<<<1 ^ 4, 128>>>(out, x, N, C);",
+        "    scale_rows<<<rand() ^ 4, 128>>>(out, x, N, C);",
         "",
     ],
 )

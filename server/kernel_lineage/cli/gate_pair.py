@@ -93,6 +93,7 @@ def gate_pair(
 def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, SpotWorkload, Program, Program]:
     """The kernel's name, its workload and both programs. Ends the command where it is used wrongly."""
     from kernel_gate.cases import the_case
+    from kernel_gate.files.reading import read_file
     from kernel_gate.reasons import Reason
     from kernel_gate.workload import WorkloadError, load_workload
     from kernel_lineage.workloads.on_the_spot import (
@@ -124,6 +125,7 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
                 spot.workload,
                 template_arguments=kernel.template_arguments,
                 import_path=run.import_path,
+                changed_from=read_file(pair.baseline),
             )
             for path, kernel in ((pair.baseline, old), (pair.candidate, new))
         )

@@ -179,7 +179,12 @@ def _verdict(
     try:
         old, new = (
             program_from_file(
-                seen.file, seen.kernel.name, spot.workload, root=seen.tree.root, name=f"{seen.path} ({when})"
+                seen.file,
+                seen.kernel.name,
+                spot.workload,
+                root=seen.tree.root,
+                name=f"{seen.path} ({when})",
+                changed_from=changed.before.tree.read(changed.before.path),
             )
             for seen, when in ((changed.before, "before"), (changed.after, "after"))
         )

@@ -39,6 +39,7 @@ def judge_in_child(
             data=candidate.apply(text),
             launch=candidate.launch,
             name=f"{path.name} (after)",
+            changed_from=text,
         )
 
         def gated() -> Verdict:

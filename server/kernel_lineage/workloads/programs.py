@@ -13,13 +13,15 @@ from kernel_gate.workload import Workload
 from kernel_lineage.kernels.naming import kernel_as_written, qualified_name
 from kernel_lineage.kernels.reading import language_of, read
 from kernel_lineage.kernels.slicing import device_slice
-from kernel_lineage.kernels.source import Kernel, Language, SourceFile
+from kernel_lineage.kernels.source import Kernel, Language, Launch, SourceFile
 from kernel_lineage.workloads.constants import constants_of
+from kernel_lineage.workloads.following.launch_site import followed_launch
+from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.host_functions import host_functions, launched_kernels
 from kernel_lineage.workloads.host_launchers import read_host_function
 from kernel_lineage.workloads.host_names import Unreadable
 from kernel_lineage.workloads.launch_expressions import read_launch
-from kernel_lineage.workloads.preprocessed import Headers, standing_before
+from kernel_lineage.workloads.preprocessed import Headers, active_text, standing_before, with_headers
 from kernel_lineage.workloads.python_package import package_of
 from kernel_lineage.workloads.switches import switches_for
 from kernel_lineage.workloads.triton_module import kernel_module
@@ -47,6 +49,7 @@ def program_from_file(
     template_arguments: Sequence[str] = (),
     import_path: Path | None = None,
     arguments: Sequence[str] | None = None,
+    changed_from: bytes | None = None,
 ) -> Program:
     """The program of one kernel of a file.
 
@@ -94,8 +97,9 @@ def program_from_file(
     template = tuple(template_arguments) or _template_arguments(kernel, path)
     text = _cuda_text(source, (kernel_name,), path, root or _repository(path), template)
     # The slice holds the macros of the headers too, which launch expressions may name.
-    with_headers = replace(kernel, source=None, text=text)
-    spec = with_launch(read_launch(with_headers, workload, order), workload, launch or {})
+    whole = replace(kernel, source=None, text=text)
+    site = _site(source, whole, path, workload, order, root or _repository(path), changed_from)
+    spec = with_launch(site, workload, launch or {})
     return Program(
         "cuda",
         text,
@@ -106,6 +110,50 @@ def program_from_file(
         name=label,
         arguments=renamed,
     )
+
+
+def _site(
+    source: SourceFile,
+    whole: Kernel,
+    path: Path,
+    workload: Workload,
+    order: Sequence[str],
+    root: Path,
+    changed_from: bytes | None,
+) -> LaunchSpec | None:
+    """The launch as the file writes it, `whole` with the macros of its headers; None for the workload's own.
+
+    Raises `ProgramError` where a change rewrites the launch and what it computes is not read: the workload's launch
+    would be another one.
+    """
+    if not whole.launches:
+        return None
+    also: Mapping[str, str] = {}
+    rewritten = False
+    if changed_from is not None and changed_from != source.data:
+        before = kernel_as_written(read(changed_from, Language.CUDA), whole.name)
+        if before is not None:
+            shown = followed_launch(before, _host_code(path, root, changed_from), workload, order)
+            also = shown.meanings if shown is not None else {}
+            rewritten = [_as_written(x) for x in before.launches] != [_as_written(x) for x in whole.launches]
+    followed = followed_launch(whole, _host_code(path, root, source.data), workload, order, also)
+    site = followed.launch if followed is not None else read_launch(whole, workload, order)
+    if site is not None:
+        return site
+    if rewritten:
+        raise ProgramError(
+            f"{path}: the launch of `{whole.name}` is changed, and what it computes cannot be read; "
+            "write grid and block over the kernel's arguments"
+        )
+    return None
+
+
+def _host_code(path: Path, root: Path, data: bytes) -> Unit:
+    return unit_of(active_text(with_headers(path, root, data)))
+
+
+def _as_written(launch: Launch) -> tuple[object, ...]:
+    return tuple(launch.grid), tuple(launch.block), launch.shared_bytes, dict(launch.definitions)
 
 
 def _recorded(data: bytes, path: Path, entry: str, import_path: Path | None, label: str) -> Program:

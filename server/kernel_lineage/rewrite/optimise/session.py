@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from kernel_gate.conclusion import not_judged
 from kernel_gate.files.writing import write_atomically
 from kernel_gate.options import GateOptions
+from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.worker import Worker
@@ -21,7 +23,7 @@ from kernel_lineage.rewrite.verdict_cache import judge_cached
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.library import library
 from kernel_lineage.skills.target import read_target
-from kernel_lineage.workloads.programs import program_from_file
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import FoundWorkload, folder_of
 
 Device = Literal["auto", "cuda", "emulated"]
@@ -83,22 +85,39 @@ def _one(
         asked.seconds,
         asked.device_seconds,
     )
-    ended = optimise(search, _judge(path, kernel.name, situation.workload, asked.device, worker, say), report)
+    ended = optimise(
+        search, _judge(path, kernel.name, situation.workload, asked.device, worker, say, text), report
+    )
     return _kept(asked, ended, path, root, text)
 
 
 def _judge(
-    path: Path, kernel: str, found: FoundWorkload, device: Device, worker: Worker, say: Callable[[str], None]
+    path: Path,
+    kernel: str,
+    found: FoundWorkload,
+    device: Device,
+    worker: Worker,
+    say: Callable[[str], None],
+    original: bytes,
 ) -> Judge:
     """A judge that asks one process, and asks nothing twice: a search that is run again goes on where it was."""
 
     def judge(before: Version, after: Version, options: GateOptions) -> Verdict:
-        old, new = (
-            program_from_file(
-                path, kernel, found.workload, data=v.text, launch=v.launch, name=f"{path.name} ({name})"
+        try:
+            old, new = (
+                program_from_file(
+                    path,
+                    kernel,
+                    found.workload,
+                    data=v.text,
+                    launch=v.launch,
+                    name=f"{path.name} ({name})",
+                    changed_from=original,
+                )
+                for v, name in ((before, "before"), (after, "after"))
             )
-            for v, name in ((before, "before"), (after, "after"))
-        )
+        except ProgramError as error:
+            return not_judged(kernel, str(error), Reason.ARGUMENTS_DIFFER)
         request = GateRequest.of(old, new, found.workload, device=device, options=options)
         return judge_cached(request, path, lambda asked, _on_stage: worker.judge(asked), say)
 

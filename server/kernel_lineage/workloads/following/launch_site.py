@@ -1,0 +1,153 @@
+"""A kernel's launch as its host code computes it, over the arguments that a workload describes."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kernel_gate.expressions import ExpressionError, evaluate_int
+from kernel_gate.expressions import names as names_in
+from kernel_gate.program import LaunchSpec
+from kernel_gate.workload import Workload
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.workloads.following.launches import Launched
+from kernel_lineage.workloads.following.sizes import Sizes, asked_of_tensors
+from kernel_lineage.workloads.following.statements import Follower
+from kernel_lineage.workloads.following.unit import HostCode, Unit
+from kernel_lineage.workloads.following.values import Number, Pointer, Tensor, Value
+
+_SHAPES = 16
+"""So many of a workload's shapes are followed again, to see that they take the same way to the launch."""
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSite:
+    """A launch over dims and scalars of a workload, and what names of the host code stand for there."""
+
+    launch: LaunchSpec | None
+    """None where other sizes take other ways to the launch."""
+    meanings: Mapping[str, str]
+
+
+def followed_launch(
+    kernel: Kernel,
+    unit: Unit,
+    workload: Workload,
+    order: Sequence[str],
+    also: Mapping[str, str] | None = None,
+) -> LaunchSite | None:
+    """The launch that the host code comes to; None where none is told.
+
+    `order` names the workload's argument for each of the kernel's own parameters; `also` says what names stand for
+    that no argument tells, as the code before a change showed it.
+    """
+    leading = unit.leading_to(kernel.name)
+    for entry in reversed(unit.entries(kernel.name)):
+        sizes = Sizes({}, {}, asked_of_tensors(entry))
+        launch = Follower(unit, sizes, kernel.name, leading).follow(entry)
+        if launch is None or len(launch.arguments) != len(order):
+            continue
+        meanings = _meanings(launch, workload, order, also or {})
+        spec = _over_workload(launch, meanings, workload)
+        if spec is not None:
+            one = _same_way(kernel.name, unit, entry, meanings, spec, workload)
+            return LaunchSite(spec if one else None, meanings)
+    return None
+
+
+def _meanings(
+    launch: Launched, workload: Workload, order: Sequence[str], also: Mapping[str, str]
+) -> dict[str, str]:
+    """Names of the host code → expressions of the workload.
+
+    A kernel's argument tells what a name stands for; so does an extent of the grid that is a name alone.
+    """
+    meanings: dict[str, str] = {}
+    for given, name in zip(launch.arguments, order, strict=True):
+        argument = workload.argument(name)
+        if argument is None:
+            continue
+        if argument.kind == "scalar":
+            if isinstance(given.value, Number) and _NAME.fullmatch(given.value.text):
+                meanings.setdefault(given.value.text, name)
+            continue
+        extents = _extents(given.value)
+        shape = argument.shape or ()
+        for extent, text in zip(extents, shape, strict=False) if len(extents) == len(shape) else ():
+            if _NAME.fullmatch(extent.text):
+                meanings.setdefault(extent.text, str(text))
+    grid = workload.launch.grid
+    for value, text in zip(launch.grid, grid, strict=False) if len(launch.grid) == len(grid) else ():
+        if isinstance(value, Number) and _NAME.fullmatch(value.text):
+            meanings.setdefault(value.text, str(text))
+    for name, text in (*also.items(), *((dim, dim) for dim in workload.dims)):
+        meanings.setdefault(name, text)
+    return meanings
+
+
+def _extents(value: Value) -> tuple[Number, ...]:
+    buffer = value.buffer if isinstance(value, (Pointer, Tensor)) else None
+    return buffer.tensor.shape or () if buffer is not None and buffer.tensor is not None else ()
+
+
+def _over_workload(launch: Launched, meanings: Mapping[str, str], workload: Workload) -> LaunchSpec | None:
+    texts = [_translated(v, meanings) for v in (*launch.grid, *launch.block, launch.shared)]
+    if any(t is None for t in texts):
+        return None
+    made = [t for t in texts if t is not None]
+    blocks = len(launch.grid)
+    spec = LaunchSpec(tuple(made[:blocks]), tuple(made[blocks:-1]), made[-1])
+    return spec if all(_numbers(spec, workload)) else None
+
+
+def _translated(value: Value, meanings: Mapping[str, str]) -> str | None:
+    if not isinstance(value, Number):
+        return None
+    try:
+        used = names_in(value.text)
+    except ExpressionError:
+        return None
+    if not used <= set(meanings):
+        return None
+    texts = {n: meanings[n] if _NAME.fullmatch(meanings[n]) else f"({meanings[n]})" for n in used}
+    # Parsed and written again, it has no more brackets than it needs.
+    return ast.unparse(ast.parse(_NAME.sub(lambda m: texts.get(m[0], m[0]), value.text), mode="eval").body)
+
+
+def _numbers(spec: LaunchSpec, workload: Workload) -> Iterator[tuple[int, ...]]:
+    """Grid, block and shared bytes at each shape; an empty tuple where they have no value."""
+    for dims in itertools.islice(workload.shapes(), _SHAPES):
+        values = {**dims, **workload.scalars(dims)}
+        try:
+            yield tuple(evaluate_int(t, values) for t in (*spec.grid, *spec.block, spec.shared_bytes))
+        except ExpressionError:
+            yield ()
+
+
+def _same_way(
+    kernel: str,
+    unit: Unit,
+    entry: HostCode,
+    meanings: Mapping[str, str],
+    spec: LaunchSpec,
+    workload: Workload,
+) -> bool:
+    """Whether the host code comes to this launch at the workload's own sizes."""
+    leading = unit.leading_to(kernel)
+    for dims, expected in zip(workload.shapes(), _numbers(spec, workload), strict=False):
+        values = {**dims, **workload.scalars(dims)}
+        try:
+            given = {name: evaluate_int(text, values) for name, text in meanings.items()}
+        except ExpressionError:
+            return False
+        launch = Follower(unit, Sizes(given, {}, asked_of_tensors(entry)), kernel, leading).follow(entry)
+        if launch is None:
+            return False
+        reached = (*launch.grid, *launch.block, launch.shared)
+        if tuple(int(v.value) if isinstance(v, Number) else None for v in reached) != expected:
+            return False
+    return True

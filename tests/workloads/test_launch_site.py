@@ -1,0 +1,128 @@
+"""The launch that host code computes, read over the arguments of a workload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_gate.expressions import evaluate_int
+from kernel_gate.workload import Workload, parse_workload
+from kernel_lineage.workloads.programs import ProgramError, program_from_file
+
+_KERNEL = """\
+__global__ void scale(float* y, const float* x, int count, float a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) y[i] = a * x[i];
+}
+"""
+_WORKLOAD = """\
+kernel = "scale"
+language = "cuda"
+[dims]
+n = [1, 1000]
+[[args]]
+name = "y"
+kind = "output"
+dtype = "float32"
+shape = ["n"]
+[[args]]
+name = "x"
+kind = "input"
+dtype = "float32"
+shape = ["n"]
+[[args]]
+name = "count"
+kind = "scalar"
+dtype = "int32"
+value = "n"
+[[args]]
+name = "a"
+kind = "scalar"
+dtype = "float32"
+value = "0.5"
+[launch]
+grid = ["ceil_div(n, 7)"]
+block = [7]
+"""
+
+
+def _launch_at(text: str, n: int, path: Path, changed_from: str | None = None) -> tuple[int, ...]:
+    """Grid and block at a size, as the program has them."""
+    workload: Workload = parse_workload(_WORKLOAD)
+    before = changed_from.encode() if changed_from is not None else None
+    program = program_from_file(
+        path / "scale.cu", "scale", workload, data=text.encode(), root=path, changed_from=before
+    )
+    launch = program.launch or workload.launch.spec()
+    return tuple(evaluate_int(t, {"n": n, "count": n}) for t in (*launch.grid, *launch.block))
+
+
+_MEMBERS = """\
+void go(float* y, const float* x, int m) {
+    dim3 threads(128); dim3 tiles((m + threads.x - 1) / threads.x);
+    scale<<<tiles, threads>>>(y, x, m, 0.5f);
+}
+"""
+_ASSIGNED = """\
+void go(float* y, const float* x, int m) {
+    dim3 tiles; tiles.x = (m - 1) / 64 + 1; tiles.y = 1; tiles.z = 1;
+    scale<<<tiles, 64>>>(y, x, m, 0.5f);
+}
+"""
+_THROUGH_A_FUNCTION = """\
+static int tiles_for(int items, int per) { return items / per + (items % per != 0); }
+void go(float* y, const float* x, int m) {
+    const int per = 1 << 8; const auto launch = dim3(tiles_for(m, per));
+    scale<<<launch, per>>>(y, x, m, 0.5f);
+}
+"""
+_OF_A_STRUCT = """\
+struct Shape { int width; };
+void go(float* y, const float* x, Shape s) {
+    unsigned per = 32u; unsigned tiles = (s.width + per - 1u) / per;
+    scale<<<tiles, per>>>(y, x, s.width, 0.5f);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        (_MEMBERS, (8, 128)),
+        (_ASSIGNED, (16, 64)),
+        (_THROUGH_A_FUNCTION, (4, 256)),
+        (_OF_A_STRUCT, (32, 32)),
+    ],
+)
+def test_a_launch_is_read_by_what_the_host_code_computes(
+    host: str, expected: tuple[int, ...], tmp_path: Path
+) -> None:
+    assert _launch_at(_KERNEL + host, 1000, tmp_path) == expected
+
+
+def test_a_launch_that_differs_by_size_is_not_read_as_one(tmp_path: Path) -> None:
+    host = (
+        "void go(float* y, const float* x, int m) {\n"
+        "    int per; if (m > 500) { per = 512; } else { per = 64; }\n"
+        "    scale<<<(m + per - 1) / per, per>>>(y, x, m, 0.5f);\n}"
+    )
+    assert _launch_at(_KERNEL + host, 1000, tmp_path) == (143, 7)
+
+
+_ROWS = "void go(float* y, const float* x, int tiles, int m) {{\n    scale<<<{grid}, 7>>>(y, x, m, 0.5f);\n}}"
+
+
+def test_what_a_name_stands_for_is_taken_from_the_launch_before_the_change(tmp_path: Path) -> None:
+    before = _KERNEL + _ROWS.format(grid="tiles")
+    after = _KERNEL + _ROWS.format(grid="(tiles + 3) / 4")
+    assert _launch_at(before, 1000, tmp_path) == (143, 7)
+    assert _launch_at(after, 1000, tmp_path, changed_from=before) == (36, 7)
+
+
+def test_a_changed_launch_that_cannot_be_read_is_not_judged_by_another(tmp_path: Path) -> None:
+    before = _KERNEL + _ROWS.format(grid="tiles")
+    after = _KERNEL + _ROWS.format(grid="ask_the_device(tiles)")
+    with pytest.raises(ProgramError, match="launch of `scale` is changed"):
+        _launch_at(after, 1000, tmp_path, changed_from=before)
+    assert _launch_at(after, 1000, tmp_path) == (143, 7), "without a change the workload says the launch"
