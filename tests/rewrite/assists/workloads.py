@@ -141,6 +141,17 @@ WORKLOADS = {
                  "x: input float32 [K, C]", "share: input float32 [N, K]", "N: int32 = N", "C: int32 = C",
                  "K: int32 = K"),
     ),
+    "deviations": tuple(
+        workload("deviations", "N = [1, 5]\nC = [1, 33, 300]", f'grid = ["N"]\nblock = [{block}]',
+                 "out: output float32 [N, C]", "spread: output float32 [N]", "x: input float32 [N, C]",
+                 "rows: int32 = N", "width: int32 = C")
+        for block in (64, 256)
+    ),
+    "gated_sums": (
+        workload("gated_sums", "N = [1, 100]\nM = [1, 130]\nT = [1, 3]", 'grid = ["N"]\nblock = [96]',
+                 "total: inout float64 [N]", "x: input float64 [N, M]", "y: input float64 [T, M]",
+                 "live: input int32 [T]", "n: int32 = N", "m: int32 = M", "turns: int32 = T"),
+    ),
     "grand_total": tuple(
         workload("grand_total", "N = [1, 300, 1000]", f'grid = ["ceil_div(N, {block})"]\nblock = [{block}]',
                  "out: inout float32 [1]", "x: input float32 [N]", "n: int32 = N")

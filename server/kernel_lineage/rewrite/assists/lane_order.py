@@ -26,7 +26,7 @@ class LaneOrder:
 
     def around(self, first: Node, last: Node) -> tuple[bool, bool]:
         """Whether lanes wait before and after statements that write memory."""
-        again = self._is_repeated(first)
+        again = self.is_repeated(first)
         since = max(
             (at for block, at in self._barriers if block is None or contains(block, first)), default=0
         )
@@ -36,8 +36,8 @@ class LaneOrder:
             self._barriers.append((first.parent, last.end_byte))
         return before, after
 
-    def _is_repeated(self, node: Node) -> bool:
-        """Whether a loop that all lanes run together is around a statement."""
+    def is_repeated(self, node: Node) -> bool:
+        """Whether a loop that all threads run together is around a statement."""
         outer = node.parent
         while outer is not None and any(contains(s, outer) for s in self._statements):
             if outer.type == "for_statement":

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from kernel_gate.expr.polynomials import polynomial
+from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.kernels.cuda_floats import is_whole
 from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
@@ -200,6 +202,20 @@ def _from_zero(syntax: CudaSyntax, loop: Loop, name: str) -> bool:
     return same and kept and _ZERO.fullmatch(text_of(variable.value)) is not None
 
 
+def _at_one_offset(syntax: CudaSyntax, one: Node, other: Node) -> bool:
+    """Whether two accesses reach equal offsets of their buffers in every round, by elements of one size."""
+    offsets = []
+    for node in (one, other):
+        at = (node.start_byte, node.end_byte)
+        met = [a for a in read_open(syntax.kernel).accesses if a.at == at]
+        if not met or any(a.offset is None for a in met):
+            return False
+        offsets.append(
+            {(a.nbytes, frozenset(polynomial(a.offset).items())) for a in met if a.offset is not None}
+        )
+    return len(offsets[0]) == 1 and offsets[0] == offsets[1]
+
+
 def _apart(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> Refusal | None:
     """Why two rounds may touch one element; None when what each writes is its own."""
     assert loop.body is not None
@@ -230,6 +246,7 @@ def _apart(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> Refusal | None:
         if not written or access.space == "local" or access.writes:
             continue
         same = len(places) == 1 and len(access.indices) == 1 and dense(access.indices[0]) in places
+        same = same or all(_at_one_offset(syntax, access.node, w.node) for w in written)
         if not same and _ROW_AXES & set(access.index):
             return Refusal(
                 f"`{text_of(access.node)}` is read while other lanes write `{text_of(written[0].node)}`, "

@@ -1,8 +1,9 @@
 """Proposals → gate → promote the best → again, until nothing is left, the roofline is reached, or a budget is spent.
 
-Each round gates what the assists make of the current text against that text, at short measurements. A gain that is
-large ends the round at once. In the end the last text is gated against the file as it was, in full; only that verdict
-speaks for the result. Without a GPU, what is correct is ordered by counted work, and nothing is said to be faster.
+Each round gates what the assists make of the current text against that text, at short measurements. After a gain that
+is large the round only tries what would take its place. In the end the last text is gated against the file as it was,
+in full; only that verdict speaks for the result. Without a GPU, what is correct is ordered by counted work, and nothing
+is said to be faster.
 """
 
 from __future__ import annotations
@@ -130,38 +131,49 @@ def _round(
     offered = proposals(kernel, search.skills, search.facts.merged(state.profile))
     state.refused = offered.refused
     best: tuple[TriedDocument, Proposal] | None = None
-    for proposal in _sorted(offered.made, state):
-        over = _over(search, state)
-        if over:
-            break
-        outcome, verdict = _try(state, proposal, judge, number)
-        state.tried.append(outcome)
-        report(outcome)
-        if verdict.code in _OF_THE_BASELINE:
-            return "baseline", f"{search.kernel} cannot be judged as it stands: {verdict.reason}."
-        if state.profile.get("profile.bandwidth_share") is None:
-            state.profile = profile_facts(profile_of(verdict), f"round {number}")
-        if (
-            outcome.promising
-            and outcome.gain >= _LEAST_GAIN
-            and (best is None or outcome.gain > best[0].gain)
-        ):
-            best = outcome, proposal
-        else:
-            state.gainless[proposal.skill] = state.gainless.get(proposal.skill, 0) + 1
-        if best is not None and best[0].gain >= _LARGE_GAIN:
-            break
+    try:
+        for proposal in _sorted(offered.made, state):
+            if best is not None and best[0].gain >= _LARGE_GAIN and not _instead(proposal, best[1]):
+                continue
+            if _over(search, state):
+                break
+            outcome, verdict = _try(state, proposal, judge, number)
+            state.tried.append(outcome)
+            report(outcome)
+            if verdict.code in _OF_THE_BASELINE:
+                return "baseline", f"{search.kernel} cannot be judged as it stands: {verdict.reason}."
+            if state.profile.get("profile.bandwidth_share") is None:
+                state.profile = profile_facts(profile_of(verdict), f"round {number}")
+            if not outcome.promising or outcome.gain < _LEAST_GAIN:
+                state.gainless[proposal.skill] = state.gainless.get(proposal.skill, 0) + 1
+            elif best is None or outcome.gain > best[0].gain:
+                best = outcome, proposal
+    except KeyboardInterrupt:
+        if best is not None:
+            _promote(state, *best)
+        raise
     if best is None:
         return _over(search, state) or ("nothing_admissible", _nothing_left(state))
-    outcome, proposal = best
+    share = _promote(state, *best)
+    if share is not None and share >= _AT_ROOFLINE:
+        return "roofline", f"It moves its bytes at {_AT_ROOFLINE:.0%} or more of what the device can."
+    return _over(search, state) or ("", "")
+
+
+def _promote(state: _State, outcome: TriedDocument, proposal: Proposal) -> float | None:
+    """Go on from a proposal; gives the share of the device's bandwidth that it reaches, where both were measured."""
     state.tried[state.tried.index(outcome)] = outcome.model_copy(update={"promoted": True})
     state.current = Version(proposal.text, {**state.current.launch, **proposal.candidate.launch})
     share = state.profile.get("profile.bandwidth_share")
-    reached = share is not None and outcome.speedup is not None
     state.profile = Facts()
-    if reached and share is not None and float(str(share.values[0])) * outcome.gain >= _AT_ROOFLINE:
-        return "roofline", f"It moves its bytes at {_AT_ROOFLINE:.0%} or more of what the device can."
-    return _over(search, state) or ("", "")
+    if share is None or outcome.speedup is None:
+        return None
+    return float(str(share.values[0])) * outcome.gain
+
+
+def _instead(proposal: Proposal, other: Proposal) -> bool:
+    """Whether one of two proposals takes the other's place: what the first finds there is gone after the second."""
+    return proposal.place.anchor.pattern == other.place.anchor.pattern
 
 
 def _sorted(made: tuple[Proposal, ...], state: _State) -> list[Proposal]:

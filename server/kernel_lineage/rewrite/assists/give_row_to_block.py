@@ -1,0 +1,62 @@
+"""Give each row to a block instead of one thread: its threads take every so-manieth element, and combine their results.
+
+Before: `int row = blockIdx.x * blockDim.x + threadIdx.x;` and `for (int i = 0; i < C; i++) { sum += x[row * C + i]; }`.
+After: `row` counts blocks, the loop goes `for (int i = part; i < C; i += blockDim.x)`, shuffles and shared memory leave
+the sum in every thread, and what is written once for a row is written by one thread. Each launch gets a block for each
+thread that it had.
+
+Sums, maxima and minima are combined in another order. Refused is a row that carries anything else from element to
+element, and whatever lets one thread see what another has yet to write.
+"""
+
+from __future__ import annotations
+
+from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.source import Kernel, Launch
+from kernel_lineage.rewrite.assists.block_row_examples import APPLIES
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.shared_rows import Sharers, shared_out
+from kernel_lineage.rewrite.assists.warp_row_examples import REFUSES
+from kernel_lineage.rewrite.candidate import Candidate
+
+
+def _threads(launch: Launch) -> str:
+    """The threads of a block along x, as the launch has them."""
+    written = launch.block[0]
+    return written if written.isidentifier() or written.isdigit() else f"({written})"
+
+
+_BLOCK = Sharers(
+    row="blockIdx.x",
+    name="part",
+    number="threadIdx.x",
+    count="blockDim.x",
+    wait="__syncthreads();",
+    blocks=_threads,
+    in_block=True,
+    threads=256,
+)
+
+
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+    if any(len(launch.block) == 0 for launch in kernel.launches):
+        return Refusal(f"the block of a launch of {kernel.name} is not written at the launch")
+    edits = shared_out(kernel, _BLOCK)
+    if isinstance(edits, Refusal):
+        return edits
+    return ASSIST.candidate(
+        kernel,
+        edits,
+        explanation="A block takes each row, a block for each thread of before; a sum is rounded in another order.",
+    )
+
+
+ASSIST = Assist(
+    id="give_row_to_block",
+    title="Give a row to a block",
+    skill="block-per-row",
+    pattern="row_per_thread",
+    rewrite=_rewrite,
+    applies=APPLIES,
+    refuses=REFUSES,
+)

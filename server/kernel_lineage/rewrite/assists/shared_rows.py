@@ -1,0 +1,265 @@
+"""A row's work shared out: what one thread did for a row, the threads of a warp or of a block do together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_forms import Loop, text_of
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.edits import replace_node
+from kernel_lineage.kernels.source import Kernel, Launch, Span
+from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed, extent_changed
+from kernel_lineage.rewrite.assists.element_work import ElementWork
+from kernel_lineage.rewrite.assists.lane_order import LaneOrder
+from kernel_lineage.rewrite.assists.layout import (
+    fresh_name,
+    identifiers_in,
+    indent_at,
+    indent_unit,
+    newline_of,
+)
+from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.row_loops import Reduction, RowLoop
+from kernel_lineage.rewrite.assists.row_work import RowWork
+from kernel_lineage.rewrite.assists.thread_work import thread_work_of
+from kernel_lineage.rewrite.candidate import Edit
+from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.workloads.constants import constants_of
+
+
+@dataclass(frozen=True, slots=True)
+class Sharers:
+    """The threads that take a row together."""
+
+    row: str
+    """Which row a thread works on."""
+    name: str
+    """What a thread's number among them is called."""
+    number: str
+    count: str
+    wait: str
+    """What lets them wait for each other."""
+    blocks: Callable[[Launch], str]
+    """By what the blocks of a launch are multiplied."""
+    in_block: bool = False
+    """Whether they are more than a warp, and combine what their warps have in shared memory."""
+    threads: int = 0
+    """What a smaller block is enlarged to, where its size is written between `<<<` and `>>>`; 0: none is."""
+
+
+def shared_out(kernel: Kernel, sharers: Sharers) -> list[Edit] | Refusal:
+    """The edits that share each row of a kernel out, its launches with it."""
+    shared = thread_work_of(kernel)
+    if isinstance(shared, Refusal):
+        return shared
+    syntax, work, rows = shared.syntax, shared.work, shared.rows
+    if not rows.loops:
+        return Refusal(f"{kernel.name} has no loop along its row")
+    launches = _launches(kernel, sharers)
+    if isinstance(launches, Refusal):
+        return launches
+    return [
+        *_row_index(kernel, syntax, work, sharers),
+        *_shared_out(kernel, syntax, work, rows, sharers),
+        *launches,
+    ]
+
+
+def _row_index(kernel: Kernel, syntax: CudaSyntax, work: ElementWork, sharers: Sharers) -> list[Edit]:
+    assert kernel.source is not None
+    data, node = kernel.source.data, work.index.node
+    gap = newline_of(data) + indent_at(data, node.start_byte)
+    own = _own(syntax, sharers)
+    return [
+        replace_node(work.start, sharers.row),
+        _insert(data, node.end_byte, f"{gap}const int {own} = {sharers.number};"),
+    ]
+
+
+def _own(syntax: CudaSyntax, sharers: Sharers) -> str:
+    return fresh_name(sharers.name, identifiers_in(syntax.entry.node))
+
+
+def _shared_out(
+    kernel: Kernel, syntax: CudaSyntax, work: ElementWork, rows: RowWork, sharers: Sharers
+) -> list[Edit]:
+    assert kernel.source is not None
+    data, own = kernel.source.data, _own(syntax, sharers)
+    taken = identifiers_in(syntax.entry.node)
+    order = LaneOrder(work.inner)
+    edits: list[Edit] = []
+    parts: list[RowLoop | list[Node]] = [*rows.loops, *_groups(data, rows.once)]
+    for part in sorted(parts, key=lambda p: (p.loop.node if isinstance(p, RowLoop) else p[0]).start_byte):
+        if isinstance(part, RowLoop):
+            at = part.loop.node
+            again = order.is_repeated(at)
+            before, after = _combined(part.reductions, taken, indent_unit(kernel), sharers, again)
+            waits = order.around(at, at) if part.writes else (False, False)
+            edits += _strided(part.loop, own, sharers)
+            wait = [sharers.wait]
+            edits += _around(data, at, [*before, *wait * waits[0]], [*after, *wait * waits[1]])
+        else:
+            edits.append(_by_one(kernel, part, own, order.around(part[0], part[-1]), sharers))
+    return edits
+
+
+def _around(data: bytes, loop: Node, before: list[str], after: list[str]) -> list[Edit]:
+    gap = newline_of(data) + indent_at(data, loop.start_byte)
+    first = loop
+    while first.prev_sibling is not None and first.prev_sibling.type.startswith("preproc"):
+        first = first.prev_sibling  # nothing may stand between a loop and its #pragma
+    edits = [_insert(data, first.start_byte, "".join(line + gap for line in before))] if before else []
+    return edits + ([_insert(data, loop.end_byte, "".join(gap + line for line in after))] if after else [])
+
+
+def _strided(loop: Loop, own: str, sharers: Sharers) -> list[Edit]:
+    assert loop.start is not None and loop.update is not None
+    start = text_of(loop.start)
+    return [
+        replace_node(loop.start, own if start == "0" else f"{start} + {own}"),
+        replace_node(loop.update, f"{loop.counter} += {sharers.count}"),
+    ]
+
+
+def _combined(
+    reductions: tuple[Reduction, ...], taken: set[str], unit: str, sharers: Sharers, again: bool
+) -> tuple[list[str], list[str]]:
+    """What stands before a loop and after it, so that each thread has the whole row's result.
+
+    `again`: a loop that all run together is around it, so that shared memory is written again.
+    """
+    if not reductions:
+        return [], []
+    before: list[str] = []
+    after: list[str] = []
+    for one in reductions:
+        if one.operation == "+" and not one.from_zero:
+            kept = fresh_name(f"{one.name}_before", taken)
+            taken.add(kept)
+            before += [f"const {one.type} {kept} = {one.name};", f"{one.name} = 0;"]
+            after.append(f"{one.name} += {kept};")
+    offset = fresh_name("offset", taken)
+    steps = [
+        line
+        for one in reductions
+        for line in _step(one, f"__shfl_xor_sync(0xffffffffu, {one.name}, {offset})", taken)
+    ]
+    in_warp = [
+        f"for (int {offset} = 16; {offset} > 0; {offset} /= 2) {{",
+        *(unit + step for step in steps),
+        "}",
+    ]
+    over_warps = _over_warps(reductions, taken, unit, sharers.wait, again) if sharers.in_block else []
+    return before, [*in_warp, *over_warps, *after]
+
+
+def _over_warps(
+    reductions: tuple[Reduction, ...], taken: set[str], unit: str, wait: str, again: bool
+) -> list[str]:
+    """What combines the results of a block's warps in shared memory, each thread for itself in the same order."""
+    parts = {one.name: fresh_name(f"{one.name}_of_warps", taken) for one in reductions}
+    taken |= set(parts.values())
+    warp = fresh_name("warp", taken)
+    kept = " ".join(f"{parts[one.name]}[threadIdx.x / 32] = {one.name};" for one in reductions)
+    steps = [line for one in reductions for line in _step(one, f"{parts[one.name]}[{warp}]", taken)]
+    return [
+        *(f"__shared__ {one.type} {parts[one.name]}[32];" for one in reductions),
+        f"if (threadIdx.x % 32 == 0) {{ {kept} }}",
+        wait,
+        *(f"{one.name} = {parts[one.name]}[0];" for one in reductions),
+        f"for (int {warp} = 1; {warp} < (int)blockDim.x / 32; {warp}++) {{",
+        *(unit + step for step in steps),
+        "}",
+        *([wait] if again else []),
+    ]
+
+
+def _step(one: Reduction, value: str, taken: set[str]) -> list[str]:
+    """Statements that take another thread's value into a reduction."""
+    if one.operation == "+":
+        return [f"{one.name} += {value};"]
+    if one.operation in (">", "<"):
+        other = fresh_name(f"other_{one.name}", taken)
+        return [
+            f"const {one.type} {other} = {value};",
+            f"if ({other} {one.operation} {one.name}) {{ {one.name} = {other}; }}",
+        ]
+    return [f"{one.name} = {one.operation}({one.name}, {value});"]
+
+
+def _groups(data: bytes, statements: list[Node]) -> list[list[Node]]:
+    """Statements that follow each other, with nothing but blanks between."""
+    groups: list[list[Node]] = []
+    for node in statements:
+        last = groups[-1][-1] if groups else None
+        if (
+            last is not None
+            and last.parent == node.parent
+            and not data[last.end_byte : node.start_byte].strip()
+        ):
+            groups[-1].append(node)
+        else:
+            groups.append([node])
+    return groups
+
+
+def _by_one(kernel: Kernel, group: list[Node], own: str, waits: tuple[bool, bool], sharers: Sharers) -> Edit:
+    assert kernel.source is not None
+    data = kernel.source.data
+    first, last = group[0], group[-1]
+    margin, unit, newline = indent_at(data, first.start_byte), indent_unit(kernel), newline_of(data)
+    lines = [f"if ({own} == 0) {{ {text_of(first)} }}"]
+    if len(group) > 1:
+        inner = data[first.start_byte : last.end_byte].decode("utf-8", "replace").splitlines()
+        moved = [margin + unit + inner[0], *(unit + line for line in inner[1:])]
+        lines = [f"if ({own} == 0) {{", *moved, margin + "}"]
+    if first.parent is not None and first.parent.type == "compound_statement":
+        text = newline.join(lines)
+        text = f"{sharers.wait}{newline}{margin}{text}" if waits[0] else text
+        text = f"{text}{newline}{margin}{sharers.wait}" if waits[1] else text
+    else:
+        text = " ".join(["{", *[sharers.wait] * waits[0], *lines, *[sharers.wait] * waits[1], "}"])
+    return Edit(
+        Span(first.start_byte, last.end_byte, first.start_point.row + 1, last.end_point.row + 1), text
+    )
+
+
+def _launches(kernel: Kernel, sharers: Sharers) -> list[Edit] | Refusal:
+    """More blocks along x at every launch: one for each group of threads that takes a row."""
+    if not kernel.launches:
+        return Refusal(f"{kernel.name} is not launched in this file, and its launch has to change with it")
+    edits: list[Edit] = []
+    for launch in kernel.launches:
+        threads = (
+            constant(launch.block[0], {**constants_of(kernel), **launch.definitions})
+            if launch.block
+            else None
+        )
+        line = launch.span.first_line
+        if threads is not None and threads % 32:
+            return Refusal(f"the {threads} threads of a block in line {line} are no whole warps")
+        times = sharers.blocks(launch)
+        edit = blocks_changed(kernel, launch, lambda blocks, times=times: f"{blocks} * {times}")
+        if edit is None:
+            return Refusal(f"the grid in line {line} is not written at the launch; write it into <<<…>>>")
+        edits.append(edit)
+        if threads is not None and threads < sharers.threads and "__launch_bounds__" not in kernel.text:
+            size = str(sharers.threads)
+            larger = extent_changed(kernel, launch, "block", 0, lambda _, size=size: size)
+            if larger is not None and not _is_in_dim3(kernel, larger):
+                edits.append(larger)
+    return edits
+
+
+def _is_in_dim3(kernel: Kernel, edit: Edit) -> bool:
+    """Whether an extent stands in a `dim3`, whose members the grid's expression may use."""
+    assert kernel.source is not None
+    return b"<<<" not in kernel.source.data[: edit.span.start].rpartition(b";")[2]
+
+
+def _insert(data: bytes, at: int, text: str) -> Edit:
+    line = data.count(b"\n", 0, at) + 1
+    return Edit(Span(at, at, line, line), text)
