@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from tree_sitter import Node
 
@@ -241,17 +242,23 @@ def _launches(kernel: Kernel, sharers: Sharers) -> list[Edit] | Refusal:
         line = launch.span.first_line
         if threads is not None and threads % 32:
             return Refusal(f"the {threads} threads of a block in line {line} are no whole warps")
-        times = sharers.blocks(launch)
-        edit = blocks_changed(kernel, launch, lambda blocks, times=times: f"{blocks} * {times}")
+        edit = blocks_changed(kernel, launch, partial(_product, by=sharers.blocks(launch)))
         if edit is None:
             return Refusal(f"the grid in line {line} is not written at the launch; write it into <<<…>>>")
         edits.append(edit)
         if threads is not None and threads < sharers.threads and "__launch_bounds__" not in kernel.text:
-            size = str(sharers.threads)
-            larger = extent_changed(kernel, launch, "block", 0, lambda _, size=size: size)
+            larger = extent_changed(kernel, launch, "block", 0, partial(_size, size=str(sharers.threads)))
             if larger is not None and not _is_in_dim3(kernel, larger):
                 edits.append(larger)
     return edits
+
+
+def _product(blocks: str, by: str) -> str:
+    return f"{blocks} * {by}"
+
+
+def _size(_written: str, size: str) -> str:
+    return size
 
 
 def _is_in_dim3(kernel: Kernel, edit: Edit) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernel_gate.expressions import ExpressionError, evaluate_int
+from kernel_gate.expressions import Number as Plain
 from kernel_gate.expressions import names as names_in
 from kernel_gate.program import LaunchSpec
 from kernel_gate.workload import Workload
@@ -77,9 +78,9 @@ def _meanings(
             continue
         extents = _extents(given.value)
         shape = argument.shape or ()
-        for extent, text in zip(extents, shape, strict=False) if len(extents) == len(shape) else ():
+        for extent, size in zip(extents, shape, strict=False) if len(extents) == len(shape) else ():
             if _NAME.fullmatch(extent.text):
-                meanings.setdefault(extent.text, str(text))
+                meanings.setdefault(extent.text, str(size))
     grid = workload.launch.grid
     for value, text in zip(launch.grid, grid, strict=False) if len(launch.grid) == len(grid) else ():
         if isinstance(value, Number) and _NAME.fullmatch(value.text):
@@ -121,7 +122,7 @@ def _translated(value: Value, meanings: Mapping[str, str]) -> str | None:
 def _numbers(spec: LaunchSpec, workload: Workload) -> Iterator[tuple[int, ...]]:
     """Grid, block and shared bytes at each shape; an empty tuple where they have no value."""
     for dims in itertools.islice(workload.shapes(), _SHAPES):
-        values = {**dims, **workload.scalars(dims)}
+        values: dict[str, Plain] = {**dims, **workload.scalars(dims)}
         try:
             yield tuple(evaluate_int(t, values) for t in (*spec.grid, *spec.block, spec.shared_bytes))
         except ExpressionError:
@@ -139,7 +140,7 @@ def _same_way(
     """Whether the host code comes to this launch at the workload's own sizes."""
     leading = unit.leading_to(kernel)
     for dims, expected in zip(workload.shapes(), _numbers(spec, workload), strict=False):
-        values = {**dims, **workload.scalars(dims)}
+        values: dict[str, Plain] = {**dims, **workload.scalars(dims)}
         try:
             given = {name: evaluate_int(text, values) for name, text in meanings.items()}
         except ExpressionError:
