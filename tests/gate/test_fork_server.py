@@ -185,3 +185,25 @@ def test_a_server_with_threads_forks_nothing(monkeypatch):
     os.close(writing)
     assert os.read(reading, 1) == b""
     os.close(reading)
+
+
+ALONE = """\
+import time
+from kernel_gate.processes import forking
+process = forking.start_python("timeit", "-n", "1", "-r", "1", "import time; time.sleep(60)", imports="", env={})
+print(process.pid, forking._SERVERS[forking._key()]._process.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def test_one_ends_with_the_server_where_nobody_else_can_end_it():
+    with subprocess.Popen([sys.executable, "-c", ALONE], stdout=subprocess.PIPE) as client:
+        assert client.stdout is not None
+        process, server = map(int, client.stdout.readline().split())
+        try:
+            os.kill(client.pid, signal.SIGSTOP)
+            assert runs(process)
+            os.kill(server, signal.SIGKILL)
+            assert ends(process)
+        finally:
+            client.kill()
