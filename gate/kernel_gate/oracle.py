@@ -19,7 +19,7 @@ from typing import IO, Any
 import numpy as np
 
 from kernel_gate.build.compile import Limits
-from kernel_gate.build.contained_run import contained_command, decided
+from kernel_gate.build.contained_run import decided, start_contained
 from kernel_gate.cases import Case
 from kernel_gate.dtypes import DTYPES, Array
 from kernel_gate.files.reading import MOST_TEXT
@@ -27,8 +27,7 @@ from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.full_disk import MAKE_ROOM
 from kernel_gate.inputs import integer_range
 from kernel_gate.processes.group import excess_of, kill_group
-from kernel_gate.processes.python import python_command, start
-from kernel_gate.processes.surroundings import bare_environment
+from kernel_gate.processes.python import python_command
 from kernel_gate.reasons import Reason
 from kernel_gate.sandbox.containment import ContainmentError
 from kernel_gate.threads import of_oracles
@@ -103,17 +102,13 @@ class OracleProcess:
     def __enter__(self) -> OracleProcess:
         self._temporary = TemporaryFolder("oracle")
         self._folder = place = Path(self._temporary.name)
-        self._process = start(
-            contained_command(
-                python_command("kernel_gate.oracle_child", str(self._path.resolve()), self._function),
-                place.resolve(),
-                readable=[self._path.resolve().parent],
-                environment=of_oracles(),
-                limits=self._limits,
-                containment=self._containment,
-            ),
-            folder=place,
-            env=bare_environment(place),
+        self._process = start_contained(
+            python_command("kernel_gate.oracle_child", str(self._path.resolve()), self._function),
+            place.resolve(),
+            readable=[self._path.resolve().parent],
+            environment=of_oracles(),
+            limits=self._limits,
+            containment=self._containment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )

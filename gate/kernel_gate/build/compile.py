@@ -19,8 +19,8 @@ from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image, image_from_json
 from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.full_disk import MAKE_ROOM, is_full
+from kernel_gate.processes.forking import start_python
 from kernel_gate.processes.group import GroupLimits, wait_within
-from kernel_gate.processes.python import python_command, start
 from kernel_gate.processes.surroundings import bare_environment
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
@@ -68,13 +68,15 @@ class Limits:
         return GroupLimits(self.seconds, self.processes, self.resident_bytes, self.files, self.folder_bytes)
 
 
-def _run_child(folder: Path, limits: Limits) -> tuple[int | None, str, str]:
+def _run_child(folder: Path, imports: str, limits: Limits) -> tuple[int | None, str, str]:
     """Exit status (None: ended), what it took too much of, and the end of the messages."""
     with (folder / "messages.txt").open("w+b") as messages:
-        process = start(
-            python_command("kernel_gate.build.child", str(folder), writes_bytecode=False),
-            folder=folder,
+        process = start_python(
+            "kernel_gate.build.child",
+            str(folder),
+            imports=imports,
             env={**bare_environment(folder), **ONE_THREAD},
+            folder=folder,
             stdout=messages,
             stderr=messages,
         )
@@ -156,7 +158,7 @@ def _compiled(label: str, request: Mapping[str, Any], limits: Limits) -> Mapping
     with TemporaryFolder("build") as name:
         folder = Path(name)
         (folder / "request.json").write_text(json.dumps(request), "utf-8")
-        status, excess, messages = _run_child(folder, limits)
+        status, excess, messages = _run_child(folder, request["program"]["language"], limits)
         result = _read_result(folder)
         full = shutil.disk_usage(folder).free < _LEAST_FREE
     if result is not None and not excess:

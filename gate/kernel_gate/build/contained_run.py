@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from kernel_gate.build.compile import Limits
+from kernel_gate.processes.forked import Forked
+from kernel_gate.processes.forking import start_python
 from kernel_gate.processes.group import wait_within
-from kernel_gate.processes.python import python_command, start
 from kernel_gate.processes.surroundings import bare_environment
 from kernel_gate.sandbox.containment import REMEDY, Containment, ContainmentError, offered
 from kernel_gate.sandbox.runner import CANNOT_ENTER
@@ -41,7 +44,7 @@ def decided(containment: Containment | None = None, *, allow_uncontained: bool) 
     return containment
 
 
-def contained_command(
+def start_contained(
     command: Sequence[str],
     folder: Path,
     *,
@@ -50,8 +53,11 @@ def contained_command(
     readable: Iterable[Path] = (),
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
-) -> list[str]:
-    """The command that shuts itself in and then becomes `command`; its process keeps its pipes and its number."""
+    stdin: int | IO[bytes] = subprocess.DEVNULL,
+    stdout: int | IO[bytes] = subprocess.DEVNULL,
+    stderr: int | IO[bytes] = subprocess.DEVNULL,
+) -> subprocess.Popen[bytes] | Forked:
+    """A process that shuts itself in and then becomes `command`. Raises `OSError` when it cannot be started."""
     request = {
         "command": list(command),
         "folder": str(folder),
@@ -61,7 +67,16 @@ def contained_command(
         "limits": limits.of_one_process,
         "containment": containment.to_json(),
     }
-    return python_command("kernel_gate.sandbox.runner", json.dumps(request), writes_bytecode=False)
+    return start_python(
+        "kernel_gate.sandbox.runner",
+        json.dumps(request),
+        imports="",
+        env=bare_environment(folder),
+        folder=folder,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+    )
 
 
 def run_contained(
@@ -88,17 +103,18 @@ def run_contained(
     own = [program.resolve()] if program.is_absolute() else []
     if own and own[0].is_relative_to(folder):
         _make_executable(program)
-    started = contained_command(
-        command,
-        folder,
-        readable=[*readable, *own],
-        cwd=cwd,
-        environment=environment,
-        limits=limits,
-        containment=containment,
-    )
     with tempfile.TemporaryFile() as output:
-        process = start(started, folder=folder, env=bare_environment(folder), stdout=output, stderr=output)
+        process = start_contained(
+            command,
+            folder,
+            readable=[*readable, *own],
+            cwd=cwd,
+            environment=environment,
+            limits=limits,
+            containment=containment,
+            stdout=output,
+            stderr=output,
+        )
         status, excess = wait_within(process, folder, limits.of_the_group)
         output.seek(max(0, output.seek(0, os.SEEK_END) - _READ_BYTES))
         text = output.read().decode("utf-8", "replace")

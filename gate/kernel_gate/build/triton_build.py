@@ -25,6 +25,18 @@ from kernel_gate.reasons import Reason
 _MODULE = "gated_program"
 
 
+def load() -> None:
+    """Import what compiling takes, and let Triton say once which version of itself and of ptxas it is.
+
+    It reads all of its own library for that. Raises `ImportError` where there is no Triton, or another one.
+    """
+    from triton.backends.nvidia.compiler import get_ptxas_version
+    from triton.runtime.cache import triton_key
+
+    triton_key()
+    get_ptxas_version()
+
+
 def _load_module(program: Program, folder: Path) -> ModuleType:
     """The program's module, executed. Whatever it raises is the program's fault."""
     if program.module:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernel_gate.processes.forked import Forked
+
 _POLL_SECONDS = 0.05
 _SHARE = 20
 """Looking may take one part in so many of the time."""
@@ -34,8 +36,11 @@ class GroupLimits:
     folder_bytes: int
 
 
-def kill_group(process: subprocess.Popen[Any]) -> None:
+def kill_group(process: subprocess.Popen[Any] | Forked) -> None:
     """End a child and everything that it started in its group."""
+    if isinstance(process, Forked):
+        process.end_group()
+        return
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -95,7 +100,9 @@ def excess_of(group: int, folder: Path, limits: GroupLimits) -> str:
     return ""
 
 
-def wait_within(process: subprocess.Popen[Any], folder: Path, limits: GroupLimits) -> tuple[int | None, str]:
+def wait_within(
+    process: subprocess.Popen[Any] | Forked, folder: Path, limits: GroupLimits
+) -> tuple[int | None, str]:
     """The child's exit status, or None and what it did too much of. Its group has ended in either case."""
     deadline = time.monotonic() + limits.seconds
     pause = _POLL_SECONDS
