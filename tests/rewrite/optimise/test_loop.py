@@ -147,6 +147,24 @@ def test_cancelling_keeps_what_was_promoted() -> None:
     assert document.verdict is None
 
 
+def test_a_step_that_the_full_gate_rejects_is_taken_back() -> None:
+    """Screening does not watch every case: what it lets pass may still be wrong."""
+
+    def judge(before: Version, after: Version, options: GateOptions) -> Verdict:
+        wrong = b"float4" in after.text
+        if options.watch_seconds:
+            return verdict(Outcome.REJECTED if wrong else Outcome.ACCEPTED, 1.3)
+        gains = wrong > (b"float4" in before.text) or (after.text != before.text and before.text == ADD)
+        return verdict(Outcome.ACCEPTED, 1.4) if gains else verdict(Outcome.REJECTED, 1.0)
+
+    ended = searched(judge)
+    assert b"float4" not in ended.version.text
+    assert ended.document.verdict is not None
+    taken_back = [t for t in ended.document.tried if "rejected in full" in t.reason]
+    assert taken_back
+    assert not any(t.promoted for t in taken_back)
+
+
 def test_a_skill_is_proposed_only_where_its_assist_makes_a_candidate() -> None:
     kernel = read(ADD.replace(b"a[i] + b[i]", b"c[i] + c[n - 1 - i]"), Language.CUDA).kernel("add")
     assert kernel is not None

@@ -2,8 +2,8 @@
 
 Each round gates what the assists make of the current text against that text, at short measurements. After a gain that
 is large the round only tries what would take its place. In the end the last text is gated against the file as it was,
-in full; only that verdict speaks for the result. Without a GPU, what is correct is ordered by counted work, and nothing
-is said to be faster.
+in full; only that verdict speaks for the result, and a step that it rejects is taken back. Without a GPU, what is
+correct is ordered by counted work, and nothing is said to be faster.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from kernel_lineage.rewrite.profile_facts import profile_facts, profile_of
 from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
 
-SCREENING = GateOptions(profile_seconds=1.0, interval=0.02, check_seconds=60.0)
+SCREENING = GateOptions(profile_seconds=1.0, interval=0.02, check_seconds=60.0, watch_seconds=0.0)
+"""Only the last verdict watches on the emulated device as well, which takes most of the time where there is a GPU."""
 _LEAST_GAIN = 1.02
 """A smaller gain is not promoted: it would be within what a short measurement can tell."""
 _LARGE_GAIN = 1.5
@@ -74,6 +75,7 @@ class Ended:
 class _State:
     current: Version
     started: float
+    promoted: list[Version] = field(default_factory=list)
     tried: list[TriedDocument] = field(default_factory=list)
     texts: dict[str, bytes] = field(default_factory=dict)
     """Every file that was tried, by its digest."""
@@ -100,10 +102,7 @@ def optimise(search: Search, judge: Judge, report: Callable[[TriedDocument], Non
             stopped, reason = _round(search, state, judge, report, number)
     except KeyboardInterrupt:
         stopped, reason = "cancelled", "It was cancelled; what was promoted until then stands."
-    verdict = None
-    if state.current is not first and stopped != "cancelled":
-        verdict = judge(first, state.current, GateOptions())
-        _spent(state, verdict)
+    verdict = _in_full(first, state, judge) if state.promoted and stopped != "cancelled" else None
     document = OptimiseDocument.model_validate(
         {
             "path": str(search.path),
@@ -121,6 +120,24 @@ def optimise(search: Search, judge: Judge, report: Callable[[TriedDocument], Non
         }
     )
     return Ended(document, state.current, state.texts)
+
+
+def _in_full(first: Version, state: _State, judge: Judge) -> Verdict:
+    """The verdict on the last version that the full gate does not reject; on the last one where it rejects all."""
+    last: Verdict | None = None
+    while state.promoted:
+        verdict = judge(first, state.promoted[-1], GateOptions())
+        _spent(state, verdict)
+        last = last or verdict
+        if verdict.outcome is not Outcome.REJECTED:
+            return verdict
+        state.promoted.pop()
+        state.current = state.promoted[-1] if state.promoted else first
+        step = next(i for i in reversed(range(len(state.tried))) if state.tried[i].promoted)
+        why = f"promoted at first, rejected in full: {verdict.reason}"
+        state.tried[step] = state.tried[step].model_copy(update={"promoted": False, "reason": why})
+    assert last is not None
+    return last
 
 
 def _round(
@@ -164,6 +181,7 @@ def _promote(state: _State, outcome: TriedDocument, proposal: Proposal) -> float
     """Go on from a proposal; gives the share of the device's bandwidth that it reaches, where both were measured."""
     state.tried[state.tried.index(outcome)] = outcome.model_copy(update={"promoted": True})
     state.current = Version(proposal.text, {**state.current.launch, **proposal.candidate.launch})
+    state.promoted.append(state.current)
     share = state.profile.get("profile.bandwidth_share")
     state.profile = Facts()
     if share is None or outcome.speedup is None:
