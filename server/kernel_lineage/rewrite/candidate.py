@@ -24,6 +24,9 @@ class Candidate:
     explanation: str
     guarded: bool = False
     """The old code still runs where the condition fails."""
+    alternatives: tuple[Candidate, ...] = ()
+    """The same rewrite with other parameters (the shape of a tile, say), each a candidate of its own, in the order in
+    which they are to be tried; the candidate itself comes first."""
     launch: Mapping[str, str] = field(default_factory=dict)
     """Changed launch expressions, by field of the workload's `[launch]`: {"block": "[256]"}."""
 

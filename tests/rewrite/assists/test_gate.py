@@ -15,6 +15,7 @@ from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.model import Assist, AssistExample
 from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.candidate import Candidate
+from kernel_lineage.workloads.launch_expressions import read_launch
 from kernel_lineage.workloads.programs import with_launch
 from rewrite.assists.workloads import WORKLOADS
 
@@ -36,10 +37,15 @@ def program(language: Language, source: str, entry: str, launch: LaunchSpec | No
 
 
 def own_launch(assist: Assist, example: AssistExample, workload: Workload) -> LaunchSpec | None:
-    """The launch that a candidate of Triton brings, without which its new constants have no value."""
+    """The launch that a candidate brings: new constants of Triton, another block at the launch in a CUDA C++ file."""
     kernel = read(example.before.encode(), example.language).kernel(example.kernel)
-    if kernel is None or example.language is not Language.TRITON:
+    if kernel is None:
         return None
+    if example.language is not Language.TRITON:
+        after = read(example.after.encode(), example.language).kernel(example.kernel)
+        order = [a.name for a in workload.args]
+        told = [read_launch(k, workload, order) for k in (kernel, after) if k is not None]
+        return next((new for old, new in [told] if new and (old is None or old.block != new.block)), None)
     made = [assist.rewrite(kernel, a) for a in anchors_of(kernel) if a.pattern == assist.pattern]
     return next((with_launch(None, workload, m.launch) for m in made if isinstance(m, Candidate)), None)
 

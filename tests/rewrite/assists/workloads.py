@@ -75,6 +75,18 @@ WORKLOADS = {
                  "means: inout float32 [C]", "most: output float32 [C]", "x: input float32 [N, C]",
                  "rows: int32 = N", "cols: int32 = C"),
     ),
+    "tiled_product": (
+        workload("tiled_product", "M = [1, 33]\nN = [70]\nK = [19]",
+                 'grid = ["ceil_div(N, 16)", "ceil_div(M, 16)"]\nblock = [16, 16]', "c: inout float32 [M, N]",
+                 "a: input float32 [M, K]", "b: input float32 [K, N]", "M: int32 = M", "N: int32 = N",
+                 "K: int32 = K"),
+    ),
+    "half_product": (
+        workload("half_product", "M = [33]\nN = [40, 70]\nK = [19, 48]",
+                 'grid = ["ceil_div(N, 16)", "ceil_div(M, 16)"]\nblock = [16, 16]', "c: output float16 [M, N]",
+                 "a: input float16 [M, K]", "b: input float16 [K, N]", "M: int32 = M", "N: int32 = N",
+                 "K: int32 = K"),
+    ),
     "histogram": (
         workload("histogram", "n = [1, 770, 5000]\nK = [256]", ELEMENTS, "bins: inout uint32 [K]",
                  "data: input uint8 [n]", "n: int32 = n"),

@@ -4,57 +4,86 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kernel_gate.expr.terms import Term, variables
+from kernel_lineage.code.cuda.read import read_open
+from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.cuda_access import Access
-from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
-from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_mapping import Stride, moves_along_loop, stride_of
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
+from kernel_lineage.kernels.cuda_forms import Loop, contains, text_of
+from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
 from kernel_lineage.kernels.source import Kernel
 
 ID = "naive_matmul"
-
-
-def _owners(access: Access) -> set[str]:
-    return {axis for axis in access.index if axis in ("x", "y", "block", "lane", "warp")}
+_AXES = ("threadIdx.x", "threadIdx.y")
+_ADDING = ("+", "fma", "add")
 
 
 def _find(kernel: Kernel) -> Iterator[Anchor]:
     syntax = cuda_syntax(kernel)
-    if syntax is None:
+    loops = (
+        {(p.node.start_byte, p.node.end_byte): p for p in syntax.entry.loops} if syntax is not None else {}
+    )
+    if syntax is None or not loops:
         return
-    unit = syntax.entry
-    reads = [a for a in indexing(unit).accesses if a.space == "global" and a.reads]
-    for node in unit.of("assignment_expression"):
-        right = bare(node.child_by_field_name("right"))
-        around = unit.loops_around(node)
-        if operator_of(node) != "+=" or right is None or operator_of(right) != "*" or not around:
+    model = read_open(kernel)
+    for read in model.loops.values():
+        loop = loops.get(read.at or (0, 0))
+        reads = {
+            a.at: a
+            for a in model.accesses
+            if read.round in a.loops and a.space == "global" and a.reads and a.offset is not None
+        }
+        if (
+            loop is None
+            or any(read.round in other.parents for other in model.loops.values())
+            or len(reads) != 2
+        ):
             continue
-        loop = around[-1]
-        factors = [a for a in reads if contains(right, a.node) and moves_along_loop(a, loop)]
-        if stride_of(unit, loop) is not Stride.ONE or len(factors) != 2:
-            continue
-        first, second = factors
+        first, second = reads.values()
+        owners = [_owners(a.offset) for a in reads.values() if a.offset is not None]
         # Each factor must move with threads of its own, or it is a dot product of two rows and not a matrix product.
         if (
-            first.root != second.root
-            and _owners(first) != _owners(second)
-            and _owners(first)
-            and _owners(second)
+            not all(owners)
+            or owners[0] == owners[1]
+            or not all(_moves(model, a.offset, read.round) for a in (first, second))
         ):
+            continue
+        total = _sum(syntax.entry, loop)
+        if total:
             names = {
                 "a": first.root,
                 "b": second.root,
                 "K": text_of(loop.bound),
                 "k": loop.counter,
-                "sum": text_of(node.child_by_field_name("left")),
+                "sum": total,
             }
             yield matched(
                 ID, loop.node, f"{first.root} times {second.root}, straight from global memory", names
             )
             return
+
+
+def _owners(offset: Term) -> set[str]:
+    return set(variables(offset)) & set(_AXES)
+
+
+def _moves(model: Model, offset: Term | None, round_: str) -> bool:
+    names = set(variables(offset)) if offset is not None else set()
+    return round_ in names and not any(model.depends.get(n) for n in names - set(model.loops))
+
+
+def _sum(unit: Unit, loop: Loop) -> str:
+    """The variable that the loop adds to."""
+    for node in unit.of("assignment_expression"):
+        target, value = text_of(node.child_by_field_name("left")), text_of(node.child_by_field_name("right"))
+        adds = text_of(node).replace(" ", "").startswith(f"{target}+=") or (
+            target in value and any(word in value for word in _ADDING)
+        )
+        multiplies = any(word in text_of(loop.body) for word in ("*", "fma", "mul"))
+        if contains(loop.node, node) and target.isidentifier() and adds and multiplies:
+            return target
+    return ""
 
 
 PATTERN = AnchorPattern(
@@ -86,6 +115,15 @@ PATTERN = AnchorPattern(
                 float val = 0.0f;
                 for (int i = 0; i < C; i++) { val += x[i] * w[i]; }
                 out[bt * OC + oc] = val;
+            }
+            """),
+        cuda("""
+            __global__ void scores(float* s, const float* q, int T, int D) {
+                int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
+                const float *mine = q + i * D, *theirs = q + j * D;
+                float dot = 0.0f;
+                for (int d = 0; d < D; ++d, ++theirs) { float x = mine[d]; dot = fmaf(x, *theirs, dot); }
+                s[i * T + j] = dot;
             }
             """),
     ),

@@ -1,0 +1,67 @@
+"""Multiply matrices in tiles: operands in shared memory, several outputs of each thread in registers.
+
+Before:
+    for (int k = 0; k < K; k++) { sum += A[row * K + k] * B[k * N + col]; }
+After: a block loads a tile of each operand once, and each of its threads multiplies eight values of one with eight of
+the other, so that a value which is read from shared memory is used eight times. What stood around the loop is done for
+each of a thread's outputs. Each launch gets a block for each tile.
+
+Which outputs a block and a thread take is a choice; the candidate holds the one that a simple model of a device likes
+best, and the others as its alternatives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.product_examples import APPLIES, REFUSES
+from kernel_lineage.rewrite.assists.product_task import ProductTask, task_of
+from kernel_lineage.rewrite.assists.tiled_product_code import NAMES, Tile, tiled_code
+from kernel_lineage.rewrite.candidate import Candidate
+
+TILES = (Tile(128, 128, 16, 8, 8), Tile(128, 64, 16, 8, 4), Tile(64, 64, 16, 4, 4))
+"""From the one with the most products for each value that is read, to the one with the most blocks."""
+
+
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+    task = task_of(kernel)
+    if isinstance(task, Refusal):
+        return task
+    made: list[Candidate] = []
+    for tile in TILES[1:] if task.total.type in ("double", "long long") else TILES:
+        candidate = _tiled(task, tile)
+        if isinstance(candidate, Refusal):
+            return candidate
+        made.append(candidate)
+    return replace(made[0], alternatives=tuple(made[1:]))
+
+
+def _tiled(task: ProductTask, tile: Tile) -> Candidate | Refusal:
+    names = task.names(NAMES)
+    value = f"{names['sums']}[{names['i']}][{names['j']}]"
+    outputs = task.outputs(names, value)
+    if isinstance(outputs, Refusal):
+        return outputs
+    launches = task.launches((tile.rows, tile.columns), tile.threads)
+    if isinstance(launches, Refusal):
+        return launches
+    return ASSIST.candidate(
+        task.kernel,
+        [*launches, task.body(tiled_code(task.product, task.total, tile, names, outputs))],
+        explanation=f"Blocks of {tile.threads} threads compute {tile.rows}x{tile.columns} outputs from tiles in shared "
+        f"memory, each thread {tile.high}x{tile.wide} of them.",
+    )
+
+
+ASSIST = Assist(
+    id="multiply_in_tiles",
+    title="Multiply matrices in tiles",
+    skill="tiled-matrix-product",
+    pattern="naive_matmul",
+    rewrite=_rewrite,
+    applies=APPLIES,
+    refuses=REFUSES,
+)

@@ -1,0 +1,106 @@
+"""What tiling makes of a matrix product, and where it must refuse. More spellings: `tests/rewrite/assists`."""
+
+from __future__ import annotations
+
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.rewrite.assists.model import AssistExample, RefusalExample
+
+_PRODUCT = """\
+__global__ void tiled_product(float* c, const float* a, const float* b, int M, int N, int K) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= M || col >= N) return;
+    float sum = c[row * N + col];
+    for (int k = 0; k < K; k++) {
+        sum += a[row * K + k] * b[k * N + col];
+    }
+    c[row * N + col] = 0.5f * sum;
+}
+
+void launch(float* c, const float* a, const float* b, int M, int N, int K) {
+    dim3 block(16, 16);
+    dim3 grid((N + block.x - 1) / block.x, (M + block.y - 1) / block.y);
+    tiled_product<<<grid, block>>>(c, a, b, M, N, K);
+}
+"""
+
+_AFTER = """\
+__global__ void __launch_bounds__(256) tiled_product(float* c, const float* a, const float* b, int M, int N, int K) {
+    // A block computes 128 x 128 outputs, a thread 8 x 8 of them.
+    __shared__ __align__(16) float first_tile[16][132];
+    __shared__ __align__(16) float second_tile[16][132];
+    const int thread = threadIdx.x;
+    const int row_0 = blockIdx.y * 128, column_0 = blockIdx.x * 128;
+    float sums[8][8] = {};
+    for (int depth_0 = 0; depth_0 < K; depth_0 += 16) {
+        #pragma unroll
+        for (int n = 0; n < 8; n++) {
+            const int e = thread + n * 256;
+            const int p = row_0 + e / 16, d = depth_0 + e % 16;
+            first_tile[e % 16][e / 16] = p < M && d < K ? a[(long long)K * p + d] : 0.0f;
+        }
+        #pragma unroll
+        for (int n = 0; n < 8; n++) {
+            const int e = thread + n * 256;
+            const int p = column_0 + e % 128, d = depth_0 + e / 128;
+            second_tile[e / 128][e % 128] = p < N && d < K ? b[(long long)N * d + p] : 0.0f;
+        }
+        __syncthreads();
+        #pragma unroll
+        for (int d = 0; d < 16; d++) {
+            float first[8], second[8];
+            #pragma unroll
+            for (int i = 0; i < 8; i++) {
+                first[i] = first_tile[d][thread / 16 * 4 + i / 4 * 64 + i % 4];
+            }
+            #pragma unroll
+            for (int j = 0; j < 8; j++) {
+                second[j] = second_tile[d][thread % 16 * 4 + j / 4 * 64 + j % 4];
+            }
+            #pragma unroll
+            for (int i = 0; i < 8; i++) {
+                #pragma unroll
+                for (int j = 0; j < 8; j++) {
+                    sums[i][j] += first[i] * second[j];
+                }
+            }
+        }
+        __syncthreads();
+    }
+    #pragma unroll
+    for (int i = 0; i < 8; i++) {
+        #pragma unroll
+        for (int j = 0; j < 8; j++) {
+            const int row_at = row_0 + thread / 16 * 4 + i / 4 * 64 + i % 4;
+            const int column_at = column_0 + thread % 16 * 4 + j / 4 * 64 + j % 4;
+            int row = row_at;
+            int col = column_at;
+            if (row >= M || col >= N) continue;
+            float sum = c[row * N + col];
+            sum += sums[i][j];
+            c[row * N + col] = 0.5f * sum;
+        }
+    }
+}
+
+void launch(float* c, const float* a, const float* b, int M, int N, int K) {
+    dim3 block(16, 16);
+    dim3 grid((N + block.x - 1) / block.x, (M + block.y - 1) / block.y);
+    tiled_product<<<dim3((N + 127) / 128, (M + 127) / 128), 256>>>(c, a, b, M, N, K);
+}
+"""
+
+
+def _refused(change: tuple[str, str], reason: str) -> RefusalExample:
+    return RefusalExample(Language.CUDA, "tiled_product", _PRODUCT.replace(*change), reason)
+
+
+APPLIES = (AssistExample(Language.CUDA, "tiled_product", _PRODUCT, _AFTER),)
+REFUSES = (
+    _refused(("    if (row >= M || col >= N) return;\n", ""), "no check of its bounds"),
+    _refused(("col >= N) return", "col > row) return"), "both places of an output"),
+    _refused(("b[k * N + col]", "b[k * N + row]"), "same axis of the grid"),
+    _refused(("sum += a", "sum = 0.5f * sum + a"), "adds no product to a variable"),
+    _refused(("k < K", "k < row"), "depends on"),
+    _refused(("__global__ void", "__global__ void __launch_bounds__(256)"), "launch bounds"),
+)

@@ -1,0 +1,62 @@
+"""The launch of a tiled product: a block for each tile of outputs, of so many threads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from kernel_lineage.kernels.source import Kernel, Launch, Span
+from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.candidate import Edit
+from kernel_lineage.rewrite.launch_site import LaunchError, launch_edits
+
+_MEMBER = re.compile(r"\b([A-Za-z_]\w*)\s*\.\s*([xyz])\b")
+_DIM3 = re.compile(r"\s*dim3\s*[({](.*)[)}]\s*", re.DOTALL)
+
+
+def tiled_launches(kernel: Kernel, tile: Mapping[str, int], threads: int) -> list[Edit] | Refusal:
+    """Edits that launch a block for each tile of `tile[axis]` outputs along each axis; the depth of the grid stays."""
+    if "launch_bounds" in kernel.attributes:
+        return Refusal(f"{kernel.name} has launch bounds, which tell the size of its blocks")
+    edits: list[Edit] = []
+    for launch in kernel.launches:
+        grid = []
+        for position, axis in enumerate("xy"):
+            blocks, size = (
+                _extent(launch, e[position] if position < len(e) else "1")
+                for e in (launch.grid, launch.block)
+            )
+            grid.append(f"({_outputs(blocks, size)} + {tile[axis] - 1}) / {tile[axis]}")
+        grid += [_extent(launch, e) for e in launch.grid[2:]]
+        try:
+            edits += launch_edits(kernel, launch, {"grid": f"dim3({', '.join(grid)})", "block": str(threads)})
+        except LaunchError as error:
+            return Refusal(str(error))
+    at = kernel.name_span
+    bounds = Edit(Span(at.start, at.start, at.first_line, at.first_line), f"__launch_bounds__({threads}) ")
+    return [bounds, *edits]
+
+
+def _outputs(blocks: str, size: str) -> str:
+    """How many places blocks of a size have; for `(N + 15) / 16` of 16 it is N, as bounds cut off what is beyond."""
+    rounded = re.fullmatch(r"\((\w+) \+ (\d+)(?: - (\d+))?\) / (\d+)", blocks.strip())
+    if rounded and rounded[4] == size and int(rounded[2]) - int(rounded[3] or 0) == int(size) - 1:
+        return rounded[1]
+    return f"{_factor(blocks)} * {_factor(size)}"
+
+
+def _extent(launch: Launch, text: str) -> str:
+    """An extent with members of a `dim3` of the launcher written out: `block.x` → `16`."""
+
+    def component(match: re.Match[str]) -> str:
+        made = _DIM3.fullmatch(launch.definitions.get(match[1], ""))
+        parts = [p.strip() for p in made[1].split(",")] if made else []
+        position = "xyz".index(match[2])
+        plain = bool(parts) and not any(set(p) & set("()") for p in parts)
+        return _factor(parts[position] if position < len(parts) else "1") if plain else match[0]
+
+    return _MEMBER.sub(component, text)
+
+
+def _factor(text: str) -> str:
+    return text if re.fullmatch(r"\w+", text) else f"({text})"

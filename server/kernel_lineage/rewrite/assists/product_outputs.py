@@ -1,0 +1,198 @@
+"""The rest of a product's kernel, as the work for one output: what stands around the loop, with the loop's sum told.
+
+Each output of a tile does what its thread did, for the place that the thread had: returns become `continue`, and
+whatever told the thread's place in the grid is written as the output's place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tree_sitter import Node
+
+from kernel_gate.expr.terms import Term, variables
+from kernel_lineage.kernels.cuda_forms import contains, declarators, text_of
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.edits import edited, replace_node
+from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.rewrite.assists.hidden_reads import hidden_reads
+from kernel_lineage.rewrite.assists.layout import descendants, indent_at
+from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.product_sum import LOADED, SumOfProducts
+from kernel_lineage.rewrite.assists.products import PLACES, Product
+from kernel_lineage.rewrite.assists.term_text import c_text
+from kernel_lineage.rewrite.candidate import Edit
+
+_THREAD = frozenset({"threadIdx.x", "threadIdx.y", "blockIdx.x", "blockIdx.y", "blockDim.x", "blockDim.y"})
+_HIDDEN = re.compile(r"threadIdx|blockIdx|blockDim|gridDim|warpSize|__sync|__shfl|\basm\b")
+_NEVER = re.compile(
+    r"gridDim|warpSize|__shared__|\bgoto\b|\basm\b|\bstatic\b|threadIdx\s*\.\s*z|blockDim\s*\.\s*z"
+)
+
+
+def outputs_of(
+    kernel: Kernel,
+    syntax: CudaSyntax,
+    product: Product,
+    total: SumOfProducts,
+    names: Mapping[str, str],
+    value: str,
+) -> list[str] | Refusal:
+    """The lines of the work for one output.
+
+    `names` says how the output's place along each axis is written, `value` its sum of products.
+    """
+    assert kernel.source is not None
+    body = syntax.entry.node.child_by_field_name("body")
+    if body is None:
+        return Refusal(f"{kernel.name} has no body")
+    never = _NEVER.search(text_of(body))
+    if never is not None:
+        return Refusal(
+            f"`{never[0]}` in {kernel.name} would mean something else for several outputs of a thread"
+        )
+    hidden = hidden_reads(kernel, syntax, _HIDDEN, "its place in the grid")
+    if hidden is not None:
+        return hidden
+    if any(n.type.startswith(("preproc_if", "preproc_el")) for n in descendants(body)):
+        return Refusal(f"{kernel.name} is not the same in every build: it holds `#if`")
+    edits = _returns(body, total.loop)
+    if isinstance(edits, Refusal):
+        return edits
+    behind = [n for n in descendants(body) if n.type == "identifier" and n.start_byte >= total.loop.end_byte]
+    inside = {name for d in _declarations(total.loop) for name, *_ in declarators(d)}
+    left = {text_of(n) for n in behind} & ((set(product.loop.counters) | total.moved) - inside)
+    if left:
+        return Refusal(f"`{left.pop()}` is used behind the loop that has moved it on")
+    places = _places(body, total.loop, product, names)
+    if isinstance(places, Refusal):
+        return places
+    return _lines(kernel, body, total, [*edits, *places], value)
+
+
+def _returns(body: Node, loop: Node) -> list[Edit] | Refusal:
+    edits: list[Edit] = []
+    for node in descendants(body):
+        if node.type == "return_statement":
+            above = node.parent
+            while above is not None and above != body:
+                if above.type in ("for_statement", "while_statement", "do_statement", "switch_statement"):
+                    return Refusal(f"the return in line {node.start_point.row + 1} leaves a loop")
+                if above.type == "lambda_expression":
+                    return Refusal("a lambda returns, which is another return")
+                above = above.parent
+            edits.append(replace_node(node, "continue;"))
+        elif node.type in ("break_statement", "continue_statement") and contains(loop, node):
+            return Refusal(
+                f"`{text_of(node)}` in line {node.start_point.row + 1} ends a round of the product early"
+            )
+    return edits
+
+
+def _declarations(node: Node) -> list[Node]:
+    return [n for n in descendants(node) if n.type == "declaration"]
+
+
+def _places(body: Node, loop: Node, product: Product, names: Mapping[str, str]) -> list[Edit] | Refusal:
+    """Edits that write the output's place where the thread's place was told."""
+    spelling = {PLACES[axis].name: text for axis, text in names.items()}
+    edits: dict[tuple[int, int], Edit] = {}
+    dropped: set[str] = set()
+    waiting = [n for n in descendants(body) if n.type == "field_expression" and _squeezed(n) in _THREAD]
+    while waiting:
+        node = waiting.pop(0)
+        if contains(loop, node) or any(a <= node.start_byte and node.end_byte <= b for a, b in edits):
+            continue
+        told = _smallest(node, body, product)
+        if told is not None:
+            whole, term = told
+            text = c_text(term, spelling)
+            edits[whole.start_byte, whole.end_byte] = replace_node(
+                whole, text if text.isidentifier() else f"({text})"
+            )
+            continue
+        declared = _declared(node)
+        if declared is None:
+            return Refusal(
+                f"`{text_of(node)}` in line {node.start_point.row + 1} tells more than the place of an output"
+            )
+        for name in declared[1] - dropped:
+            dropped.add(name)
+            waiting += [
+                n
+                for n in descendants(body)
+                if n.type == "identifier" and text_of(n) == name and not contains(declared[0], n)
+            ]
+        edits[declared[0].start_byte, declared[0].end_byte] = replace_node(declared[0], "")
+    # What is replaced as a whole takes the place of what was replaced within it.
+    return [
+        e for (a, b), e in edits.items() if not any((c, d) != (a, b) and c <= a and b <= d for c, d in edits)
+    ]
+
+
+def _smallest(node: Node, body: Node, product: Product) -> tuple[Node, Term] | None:
+    """The smallest expression around a node that is told by the place of an output alone."""
+    above: Node | None = node
+    while (
+        above is not None
+        and above != body
+        and not above.type.endswith(("statement", "declaration", "clause"))
+    ):
+        term = product.model.values.get((above.start_byte, above.end_byte))
+        if term is not None:
+            told = product.placed(term)
+            moving = {n for n in variables(told) if n.startswith(("threadIdx", "blockIdx", "blockDim"))}
+            if not moving - {"blockIdx.z"} and not set(variables(told)) & set(product.model.unknowns):
+                return above, told
+        above = above.parent
+    return None
+
+
+def _declared(node: Node) -> tuple[Node, set[str]] | None:
+    """The declaration whose values a node is used in, where it declares nothing but whole numbers of the thread."""
+    above: Node | None = node
+    while above is not None and above.type != "declaration":
+        if above.type.endswith("statement"):
+            return None
+        above = above.parent
+    if above is None:
+        return None
+    names: set[str] = set()
+    for name, value, sizes, pointer in declarators(above):
+        builtin = value is not None and any(_squeezed(n) in _THREAD for n in descendants(value))
+        if (
+            not builtin
+            or sizes
+            or pointer
+            or (value is not None and "call_expression" in {n.type for n in descendants(value)})
+        ):
+            return None
+        names.add(name)
+    return above, names
+
+
+def _squeezed(node: Node) -> str:
+    return re.sub(r"\s", "", text_of(node))
+
+
+def _lines(kernel: Kernel, body: Node, total: SumOfProducts, edits: list[Edit], value: str) -> list[str]:
+    assert kernel.source is not None
+    data, loop = kernel.source.data, total.loop
+    first = loop
+    while first.prev_sibling is not None and first.prev_sibling.type.startswith("preproc"):
+        first = first.prev_sibling  # a #pragma speaks of the loop behind it
+    start = first.start_byte
+    span = Span(start, loop.end_byte, first.start_point.row + 1, loop.end_point.row + 1)
+    kept = [e for e in edits if not (start <= e.span.start and e.span.end <= loop.end_byte)]
+    kept.append(Edit(span, total.added.replace(LOADED, value)))
+    inner = Span(body.start_byte + 1, body.end_byte - 1, 0, 0)
+    moved = [Edit(Span(e.span.start - inner.start, e.span.end - inner.start, 0, 0), e.text) for e in kept]
+    text = edited(data[inner.start : inner.end], moved).decode("utf-8", "replace")
+    margin = next((indent_at(data, s.start_byte) for s in body.named_children), "")
+    lines = [line.removeprefix(margin).rstrip() for line in text.splitlines()]
+    while lines and not lines[0]:
+        del lines[0]
+    while lines and not lines[-1]:
+        del lines[-1]
+    return lines

@@ -1,0 +1,293 @@
+"""What the loop of a product does with the two values that it reads: the sum that their product is added to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tree_sitter import Node
+
+from kernel_lineage.code.types import DTYPES
+from kernel_lineage.kernels.cuda_forms import Variable, bare, contains, declarators, operator_of, text_of
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.layout import descendants, statements_of
+from kernel_lineage.rewrite.assists.loop_changes import changed_in, is_of_the_language
+from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.products import Operand, Product
+
+LOADED = "\0"
+"""Stands in a factor's text for the value that is read."""
+TO_FLOAT = {"float16": "__half2float", "bfloat16": "__bfloat162float"}
+FROM_FLOAT = {"float16": "__float2half", "bfloat16": "__float2bfloat16"}
+_CONVERSIONS = frozenset({*TO_FLOAT.values(), *FROM_FLOAT.values(), "float", "double", "int"})
+_MULTIPLIED = frozenset({"__hmul", "__fmul_rn", "__dmul_rn"})
+_MULTIPLIED_AND_ADDED = frozenset({"fmaf", "fma", "__fmaf_rn", "__fma_rn", "__hfma"})
+_ADDED = frozenset({"__hadd", "__fadd_rn", "__dadd_rn"})
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One operand, and what is made of each of its values before they are multiplied."""
+
+    operand: Operand
+    text: str
+    """An expression in which `LOADED` stands for the value."""
+    dtype: str
+    """Of what lies in memory."""
+    plain: bool
+    """Nothing but a conversion is made of the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class SumOfProducts:
+    """The variable that gathers the products."""
+
+    name: str
+    type: str
+    """What the products are added up in: `float` for a variable of 16 bits."""
+    stored: str
+    """NumPy's name of the variable's own type."""
+    loop: Node
+    moved: frozenset[str]
+    """Pointers that the loop moves on."""
+    first: Factor
+    second: Factor
+
+    @property
+    def added(self) -> str:
+        """A statement that adds `LOADED` to the variable."""
+        if self.stored in TO_FLOAT:
+            to, back = TO_FLOAT[self.stored], FROM_FLOAT[self.stored]
+            return f"{self.name} = {back}({to}({self.name}) + {LOADED});"
+        return f"{self.name} += {LOADED};"
+
+
+def sum_of(kernel: Kernel, syntax: CudaSyntax, product: Product) -> SumOfProducts | Refusal:
+    """What the loop adds up, or why that is not known."""
+    loop = next(
+        (p.node for p in syntax.entry.loops if (p.node.start_byte, p.node.end_byte) == product.loop.at), None
+    )
+    body = loop.child_by_field_name("body") if loop is not None else None
+    if loop is None or body is None:
+        return Refusal(
+            f"the loop in line {product.loop.line} stands in a function that is called, or in a macro"
+        )
+    own: dict[str, Node] = {}
+    pointers = {p.name for p in kernel.parameters if p.pointer} | {
+        v.name for v in syntax.entry.variables if v.pointer
+    }
+    moved = frozenset(name for name in changed_in(syntax, loop) & pointers)
+    added: list[tuple[str, Node]] = []
+    for statement in statements_of(body):
+        if statement.type == "declaration":
+            for name, value, sizes, _ in declarators(statement):
+                if value is None or sizes:
+                    return Refusal(f"`{name}` is declared without a value in the loop")
+                own[name] = value
+            continue
+        expression = bare(statement.named_children[0]) if statement.type == "expression_statement" else None
+        target = _target(expression)
+        if target in product.loop.counters or target in pointers:
+            continue
+        adds = _added(expression, target)
+        if not target or adds is None:
+            return Refusal(
+                f"`{' '.join(text_of(statement).split())}` in the loop adds no product to a variable"
+            )
+        added.append((target, adds))
+    if len(added) != 1:
+        return Refusal("the loop adds up more than one value, or none")
+    return _read(kernel, syntax, product, loop, moved, own, added[0])
+
+
+def _read(
+    kernel: Kernel,
+    syntax: CudaSyntax,
+    product: Product,
+    loop: Node,
+    moved: frozenset[str],
+    own: dict[str, Node],
+    added: tuple[str, Node],
+) -> SumOfProducts | Refusal:
+    name, expression = added
+    variable = next(
+        (v for v in syntax.entry.variables if v.name == name and not contains(loop, v.node)), None
+    )
+    if variable is None or variable.sizes or variable.pointer or variable.shared:
+        return Refusal(f"`{name}`, which the products are added to, is no variable of the thread")
+    stored = _dtype_of(variable)
+    fixed = {p.name for p in kernel.parameters if not p.pointer} - changed_in(syntax, syntax.entry.node)
+    found: list[Factor] = []
+    scale = ""
+    for node in _factors(expression, own):
+        inside = [o for o in (product.first, product.second) if _holds(node, o, own)]
+        text, plain = _text_of(node, inside[0] if inside else None, own, fixed)
+        if len(inside) > 1 or not text:
+            return Refusal(f"`{text_of(node)}` is more than a factor of its own")
+        if not inside:
+            scale += f" * {text}"
+            continue
+        found.append(Factor(inside[0], text, _memory_dtype(kernel, inside[0]), plain))
+    by_root = {id(f.operand): f for f in found}
+    first, second = (by_root.get(id(o)) for o in (product.first, product.second))
+    if first is None or second is None or len(found) != 2:
+        return Refusal(f"`{text_of(expression)}` is not the product of the two values that are read")
+    whole = stored.startswith(("int", "uint"))
+    if not stored or any(not f.dtype or (whole and not f.dtype.startswith(("int", "uint"))) for f in found):
+        return Refusal(f"the type of `{name}` or of what is multiplied is not one that is added up in tiles")
+    if scale:
+        first = replace(first, text=f"{_as_float(first)}{scale}", plain=False)
+    kind = "float" if stored in TO_FLOAT else variable.type.removeprefix("const ").strip()
+    kind = {"float32": "float", "float64": "double"}.get(stored, kind)
+    return SumOfProducts(name, kind, stored, loop, moved, first, second)
+
+
+def _as_float(factor: Factor) -> str:
+    convert = TO_FLOAT.get(factor.dtype)
+    return f"{convert}({LOADED})" if factor.text == LOADED and convert else factor.text
+
+
+def loaded_text(factor: Factor, load: str) -> str:
+    """The factor's value where `load` is what lies in memory, as a number of 32 or 64 bits."""
+    return _as_float(factor).replace(LOADED, load)
+
+
+def _target(expression: Node | None) -> str:
+    """The plain variable that an expression changes."""
+    if expression is None or expression.type not in ("assignment_expression", "update_expression"):
+        return ""
+    target = bare(expression.child_by_field_name("left") or expression.child_by_field_name("argument"))
+    return text_of(target) if target is not None and target.type == "identifier" else ""
+
+
+def _added(expression: Node | None, target: str) -> Node | None:
+    """What `target += E`, `target = target + E`, `target = fmaf(x, y, target)` and their like add: E, or the call."""
+    if expression is None or expression.type != "assignment_expression":
+        return None
+    value = bare(expression.child_by_field_name("right"))
+    if operator_of(expression) == "+=":
+        return value
+    if operator_of(expression) != "=" or value is None:
+        return None
+    if value.type == "binary_expression" and operator_of(value) == "+":
+        parts = [value.child_by_field_name("left"), value.child_by_field_name("right")]
+    elif value.type == "call_expression" and _called(value) in _ADDED:
+        parts = list(_arguments(value))
+    elif value.type == "call_expression" and _called(value) in _MULTIPLIED_AND_ADDED:
+        arguments = _arguments(value)
+        return value if len(arguments) == 3 and text_of(bare(arguments[2])) == target else None
+    else:
+        return None
+    rest = [p for p in parts if text_of(bare(p)) != target]
+    return rest[0] if len(parts) == 2 and len(rest) == 1 else None
+
+
+def _factors(node: Node, own: dict[str, Node]) -> Iterator[Node]:
+    """The factors of a product, through conversions of the whole and through variables of the loop."""
+    inner = bare(node)
+    if inner is None:
+        return
+    if inner.type == "identifier" and text_of(inner) in own:
+        yield from _factors(own[text_of(inner)], own)
+    elif inner.type == "binary_expression" and operator_of(inner) == "*":
+        for side in ("left", "right"):
+            part = inner.child_by_field_name(side)
+            if part is not None:
+                yield from _factors(part, own)
+    elif inner.type == "call_expression" and _called(inner) in _MULTIPLIED | _MULTIPLIED_AND_ADDED:
+        for part in _arguments(inner)[:2]:
+            yield from _factors(part, own)
+    elif (converted := _converted(inner)) is not None and len(list(_factors(converted, own))) > 1:
+        yield from _factors(converted, own)
+    else:
+        yield inner
+
+
+def _converted(node: Node) -> Node | None:
+    """What a conversion to a number of another precision converts."""
+    if node.type == "cast_expression":
+        return node.child_by_field_name("value")
+    arguments = _arguments(node) if node.type == "call_expression" else ()
+    cast = _called(node).startswith("static_cast<")
+    return arguments[0] if len(arguments) == 1 and (cast or _called(node) in _CONVERSIONS) else None
+
+
+def _called(node: Node) -> str:
+    return text_of(node.child_by_field_name("function")).replace(" ", "")
+
+
+def _arguments(node: Node) -> tuple[Node, ...]:
+    listed = node.child_by_field_name("arguments")
+    return tuple(a for a in listed.named_children if a.type != "comment") if listed is not None else ()
+
+
+def _holds(node: Node, operand: Operand, own: dict[str, Node]) -> bool:
+    """Whether an operand is read within an expression, or within what a variable of the loop in it was given."""
+    at = operand.access.at
+    assert at is not None
+    for part in descendants(node):
+        if (part.start_byte, part.end_byte) == at:
+            return True
+        given = own.get(text_of(part)) if part.type == "identifier" else None
+        if given is not None and part != given and _holds(given, operand, own):
+            return True
+    return False
+
+
+def _text_of(node: Node, operand: Operand | None, own: dict[str, Node], fixed: set[str]) -> tuple[str, bool]:
+    """An expression with `LOADED` in the operand's place, and whether only conversions are made of it; "" where it uses
+    anything but arguments of the kernel, numbers, and functions of the language.
+    """
+    if operand is not None and (node.start_byte, node.end_byte) == operand.access.at:
+        return LOADED, True
+    inner = bare(node)
+    if inner is not None and inner != node:
+        text, plain = _text_of(inner, operand, own, fixed)
+        return (text if text in ("", LOADED) else f"({text})"), plain
+    if node.type == "identifier":
+        name = text_of(node)
+        if name in own:
+            text, plain = _text_of(own[name], operand, own, fixed)
+            return (text if text in ("", LOADED) or text.endswith(")") else f"({text})"), plain
+        return (name if name in fixed else ""), False
+    if node.type == "number_literal":
+        return text_of(node), False
+    converted = _converted(node)
+    if converted is not None:
+        text, plain = _text_of(converted, operand, own, fixed)
+        return _around(node, converted, text), plain
+    if node.type == "call_expression" and is_of_the_language(_called(node)):
+        parts = [(a, _text_of(a, operand, own, fixed)[0]) for a in _arguments(node)]
+    elif node.type in ("unary_expression", "binary_expression"):
+        sides = [node.child_by_field_name(f) for f in ("left", "right", "argument")]
+        parts = [(s, _text_of(s, operand, own, fixed)[0]) for s in sides if s is not None]
+    else:
+        return "", False
+    whole, end = "", node.start_byte
+    data = text_of(node).encode()
+    for part, text in parts:
+        if not text:
+            return "", False
+        whole += data[end - node.start_byte : part.start_byte - node.start_byte].decode() + text
+        end = part.end_byte
+    return whole + data[end - node.start_byte :].decode(), False
+
+
+def _around(whole: Node, part: Node, text: str) -> str:
+    if not text:
+        return ""
+    data, begin = text_of(whole).encode(), whole.start_byte
+    return data[: part.start_byte - begin].decode() + text + data[part.end_byte - begin :].decode()
+
+
+def _dtype_of(variable: Variable) -> str:
+    return DTYPES.get(" ".join(variable.type.replace("const", "").split()), "")
+
+
+def _memory_dtype(kernel: Kernel, operand: Operand) -> str:
+    """The type that the operand's parameter points to, where that is what is read."""
+    parameter = kernel.parameter(operand.root)
+    dtype = parameter.dtype if parameter is not None and parameter.pointer else None
+    element = operand.access.element
+    return dtype if dtype and DTYPES.get(element, element) == dtype else ""

@@ -1,0 +1,67 @@
+"""A kernel that computes a matrix product, read for a rewrite, and the edits that all rewrites of it make."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kernel_lineage.kernels.cuda_syntax import CudaSyntax
+from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.rewrite.assists.layout import fresh_name, indent_at, indent_unit, newline_of, syntax_of
+from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.product_launch import tiled_launches
+from kernel_lineage.rewrite.assists.product_outputs import outputs_of
+from kernel_lineage.rewrite.assists.product_sum import SumOfProducts, sum_of
+from kernel_lineage.rewrite.assists.products import Product, product_of
+from kernel_lineage.rewrite.candidate import Edit
+
+
+@dataclass(frozen=True, slots=True)
+class ProductTask:
+    """What is to be rewritten."""
+
+    kernel: Kernel
+    syntax: CudaSyntax
+    product: Product
+    total: SumOfProducts
+
+    def names(self, wanted: str) -> dict[str, str]:
+        """A name that the kernel's file does not use for each of the wanted ones."""
+        assert self.kernel.source is not None
+        taken = set(re.findall(r"[A-Za-z_]\w*", self.kernel.source.data.decode("utf-8", "replace")))
+        return {name: fresh_name(name, taken) for name in wanted.split()}
+
+    def outputs(self, names: Mapping[str, str], value: str) -> list[str] | Refusal:
+        """The work for the output at `row_at`, `column_at` of `names`, whose sum of products is `value`."""
+        place = {self.product.first.axis: names["row_at"], self.product.second.axis: names["column_at"]}
+        return outputs_of(self.kernel, self.syntax, self.product, self.total, place, value)
+
+    def launches(self, tile: tuple[int, int], threads: int) -> list[Edit] | Refusal:
+        """Edits that launch a block of so many threads for each tile of so many rows and columns of outputs."""
+        rows, columns = tile
+        return tiled_launches(
+            self.kernel, {self.product.first.axis: rows, self.product.second.axis: columns}, threads
+        )
+
+    def body(self, lines: list[str]) -> Edit:
+        """An edit that makes lines, indented by four blanks, the kernel's body."""
+        node = self.syntax.entry.node.child_by_field_name("body")
+        assert node is not None and self.kernel.source is not None
+        data, unit = self.kernel.source.data, indent_unit(self.kernel)
+        margin, newline = indent_at(data, self.syntax.entry.node.start_byte), newline_of(data)
+        text = newline.join(margin + unit + line.replace("    ", unit) if line else "" for line in lines)
+        span = Span(node.start_byte, node.end_byte, node.start_point.row + 1, node.end_point.row + 1)
+        return Edit(span, f"{{{newline}{text}{newline}{margin}}}")
+
+
+def task_of(kernel: Kernel) -> ProductTask | Refusal:
+    """The product of a kernel, or why it cannot be rewritten."""
+    syntax = syntax_of(kernel)
+    if syntax is None or kernel.source is None:
+        return Refusal(f"{kernel.name} does not parse completely")
+    product = product_of(kernel)
+    if isinstance(product, Refusal):
+        return product
+    total = sum_of(kernel, syntax, product)
+    return total if isinstance(total, Refusal) else ProductTask(kernel, syntax, product, total)

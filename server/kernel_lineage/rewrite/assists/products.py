@@ -1,0 +1,285 @@
+"""A matrix product as a kernel's accesses tell it: one loop that multiplies what moves with one axis of the grid by
+what moves with the other, each thread for its own place.
+
+Everything is read from the addresses (`code/`), so that it does not matter how they are written: indices, pointers
+that are moved on, macros, read-only loads. A block's extents are those of the launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kernel_gate.expr.polynomials import Polynomial, coefficient_of, plus, polynomial, term_of, times
+from kernel_gate.expr.terms import Num, Op, Term, Var, negation, rebuilt, substituted, variables
+from kernel_lineage.code.cuda.read import read_open
+from kernel_lineage.code.model import Access, Loop, Model
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.workloads.constants import constants_of
+
+PLACES = {"x": Var("place along x"), "y": Var("place along y")}
+"""A thread's number along each axis of the whole grid."""
+DEPTH = Var("round of the product")
+"""The round of the loop, from 0."""
+_OTHER = {"x": "y", "y": "x"}
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One of the two factors, as it lies in memory; all in elements."""
+
+    root: str
+    access: Access
+    axis: str
+    """The axis of the grid, `x` or `y`, that it moves with."""
+    outer: Term
+    """From one place along the axis to the next."""
+    inner: Term
+    """From one round to the next."""
+    base: Term
+    """Where it begins: the same for all threads of a block."""
+    bounds: tuple[Term, ...]
+    """What holds where it is read, over `PLACES[axis]` and `DEPTH`."""
+
+    @property
+    def address(self) -> Term:
+        """The element's number over `PLACES[axis]` and `DEPTH`."""
+        return term_of(
+            plus(
+                polynomial(self.base),
+                plus(
+                    times(polynomial(self.outer), {(PLACES[self.axis],): 1}),
+                    times(polynomial(self.inner), {(DEPTH,): 1}),
+                ),
+            )
+        )
+
+    @property
+    def along_depth(self) -> bool:
+        """Whether neighbouring rounds read neighbouring elements."""
+        return self.inner == Num(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The loop of a matrix product, and what it reads."""
+
+    model: Model
+    loop: Loop
+    rounds: Term
+    """How often the loop goes round: the same for all threads of a block."""
+    first: Operand
+    """What moves with the outputs' rows."""
+    second: Operand
+    """What moves along the outputs' rows, with neighbouring threads."""
+    extents: Mapping[str, Term]
+    """Threads of a block by axis."""
+
+    def placed(self, term: Term) -> Term:
+        """A term over `PLACES`, where it says nothing else of the thread."""
+        return placed(term, self.extents)
+
+
+def product_of(kernel: Kernel) -> Product | Refusal:
+    """The product that each thread of a kernel computes one element of, or why there is none that can be tiled."""
+    model = read_open(kernel)
+    if model.problems:
+        line, what = model.problems[0]
+        return Refusal(f"what line {line} does could not be read: {what}")
+    if model.events:
+        return Refusal(
+            f"threads of {kernel.name} work together (`{model.events[0].name}`), or call what is not here"
+        )
+    loops = [n for n in model.loops if len(_loads(model, n)) == 2]
+    if len(loops) != 1:
+        return Refusal(f"{kernel.name} has not one loop that reads two values in each round")
+    loop = model.loops[loops[0]]
+    if loop.parents or any(loops[0] in other.parents for other in model.loops.values()):
+        return Refusal("the loop of the product stands within another loop, or holds one")
+    extents = _extents(kernel)
+    if isinstance(extents, Refusal):
+        return extents
+    rounds = _rounds(loop, extents)
+    if rounds is None:
+        return Refusal(f"how often the loop in line {loop.line} goes round is not told by one bound")
+    operands: list[Operand] = []
+    for access in _loads(model, loop.round):
+        operand = _operand(kernel, model, access, loop, extents)
+        if isinstance(operand, Refusal):
+            return operand
+        operands.append(operand)
+    if {o.axis for o in operands} != {"x", "y"}:
+        return Refusal("both factors move with the same axis of the grid: that is no matrix product")
+    across = _across(model, extents)
+    first, second = sorted(operands, key=lambda o: o.axis == across)
+    written = {a.root for a in model.accesses if a.writes} & {first.root, second.root}
+    if written:
+        return Refusal(f"`{written.pop()}` is written as well as multiplied")
+    strange = _strange(kernel, rounds)
+    if strange or any(place.name in variables(rounds) for place in PLACES.values()):
+        return Refusal(
+            f"the bound of the loop in line {loop.line} depends on {strange or 'the place of an output'}"
+        )
+    return Product(model, loop, rounds, first, second, extents)
+
+
+def placed(term: Term, extents: Mapping[str, Term]) -> Term:
+    """A term with `blockIdx.x * blockDim.x + threadIdx.x` and its like replaced by `PLACES`, however it is written."""
+    sizes = {f"blockDim.{axis}": extent for axis, extent in extents.items()}
+    return _gathered(substituted(term, sizes), extents)
+
+
+def _gathered(term: Term, extents: Mapping[str, Term]) -> Term:
+    if not isinstance(term, Op):
+        return term
+    whole = rebuilt(term.name, tuple(_gathered(a, extents) for a in term.args))
+    if not isinstance(whole, Op) or whole.name not in ("+", "*"):
+        return whole
+    found = polynomial(whole)
+    for axis, place in PLACES.items():
+        found = _with_place(found, axis, place, extents[axis])
+    return term_of(found)
+
+
+def _with_place(of: Polynomial, axis: str, place: Var, extent: Term) -> Polynomial:
+    by_thread = coefficient_of(of, Var(f"threadIdx.{axis}"))
+    if by_thread is None or not by_thread[0]:
+        return of
+    by_block = coefficient_of(by_thread[1], Var(f"blockIdx.{axis}"))
+    if by_block is None or by_block[0] != times(by_thread[0], polynomial(extent)):
+        return of
+    return plus(times(by_thread[0], {(place,): 1}), by_block[1])
+
+
+def _loads(model: Model, round_: str) -> list[Access]:
+    """The places in a loop that read memory of the device, each once."""
+    inside = [a for a in model.accesses if round_ in a.loops]
+    if any(a.writes or a.space != "global" for a in inside):
+        return []
+    return list({a.at: a for a in inside}.values())
+
+
+def _extents(kernel: Kernel) -> Mapping[str, Term] | Refusal:
+    """Threads of a block along x and y: numbers where all launches of the file agree on them, else names."""
+    known = constants_of(kernel)
+    found = []
+    for launch in kernel.launches:
+        block = [constant(e, {**known, **launch.definitions}) for e in (*launch.block, "1", "1")[:3]]
+        if block[2] != 1:
+            return Refusal(
+                f"blocks of the launch in line {launch.span.first_line} may be deep as well as wide"
+            )
+        found.append(block[:2])
+    if not found:
+        return Refusal(f"{kernel.name} is not launched in this file, and its launch has to change with it")
+    agree = all(block == found[0] for block in found)
+    return {
+        axis: Num(size) if agree and size is not None else Var(f"blockDim.{axis}")
+        for axis, size in zip("xy", found[0], strict=True)
+    }
+
+
+def _rounds(loop: Loop, extents: Mapping[str, Term]) -> Term | None:
+    """The rounds of a loop whose one condition compares something that grows by the same step."""
+    condition = placed(loop.condition, extents) if loop.condition is not None else None
+    if not isinstance(condition, Op) or condition.name not in ("<", "<="):
+        return None
+    left, right = condition.args
+    room = plus(polynomial(right), times({(): -1}, polynomial(left)))
+    apart = coefficient_of(room, Var(loop.round))
+    if apart is None or set(apart[0]) != {()}:
+        return None
+    step, rest = -apart[0][()], apart[1]
+    if step <= 0:
+        return None
+    last = Num(step - 1 if condition.name == "<" else step)
+    return rebuilt("//", (term_of(plus(rest, polynomial(last))), Num(step)))
+
+
+def _operand(
+    kernel: Kernel, model: Model, access: Access, loop: Loop, extents: Mapping[str, Term]
+) -> Operand | Refusal:
+    text = access.text
+    if access.offset is None or access.at is None or access.calls:
+        return Refusal(f"where `{text}` lies is not known{': ' + access.reason if access.reason else ''}")
+    offset = substituted(placed(access.offset, extents), {loop.round: DEPTH})
+    strange = _strange(kernel, offset)
+    if strange:
+        return Refusal(f"where `{text}` lies depends on {strange}")
+    elements = polynomial(offset)
+    if access.nbytes <= 0 or any(c % access.nbytes for c in elements.values()):
+        return Refusal(f"`{text}` is not read element by element")
+    elements = {m: c // access.nbytes for m, c in elements.items()}
+    axes = [axis for axis, place in PLACES.items() if place.name in variables(offset)]
+    moved = coefficient_of(elements, PLACES[axes[0]]) if len(axes) == 1 else None
+    stepped = coefficient_of(moved[1], DEPTH) if moved is not None else None
+    if moved is None or stepped is None or _names(moved[0]) & {DEPTH.name}:
+        return Refusal(f"`{text}` does not move with one axis of the grid and, evenly, with the loop")
+    if not stepped[0]:
+        return Refusal(f"`{text}` is the same in every round")
+    bounds = _bounds(kernel, model, access, loop, extents, axes[0])
+    if isinstance(bounds, Refusal):
+        return bounds
+    return Operand(
+        access.root, access, axes[0], term_of(moved[0]), term_of(stepped[0]), term_of(stepped[1]), bounds
+    )
+
+
+def _names(of: Polynomial) -> set[str]:
+    return set(variables(term_of(of)))
+
+
+def _bounds(
+    kernel: Kernel, model: Model, access: Access, loop: Loop, extents: Mapping[str, Term], axis: str
+) -> tuple[Term, ...] | Refusal:
+    """The conditions of an access that speak of its own axis and of the round."""
+    own, bounded = [], {"x": False, "y": False}
+    for condition in (c for part in access.path for c in _conjuncts(part)):
+        if condition == loop.condition or set(variables(condition)) & model.ends:
+            continue
+        term = substituted(placed(condition, extents), {loop.round: DEPTH})
+        names = set(variables(term))
+        if strange := _strange(kernel, term):
+            return Refusal(f"`{access.text}` is read under a condition on {strange}")
+        if {p.name for p in PLACES.values()} <= names:
+            return Refusal(f"`{access.text}` is read under a condition on both places of an output")
+        for one, place in PLACES.items():
+            bounded[one] = bounded[one] or place.name in names
+        if PLACES[_OTHER[axis]].name not in names:
+            own.append(term)
+    if not all(bounded.values()):
+        return Refusal(f"no check of its bounds tells where `{access.text}` ends")
+    return tuple(own)
+
+
+def _conjuncts(term: Term) -> Iterator[Term]:
+    match term:
+        case Op("and", parts):
+            for part in parts:
+                yield from _conjuncts(part)
+        case Op("not", (Op("or", parts),)):
+            for part in parts:
+                yield from _conjuncts(negation(part))
+        case _:
+            yield term
+
+
+def _strange(kernel: Kernel, term: Term) -> str:
+    """What in a term is neither an argument of the kernel, nor the block's own, nor a place."""
+    known = {p.name for p in kernel.parameters} | {t.name for t in kernel.template_parameters}
+    known |= {p.name for p in PLACES.values()} | {DEPTH.name, "blockIdx.z"}
+    return next((f"`{n}`" for n in variables(term) if n not in known), "")
+
+
+def _across(model: Model, extents: Mapping[str, Term]) -> str:
+    """The axis along which neighbouring places store neighbouring outputs; `x` where that is not seen."""
+    for access in model.accesses:
+        if access.writes and access.offset is not None:
+            found = polynomial(placed(access.offset, extents))
+            for axis, place in PLACES.items():
+                moved = coefficient_of(found, place)
+                if moved is not None and moved[0] == {(): access.nbytes}:
+                    return axis
+    return "x"

@@ -1,0 +1,144 @@
+"""Matrix products in many spellings: tiled ones agree with them on the emulated device, near-misses are refused."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kernel_gate.gate import judge
+from kernel_gate.verdict import StageStatus
+from kernel_gate.workload import Workload
+from kernel_lineage.kernels.anchors.model import Anchor
+from kernel_lineage.kernels.anchors.registry import anchors_of
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.registry import assist_of
+from kernel_lineage.rewrite.candidate import Candidate
+from rewrite.assists.product_spellings import REFUSED, SPELLINGS
+from rewrite.assists.test_gate import PATIENT, program
+from rewrite.assists.workloads import workload
+
+_DTYPES = {
+    "half": "float16",
+    "__nv_bfloat16": "bfloat16",
+    "signed char": "int8",
+    "int": "int32",
+    "double": "float64",
+}
+
+
+EDGES = "M = [33]\nN = [70]\nK = [19]"
+ALIGNED = "M = [72]\nN = [40]\nK = [80]"
+
+
+def assist(identity: str) -> Assist:
+    found = assist_of(identity)
+    assert found is not None
+    return found
+
+
+def kernel_of(code: str) -> Kernel:
+    kernel = read(code.encode(), Language.CUDA).kernel("prod")
+    assert kernel is not None
+    return kernel
+
+
+def made_of(one: Assist, code: str) -> list[Candidate]:
+    kernel = kernel_of(code)
+    (anchor,) = [a for a in anchors_of(kernel) if a.pattern == one.pattern]
+    made = one.rewrite(kernel, anchor)
+    assert isinstance(made, Candidate), made.reason
+    return [made, *made.alternatives]
+
+
+def load_of(code: str, tile: tuple[int, int], threads: int, sizes: str) -> tuple[Workload, Workload]:
+    """How a spelling is run as it was, and in tiles of so many places along x and y."""
+    types = re.search(r"const ([\w ]+)\* A, const ([\w ]+)\* B, ([\w ]+)\* C", code)
+    assert types is not None
+    a, b, c = (_DTYPES.get(t, "float32") for t in types.groups())
+    block, swapped = ((8, 32), True) if "threads(8, 32)" in code else ((16, 16), False)
+    shapes = ("[K, M]" if "A[k * M" in code else "[M, K]", "[N, K]" if "col * K" in code else "[K, N]")
+
+    def launched(by: tuple[int, int], threads: str) -> Workload:
+        extents = ("M", "N") if swapped else ("N", "M")
+        grid = ", ".join(f'"ceil_div({e}, {n})"' for e, n in zip(extents, by, strict=True))
+        return workload(
+            "prod", sizes, f"grid = [{grid}]\nblock = [{threads}]",
+            f"A: input {a} {shapes[0]}", f"B: input {b} {shapes[1]}", f"C: inout {c} [M, N]",
+            "M: int32 = M", "N: int32 = N", "K: int32 = K",
+        )  # fmt: skip
+
+    return launched(block, f"{block[0]}, {block[1]}"), launched(tile, str(threads))
+
+
+def agrees(code: str, candidate: Candidate, sizes: str) -> None:
+    """The gate finds no fault in a candidate on the emulated device."""
+    after = candidate.apply(code.encode()).decode()
+    rows, columns = (int(n) for n in re.findall(r"computes (\d+) x (\d+) outputs", after)[0])
+    threads = int(re.findall(r"__launch_bounds__\((\d+)\)", after)[0])
+    before, tiled = load_of(
+        code, (rows, columns) if "threads(8, 32)" in code else (columns, rows), threads, sizes
+    )
+    verdict = judge(
+        program(Language.CUDA, code, "prod", before.launch.spec()),
+        program(Language.CUDA, after, "prod", tiled.launch.spec()),
+        before,
+        device="emulated",
+        options=PATIENT,
+    )
+    for name in ("build", "check", "sanitize"):
+        stage = verdict.stage(name)
+        assert stage is not None
+        assert stage.status is StageStatus.PASS, stage.reason
+
+
+@pytest.mark.parametrize("code", SPELLINGS.values(), ids=SPELLINGS)
+def test_a_product_in_tiles_is_the_product(code: str) -> None:
+    agrees(code, made_of(assist("multiply_in_tiles"), code)[-1], EDGES)
+
+
+@pytest.mark.parametrize("sizes", [EDGES, ALIGNED], ids=["edges", "aligned"])
+@pytest.mark.parametrize("name", [n for n in SPELLINGS if n.startswith(("half", "bf16"))])
+def test_a_product_on_tensor_cores_is_the_product(name: str, sizes: str) -> None:
+    agrees(SPELLINGS[name], made_of(assist("multiply_on_tensor_cores"), SPELLINGS[name])[-1], sizes)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_each_choice_of_a_tile_is_right(number: int) -> None:
+    half = SPELLINGS["half, added up in float"]
+    agrees(half, made_of(assist("multiply_on_tensor_cores"), half)[number], EDGES)
+    plain = SPELLINGS["short names everywhere"]
+    agrees(plain, made_of(assist("multiply_in_tiles"), plain)[number], EDGES)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("both factors by rows", "not both of 16 bits"),
+        ("int8 into int32", "not both of 16 bits"),
+        ("double", "not both of 16 bits"),
+    ],
+)
+def test_tensor_cores_take_16_bits_only(name: str, reason: str) -> None:
+    kernel = kernel_of(SPELLINGS[name])
+    made = assist("multiply_on_tensor_cores").rewrite(kernel, anchors_of(kernel)[0])
+    assert isinstance(made, Refusal)
+    assert reason in made.reason
+
+
+@pytest.mark.parametrize(("code", "reason"), REFUSED.values(), ids=REFUSED)
+def test_what_only_looks_like_one_is_left_alone(code: str, reason: str) -> None:
+    kernel = kernel_of(code)
+    made = assist("multiply_in_tiles").rewrite(
+        kernel, Anchor("naive_matmul", kernel.span, "the whole kernel")
+    )
+    assert isinstance(made, Refusal)
+    assert reason in made.reason
+
+
+def test_the_launch_has_a_block_for_each_tile() -> None:
+    code = SPELLINGS["rows along x"]
+    text = made_of(assist("multiply_in_tiles"), code)[0].apply(code.encode()).decode()
+    assert "dim3((M + 127) / 128, (N + 127) / 128), 256>>>" in text
