@@ -6,9 +6,12 @@ size. Expected values are float64 (or integers for exact types), or another prog
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,6 +24,13 @@ _TRUNCATED_SHARE = 0.2
 """Correct rounding is never off by more than half a step; truncation is in half of all elements."""
 _TOWARDS_ZERO_SHARE = 0.98
 _TRUNCATED_LEAST = 16
+
+
+_FEW_BLOCKS = 8
+"""Fewer are looked at one after the other."""
+_MOST_THREADS = max(1, min(_FEW_BLOCKS, os.cpu_count() or 1))
+_Block: TypeAlias = tuple[int, Array, Array]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +72,26 @@ def _widened(array: Array, dtype: DType) -> Array:
     return dtype.wide(array) if dtype.is_float and array.dtype == dtype.storage else array
 
 
-def _blocks(got: Array, expected: Array, dtype: DType) -> Iterator[tuple[int, Array, Array]]:
+def _blocks(got: Array, expected: Array, dtype: DType) -> Iterator[_Block]:
     """The number of the first row, what was got and what is expected of it and some more, widened."""
     rows, wanted = _rows(got), _rows(expected)
     step = max(1, _BLOCK_ELEMENTS // max(1, rows.shape[1]))
     for start in range(0, len(rows), step):
         stop = start + step
         yield start, _widened(rows[start:stop], dtype), _widened(wanted[start:stop], dtype)
+
+
+def _of_each(blocks: Iterator[_Block], function: Callable[[_Block], _T]) -> Iterator[_T]:
+    """What a function gives for each block, in their order; on some threads, of which NumPy leaves each its core."""
+    first = list(itertools.islice(blocks, _FEW_BLOCKS))
+    if len(first) < _FEW_BLOCKS:
+        yield from map(function, first)
+        return
+    with ThreadPoolExecutor(_MOST_THREADS) as pool:
+        waiting = [pool.submit(function, block) for block in first]
+        while waiting:
+            yield waiting.pop(0).result()
+            waiting += [pool.submit(function, block) for block in itertools.islice(blocks, 1)]
 
 
 def unwritten(
@@ -102,8 +125,11 @@ def compare(output: str, got: Array, expected: Array, dtype: DType, allowed: All
     """
     first: Mismatch | None = None
     count = 0
-    for start, have, want in _blocks(got, expected, dtype):
-        wrong, errors = _wrong(have, want, dtype, allowed)
+
+    def of_block(block: _Block) -> tuple[_Block, Array, Array | None]:
+        return block, *_wrong(*block[1:], dtype, allowed)
+
+    for (start, have, want), wrong, errors in _of_each(_blocks(got, expected, dtype), of_block):
         count += int(np.count_nonzero(wrong))
         if first is None and wrong.any():
             row, column = _index(int(np.argmax(wrong)), wrong.shape)
@@ -137,8 +163,11 @@ def _kind_differs(have: Array, want: Array, dtype: DType) -> Array:
 def measure(got: Array, expected: Array, dtype: DType) -> Errors:
     """The worst and the root-mean-square relative error of an output."""
     worst = total = 0.0
-    for _, have, want in _blocks(got, expected, dtype):
-        errors = relative_errors(have, want, dtype.quantum)
+
+    def of_block(block: _Block) -> Array:
+        return relative_errors(*block[1:], dtype.quantum)
+
+    for errors in _of_each(_blocks(got, expected, dtype), of_block):
         worst = max(worst, float(errors.max(initial=0.0)))
         total += float(np.sum(np.square(errors)))
     return Errors(worst, float(np.sqrt(total / max(1, got.size))))

@@ -43,7 +43,8 @@ class GateOptions(BaseModel):
     launch_seconds: float = Field(default=10.0, gt=0)
     """What a launch on a GPU may take before it counts as hanging; more when others have taken long and ended."""
     profile_seconds: float = Field(default=4.0, gt=0)
-    """Per profiled shape; measuring ends sooner when the answer is clear."""
+    """Per profiled shape; measuring ends sooner when the answer is clear, and takes up to four times as long for
+    launches of which too few for an interval fit."""
     interval: float = Field(default=0.005, gt=0)
     """The smallest difference that is looked for, as a share of the time; `same` means within half of it."""
     counters: bool = False

@@ -24,6 +24,8 @@ from kernel_gate.verdict import SpeedState
 LEVEL = 0.99
 """Of all looks of one comparison together."""
 _FIRST_LOOK = 12
+_PATIENCE = 4
+"""How many times as long the first look may take: with fewer blocks there is no interval at all."""
 _GROWTH = 1.5
 _LOOKS = 18
 _LEVEL_PER_LOOK = 1 - (1 - LEVEL) / _LOOKS
@@ -102,7 +104,10 @@ def compare_pairs(
     seed: int,
     clock: Callable[[], float] = time.monotonic,
 ) -> Comparison:
-    """Measure for `seconds` at most. `worth` is the smallest difference that is looked for, as a share of the time."""
+    """Measure for `seconds`, and for four times as long at most where so few launches fit that there is no interval.
+
+    `worth` is the smallest difference that is looked for, as a share of the time.
+    """
     generator = np.random.default_rng(seed)
     started = clock()
     states = [sampler.state()]
@@ -113,7 +118,7 @@ def compare_pairs(
         launches = draw_block(generator, sampler.buffer_sets)
         blocks.add(launches, [sampler.time(launch) for launch in launches])
         spent = clock() - started
-        out_of_time = spent > seconds
+        out_of_time = spent > seconds * (1 if len(blocks) >= _FIRST_LOOK else _PATIENCE)
         if len(blocks) < look and not out_of_time:
             continue
         looks += 1
