@@ -101,8 +101,9 @@ def test_what_one_has_started_ends_with_it_in_any_case(tmp_path):
 
 def test_variables_folder_and_handles_are_its_own(tmp_path):
     statement = (
-        "import os, tempfile; open('seen', 'w').write(repr([sorted(os.environ), os.environ['A'], tempfile.gettempdir(), "
-        "sorted(map(int, os.listdir('/proc/self/fd')))[:-1], os.getsid(0) == os.getpid() == os.getpgid(0)]))"
+        "import os, tempfile; open('seen', 'w').write(repr([sorted(os.environ), os.environ['A'], "
+        "tempfile.gettempdir(), sorted(map(int, os.listdir("
+        "'/proc/self/fd')))[:-1], os.getsid(0) == os.getpid() == os.getpgid(0)]))"
     )
     with Path("/dev/null").open("rb") as held:
         os.set_inheritable(held.fileno(), True)

@@ -117,6 +117,7 @@ def test_an_index_from_data_is_undecided_with_its_place(tmp_path: Path) -> None:
 
 def test_what_is_not_modelled_is_named(tmp_path: Path) -> None:
     case = _one("again: out[threadIdx.x] = x[0]; goto again;")
-    obligation = next(o for o in case.obligations(tmp_path) if o.kind == "in_bounds" and not o.expression)
+    proved = case.obligations(tmp_path, replayed=False)  # a run of it would not end
+    obligation = next(o for o in proved if o.kind == "in_bounds" and not o.expression)
     assert obligation.status == "undecided"
     assert "labeled statement" in obligation.reason

@@ -57,20 +57,10 @@ def graph_of_mined(mined: Mined, *, keep: bool) -> RepositoryGraph:
     notes = list(problems)
     if keep and root.is_dir():
         try:
-            keep_graph(root, graph, _histories_now(mined))
+            keep_graph(root, graph)
         except (OSError, sqlite3.Error) as error:
             notes.append(f"The graph cannot be kept ({error}); it is built anew when it is needed.")
     return RepositoryGraph(graph, mined, tuple(notes))
-
-
-def _histories_now(mined: Mined) -> dict[str, tuple[str, ...]]:
-    """What came to each kernel, by its place as it is now or was last."""
-    found: dict[str, tuple[str, ...]] = {}
-    for lineage in mined.lineages:
-        histories = histories_of(lineage)
-        for version in lineage.versions:
-            found[f"{version.path}:{version.symbol}"] = histories[version.id]
-    return dict(sorted(found.items()))
 
 
 def _measured(root: Path) -> dict[str, Effect]:
@@ -95,16 +85,15 @@ def next_for(found: RepositoryGraph, kernel: str, most: int = 8) -> list[NextDoc
 
 def _next(graph: Graph, root: Path, lineage: Lineage, kernel: str, most: int) -> NextDocument:
     now = [v for v in lineage.versions if v.symbol == kernel][-1]
-    history = histories_of(lineage)[now.id]
     limits = _limits(root, now)
     factors = {strategy: limits.factor(strategy) for strategy in strategies_of(lineage.language.value)}
-    ranked = rank(graph, State(lineage.language.value, now.mechanisms, history, factors=factors))
+    ranked = rank(graph, State(lineage.language.value, now.mechanisms, factors=factors))
     can_pay_first = sorted(ranked, key=lambda r: bool(limits.not_now(r.strategy)))
     return NextDocument(
         path=now.path,
         kernel=kernel,
         language=lineage.language.value,
-        history=history,
+        history=histories_of(lineage)[now.id],
         strategies=tuple(ranked_document(r, limits.not_now(r.strategy)) for r in can_pay_first[:most]),
     )
 

@@ -163,7 +163,6 @@ def offered(
     limits = limits_of(facts)
     wanted = {a.skill.mechanism for a in several}
     device = facts.get("device.name")
-    # What came to the kernel before is left out: with it, the order foretells less (tests/benchmarks/results/ranking.md).
     state = State(
         kernel.language.value,
         frozenset(present),

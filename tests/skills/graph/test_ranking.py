@@ -1,4 +1,4 @@
-"""What is offered next follows from what was seen: counts, history, verdicts of the gate, scope."""
+"""What is offered next follows from what was seen: counts, verdicts of the gate, scope."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from kernel_lineage.skills.graph.joined import joined
 from kernel_lineage.skills.graph.model import Effect, Graph, Observation, Source
 from kernel_lineage.skills.graph.rank import State, rank
 
-NAIVE = State("cuda", frozenset(), ())
+NAIVE = State("cuda", frozenset())
 
 
 def step(number: int, *added: str, after: tuple[str, ...] = (), **more: object) -> Observation:
@@ -32,25 +32,15 @@ def test_what_is_done_most_often_where_it_could_be_done_comes_first():
     assert first(build(WARPS_THEN_VECTORS)) == "warp_per_row"
 
 
-def test_different_histories_rank_different_strategies_first():
+def test_what_is_there_ranks_different_strategies_first():
     graph = build(WARPS_THEN_VECTORS)
-    warps = State("cuda", frozenset({"warp_per_row"}), ("warp_per_row",))
-    tiles = State("cuda", frozenset({"warp_per_row", "shared_memory_tile"}), ("warp_per_row", "shared_memory_tile"))
-    assert first(graph, warps) == "vectorised_access"
-    assert first(graph, tiles) == "loop_unroll"
-
-
-def test_the_last_step_of_the_history_counts_most():
-    graph = build(WARPS_THEN_VECTORS)
-    both = frozenset({"warp_per_row", "shared_memory_tile"})
-    orders = [("warp_per_row", "shared_memory_tile"), ("shared_memory_tile", "warp_per_row")]
-    scores = [{r.strategy: r.score for r in rank(graph, State("cuda", both, order))} for order in orders]
-    assert scores[0]["loop_unroll"] > scores[1]["loop_unroll"]
-    assert scores[0]["vectorised_access"] < scores[1]["vectorised_access"]
+    assert first(graph, State("cuda", frozenset({"warp_per_row"}))) == "vectorised_access"
+    tiles = {r.strategy: r.score for r in rank(graph, State("cuda", frozenset({"shared_memory_tile"})))}
+    assert tiles["loop_unroll"] > tiles["vectorised_access"]
 
 
 def test_what_the_kernel_has_is_not_offered():
-    state = State("cuda", frozenset({"warp_per_row"}), ())
+    state = State("cuda", frozenset({"warp_per_row"}))
     assert "warp_per_row" not in {r.strategy for r in rank(build(WARPS_THEN_VECTORS), state)}
 
 

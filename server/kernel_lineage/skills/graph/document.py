@@ -109,15 +109,12 @@ class GraphDocument(_Document):
     company: tuple[CompanyDocument, ...]
     next: tuple[NextDocument, ...] = ()
     """For the kernels that are there now, when they were asked for."""
-    histories: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """`path:kernel` → the strategies that came to it, oldest first; for the kernels that a history leads to."""
 
 
 def graph_document(
     graph: Graph,
     repository: str,
     following: Sequence[NextDocument] = (),
-    histories: Mapping[str, tuple[str, ...]] | None = None,
 ) -> GraphDocument:
     """The document of a graph."""
     directions: dict[str, int] = defaultdict(int)
@@ -140,7 +137,6 @@ def graph_document(
             for (present, added), tally in graph.company.items()
         ),
         next=tuple(following),
-        histories=dict(histories or {}),
     )
 
 

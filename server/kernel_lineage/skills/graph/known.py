@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -33,8 +33,6 @@ class Known:
 
     graph: Graph
     """A repository's own joined with the built-in one, or that alone."""
-    histories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """`path:kernel`, the path relative to the repository → the strategies that came to it, oldest first."""
     note: str = ""
     """What to say of it."""
 
@@ -56,19 +54,14 @@ def known_graph(root: Path | None) -> Known:
     except ValidationError:
         damaged = "the transition graph that was kept cannot be read; `klineage graph` makes it anew"
         return Known(builtin_graph(), note=damaged)
-    return Known(joined(graph_of(document), builtin_graph()), document.histories)
+    return Known(joined(graph_of(document), builtin_graph()))
 
 
 _WITHOUT = "ranked by public repositories only; `klineage graph` adds this repository's own history"
 
 
-def keep_graph(
-    root: Path,
-    graph: Graph,
-    histories: Mapping[str, tuple[str, ...]],
-    say: Callable[[str], None] = lambda _said: None,
-) -> None:
-    """Keep a repository's own graph and what came to its kernels; `say` is told of a damaged file. Raises `OSError` or `sqlite3.Error`."""
-    document = graph_document(graph, root.name, histories=histories).model_dump_json(by_alias=True)
+def keep_graph(root: Path, graph: Graph, say: Callable[[str], None] = lambda _said: None) -> None:
+    """Keep a repository's own graph; `say` is told of a damaged file. Raises `OSError` or `sqlite3.Error`."""
+    document = graph_document(graph, root.name).model_dump_json(by_alias=True)
     with closing(open_cache_file(kept_in(root), lambda db: db.execute(_TABLE), say)) as db, db:
         db.execute("INSERT OR REPLACE INTO transition_graph VALUES (1, ?)", (document,))

@@ -14,8 +14,7 @@ later; every edge names its transitions. `klineage applicable` and the code acti
 1. skills whose validity conditions hold, then those that are unknown, then those that fail;
 2. what a rule below forbids comes last, with the reason (`not now: …`);
 3. the rest by score: of the steps that could have added the strategy, how many did, raised or lowered by the mechanisms
-   that were there, by what followed the kernel's history elsewhere, by measured effects (this device before others), and
-   by what limits the kernel. Steps of the repository at hand and of the same language count most; what was taken back or
+   that were there, by measured effects (this device before others), and by what limits the kernel. Steps of the repository at hand and of the same language count most; what was taken back or
    rejected counts little or nothing.
 
 The same graph and the same facts always give the same order. Each place has its reason in one clause.

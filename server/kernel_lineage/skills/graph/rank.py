@@ -1,10 +1,8 @@
 """What to try next: strategies of a kernel's state, the likeliest to be worth it first, each with its reason.
 
 The score of a strategy is the share of the steps that could add it and did, raised or lowered by the mechanisms that
-were there when it was added, by what followed the kernel's history in other lineages (the last step counts most), by
-what was measured, and by what limits the kernel.
-Where a pair of strategies was seen rarely, the pair of their directions speaks for it: that is what the two levels are
-for. The same graph and state always give the same order.
+were there when it was added, by what was measured, and by what limits the kernel. The order in which these mechanisms came
+does not count (tests/benchmarks/results/ranking.md). The same graph and state always give the same order.
 """
 
 from __future__ import annotations
@@ -14,10 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kernel_lineage.skills.graph.build import NEAR, REACH
 from kernel_lineage.skills.graph.model import (
     REJECTED,
-    START,
     TAKEN_BACK,
     Effect,
     Graph,
@@ -28,9 +24,7 @@ from kernel_lineage.skills.graph.model import (
 ELSEWHERE = 0.2
 """What a step in another language counts."""
 _FEW = 30.0
-"""An edge that was seen this often is believed as much as its direction."""
-_HISTORY = 0.15
-"""How much the history moves a score: the exponent of its factor."""
+"""A mechanism that others came to this often is believed as much as what comes anywhere."""
 _COMPANY = 0.2
 """How much each mechanism that is there moves a score: the exponent of its factor."""
 _OTHER_DEVICE = 0.5
@@ -45,8 +39,6 @@ class State:
 
     language: str
     mechanisms: frozenset[str]
-    history: tuple[str, ...] | None = None
-    """Strategies in the order in which they came, oldest first; None: not known, and nothing is made of it."""
     device: str = ""
     """Its name; "" when there is none."""
     factors: Mapping[str, float] = field(default_factory=dict)
@@ -63,11 +55,11 @@ class Ranked:
     reason: str
 
 
-def rank(graph: Graph, state: State, among: Iterable[str] | None = None, *, use_history: bool = True) -> tuple[Ranked, ...]:
+def rank(graph: Graph, state: State, among: Iterable[str] | None = None) -> tuple[Ranked, ...]:
     """The strategies that the kernel does not have yet (of `among`, when given), best first."""
     weighed = _Weighed(graph, state)
     wanted = strategies_of(state.language) if among is None else sorted(set(among))
-    found = [weighed.ranked(s, use_history) for s in wanted if s not in state.mechanisms]
+    found = [weighed.ranked(s) for s in wanted if s not in state.mechanisms]
     return tuple(sorted(found, key=lambda r: (-r.score, r.strategy)))
 
 
@@ -78,52 +70,21 @@ class _Weighed:
         self._graph, self._state = graph, state
         self._added = {n: s.added.of(state.language, ELSEWHERE) for n, s in graph.strategies.items()}
         self._all = sum(self._added.values()) or 1.0
-        self._by_direction: dict[str, float] = defaultdict(float)
-        for name, count in self._added.items():
-            self._by_direction[direction_of(name)] += count
-        self._edges = {k: e.count.of(state.language, ELSEWHERE) for k, e in graph.edges.items()}
-        self._out: dict[str, float] = defaultdict(float)
-        self._directions: dict[tuple[str, str], float] = defaultdict(float)
-        self._directions_out: dict[str, float] = defaultdict(float)
-        for (before, after), count in self._edges.items():
-            self._out[before] += count
-            self._directions[direction_of(before), direction_of(after)] += count
-            self._directions_out[direction_of(before)] += count
         self._beside = {k: t.of(state.language, ELSEWHERE) for k, t in graph.company.items()}
         self._beside_any: dict[str, float] = defaultdict(float)
         for (present, _), count in self._beside.items():
             self._beside_any[present] += count
-        known = [h for h in state.history or () if h in graph.strategies]
-        last = list(reversed(known[-REACH:])) or [START]
-        self._prefix = [(h, NEAR**back) for back, h in enumerate(last)] if state.history is not None else []
 
-    def ranked(self, strategy: str, use_history: bool) -> Ranked:
+    def ranked(self, strategy: str) -> Ranked:
         node = self._graph.strategies.get(strategy)
         added = self._added.get(strategy, 0.0)
         could = node.could.of(self._state.language, ELSEWHERE) if node else 0.0
         score = (added + 0.05) / (could + 2.0)
-        lift, follows = self._lift(strategy) if use_history and self._prefix else (1.0, "")
         effect = _measured(node.effects if node else (), self._state.device)
         factor = self._state.factors.get(strategy, 1.0)
-        score *= lift**_HISTORY * self._company(strategy) ** _COMPANY * effect * factor
-        reason = self._reason(strategy, added, could, lift, follows)
+        score *= self._company(strategy) ** _COMPANY * effect * factor
+        reason = self._reason(strategy, added, could)
         return Ranked(strategy, direction_of(strategy), round(score, 6), reason)
-
-    def _lift(self, strategy: str) -> tuple[float, str]:
-        """How much likelier the strategy is after this history than anywhere, and after what it came most often."""
-        share = (self._added.get(strategy, 0.0) + 0.01) / (self._all + 1.0)
-        total = weight = 0.0
-        best, follows = 0.0, ""
-        for earlier, near in self._prefix:
-            chance = (self._edges.get((earlier, strategy), 0.0) + _FEW * self._expected(earlier, strategy)) / (
-                self._out[earlier] + _FEW
-            )
-            total += near * math.log(chance / share)
-            weight += near
-            edge = self._graph.edges.get((earlier, strategy))
-            if edge is not None and edge.times * near > best:
-                best, follows = edge.times * near, earlier
-        return math.exp(total / weight), follows
 
     def _company(self, strategy: str) -> float:
         """How much likelier the strategy is beside each mechanism that is there than anywhere, all multiplied."""
@@ -134,24 +95,12 @@ class _Weighed:
             total += math.log((together + _FEW * share) / (self._beside_any[present] + _FEW) / share)
         return math.exp(total)
 
-    def _expected(self, earlier: str, strategy: str) -> float:
-        """The chance of a strategy after another by their directions alone."""
-        one, other = direction_of(earlier), direction_of(strategy)
-        anywhere = (self._by_direction.get(other, 0.0) + 0.01) / (self._all + 1.0)
-        of_direction = (self._directions[one, other] + anywhere) / (self._directions_out[one] + 1.0)
-        within = (self._added.get(strategy, 0.0) + 0.01) / (self._by_direction.get(other, 0.0) + 0.01)
-        return of_direction * within
-
-    def _reason(self, strategy: str, added: float, could: float, lift: float, follows: str) -> str:
+    def _reason(self, strategy: str, added: float, could: float) -> str:
         node = self._graph.strategies.get(strategy)
         if node is None or not node.transitions:
             return "no lineage that is known here has added it"
-        edge = self._graph.edges.get((follows, strategy))
-        if lift > 1.1 and edge is not None and edge.times > 1 and follows != START:
-            said = f"came next after {follows} {edge.times} times"
-        else:
-            share = 100 * added / could if could else 0.0
-            said = f"{len(node.transitions)} steps added it, {share:.0f} % of those that could"
+        share = 100 * added / could if could else 0.0
+        said = f"{len(node.transitions)} steps added it, {share:.0f} % of those that could"
         against = sum(node.risks.get(kind, 0) for kind in (*TAKEN_BACK, REJECTED))
         if against:
             said += f"; {against} taken back, rejected or not faster"
