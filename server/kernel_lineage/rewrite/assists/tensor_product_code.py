@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernel_gate.expr.polynomials import coefficient_of, polynomial
-from kernel_gate.expr.terms import Num, Op, Var, add
+from kernel_gate.expr.terms import Num, Op, Term, Var, add
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.product_sum import Factor, SumOfProducts
 from kernel_lineage.rewrite.assists.products import DEPTH, PLACES, Operand, Product
@@ -173,8 +173,9 @@ def _copied(
     p, d, e, v, line, piece, step = (n[name] for name in ("p", "d", "e", "v", "line", "piece", "step"))
     pieces = _line(operand.along_depth, extent, tile.depth) // _PIECE
     place, depth = (line, f"{piece} * {_PIECE}") if operand.along_depth else (f"{piece} * {_PIECE}", line)
-    first, last = (Var(p), Var(d)), (Var(p), add(Var(d), Num(_PIECE - 1)))
-    each = (Var(p), add(Var(d), Var(v)))
+    first: tuple[Term, Term] = (Var(p), Var(d))
+    last: tuple[Term, Term] = (Var(p), add(Var(d), Num(_PIECE - 1)))
+    each: tuple[Term, Term] = (Var(p), add(Var(d), Var(v)))
     if not operand.along_depth:
         last, each = (add(Var(p), Num(_PIECE - 1)), Var(d)), (add(Var(p), Var(v)), Var(d))
     whole = condition_of(operand, [first, last], product.rounds)
