@@ -1,7 +1,8 @@
 """Assists alone, applied to naive kernels as a stranger would write them.
 
-    python -m tests.benchmarks naive                       # all of both halves, 340 seconds at most
+    python -m tests.benchmarks naive                       # all of them, 340 seconds at most
     python -m tests.benchmarks naive --half unseen         # those that no assist was built on
+    python -m tests.benchmarks naive --half held           # in other spellings, written after products and sums
     python -m tests.benchmarks naive --part 1/3            # a third of them, for machines that are lent by the minute
     python -m tests.benchmarks naive --device emulated     # no GPU: correct candidates, by counted work
 
@@ -78,7 +79,7 @@ def main(arguments: list[str]) -> None:
     """Search, print the table, and write both forms of it."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks naive", description=SUMMARY)
     parser.add_argument("--device", choices=["auto", "cuda", "emulated"], default="auto")
-    parser.add_argument("--half", choices=["seen", "unseen"])
+    parser.add_argument("--half", choices=["seen", "unseen", "held"])
     parser.add_argument("--kernels", help="names, with commas between")
     parser.add_argument("--part", default="1/1", help="K/N: every N-th kernel, from the K-th on")
     parser.add_argument("--seconds", type=float, default=340.0, help="for everything")
@@ -210,7 +211,7 @@ def _geomean(rows: list[dict[str, Any]]) -> dict[str, float | None]:
         return {}
     timed = [r for r in rows if r["us"] or r["stopped"] == "nothing_admissible"]
     found: dict[str, float | None] = {}
-    for half in ("seen", "unseen"):
+    for half in ("seen", "unseen", "held"):
         found[f"speedup_{half}"] = mean([r["speedup"] or 1.0 for r in timed if r["half"] == half])
     against = [min(r["torch_us"]) / r["us"] for r in rows if r.get("torch_us") and r["us"]]
     found["against_torch"] = mean(against)

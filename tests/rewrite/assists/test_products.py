@@ -96,13 +96,16 @@ def agrees(code: str, candidate: Candidate, sizes: str) -> None:
 
 @pytest.mark.parametrize("code", SPELLINGS.values(), ids=SPELLINGS)
 def test_a_product_in_tiles_is_the_product(code: str) -> None:
-    agrees(code, made_of(assist("multiply_in_tiles"), code)[-1], EDGES)
+    wide = "half" not in code.split("prod(")[1] and "bfloat" not in code.split("prod(")[1]
+    agrees(
+        code, made_of(assist("multiply_in_tiles" if wide else "multiply_on_tensor_cores"), code)[-1], EDGES
+    )
 
 
 @pytest.mark.parametrize("sizes", [EDGES, ALIGNED], ids=["edges", "aligned"])
 @pytest.mark.parametrize("name", [n for n in SPELLINGS if n.startswith(("half", "bf16"))])
 def test_a_product_on_tensor_cores_is_the_product(name: str, sizes: str) -> None:
-    agrees(SPELLINGS[name], made_of(assist("multiply_on_tensor_cores"), SPELLINGS[name])[-1], sizes)
+    agrees(SPELLINGS[name], made_of(assist("multiply_on_tensor_cores"), SPELLINGS[name])[2], sizes)
 
 
 @pytest.mark.parametrize("number", range(3))
@@ -111,6 +114,13 @@ def test_each_choice_of_a_tile_is_right(number: int) -> None:
     agrees(half, made_of(assist("multiply_on_tensor_cores"), half)[number], EDGES)
     plain = SPELLINGS["short names everywhere"]
     agrees(plain, made_of(assist("multiply_in_tiles"), plain)[number], EDGES)
+
+
+def test_what_tensor_cores_multiply_is_left_to_them() -> None:
+    kernel = kernel_of(SPELLINGS["half, added up in float"])
+    made = assist("multiply_in_tiles").rewrite(kernel, anchors_of(kernel)[0])
+    assert isinstance(made, Refusal)
+    assert "tensor cores multiply them" in made.reason
 
 
 @pytest.mark.parametrize(

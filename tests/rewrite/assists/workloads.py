@@ -87,6 +87,10 @@ WORKLOADS = {
                  "a: input float16 [M, K]", "b: input float16 [K, N]", "M: int32 = M", "N: int32 = N",
                  "K: int32 = K"),
     ),
+    "dot_product": (
+        workload("dot_product", "n = [1, 770, 5000]", ELEMENTS, "a: input float32 [n]", "b: input float32 [n]",
+                 "result: inout float32 [1]", "n: int32 = n"),
+    ),
     "histogram": (
         workload("histogram", "n = [1, 770, 5000]\nK = [256]", ELEMENTS, "bins: inout uint32 [K]",
                  "data: input uint8 [n]", "n: int32 = n"),

@@ -31,29 +31,29 @@ void launch(float* means, float* most, const float* x, int rows, int cols) {
 
 _MEANS_AFTER = """\
 __global__ void column_means(float* means, float* most, const float* x, int rows, int cols) {
-    int col = blockIdx.x * 32 + threadIdx.x % 32;
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-    __shared__ float best_parts[32][32];
-    __shared__ float sum_parts[32][32];
+    int col = blockIdx.x * 16 + threadIdx.x % 16;
+    const int lane = threadIdx.x % 16, group = threadIdx.x / 16, groups = blockDim.x / 16;
+    __shared__ float best_parts[64][16];
+    __shared__ float sum_parts[64][16];
     if (col < cols) {
         const float* here = x + col;
         float sum = means[col];
         float best = -1e30f;
         sum = 0;
-        for (int r = warp; r < rows; r += warps) {
+        for (int r = group; r < rows; r += groups) {
             float v = here[r * cols];
             sum += v;
             best = fmaxf(best, v);
         }
-        best_parts[warp][lane] = best;
-        sum_parts[warp][lane] = sum;
+        best_parts[group][lane] = best;
+        sum_parts[group][lane] = sum;
     }
     __syncthreads();
-    if (warp == 0 && col < cols) {
+    if (group == 0 && col < cols) {
         const float* here = x + col;
         float sum = means[col];
         float best = -1e30f;
-        for (int part = 0; part < warps; part++) {
+        for (int part = 0; part < groups; part++) {
             best = fmaxf(best, best_parts[part][lane]);
             sum += sum_parts[part][lane];
         }
@@ -65,7 +65,7 @@ __global__ void column_means(float* means, float* most, const float* x, int rows
 
 void launch(float* means, float* most, const float* x, int rows, int cols) {
     const int blocks = (cols + 127) / 128;
-    column_means<<<blocks * 4, 512>>>(means, most, x, rows, cols);
+    column_means<<<blocks * 8, 512>>>(means, most, x, rows, cols);
 }
 """
 

@@ -47,7 +47,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     if refusal is not None:
         return refusal
     bounded = [_bounded(kernel, launch) for launch in kernel.launches]
-    edits = [*_loop(kernel, syntax, work), *(edit for edit in bounded if edit is not None)]
+    edits = [*grid_loop(kernel, syntax, work), *(edit for edit in bounded if edit is not None)]
     told = (
         f"At most {MOST_BLOCKS} blocks take element after element"
         if bounded and None not in bounded
@@ -56,7 +56,8 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     return ASSIST.candidate(kernel, edits, explanation=f"{told}. Each element is computed as before.")
 
 
-def _loop(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> list[Edit]:
+def grid_loop(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> list[Edit]:
+    """Edits that take the index's declaration out, and make the work a loop over the elements of the whole grid."""
     assert kernel.source is not None
     data = kernel.source.data
     margin, newline = indent_at(data, work.first), newline_of(data)

@@ -19,6 +19,7 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.product_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.product_task import ProductTask, task_of
+from kernel_lineage.rewrite.assists.tensor_product_code import not_for_tensor_cores
 from kernel_lineage.rewrite.assists.tiled_product_code import NAMES, Tile, tiled_code
 from kernel_lineage.rewrite.candidate import Candidate
 
@@ -30,13 +31,22 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     task = task_of(kernel)
     if isinstance(task, Refusal):
         return task
+    if not_for_tensor_cores(task.total) is None:
+        # It would gain enough to be taken, and leave nothing for the tensor cores to be tried on.
+        return Refusal("both factors are of 16 bits: tensor cores multiply them (tensor-core-matrix-product)")
+    made = tiled_candidates(task)
+    return made if isinstance(made, Refusal) else replace(made[0], alternatives=made[1:])
+
+
+def tiled_candidates(task: ProductTask) -> tuple[Candidate, ...] | Refusal:
+    """A candidate for each tile, in the order in which they are to be tried."""
     made: list[Candidate] = []
     for tile in TILES[1:] if task.total.type in ("double", "long long") else TILES:
         candidate = _tiled(task, tile)
         if isinstance(candidate, Refusal):
             return candidate
         made.append(candidate)
-    return replace(made[0], alternatives=tuple(made[1:]))
+    return tuple(made)
 
 
 def _tiled(task: ProductTask, tile: Tile) -> Candidate | Refusal:

@@ -7,7 +7,8 @@ of its warps multiplies fragments of 16 x 16 x 8 by `mma.sync`. What stood aroun
 launch gets a block for each tile.
 
 Pieces of 16 bytes are copied as a whole where they are aligned and lie inside the matrices, else element by element. A
-product is added up in another order; in float also where the kernel added in 16 bits.
+product is added up in another order; in float also where the kernel added in 16 bits. The candidate's alternatives are
+other tiles, and last the tiles of `multiply_in_tiles`, which need no tensor cores.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import replace
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.multiply_in_tiles import tiled_candidates
 from kernel_lineage.rewrite.assists.product_task import ProductTask, task_of
 from kernel_lineage.rewrite.assists.tensor_product_code import (
     NAMES,
@@ -48,6 +50,8 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
         if isinstance(candidate, Refusal):
             return candidate
         made.append(candidate)
+    tiled = tiled_candidates(task)
+    made += () if isinstance(tiled, Refusal) else tiled
     return replace(made[0], alternatives=tuple(made[1:]))
 
 

@@ -36,7 +36,7 @@ from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import constants_of
 
-_TYPES = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned int"}
+SUMMED = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned int"}
 _THE_SAME = frozenset({"blockIdx", "blockDim", "gridDim", "warpSize"})
 _MOST_THREADS = 1024
 """Threads of a block (CUDA C++ Programming Guide, technical specifications)."""
@@ -63,7 +63,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         )
     place = indexing(syntax.entry).place(call.arguments[0])
     parameter = kernel.parameter(place.root)
-    kind = _TYPES.get(parameter.dtype or "") if parameter is not None and parameter.pointer else None
+    kind = SUMMED.get(parameter.dtype or "") if parameter is not None and parameter.pointer else None
     if parameter is None or kind is None:
         return Refusal(
             f"`{text_of(call.arguments[0])}` is not known to point to float, double, int or unsigned int"

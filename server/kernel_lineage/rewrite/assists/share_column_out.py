@@ -1,11 +1,12 @@
-"""Share each column out to the warps of a block: a lane keeps its column, each warp takes every so-manieth row.
+"""Share each column out to the threads of a block: 16 of them stand side by side, each such group takes rows in turn.
 
 Before:
     int col = blockIdx.x * blockDim.x + threadIdx.x;
     if (col < cols) { float sum = 0; for (int r = 0; r < rows; r++) { sum += x[r * cols + col]; } out[col] = sum; }
-After: a block has 32 columns, its warps sum rows in turn, and the first warp adds up what the warps have left in shared
-memory. Each launch gets blocks of 512 threads, one for each 32 columns. Where there are few columns, nearly all of a
-device was idle before.
+After: a block has 16 columns, its 32 groups of 16 threads sum rows in turn, and the first one adds up what the groups
+have left in shared memory. Each launch gets blocks of 512 threads, one for each 16 columns. Where there are few
+columns, nearly all of a device was idle before; 16 elements of two bytes still fill a sector. The candidate's
+alternatives take 32 or 8 columns.
 
 Sums, maxima and minima are combined in another order. Anything else that goes from row to row is refused.
 """
@@ -13,6 +14,7 @@ Sums, maxima and minima are combined in another order. Anything else that goes f
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from tree_sitter import Node
 
@@ -41,7 +43,10 @@ from kernel_lineage.workloads.constants import constants_of
 
 _THREADS = 512
 """The size of a block: 16 warps keep a multiprocessor's memory busy, and each thread may have 128 registers."""
-_MOST_WARPS = 32
+_MOST_THREADS = 1024
+"""Threads of a block (CUDA C++ Programming Guide, technical specifications)."""
+_COLUMNS = (16, 32, 8)
+"""Columns of a block: fewer make more blocks, more fill the sectors that are read."""
 
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
@@ -64,14 +69,18 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
         )
     if work.returns:
         return Refusal(f"`{text_of(work.returns[0])}` leaves before all warps have added up")
-    launches = _launches(kernel)
-    if isinstance(launches, Refusal):
-        return launches
-    return ASSIST.candidate(
-        kernel,
-        [*_shared_out(kernel, syntax, work, loop, (before, behind)), *launches],
-        explanation=f"Blocks of {_THREADS} threads take 32 columns each; a sum is rounded in another order.",
-    )
+    made: list[Candidate] = []
+    for columns in _COLUMNS:
+        launches = _launches(kernel, columns)
+        if isinstance(launches, Refusal):
+            return launches
+        candidate = ASSIST.candidate(
+            kernel,
+            [*_shared_out(kernel, syntax, work, loop, (before, behind), columns), *launches],
+            explanation=f"Blocks of {_THREADS} threads take {columns} columns each; a sum is rounded in another order.",
+        )
+        made.append(candidate)
+    return replace(made[0], alternatives=tuple(made[1:]))
 
 
 def _shared_out(
@@ -80,6 +89,7 @@ def _shared_out(
     work: ElementWork,
     shared: RowLoop,
     around: tuple[list[Node], list[Node]],
+    columns: int,
 ) -> list[Edit]:
     assert kernel.source is not None
     loop = shared.loop
@@ -87,33 +97,36 @@ def _shared_out(
     data, unit = kernel.source.data, indent_unit(kernel)
     margin, newline = indent_at(data, work.first), newline_of(data)
     taken = identifiers_in(syntax.entry.node)
-    lane, warp, warps, part = (fresh_name(n, taken) for n in ("lane", "warp", "warps", "part"))
+    lane, group, groups, part = (fresh_name(n, taken) for n in ("lane", "group", "groups", "part"))
     parts = {r.name: fresh_name(f"{r.name}_parts", taken) for r in shared.reductions}
     test = f"{work.index.name} < {text_of(work.bound)}"
     before, behind = around
     declared = _lines(data, before)
     start = text_of(loop.start)
     strided = data[loop.node.start_byte : loop.node.end_byte].decode("utf-8", "replace")
-    strided = _replaced(strided, loop.node, loop.update, f"{loop.counter} += {warps}")
-    strided = _replaced(strided, loop.node, loop.start, warp if start == "0" else f"{start} + {warp}")
+    strided = _replaced(strided, loop.node, loop.update, f"{loop.counter} += {groups}")
+    strided = _replaced(strided, loop.node, loop.start, group if start == "0" else f"{start} + {group}")
     first = [
         *declared,
         *(f"{r.name} = 0;" for r in shared.reductions if r.operation == "+" and not r.from_zero),
         *_dedented(strided, indent_at(data, loop.node.start_byte)),
-        *(f"{parts[r.name]}[{warp}][{lane}] = {r.name};" for r in shared.reductions),
+        *(f"{parts[r.name]}[{group}][{lane}] = {r.name};" for r in shared.reductions),
     ]
-    combined = [f"for (int {part} = 0; {part} < {warps}; {part}++) {{"]
+    combined = [f"for (int {part} = 0; {part} < {groups}; {part}++) {{"]
     for r in shared.reductions:
         combined += [unit + line for line in _combined(r, f"{parts[r.name]}[{part}][{lane}]")]
     tail = data[loop.node.end_byte : behind[-1].end_byte].decode("utf-8", "replace") if behind else ""
     last = [*declared, *combined, "}", *_dedented(tail.strip(), indent_at(data, loop.node.start_byte))]
     lines = [
-        *(f"__shared__ {r.type} {parts[r.name]}[{_MOST_WARPS}][32];" for r in shared.reductions),
+        *(
+            f"__shared__ {r.type} {parts[r.name]}[{_MOST_THREADS // columns}][{columns}];"
+            for r in shared.reductions
+        ),
         f"if ({test}) {{",
         *(unit + line if line else "" for line in first),
         "}",
         "__syncthreads();",
-        f"if ({warp} == 0 && {test}) {{",
+        f"if ({group} == 0 && {test}) {{",
         *(unit + line if line else "" for line in last),
         "}",
     ]
@@ -121,12 +134,15 @@ def _shared_out(
     gap = newline + indent_at(data, node.start_byte)
     at = node.end_byte
     line = data.count(b"\n", 0, at) + 1
-    names = f"const int {lane} = threadIdx.x % 32, {warp} = threadIdx.x / 32, {warps} = blockDim.x / 32;"
+    names = (
+        f"const int {lane} = threadIdx.x % {columns}, {group} = threadIdx.x / {columns}, "
+        f"{groups} = blockDim.x / {columns};"
+    )
     whole = Span(
         work.first, work.end, data.count(b"\n", 0, work.first) + 1, data.count(b"\n", 0, work.end) + 1
     )
     return [
-        replace_node(work.start, "blockIdx.x * 32 + threadIdx.x % 32"),
+        replace_node(work.start, f"blockIdx.x * {columns} + threadIdx.x % {columns}"),
         Edit(Span(at, at, line, line), gap + names),
         Edit(whole, newline.join([lines[0], *(margin + text if text else "" for text in lines[1:])])),
     ]
@@ -159,8 +175,8 @@ def _dedented(text: str, margin: str) -> list[str]:
     return [line.removeprefix(margin) for line in text.splitlines()]
 
 
-def _launches(kernel: Kernel) -> list[Edit] | Refusal:
-    """At every launch a block for each 32 columns, of `_THREADS` threads."""
+def _launches(kernel: Kernel, columns: int) -> list[Edit] | Refusal:
+    """At every launch a block for each so many columns, of `_THREADS` threads."""
     if not kernel.launches:
         return Refusal(f"{kernel.name} is not launched in this file, and its launch has to change with it")
     if "launch_bounds" in kernel.attributes:
@@ -177,7 +193,7 @@ def _launches(kernel: Kernel) -> list[Edit] | Refusal:
             return Refusal(
                 f"the launch in line {line} does not tell blocks of whole warps along x as a number"
             )
-        factor = threads // 32
+        factor = threads // columns
         grid = blocks_changed(kernel, launch, lambda blocks, by=factor: f"{blocks} * {by}")  # type: ignore[misc]
         block = extent_changed(kernel, launch, "block", 0, lambda _: str(_THREADS))
         if grid is None or block is None or re.search(r"\bblock\b|blockDim", grid.text):

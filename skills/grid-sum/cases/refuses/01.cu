@@ -1,0 +1,8 @@
+// facts: launch.block.x = 48, launch.block.y = 1, launch.block.z = 1
+// because: launch.block.x % 32 == 0
+__global__ void dot_product(const float* a, const float* b, float* result, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float p = a[i] * b[i];
+    atomicAdd(&result[0], p);
+}
