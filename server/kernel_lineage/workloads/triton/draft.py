@@ -22,7 +22,7 @@ from kernel_lineage.workloads.triton.roles import Touch, roles_of, touches_of
 from kernel_lineage.workloads.triton.shapes import shapes_by_addresses
 from kernel_lineage.workloads.triton.sites import sites_of, standing_in
 from kernel_lineage.workloads.triton.usages import Usage, usages_of
-from kernel_lineage.workloads.triton.values import Tensor, Unknown
+from kernel_lineage.workloads.triton.values import Tensor, Unknown, is_number
 from kernel_lineage.workloads.triton.ways import Reading, Ways
 
 _MOST_READINGS = 60
@@ -138,9 +138,14 @@ def _draft(
         way=reading.way,
         tested=reading.tested,
     )
-    return with_named_dims(draft, reading.reader, reading.constants)
+    draft = with_named_dims(draft, reading.reader, reading.constants)
+    if not reading.fixed:
+        return draft
+    only = tuple(f"{name} == {size}" for name, size in draft.dims.items())
+    why = "the numbers that the test writes out hold at its own sizes alone"
+    return replace(draft, promises=(*draft.promises, *only), assumed=(*draft.assumed, why))
 
 
 def _is_pointer(name: str, roles: Mapping[str, object], given: Mapping[str, object]) -> bool:
     value = given.get(name)
-    return isinstance(value, Tensor) or (name in roles and value is not None)
+    return isinstance(value, Tensor) or (name in roles and value is not None and not is_number(value))
