@@ -117,6 +117,7 @@ def _draft(
         else:
             arguments.append(scalar(parameter, value, tensors, defaults, reading))
     grid = grid_of(reading, constexpr)
+    numbers = {a.name: str(a.value) for a in arguments if a.kind == "scalar" and a.value is not None}
     warps, stages = (
         whole_option(options.get(n, d), n, reading) for n, d in (("num_warps", 4), ("num_stages", 3))
     )
@@ -132,7 +133,7 @@ def _draft(
         constexpr=constexpr,
         num_warps=warps,
         num_stages=stages,
-        promises=promises_of(kernel, constexpr, reading.reader.sizes),
+        promises=promises_of(kernel, {**numbers, **constexpr}, grid, reading.reader.sizes),
         assumed=tuple(dict.fromkeys(said)),
         missing=tuple(dict.fromkeys(reading.missing)),
         way=reading.way,

@@ -44,7 +44,7 @@ def reduced_elements(name: str, tensor: Tensor) -> str:
     if not found or name not in ("sum", "max", "min", "amax", "amin"):
         return ""
     if name == "sum":
-        return listed([list(accumulate(found, _added))[-1]])
+        return listed(list(accumulate(found, _added))[-1:])
     if all(isinstance(n, int) for n in found):
         numbers = [n for n in found if isinstance(n, int)]
         return listed([max(numbers) if "max" in name else min(numbers)])
@@ -56,7 +56,8 @@ def reduced_elements(name: str, tensor: Tensor) -> str:
 def running_sums(tensor: Tensor) -> str:
     """How the elements of `cumsum` of a row are drawn."""
     found = elements_of(tensor)
-    return listed(list(accumulate(found, _added))) if found and len(tensor.shape or ()) == 1 else ""
+    sums: list[Number] = list(accumulate(found or [], _added))
+    return listed(sums) if len(tensor.shape or ()) == 1 else ""
 
 
 def padded_elements(tensor: Tensor, before: object, behind: object, value: object) -> str:

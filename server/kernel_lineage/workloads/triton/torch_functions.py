@@ -251,7 +251,7 @@ def _padded(tensor: Tensor, pads: Sequence[object], value: object) -> object:
     for back in range(len(told) // 2):
         at = len(shape) - 1 - back
         shape[at] = added(added(shape[at], told[2 * back]), told[2 * back + 1])
-    values = padded_elements(tensor, *told[:2], value) if told else tensor.values
+    values = padded_elements(tensor, told[0], told[1], value) if told else tensor.values
     return Tensor("", tuple(shape), tensor.dtype, values)
 
 
