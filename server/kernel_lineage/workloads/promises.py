@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from kernel_gate.expressions import ExpressionError, evaluate, names
 
 _STEPS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _ROUNDS = 4
+_NUMBER = re.compile(r"\b\d+\b")
 
 
 def broken(sizes: Mapping[str, int], promises: tuple[str, ...]) -> tuple[str, ...]:
@@ -44,7 +46,8 @@ def _mend(sizes: dict[str, int], promise: str, promises: tuple[str, ...]) -> Non
     for name in sorted(own):
         before = sizes[name]
         others = [size for other, size in sizes.items() if other != name]
-        tried = [-(-before // step) * step for step in _STEPS]
+        numbers = [n for text in _NUMBER.findall(promise) if 1 < (n := int(text)) <= _STEPS[-1]]
+        tried = [-(-before // step) * step for step in (*_STEPS, *numbers)]
         tried += [
             before * 2,
             before * 4,

@@ -89,9 +89,11 @@ def buffer(
         )
         return DraftArgument(name, role, dtype)
     values = tensor.values if role != "output" and _fits(tensor.values, dtype) else ""
-    values = _listed(values, reading) if values.startswith("listed(") else values
-    # A test that says how large a shape is by number says so of its indices too.
-    values = _NUMBER.sub(lambda m: text_of(reading.reader.example_of(int(m[0]))), values)
+    if values.startswith("listed("):
+        values = _listed(values, reading)
+    else:
+        # A test that says how large a shape is by number says so of its indices too.
+        values = _NUMBER.sub(lambda m: text_of(reading.reader.example_of(int(m[0]))), values)
     exact = not dtype.startswith(("float", "bfloat"))
     if role != "output" and exact and not values and dtype == "bool":
         values = "integers(0, 2)"

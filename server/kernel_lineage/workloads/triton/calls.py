@@ -39,6 +39,8 @@ _ITSELF = frozenset(
 _RAISES = frozenset({"pytest.skip", "pytest.fail", "pytest.importorskip", "sys.exit"})
 _TIMES = frozenset({"triton.testing.do_bench", "triton.testing.do_bench_cudagraph"})
 """Functions that call what they are given first."""
+_OF_ELEMENTS = frozenset({"torch.tensor", "torch.as_tensor"})
+"""Functions that are given elements, not extents."""
 _OPEN_KEEPS = frozenset({"contiguous", "clone", "detach", "cuda", "requires_grad_"})
 
 
@@ -233,7 +235,7 @@ def _external(reader: Reads, name: str, given: list[object], named: Mapping[str,
     if module is not None:
         return module
     examples = reader.dims_down_to and reader.depth <= 1 and name.startswith("torch.")
-    if examples:
+    if examples and name not in _OF_ELEMENTS:
         given = [reader.example(g) for g in given]
         named = {k: reader.example(v) if k == "size" else v for k, v in named.items()}
     found = torch_function(name, given, named)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.workloads.model import Draft, DraftArgument
+from kernel_lineage.workloads.model import UNTYPED, Draft, DraftArgument
 from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffer, constant, scalar
 from kernel_lineage.workloads.triton.given import given_at
 from kernel_lineage.workloads.triton.grid import grid_of, whole_option
@@ -121,7 +121,9 @@ def _draft(
     warps, stages = (
         whole_option(options.get(n, d), n, reading) for n, d in (("num_warps", 4), ("num_stages", 3))
     )
-    said = (*reading.said, *reading.reader.said, *reading.reader.decided)
+    said = [*reading.said, *reading.reader.said, *reading.reader.decided]
+    told = tuple(f"{UNTYPED}{name};" for name in reading.reader.typed)
+    said = [s for s in said if not (told and s.startswith(told))]
     draft = Draft(
         kernel.name,
         kernel.language,
@@ -133,7 +135,10 @@ def _draft(
         constexpr=constexpr,
         num_warps=warps,
         num_stages=stages,
-        promises=promises_of(kernel, {**numbers, **constexpr}, grid, reading.reader.sizes),
+        promises=(
+            *reading.reader.promises,
+            *promises_of(kernel, {**numbers, **constexpr}, grid, reading.reader.sizes),
+        ),
         assumed=tuple(dict.fromkeys(said)),
         missing=tuple(dict.fromkeys(reading.missing)),
         way=reading.way,

@@ -75,6 +75,12 @@ class Reader:
     """Dim made of a number → the first name that the code gives it."""
     decided: list[str] = field(default_factory=list)
     """Conditions that are taken to hold because the launch stands behind them."""
+    promises: list[str] = field(default_factory=list)
+    """What every caller keeps, over dims that are chosen."""
+    typed: set[str] = field(default_factory=set)
+    """Tensors of which a check tells the dtype."""
+    chooses: bool = False
+    """Whether sizes are chosen, as no caller is known."""
     said: list[str] = field(default_factory=list)
     """What is taken for granted of what surrounds the code."""
     perhaps: list[list[object]] = field(default_factory=list)

@@ -105,6 +105,12 @@ class Reads(Protocol):
     sizes: dict[str, Number]
     called_as: dict[str, str]
     decided: list[str]
+    promises: list[str]
+    """What every caller keeps, over dims that are chosen."""
+    typed: set[str]
+    """Tensors of which a check tells the dtype."""
+    chooses: bool
+    """Whether sizes are chosen, as no caller is known."""
     said: list[str]
     perhaps: list[list[object]]
     applied: list[tuple[Instance, object]]

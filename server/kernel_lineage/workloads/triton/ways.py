@@ -125,7 +125,7 @@ class Ways:
             for start in self._starts(site):
                 chosen = Chosen(site.module, start, site.launcher)
                 yield from self._from_start(
-                    site, start, chosen.tensor, chosen.sizes, chosen.said, chosen.number
+                    site, start, chosen.tensor, chosen.sizes, chosen.said, chosen.number, chooses=True
                 )
 
     def _from_start(
@@ -137,12 +137,13 @@ class Ways:
         said: list[str],
         opened: Callable[[str, object, str], object],
         way: str = "",
+        chooses: bool = False,
     ) -> Iterator[Reading]:
         """The launch as one function reaches it, of which the caller is not known."""
         for forced in (False, True):
             if self.steps < 0:
                 return
-            reader = Reader(self.modules, self.target, sizes, tensor_of, forced=forced)
+            reader = Reader(self.modules, self.target, sizes, tensor_of, forced=forced, chooses=chooses)
             try:
                 self._run_start(reader, site.module, start, opened)
             except Reached as reached:
