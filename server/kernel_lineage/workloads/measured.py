@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from kernel_gate.build.kept_images import KeptImages
+from kernel_gate.cases import Variation
 from kernel_gate.footprint import FootprintError, footprints
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.workloads.chosen_sizes import Plan, plans
@@ -23,6 +24,9 @@ from kernel_lineage.workloads.model import UNRANGED, UNSHAPED, Draft, DraftArgum
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.promises import fitted_sizes
 
+_SEED = 91
+_OTHERS = ((17, Variation.DECLARED), (5, Variation.LOWEST), (2, Variation.NEGATIVE), (3, Variation.HIGHEST))
+"""Other values for a run in which a buffer is not touched: they may lead to it."""
 _RANGE = 5
 """Values of an index of which nothing tells the range."""
 
@@ -51,7 +55,6 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
     # A kernel that only takes whole tiles reaches into other rows at smaller sizes: threads race there. One that fails
     # of something else fails of it where nobody looks for races, too.
     racing: list[tuple[Draft, Plan]] = []
-    untouched: Draft | None = None
     ways = [(free, p, True) for p in found[:1] if free is not None] + [(ranged, p, True) for p in found]
     for way, plan, races in chain(ways, ((d, p, False) for d, p in racing)):
         try:
@@ -64,13 +67,8 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
         left = [n for n in unknown if shapes[n] is None]
         if not left:
             return _completed(way, plan, shapes)
-        # What is not reached at some sizes may be at others; a result that is not can never be compared.
+        # What is not reached at some sizes, or with some values, may be at others.
         why.append(f"{', '.join(left)} is touched at none of the sizes that were tried")
-        results = {a.name for a in draft.arguments if a.kind in ("output", "inout")}
-        if not results & set(left) and untouched is None:
-            untouched = _completed(way, plan, shapes)
-    if untouched is not None:
-        return untouched
     reason = f"the kernel cannot be run to see it: {'; '.join(dict.fromkeys(why))}"
     missing = [f"{m} ({reason})" for m in ranged.missing] or [
         f"sizes for {', '.join(draft.chosen)}: {reason}"
@@ -127,17 +125,10 @@ Shapes = Mapping[str, tuple[str, ...] | None]
 
 
 def _completed(draft: Draft, plan: Plan, shapes: Shapes) -> Draft:
-    arguments = tuple(
-        replace(a, shape=shapes[a.name] or ("1",)) if a.name in shapes else a for a in draft.arguments
-    )
+    arguments = tuple(replace(a, shape=shapes[a.name]) if a.name in shapes else a for a in draft.arguments)
     said = [f"{name} is chosen: nothing tells it" for name in draft.chosen if name not in draft.told]
     said += [f"{n} is checked with {plan.tried[n]} and timed with {plan.timed[n]}" for n in draft.told]
-    said += [
-        f"the shape of {name} is what the kernel reaches on the emulated device"
-        if shapes[name]
-        else f"{name} is not touched at the sizes that were tried"
-        for name in shapes
-    ]
+    said += [f"the shape of {name} is what the kernel reaches on the emulated device" for name in shapes]
     return replace(
         draft,
         dims=plan.timed,
@@ -179,11 +170,16 @@ class _Measured:
         """How far each buffer is reached at some sizes: with indices at their largest, and with any."""
         reached: dict[_Key, dict[str, int]] = {}
         ways = [False, True] if any(_BELOW.match(a.values) for a in self.draft.arguments) else [True]
-        for drawn in ways:
+        declared = [(way, _SEED, Variation.DECLARED) for way in ways]
+        for drawn, seed, variation in [*declared, *((True, *other) for other in _OTHERS)]:
+            if seed != _SEED and all(any(at[n] for at in reached.values()) for n in unknown):
+                break
             workload = self._roomy(unknown, drawn)
             data = data_of(self.kernel)
             program = program_from_file(self.path, self.kernel.name, workload, data=data, root=self.root)
-            runs = footprints(program, workload, wanted, races=self.races, kept=self.kept)
+            runs = footprints(
+                program, workload, wanted, races=self.races, kept=self.kept, seed=seed, variation=variation
+            )
             for sizes, seen in zip(wanted, runs, strict=True):
                 before = reached.setdefault(_key(sizes), {})
                 before.update({name: max(extent, before.get(name, 0)) for name, extent in seen.items()})
