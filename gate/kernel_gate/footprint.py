@@ -8,7 +8,7 @@ from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.building import build_program
 from kernel_gate.built import LoadedProgram
-from kernel_gate.cases import Case
+from kernel_gate.cases import Case, Variation
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.emulated import EmulatedBuffer, EmulatedDevice
 from kernel_gate.devices.opening import EMULATED_ARCH
@@ -44,11 +44,14 @@ def footprints(
     seconds: float = 10.0,
     races: bool = False,
     kept: KeptImages | None = None,
+    seed: int = _SEED,
+    variation: Variation = Variation.DECLARED,
 ) -> Iterator[dict[str, int]]:
     """For each shape, how many elements each buffer must have: up to the last one that is touched, 0 for none.
 
     Buffers have the workload's shapes, so give those that are not known far more elements than they need. `seconds` is
-    what one launch may take; with `races`, a race is a fault too; `kept` holds what was built before. Raises
+    what one launch may take; with `races`, a race is a fault too; `kept` holds what was built before; inputs are drawn
+    by `seed` and `variation`. Raises
     `FootprintError` at the first shape that cannot be built, launched or run without a fault.
     """
     kept = kept or KeptImages()
@@ -61,7 +64,7 @@ def footprints(
             built = build_program(program, workload, part, arch=EMULATED_ARCH, kept=kept)
             loaded = LoadedProgram(device, built, workload)
             for dims in part:
-                yield _footprint(loaded, workload, dims, races)
+                yield _footprint(loaded, workload, Case(dims, seed, variation), races)
     except (
         BuildError,
         CompilerMissing,
@@ -80,15 +83,13 @@ def footprints(
         device.close()
 
 
-def _footprint(
-    loaded: LoadedProgram, workload: Workload, dims: Mapping[str, int], races: bool
-) -> dict[str, int]:
-    with loaded.execution(dims) as execution:
-        execution.fill(make_inputs(workload, Case(dims, _SEED)), 0)
+def _footprint(loaded: LoadedProgram, workload: Workload, case: Case, races: bool) -> dict[str, int]:
+    with loaded.execution(case.dims) as execution:
+        execution.fill(make_inputs(workload, case), 0)
         reached = {n: b.measure() for n, b in execution.buffers.items() if isinstance(b, EmulatedBuffer)}
         done = execution.launch()
         if done.faults:
-            sizes = ", ".join(f"{name} = {extent}" for name, extent in dims.items())
+            sizes = ", ".join(f"{name} = {extent}" for name, extent in case.dims.items())
             fault = done.faults[0]
             raise FootprintError(f"{fault.message} at {sizes}", of_races=races and fault.kind in _OF_RACES)
     items = {a.name: DTYPES[a.dtype].itemsize for a in workload.args if a.is_pointer}

@@ -72,7 +72,7 @@ def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:
         changed = argument.name == varied or case.variation in (Variation.LOWEST, Variation.HIGHEST)
         variation = case.variation if changed else Variation.DECLARED
         arrays[argument.name] = _make(argument, shape, known, generator, variation, workload.folder)
-        if case.around:
+        if case.around and not argument.has_structure:
             _put_around(argument, arrays[argument.name], case.around, generator)
     return arrays
 
@@ -113,16 +113,16 @@ _FEW = 1 << 16
 def other_inputs(workload: Workload, case: Case, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """Other values of the kinds that the workload declares: drawn anew, or the same values in other places.
 
-    What comes from a file stays: nothing is known of what else may stand there.
+    What comes from a file or a list stays: nothing is known of what else may stand there.
     """
     generator = np.random.default_rng([case.seed, 78])
     known: dict[str, Number] = {**case.dims, **workload.scalars(case.dims)}
     others = dict(inputs)
     for argument in workload.args:
-        if argument.name not in inputs or argument.values_spec[0] == "file":
+        if argument.name not in inputs or argument.values_spec[0] in ("file", "listed"):
             continue
         held = inputs[argument.name]
-        if held.size <= _FEW:
+        if held.size <= _FEW or argument.has_structure:
             shape = workload.extents(argument, case.dims)
             others[argument.name] = _make(
                 argument, shape, known, generator, Variation.DECLARED, workload.folder
@@ -168,6 +168,10 @@ def _make(
         return _from_file(argument, shape, folder, given[0])
     if kind == "integers":
         return _integers(argument, shape, tuple(int(evaluate(g, known)) for g in given), generator, variation)
+    if kind == "listed":
+        return dtype.narrow(np.resize(np.array([evaluate(g, known) for g in given]), shape))
+    if kind == "offsets":
+        return dtype.narrow(_offsets(int(evaluate(given[0], known)), shape, generator))
     if not dtype.is_float:
         chosen = (
             _one_hot(shape, generator, 1.0)
@@ -234,6 +238,14 @@ def _integers(
             chosen = generator.random(shape) < 0.5
             return np.where(chosen, generator.choice(boundary_values(dtype), shape), values)
     return values
+
+
+def _offsets(total: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
+    """Ascending rows from 0 to `total`, both included: where the parts of something begin, and where the last ends."""
+    drawn = np.sort(generator.integers(0, total, shape, endpoint=True), axis=-1)
+    if drawn.size:
+        drawn[..., 0], drawn[..., -1] = 0, total
+    return drawn
 
 
 def _constant_rows(values: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -37,7 +37,9 @@ from kernel_gate.launch_tables import (
 from kernel_gate.program import LaunchStep, MemsetStep
 
 _VALUES = re.compile(r"(?P<kind>[a-z_]+)(?:\((?P<arguments>.*)\))?")
-_ARGUMENT_COUNT = {
+MOST_LISTED = 64
+"""Numbers that `listed(a, b, …)` takes."""
+_ARGUMENT_COUNT: dict[str, Container[int]] = {
     "normal": (0,),
     "uniform": (0, 2),
     "integers": (0, 2),
@@ -47,9 +49,13 @@ _ARGUMENT_COUNT = {
     "peaked": (1,),
     "masked": (0,),
     "file": (1,),
+    "listed": range(1, MOST_LISTED + 1),
+    "offsets": (1,),
 }
 
 
+_AT_TOP = re.compile(r",(?![^()]*\))")
+"""A comma outside of brackets: expressions of one level of calls are taken."""
 _FLOATS_ONLY = frozenset({"normal", "positive", "uniform", "peaked", "masked"})
 
 
@@ -101,16 +107,22 @@ class Argument(Table):
         return self.values_spec in {("normal", ()), ("integers", ())}
 
     @property
+    def has_structure(self) -> bool:
+        """Whether the values stand to each other in a way that single ones may not leave."""
+        return self.values_spec[0] in ("file", "listed", "offsets")
+
+    @property
     def values_spec(self) -> tuple[str, tuple[str, ...]]:
         """`integers(0, V)` as ("integers", ("0", "V"))."""
         match = _VALUES.fullmatch(self.values.strip())
         kind = match["kind"] if match else ""
         inner = match["arguments"] if match else None
-        arguments = tuple(a.strip() for a in inner.split(",")) if inner else ()
+        arguments = tuple(a.strip() for a in _AT_TOP.split(inner)) if inner else ()
         if len(arguments) not in _ARGUMENT_COUNT.get(kind, ()):
             raise ValueError(
                 f"values = {self.values!r} is not one of normal, uniform, uniform(lo, hi), integers, integers(lo, hi), "
-                "positive, boundary, one_hot, peaked(height), masked, file(path)"
+                f"positive, boundary, one_hot, peaked(height), masked, listed(a, b, …) of at most {MOST_LISTED}, "
+                "offsets(total), file(path)"
             )
         return kind, arguments
 
@@ -140,7 +152,7 @@ class Argument(Table):
         if exact and self.kind in {"input", "inout"} and kind in _FLOATS_ONLY:
             raise ValueError(
                 f'{self.dtype} inputs need values = "integers(lo, hi)", "integers" (any of the type), "boundary", '
-                '"one_hot" or "file(path)"'
+                '"one_hot", "listed(a, b, …)", "offsets(total)" or "file(path)"'
             )
         if not exact and (kind, self.values_spec[1]) == ("integers", ()):
             raise ValueError(f'{self.dtype} inputs need limits: values = "integers(lo, hi)"')

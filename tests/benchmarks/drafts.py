@@ -1,18 +1,20 @@
 """For how many kernels of some repositories a workload is drafted, and what the rest lack.
 
 python -m tests.benchmarks drafts NAME=REPOSITORY:FOLDER[,FOLDER] … [--check] [--seconds 20] [--no-runs]
-    [--rows FILE] [--write]
+    [--half first|second] [--rows FILE] [--write]
 python -m tests.benchmarks drafts --from FILE … [--write]
 
 Every kernel of the folders is drafted from its repository as it stands on disk. With `--check`, each complete draft is
 given to the gate with the kernel as its own candidate, on the emulated device. With `--no-runs`, no kernel is run to
-see its shapes: what is complete then is told by source alone. One process at a time. `--from` makes the table of rows
-that earlier runs have written.
+see its shapes: what is complete then is told by source alone. One process at a time. `--half` takes the files of one
+half, drawn by the hash of their paths, so that one half can be looked at and the other kept for the score. `--from`
+makes the table of rows that earlier runs have written.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import re
 import time
@@ -57,12 +59,15 @@ def rows(
     only: str,
     measure: bool = True,
     language: Language | None = None,
+    half: str = "",
 ) -> Iterator[Row]:
-    """The kernels of one repository, in the order of their files."""
+    """The kernels of one repository, or of one half of its files, in the order of the files."""
     root, _, folders = given.partition(":")
     state = State(Path(root))
     for file in _files(Path(root), folders.split(",") if folders else [""]):
         path = str(file.relative_to(root))
+        if half not in ("", _half(path)):
+            continue
         written_in = language_of(path, file.read_bytes())
         wanted = written_in is not None and language in (None, written_in)
         kernels = state.source(path).kernels if wanted else ()
@@ -74,6 +79,10 @@ def rows(
                 missing = draft.reasons if isinstance(draft, NoDraft) else ()
                 row = Row(name, path, kernel.name, round(took, 3), missing)
                 yield _checked(row, state, seconds) if check and not missing else row
+
+
+def _half(path: str) -> str:
+    return ("first", "second")[hashlib.sha256(path.encode()).digest()[0] & 1]
 
 
 def _files(root: Path, folders: list[str]) -> list[Path]:
@@ -163,6 +172,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--no-runs", action="store_true", help="run no kernel to see its shapes")
     parser.add_argument("--seconds", type=float, default=20.0, help="of checking, for each kernel")
     parser.add_argument("--language", type=Language, choices=list(Language), help="only kernels in this one")
+    parser.add_argument("--half", default="", choices=["first", "second"], help="only one half of the files")
     parser.add_argument("--kernel", default="", help="only kernels with this in their name")
     parser.add_argument("--write", action="store_true", help="keep the table in results/")
     parser.add_argument(
@@ -182,6 +192,7 @@ def main(arguments: list[str]) -> None:
             options.kernel,
             not options.no_runs,
             options.language,
+            options.half,
         ):
             found.append(row)
             if options.rows:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.footprint import footprints
 from kernel_lineage.workloads import measured
 from kernel_lineage.workloads.completing import tried_draft
@@ -172,7 +171,7 @@ def test_a_kernel_that_cannot_be_run_keeps_what_is_missing_and_says_why(state: S
 
 @pytest.mark.parametrize(
     ("body", "looked"),
-    [("__trap();", [True] * 3), ("out[0] = n;", [True, True, True, False])],
+    [("__trap();", [True] * 4), ("out[0] = n;", [True, True, True, True, False, False])],
     ids=["traps", "races"],
 )
 def test_only_a_kernel_that_raced_is_run_again_without_looking_for_races(
@@ -180,9 +179,9 @@ def test_only_a_kernel_that_raced_is_run_again_without_looking_for_races(
 ) -> None:
     tried: list[bool] = []
 
-    def counted(*given: Any, races: bool, kept: KeptImages) -> Any:
+    def counted(*given: Any, races: bool, **named: Any) -> Any:
         tried.append(races)
-        return footprints(*given, races=races, kept=kept)
+        return footprints(*given, races=races, **named)
 
     monkeypatch.setattr(measured, "footprints", counted)
     (state.root / "rows.cu").write_text(ROWS.replace("    if (n >= N)", f"    {body}\n    if (n >= N)"))

@@ -58,26 +58,29 @@ def plans(
     listed = {n: told[n] for n in chosen if n in told}
     chosen = tuple(n for n in chosen if n not in told)
     steady = frozenset(n for n in dims if n.lower() in _FEW)
-    for table, few, most, room in (
-        (_SMALL, 4, 48, 1 << 20),
-        (_TILES, 2, 192, 1 << 22),
-        (_NARROW, 2, 32, 1 << 20),
+    for table, few, most, room, longest in (
+        (_SMALL, 4, 48, 1 << 20, 128),
+        (_TILES, 2, 192, 1 << 22, 4096),
+        (_NARROW, 2, 32, 1 << 20, 512),
     ):
         free = [n for n in chosen if n not in steady and n.lower() not in _BATCH]
         sizes = table.get(len(free), (*table[4], *(most + 16 * i for i in range(len(free)))))
         own = {**{n: few if n in steady else 2 for n in chosen}, **dict(zip(free, sizes, strict=False))}
         tried = {n: own[n] if n in own else _small(n, size, most) for n, size in dims.items()}
         times = _TIMED_SINGLE if len(own) == 1 else _TIMED
-        small, large = _smallest(listed), _largest(listed)
+        small, large = _smallest(listed, longest), _largest(listed)
         tried |= small
         timed = {n: own[n] * (1 if n in steady else times) if n in own else size for n, size in dims.items()}
         timed |= large
         yield Plan(tried, timed, steady, room)
 
 
-def _smallest(listed: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
-    """The smallest listed sizes; of several dims one has twice and one half as much, so that they are told apart."""
-    sizes = {n: _halved(listed[n][0], 128) for n in listed}
+def _smallest(listed: Mapping[str, tuple[int, ...]], longest: int) -> dict[str, int]:
+    """The smallest listed sizes, halved until they are no larger than `longest`.
+
+    Of several dims one has twice and one half as much, so that they are told apart.
+    """
+    sizes = {n: _halved(listed[n][0], longest) for n in listed}
     factors = dict(zip(sizes, (2, 4, 1), strict=False))
     return {n: max(1, size * factors.get(n, 2) // 2) for n, size in sizes.items()}
 

@@ -43,7 +43,7 @@ def fitted(base: Sizes, tried: Sizes, seen: Callable[[Sizes], int]) -> tuple[str
     `seen` raises `KeyError` for sizes that were not tried. Raises `NoFitError`.
     """
     if seen(base) == 0:
-        return ("1",)
+        raise NoFitError("nothing is reached at the first sizes")
     found = _product(base, seen)
     if found is not None and _product_at(found, tried) == seen(tried):
         return _written(*found)

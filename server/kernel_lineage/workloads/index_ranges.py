@@ -1,4 +1,7 @@
-"""The range of an index that no code tells, where all shapes are known: the largest one that stays in bounds."""
+"""The range of whole numbers that no code tells, where all shapes are known: the largest one that stays in bounds.
+
+Numbers that index nothing, like masks and seeds, may be any of their type.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +20,34 @@ from kernel_lineage.workloads.promises import fitted_sizes
 
 
 def with_ranges_in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft:
-    """The draft whose indices have values below a dim: the largest with which the kernel stays in its buffers.
+    """The draft whose indices have values with which the kernel stays in its buffers.
 
-    The kernel is run on the emulated device, each index at its largest value. An index for which no dim will do keeps
-    being without a range.
+    Any of the type if they may be, else those below a dim: the largest that will do. The kernel is run on the emulated
+    device, each index at its largest value. One for which no dim will do keeps being without a range.
     """
     wanted = [m.removeprefix(UNRANGED) for m in draft.missing if m.startswith(UNRANGED)]
     if any(not m.startswith(UNRANGED) for m in draft.missing):
         return draft
     first = next(iter(plans(draft.dims, draft.chosen, draft.told)))
     sizes = fitted_sizes(first.tried, draft.promises)
+    kept = KeptImages()
     for name in wanted:
-        below = _below(draft, name, sizes, kernel, path, root)
-        if below is None:
-            continue
-        said = (
-            f"{name} is taken to hold numbers below {below}: with larger ones the kernel leaves its buffers"
-        )
-        missing = tuple(m for m in draft.missing if m != f"{UNRANGED}{name}")
-        draft = _ranged(
-            replace(draft, assumed=(*draft.assumed, said), missing=missing), name, f"integers(0, {below})"
-        )
+        extents = {e for a in draft.arguments if a.name != name for e in a.shape or ()}
+        dims = sorted((d for d in sizes if d in extents), key=lambda d: -sizes[d])
+        for below in ("", *dims):
+            largest = f"integers({below} - 1, {below})" if below else "integers"
+            tried = _ranged(replace(draft, dims=sizes, checked=sizes), name, largest)
+            if not _stays(tried, sizes, kernel, path, root, kept):
+                continue
+            said = (
+                f"{name} is taken to hold numbers below {below}: with larger ones the kernel leaves its buffers"
+                if below
+                else f"{name} is taken to hold any numbers: the kernel stays in its buffers with them"
+            )
+            missing = tuple(m for m in draft.missing if m != f"{UNRANGED}{name}")
+            draft = replace(draft, assumed=(*draft.assumed, said), missing=missing)
+            draft = _ranged(draft, name, f"integers(0, {below})" if below else "integers")
+            break
     return draft
 
 
@@ -47,22 +57,22 @@ def _ranged(draft: Draft, name: str, values: str) -> Draft:
     )
 
 
-def _below(
-    draft: Draft, name: str, sizes: Mapping[str, int], kernel: Target, path: Path, root: Path
-) -> str | None:
-    kept = KeptImages()
-    extents = {e for a in draft.arguments if a.name != name for e in a.shape or ()}
-    dims = sorted((d for d in sizes if d in extents), key=lambda d: -sizes[d])
-    for dim in dims:
-        tried = _ranged(replace(draft, dims=sizes, checked=sizes), name, f"integers({dim} - 1, {dim})")
-        others = [m.removeprefix(UNRANGED) for m in draft.missing if m != f"{UNRANGED}{name}"]
-        for other in others:
-            tried = _ranged(tried, other, "integers(0, 1)")
-        try:
-            workload = replace(tried, missing=()).workload()
-            program = program_from_file(path, kernel.name, workload, data=data_of(kernel), root=root)
-            list(footprints(program, workload, [dict(sizes)], kept=kept))
-        except (FootprintError, ProgramError, WorkloadError):
-            continue
-        return dim
-    return None
+def _stays(
+    draft: Draft,
+    sizes: Mapping[str, int],
+    kernel: Target,
+    path: Path,
+    root: Path,
+    kept: KeptImages,
+) -> bool:
+    """Whether a kernel runs without a fault, with the least values in other arrays whose range is not known."""
+    for other in (m.removeprefix(UNRANGED) for m in draft.missing if m.startswith(UNRANGED)):
+        if not next((a.values for a in draft.arguments if a.name == other), ""):
+            draft = _ranged(draft, other, "integers(0, 1)")
+    try:
+        workload = replace(draft, missing=()).workload()
+        program = program_from_file(path, kernel.name, workload, data=data_of(kernel), root=root)
+        list(footprints(program, workload, [dict(sizes)], kept=kept))
+    except (FootprintError, ProgramError, WorkloadError):
+        return False
+    return True

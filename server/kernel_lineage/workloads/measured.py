@@ -13,8 +13,8 @@ from itertools import chain
 from pathlib import Path
 
 from kernel_gate.build.kept_images import KeptImages
+from kernel_gate.cases import Variation
 from kernel_gate.footprint import FootprintError, footprints
-from kernel_gate.program import Program
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.workloads.chosen_sizes import Plan, plans
 from kernel_lineage.workloads.files import Target, data_of
@@ -24,6 +24,9 @@ from kernel_lineage.workloads.model import UNRANGED, UNSHAPED, Draft, DraftArgum
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.promises import fitted_sizes
 
+_SEED = 91
+_OTHERS = ((17, Variation.DECLARED), (5, Variation.LOWEST), (2, Variation.NEGATIVE), (3, Variation.HIGHEST))
+"""Other values for a run in which a buffer is not touched: they may lead to it."""
 _RANGE = 5
 """Values of an index of which nothing tells the range."""
 
@@ -40,7 +43,7 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
         return draft
     if unranged and not unknown:
         draft = with_ranges_in_bounds(draft, kernel, path, root)
-    ranged = _with_ranges(draft)
+    ranged, free = _with_ranges(draft), _without_ranges(draft)
     rest = tuple(m for m in ranged.missing if not m.startswith(UNSHAPED))
     found = [_promised(plan, draft.promises) for plan in plans(ranged.dims, ranged.chosen, ranged.told)]
     first = found[0]
@@ -51,25 +54,21 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
     kept = KeptImages()
     # A kernel that only takes whole tiles reaches into other rows at smaller sizes: threads race there. One that fails
     # of something else fails of it where nobody looks for races, too.
-    racing: list[Plan] = []
-    for plan, races in chain(((p, True) for p in found), ((p, False) for p in racing)):
-        roomy = replace(
-            ranged,
-            dims=plan.tried,
-            checked=plan.tried,
-            arguments=tuple(_tried(a, plan.room if a.name in unknown else 0) for a in ranged.arguments),
-            missing=(),
-        )
+    racing: list[tuple[Draft, Plan]] = []
+    ways = [(free, p, True) for p in found[:1] if free is not None] + [(ranged, p, True) for p in found]
+    for way, plan, races in chain(ways, ((d, p, False) for d, p in racing)):
         try:
-            workload = roomy.workload()
-            program = program_from_file(path, kernel.name, workload, data=data_of(kernel), root=root)
-            shapes = _Measured(program, workload, plan, races, kept).shapes(unknown)
+            shapes = _Measured(way, plan, races, kept, kernel, path, root).shapes(unknown)
         except (WorkloadError, ProgramError, FootprintError, NoFitError) as error:
             why.append(str(error).splitlines()[0])
             if isinstance(error, FootprintError) and error.of_races:
-                racing.append(plan)
+                racing.append((way, plan))
             continue
-        return _completed(ranged, plan, shapes)
+        left = [n for n in unknown if shapes[n] is None]
+        if not left:
+            return _completed(way, plan, shapes)
+        # What is not reached at some sizes, or with some values, may be at others.
+        why.append(f"{', '.join(left)} is touched at none of the sizes that were tried")
     reason = f"the kernel cannot be run to see it: {'; '.join(dict.fromkeys(why))}"
     missing = [f"{m} ({reason})" for m in ranged.missing] or [
         f"sizes for {', '.join(draft.chosen)}: {reason}"
@@ -86,9 +85,9 @@ def _promised(plan: Plan, promises: tuple[str, ...]) -> Plan:
 _BELOW = re.compile(r"integers\(0, ([^,]+)\)")
 
 
-def _tried(argument: DraftArgument, room: int) -> DraftArgument:
-    """An argument as it is while the kernel is measured: indices have their largest value, which reaches furthest."""
-    values = _BELOW.sub(r"integers(\1 - 1, \1)", argument.values)
+def _tried(argument: DraftArgument, room: int, drawn: bool) -> DraftArgument:
+    """An argument as it is while the kernel is measured: indices have their largest value, or are `drawn`."""
+    values = argument.values if drawn else _BELOW.sub(r"integers(\1 - 1, \1)", argument.values)
     return replace(argument, values=values, shape=(str(room),) if room else argument.shape)
 
 
@@ -108,16 +107,28 @@ def _with_ranges(draft: Draft) -> Draft:
     return replace(draft, dims=dims, arguments=arguments, assumed=(*draft.assumed, *said), missing=missing)
 
 
-def _completed(draft: Draft, plan: Plan, shapes: dict[str, tuple[str, ...]]) -> Draft:
+def _without_ranges(draft: Draft) -> Draft | None:
+    """The draft in which numbers without a range are any of their type, as those are that index nothing, like masks."""
+    wanted = [m.removeprefix(UNRANGED) for m in draft.missing if m.startswith(UNRANGED)]
+    if not wanted:
+        return None
+    arguments = tuple(replace(a, values="integers") if a.name in wanted else a for a in draft.arguments)
+    said = tuple(
+        f"{name} is taken to hold any numbers: the kernel stays in its buffers with them" for name in wanted
+    )
+    missing = tuple(m for m in draft.missing if not m.startswith(UNRANGED))
+    return replace(draft, arguments=arguments, assumed=(*draft.assumed, *said), missing=missing)
+
+
+Shapes = Mapping[str, tuple[str, ...] | None]
+"""Buffer → its extents; None for one that is not touched."""
+
+
+def _completed(draft: Draft, plan: Plan, shapes: Shapes) -> Draft:
     arguments = tuple(replace(a, shape=shapes[a.name]) if a.name in shapes else a for a in draft.arguments)
     said = [f"{name} is chosen: nothing tells it" for name in draft.chosen if name not in draft.told]
     said += [f"{n} is checked with {plan.tried[n]} and timed with {plan.timed[n]}" for n in draft.told]
-    said += [
-        f"the shape of {name} is what the kernel reaches on the emulated device"
-        if shapes[name] != ("1",)
-        else f"{name} is not touched at the sizes that were tried"
-        for name in shapes
-    ]
+    said += [f"the shape of {name} is what the kernel reaches on the emulated device" for name in shapes]
     return replace(
         draft,
         dims=plan.timed,
@@ -132,31 +143,60 @@ def _completed(draft: Draft, plan: Plan, shapes: dict[str, tuple[str, ...]]) -> 
 class _Measured:
     """What a program reaches at some sizes, run when it is asked for."""
 
-    program: Program
-    workload: Workload
+    draft: Draft
     plan: Plan
     races: bool
     kept: KeptImages
+    kernel: Target
+    path: Path
+    root: Path
 
-    def shapes(self, unknown: list[str]) -> dict[str, tuple[str, ...]]:
-        """Buffer → its extents, for those that are not known. Raises `FootprintError`, `NoFitError`."""
+    def shapes(self, unknown: list[str]) -> Shapes:
+        """The extents of the buffers that are not known. Raises as running a program does, and `NoFitError`."""
         base = self.plan.tried
         wanted = sizes_for_products(base, self.plan.steady)
-        seen = dict(self._run(wanted))
-        found: dict[str, tuple[str, ...]] = {}
+        seen = dict(self._run(wanted, unknown))
+        found: dict[str, tuple[str, ...] | None] = {}
         for name in unknown:
             try:
-                found[name] = fitted(base, wanted[-1], _of(name, seen))
+                found[name] = _fitted(base, wanted[-1], name, seen)
             except NoFitError:
                 more = [s for s in sizes_for_sums(base) if _key(s) not in seen]
-                seen.update(self._run(more))
-                found[name] = fitted(base, wanted[-1], _of(name, seen))
+                seen.update(self._run(more, unknown))
+                found[name] = _fitted(base, wanted[-1], name, seen)
         return found
 
-    def _run(self, wanted: list[dict[str, int]]) -> Iterator[tuple[_Key, dict[str, int]]]:
-        seen = footprints(self.program, self.workload, wanted, races=self.races, kept=self.kept)
-        for sizes, reached in zip(wanted, seen, strict=True):
-            yield _key(sizes), reached
+    def _run(self, wanted: list[dict[str, int]], unknown: list[str]) -> Iterator[tuple[_Key, dict[str, int]]]:
+        """How far each buffer is reached at some sizes: with indices at their largest, and with any."""
+        reached: dict[_Key, dict[str, int]] = {}
+        ways = [False, True] if any(_BELOW.match(a.values) for a in self.draft.arguments) else [True]
+        declared = [(way, _SEED, Variation.DECLARED) for way in ways]
+        for drawn, seed, variation in [*declared, *((True, *other) for other in _OTHERS)]:
+            if seed != _SEED and all(any(at[n] for at in reached.values()) for n in unknown):
+                break
+            workload = self._roomy(unknown, drawn)
+            data = data_of(self.kernel)
+            program = program_from_file(self.path, self.kernel.name, workload, data=data, root=self.root)
+            runs = footprints(
+                program, workload, wanted, races=self.races, kept=self.kept, seed=seed, variation=variation
+            )
+            for sizes, seen in zip(wanted, runs, strict=True):
+                before = reached.setdefault(_key(sizes), {})
+                before.update({name: max(extent, before.get(name, 0)) for name, extent in seen.items()})
+        yield from reached.items()
+
+    def _roomy(self, unknown: list[str], drawn: bool) -> Workload:
+        """The workload with room to spare in the buffers that are not known."""
+        room, sizes = self.plan.room, self.plan.tried
+        arguments = tuple(_tried(a, room if a.name in unknown else 0, drawn) for a in self.draft.arguments)
+        return replace(self.draft, dims=sizes, checked=sizes, arguments=arguments, missing=()).workload()
+
+
+def _fitted(
+    base: Mapping[str, int], probe: Mapping[str, int], name: str, seen: Mapping[_Key, Mapping[str, int]]
+) -> tuple[str, ...] | None:
+    """The extents of a buffer; None where it is not touched at all."""
+    return fitted(base, probe, _of(name, seen)) if any(reached[name] for reached in seen.values()) else None
 
 
 _Key = tuple[tuple[str, int], ...]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Mapping
 
 from kernel_gate.expressions import ExpressionError, evaluate, names
 
 _STEPS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _ROUNDS = 4
+_NUMBER = re.compile(r"\b\d+\b")
 
 
 def broken(sizes: Mapping[str, int], promises: tuple[str, ...]) -> tuple[str, ...]:
@@ -44,7 +47,8 @@ def _mend(sizes: dict[str, int], promise: str, promises: tuple[str, ...]) -> Non
     for name in sorted(own):
         before = sizes[name]
         others = [size for other, size in sizes.items() if other != name]
-        tried = [-(-before // step) * step for step in _STEPS]
+        numbers = [n for text in _NUMBER.findall(promise) if 1 < (n := int(text)) <= _STEPS[-1]]
+        tried = [-(-before // step) * step for step in (*_STEPS, *numbers)]
         tried += [
             before * 2,
             before * 4,
@@ -60,9 +64,36 @@ def _mend(sizes: dict[str, int], promise: str, promises: tuple[str, ...]) -> Non
             32,
             *others,
         ]
+        same = {n: sizes[n] for n in _equal_to(name, promises) if n in sizes}
         for size in dict.fromkeys(s for s in tried if s > 0):
-            sizes[name] = size
+            sizes.update(dict.fromkeys(same, size))
             count = len(broken(sizes, promises))
             if count < best:
                 return
-        sizes[name] = before
+        sizes.update(same)
+
+
+def _equal_to(name: str, promises: tuple[str, ...]) -> set[str]:
+    """The dims that are promised to be equal to one, itself among them."""
+    found = {name}
+    pairs = [pair for p in promises if (pair := _equated(p))]
+    for _ in pairs:
+        found.update(n for pair in pairs if found & pair for n in pair)
+    return found
+
+
+def _equated(promise: str) -> set[str]:
+    """The two dims of `a == b`, or of `not a != b`."""
+    try:
+        tree = ast.parse(promise, mode="eval").body
+    except SyntaxError:
+        return set()
+    match tree:
+        case ast.Compare(left=ast.Name(id=left), ops=[ast.Eq()], comparators=[ast.Name(id=right)]):
+            return {left, right}
+        case ast.UnaryOp(
+            op=ast.Not(),
+            operand=ast.Compare(left=ast.Name(id=left), ops=[ast.NotEq()], comparators=[ast.Name(id=right)]),
+        ):
+            return {left, right}
+    return set()

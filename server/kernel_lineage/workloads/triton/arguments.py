@@ -89,8 +89,11 @@ def buffer(
         )
         return DraftArgument(name, role, dtype)
     values = tensor.values if role != "output" and _fits(tensor.values, dtype) else ""
-    # A test that says how large a shape is by number says so of its indices too.
-    values = _NUMBER.sub(lambda m: text_of(reading.reader.example_of(int(m[0]))), values)
+    if values.startswith("listed("):
+        values = _listed(values, reading)
+    else:
+        # A test that says how large a shape is by number says so of its indices too.
+        values = _NUMBER.sub(lambda m: text_of(reading.reader.example_of(int(m[0]))), values)
     exact = not dtype.startswith(("float", "bfloat"))
     if role != "output" and exact and not values and dtype == "bool":
         values = "integers(0, 2)"
@@ -102,9 +105,37 @@ def buffer(
     return DraftArgument(name, role, dtype, _extents(tensor), values)
 
 
+def _listed(values: str, reading: Reading) -> str:
+    """Numbers that a test writes out, so that they hold at other sizes than the test's too.
+
+    Numbers up to a dim's size, as offsets are, are parts of that dim; those below one, as indices are, are any below
+    it. Others hold at the test's sizes alone.
+    """
+    numbers = [n.strip() for n in values.removeprefix("listed(").removesuffix(")").split(",")]
+    if not all(n.isdigit() for n in numbers):
+        return values
+    whole = [int(n) for n in numbers]
+    most, sizes = max(whole), reading.reader.sizes
+    if most == min(whole):
+        return f"integers({most}, {most + 1})"
+    dim = next((name for name, size in sizes.items() if size == most), None)
+    if dim is not None:
+        return f"listed({', '.join(_part(n, most, dim) for n in whole)})"
+    dim = next((name for name, size in sizes.items() if size == most + 1), None)
+    if dim is not None and whole != sorted(whole):
+        return f"integers(0, {dim})"
+    reading.fixed = True
+    return values
+
+
+def _part(number: int, whole: int, dim: str) -> str:
+    return "0" if number == 0 else dim if number == whole else f"{dim} * {number} // {whole}"
+
+
 def _fits(values: str, dtype: str) -> bool:
     exact = not dtype.startswith(("float", "bfloat"))
-    return values.startswith("integers(") if exact else not values.startswith("integers(")
+    of_integers = values.startswith(("integers(", "listed("))
+    return of_integers if exact else not of_integers
 
 
 def _extents(tensor: Tensor) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from kernel_lineage.workloads.triton.objects import (
 from kernel_lineage.workloads.triton.operations import items_of
 from kernel_lineage.workloads.triton.python_builtins import builtin_function, container_method
 from kernel_lineage.workloads.triton.tensor_methods import is_missing
+from kernel_lineage.workloads.triton.tensor_shapes import is_float
 from kernel_lineage.workloads.triton.torch_functions import tensor_function, torch_function
 from kernel_lineage.workloads.triton.torch_modules import called_module, made_module
 from kernel_lineage.workloads.triton.values import External, Open, Size, Tensor, Unknown
@@ -38,6 +39,8 @@ _ITSELF = frozenset(
 _RAISES = frozenset({"pytest.skip", "pytest.fail", "pytest.importorskip", "sys.exit"})
 _TIMES = frozenset({"triton.testing.do_bench", "triton.testing.do_bench_cudagraph"})
 """Functions that call what they are given first."""
+_OF_ELEMENTS = frozenset({"torch.tensor", "torch.as_tensor"})
+"""Functions that are given elements, not extents."""
 _OPEN_KEEPS = frozenset({"contiguous", "clone", "detach", "cuda", "requires_grad_"})
 
 
@@ -46,7 +49,7 @@ def read_call(reader: Reads, node: ast.Call, module: HostModule, names: Names) -
     launched = _launched(reader, node, module, names)
     if launched is not None:
         return launched[0]
-    if reader.extents_are_dims and reader.depth <= 1 and ast.unparse(node.func).startswith("torch."):
+    if reader.depth <= reader.dims_down_to and ast.unparse(node.func).startswith("torch."):
         _name_examples(reader, node, names)
     given = [e for a in node.args for e in _spread(reader, a, module, names)]
     named: dict[str, object] = {}
@@ -76,13 +79,8 @@ def _name_examples(reader: Reads, node: ast.Call, names: Names) -> None:
     parts = [e for a in node.args for e in (a.elts if isinstance(a, (ast.Tuple, ast.List)) else [a])]
     for part in parts:
         number = names.get(part.id) if isinstance(part, ast.Name) else None
-        if (
-            isinstance(part, ast.Name)
-            and type(number) is int
-            and isinstance(dim := reader.example(number), Size)
-        ):
-            names[part.id] = dim
-            reader.called_as.setdefault(dim.text, part.id)
+        if isinstance(part, ast.Name) and type(number) is int:
+            names[part.id] = reader.named_example(part.id, number)
 
 
 def _launched(reader: Reads, node: ast.Call, module: HostModule, names: Names) -> tuple[object] | None:
@@ -236,10 +234,14 @@ def _external(reader: Reads, name: str, given: list[object], named: Mapping[str,
     module = made_module(name, given, named)
     if module is not None:
         return module
-    if reader.extents_are_dims and reader.depth <= 1 and name.startswith("torch."):
+    examples = reader.dims_down_to and reader.depth <= 1 and name.startswith("torch.")
+    if examples and name not in _OF_ELEMENTS:
         given = [reader.example(g) for g in given]
         named = {k: reader.example(v) if k == "size" else v for k, v in named.items()}
     found = torch_function(name, given, named)
+    if examples and isinstance(found, Tensor) and found.shape and is_float(found):
+        # Numbers that are written out one by one: how many there are is an example too.
+        found = replace(found, shape=tuple(map(reader.example_extent, found.shape)))
     last = name.rpartition(".")[2]
     if isinstance(found, Unknown) and last[:1].isupper() and not name.startswith(("torch.", "triton.")):
         return Instance(last, dict(named))

@@ -21,6 +21,8 @@ _SIZES = (96, 64, 128, 48, 80)
 _SMALL = (2, 4, 3)
 _INDEX = re.compile(r"(^|_)(idx|ids?|index|indices|targets?|labels?|offsets?|lens|seqlens|cu_seqlens)(_|$)")
 """Names of tensors of whole numbers."""
+_FLOAT = 0.5
+"""A floating-point number that nobody gives: neither 0 nor 1, which would hide a factor."""
 _TENSOR = re.compile(r"\bTensor\b")
 
 
@@ -64,6 +66,9 @@ class Chosen:
         """What a parameter is that may be a number: a whole one that nobody gives is a dim."""
         if isinstance(default, Open) and annotation in ("int", "Optional[int]", "int | None"):
             return self.dim(name)
+        if isinstance(default, Open) and annotation == "float":
+            self.said.append(f"{name} is taken to be {_FLOAT}: nothing tells it")
+            return _FLOAT
         if isinstance(default, Open) and annotation == "bool":
             self.said.append(f"{name} is taken to be False: nothing tells it")
             return False
@@ -117,7 +122,9 @@ def _seen(function: ast.FunctionDef) -> Iterator[_Seen]:
                 found = _one_axis(value)
                 if found is not None:
                     yield _Seen(found[0], axis=found[1], name=name, rank=_least_rank(found[1]))
-            case ast.Compare(left=left, comparators=[ast.Constant(value=int() as rank)], ops=[ast.Eq()]):
+            case ast.Compare(
+                left=left, comparators=[ast.Constant(value=int() as rank)], ops=[ast.Eq() | ast.NotEq()]
+            ):
                 text = ast.unparse(left)
                 for ending in (".ndim", ".dim()"):
                     if text.endswith(ending):

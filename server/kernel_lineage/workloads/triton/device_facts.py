@@ -22,7 +22,7 @@ _THERE = frozenset({"cuda", "triton", "torch", "bf16", "bfloat16", "nvidia", "fp
 _FALSE = frozenset(
     {"torch.compiler.is_compiling", "torch.is_autocast_enabled", "torch.distributed.is_initialized",
      "torch.jit.is_scripting", "torch.jit.is_tracing", "torch.overrides.has_torch_function",
-     "torch._dynamo.is_compiling", "torch.is_inference_mode_enabled"}
+     "torch._dynamo.is_compiling", "torch.are_deterministic_algorithms_enabled", "torch.is_inference_mode_enabled"}
 )  # fmt: skip
 _NONE = frozenset({"torch.version.hip", "torch.version.xpu", "torch.version.musa", "tl.dtype"})
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.workloads.model import Draft, DraftArgument
+from kernel_lineage.workloads.model import UNTYPED, Draft, DraftArgument
 from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffer, constant, scalar
 from kernel_lineage.workloads.triton.given import given_at
 from kernel_lineage.workloads.triton.grid import grid_of, whole_option
@@ -22,7 +22,7 @@ from kernel_lineage.workloads.triton.roles import Touch, roles_of, touches_of
 from kernel_lineage.workloads.triton.shapes import shapes_by_addresses
 from kernel_lineage.workloads.triton.sites import sites_of, standing_in
 from kernel_lineage.workloads.triton.usages import Usage, usages_of
-from kernel_lineage.workloads.triton.values import Tensor, Unknown
+from kernel_lineage.workloads.triton.values import Tensor, Unknown, is_number
 from kernel_lineage.workloads.triton.ways import Reading, Ways
 
 _MOST_READINGS = 60
@@ -117,10 +117,13 @@ def _draft(
         else:
             arguments.append(scalar(parameter, value, tensors, defaults, reading))
     grid = grid_of(reading, constexpr)
+    numbers = {a.name: str(a.value) for a in arguments if a.kind == "scalar" and a.value is not None}
     warps, stages = (
         whole_option(options.get(n, d), n, reading) for n, d in (("num_warps", 4), ("num_stages", 3))
     )
-    said = (*reading.said, *reading.reader.said, *reading.reader.decided)
+    said = [*reading.said, *reading.reader.said, *reading.reader.decided]
+    told = tuple(f"{UNTYPED}{name};" for name in reading.reader.typed)
+    said = [s for s in said if not (told and s.startswith(told))]
     draft = Draft(
         kernel.name,
         kernel.language,
@@ -132,15 +135,23 @@ def _draft(
         constexpr=constexpr,
         num_warps=warps,
         num_stages=stages,
-        promises=promises_of(kernel, constexpr, reading.reader.sizes),
+        promises=(
+            *reading.reader.promises,
+            *promises_of(kernel, {**numbers, **constexpr}, grid, reading.reader.sizes),
+        ),
         assumed=tuple(dict.fromkeys(said)),
         missing=tuple(dict.fromkeys(reading.missing)),
         way=reading.way,
         tested=reading.tested,
     )
-    return with_named_dims(draft, reading.reader, reading.constants)
+    draft = with_named_dims(draft, reading.reader, reading.constants)
+    if not reading.fixed:
+        return draft
+    only = tuple(f"{name} == {size}" for name, size in draft.dims.items())
+    why = "the numbers that the test writes out hold at its own sizes alone"
+    return replace(draft, promises=(*draft.promises, *only), assumed=(*draft.assumed, why))
 
 
 def _is_pointer(name: str, roles: Mapping[str, object], given: Mapping[str, object]) -> bool:
     value = given.get(name)
-    return isinstance(value, Tensor) or (name in roles and value is not None)
+    return isinstance(value, Tensor) or (name in roles and value is not None and not is_number(value))

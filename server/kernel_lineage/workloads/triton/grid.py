@@ -25,6 +25,9 @@ def grid_of(reading: Reading, constexpr: Mapping[str, str]) -> tuple[str, ...]:
         meta: dict[str, object] = {}
         for name, text in constexpr.items():
             meta[name] = ast.literal_eval(text) if text.startswith(_NOT_NUMBERS[:3]) else Size(name)
+            if name in reader.sizes and isinstance(meta[name], Size):
+                # A dim has this name as well, and is meant by it.
+                meta[name] = Size(text)
             number = None if text.startswith(_NOT_NUMBERS) else value_at(Size(text), reader.sizes)
             if number is not None and name not in reader.sizes:
                 reader.sizes[name] = number

@@ -66,13 +66,21 @@ class Reader:
     """Dims and their sizes; conditions are decided by them."""
     tensor_of: Callable[[str, bool], Tensor | None]
     """What a parameter is of which the caller is not known, and whether its shape is asked for; None for no tensor."""
-    extents_are_dims: bool = False
-    """Whether numbers in shapes become dims, as in tests, where they are examples of sizes."""
+    dims_down_to: int = 0
+    """How many calls deep numbers in shapes become dims: 0 for none, 1 in a test itself, where they are examples."""
     forced: bool = False
+    examples: dict[int, str] = field(default_factory=dict)
+    """Number of a test → the dim that it is where no name tells it from others."""
     called_as: dict[str, str] = field(default_factory=dict)
     """Dim made of a number → the first name that the code gives it."""
     decided: list[str] = field(default_factory=list)
     """Conditions that are taken to hold because the launch stands behind them."""
+    promises: list[str] = field(default_factory=list)
+    """What every caller keeps, over dims that are chosen."""
+    typed: set[str] = field(default_factory=set)
+    """Tensors of which a check tells the dtype."""
+    chooses: bool = False
+    """Whether sizes are chosen, as no caller is known."""
     said: list[str] = field(default_factory=list)
     """What is taken for granted of what surrounds the code."""
     perhaps: list[list[object]] = field(default_factory=list)
@@ -276,15 +284,31 @@ class Reader:
         """A number of a test as a dim of its own; the same number is the same dim."""
         if isinstance(value, (tuple, list)):
             return tuple(self.example(v) for v in value)
-        if type(value) is int and value > 1:
-            name = f"d{value}"
-            self.sizes[name] = value
-            return Size(name)
-        return value
+        return self.example_extent(value) if type(value) is int else value
+
+    def example_extent(self, extent: int | Size) -> int | Size:
+        """The same for one extent."""
+        if isinstance(extent, Size) or extent <= 1:
+            return extent
+        name = self.examples.setdefault(extent, f"d{extent}")
+        self.sizes[name] = extent
+        return Size(name)
+
+    def named_example(self, name: str, number: int) -> int | Size:
+        """The same for a number that the test has a name for: a dim of that name, though others are of its size."""
+        known = f"d{number}" in self.sizes or self.sizes.get(name, number) != number
+        if known or number <= 1:
+            dim = self.example_extent(number)
+            if isinstance(dim, Size):
+                self.called_as.setdefault(dim.text, name)
+            return dim
+        self.sizes[name] = number
+        self.examples.setdefault(number, name)
+        return Size(name)
 
     def example_of(self, extent: int | Size) -> int | Size:
         """An extent, as a dim where a number that was made a dim stands in it."""
-        return Size(f"d{extent}") if f"d{extent}" in self.sizes else extent
+        return Size(self.examples[extent]) if isinstance(extent, int) and extent in self.examples else extent
 
 
 @lru_cache(maxsize=1 << 15)

@@ -105,10 +105,16 @@ class Reads(Protocol):
     sizes: dict[str, Number]
     called_as: dict[str, str]
     decided: list[str]
+    promises: list[str]
+    """What every caller keeps, over dims that are chosen."""
+    typed: set[str]
+    """Tensors of which a check tells the dtype."""
+    chooses: bool
+    """Whether sizes are chosen, as no caller is known."""
     said: list[str]
     perhaps: list[list[object]]
     applied: list[tuple[Instance, object]]
-    extents_are_dims: bool
+    dims_down_to: int
     forced: bool
     """Whether a branch that leads to the launch is read although its condition does not hold."""
     depth: int
@@ -145,6 +151,12 @@ class Reads(Protocol):
 
     def example(self, value: object) -> object:
         """A number of a test, where it stands in a shape, as a dim of its own."""
+
+    def example_extent(self, extent: int | Size) -> int | Size:
+        """The same for one extent."""
+
+    def named_example(self, name: str, number: int) -> int | Size:
+        """The same for a number that the test has a name for: a dim of that name, though others are of its size."""
 
     def dim(self, wanted: str, size: int, why: str) -> Size:
         """A dim of this name, or of one like it."""

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from kernel_gate.expressions import Number
+from kernel_lineage.workloads.triton.elements import elements_of
 from kernel_lineage.workloads.triton.objects import Class, Function, Instance, Module
 from kernel_lineage.workloads.triton.tensor_shapes import broadcast, is_float, matrix_product
 from kernel_lineage.workloads.triton.values import (
@@ -195,6 +196,9 @@ def items_of(value: object, sizes: Mapping[str, Number]) -> list[object] | None:
         return list(value)
     if isinstance(value, Tensor) and value.shape:
         rows = value_at(value.shape[0], sizes)
+        numbers = elements_of(value)
+        if numbers is not None and len(value.shape) == 1:
+            return list(numbers)
         if isinstance(rows, int) and rows <= 256:
             return [Tensor("", value.shape[1:], value.dtype, value.values)] * rows
     return None

@@ -1,4 +1,4 @@
-"""What a Triton kernel asks of its sizes because of the language: the extent of a block is a power of two."""
+"""What a Triton kernel asks of the sizes that it is compiled and launched for."""
 
 from __future__ import annotations
 
@@ -7,40 +7,78 @@ from collections.abc import Iterator, Mapping
 
 from kernel_gate.expressions import ExpressionError, Number, evaluate, names
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.triton_syntax import triton_syntax
+from kernel_lineage.workloads.triton.whole_tiles import whole_tiles
+
+_LEAST_IN_PRODUCT = 16
+"""Elements along each axis of a block that `tl.dot` takes, at least, on all devices."""
+_BLOCK_SHAPE = 4
+"""Which argument of `tl.make_block_ptr` the extents of the block are."""
 
 
-def promises_of(kernel: Kernel, constexpr: Mapping[str, str], sizes: Mapping[str, Number]) -> tuple[str, ...]:
-    """Conditions over dims that hold at the drafted sizes and have to hold at others: `next_power_of_2(D) == D`."""
-    found = dict.fromkeys(_block_extents(kernel, constexpr))
-    return tuple(f"next_power_of_2({e}) == {e}" for e in found if _depends(e, sizes))
+def promises_of(
+    kernel: Kernel, written: Mapping[str, str], grid: tuple[str, ...], sizes: Mapping[str, Number]
+) -> tuple[str, ...]:
+    """Conditions over dims that hold at the drafted sizes and have to hold at others: `next_power_of_2(D) == D`.
+
+    `written` are the parameters that are numbers, as expressions over dims.
+    """
+    if kernel.function is None:
+        return ()
+    as_written = _Written(written)
+    extents = dict.fromkeys(as_written.text(e) for e in _block_extents(kernel.function))
+    found = [f"next_power_of_2({e}) == {e}" for e in extents if not e.startswith("next_power_of_2(")]
+    syntax = triton_syntax(kernel)
+    units = syntax.units if syntax is not None else ()
+    if any(call.of_language and call.name == "dot" for unit in units for call in unit.calls):
+        found += [f"{e} >= {_LEAST_IN_PRODUCT}" for e in extents]
+    constexpr = {p.name for p in kernel.parameters if p.constexpr}
+    # A number that is 1 is a constant of the compiled kernel, and no longer a value with methods.
+    converted = {name for n in ast.walk(kernel.function) if (name := _converted(n))}
+    found += [f"({written[n]}) != 1" for n in sorted(converted - constexpr) if n in written]
+    for extent, tile in whole_tiles(kernel.function, constexpr, grid):
+        whole, part = (as_written.text(e) for e in (extent, tile))
+        found.append(f"({whole}) % ({part}) == 0")
+    return tuple(p for p in dict.fromkeys(found) if _holds(p, sizes))
 
 
-def _block_extents(kernel: Kernel, constexpr: Mapping[str, str]) -> Iterator[str]:
-    """What `tl.arange(0, EXTENT)` is called with, as expressions over dims."""
-    for node in ast.walk(kernel.function) if kernel.function is not None else ():
+def _converted(node: ast.AST) -> str:
+    """`name` of `name.to`; "" of all others."""
+    named = isinstance(node, ast.Attribute) and node.attr == "to" and isinstance(node.value, ast.Name)
+    return node.value.id if named else ""  # type: ignore[attr-defined]
+
+
+def _block_extents(function: ast.FunctionDef) -> Iterator[ast.expr]:
+    """What `tl.arange(0, EXTENT)` is called with, and the extents of windows, over the parameters."""
+    for node in ast.walk(function):
         match node:
             case ast.Call(func=ast.Attribute(attr="arange"), args=[_, end]):
-                tree = _Written(constexpr).visit(ast.parse(ast.unparse(end), mode="eval"))
-                yield ast.unparse(tree)
+                yield end
+            case ast.Call(func=ast.Attribute(attr="make_block_ptr"), args=given, keywords=named):
+                block = next((k.value for k in named if k.arg == "block_shape"), None)
+                block = given[_BLOCK_SHAPE] if len(given) > _BLOCK_SHAPE else block
+                yield from block.elts if isinstance(block, ast.Tuple) else ()
 
 
 class _Written(ast.NodeTransformer):
-    """Puts what the constexpr parameters are in the place of their names."""
+    """Puts what the parameters are in the place of their names."""
 
-    def __init__(self, constexpr: Mapping[str, str]) -> None:
-        self.constexpr = constexpr
+    def __init__(self, written: Mapping[str, str]) -> None:
+        self.written = written
+
+    def text(self, tree: ast.expr) -> str:
+        """An expression over dims."""
+        return ast.unparse(self.visit(ast.parse(ast.unparse(tree), mode="eval")))
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """A name."""
-        text = self.constexpr.get(node.id)
+        text = self.written.get(node.id)
         return ast.parse(text, mode="eval").body if text is not None else node
 
 
-def _depends(extent: str, sizes: Mapping[str, Number]) -> bool:
-    """Whether an extent is a power of two at these sizes, and need not be at others."""
+def _holds(promise: str, sizes: Mapping[str, Number]) -> bool:
+    """Whether a promise speaks of dims, and holds at these sizes."""
     try:
-        at = evaluate(f"next_power_of_2({extent}) == ({extent})", sizes)
-        free = names(extent)
+        return bool(names(promise)) and bool(evaluate(promise, sizes))
     except ExpressionError:
         return False
-    return bool(at) and bool(free) and not extent.startswith("next_power_of_2(")

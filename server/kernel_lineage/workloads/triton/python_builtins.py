@@ -49,6 +49,11 @@ def builtin_function(reader: Reads, name: str, given: list[object], named: Mappi
             whole = [int(e) for e in ends if e is not None]
             if len(whole) == len(given) and whole and 0 not in whole[2:]:
                 return range(*whole)
+        case "divmod" if len(given) == 2 and all(map(is_number, given)):
+            left, right = (tree_of(g) for g in given)
+            return tuple(size_of(ast.BinOp(left, op, right)) for op in (ast.FloorDiv(), ast.Mod()))
+        case "math.prod" | "functools.reduce":
+            return _folded(reader, name, given)
         case "dict":
             first = given[0] if given and isinstance(given[0], dict) else {}
             return {**first, **named}
@@ -117,6 +122,22 @@ def _of_items(reader: Reads, name: str, given: list[object], named: Mapping[str,
         case "namedtuple" | "lru_cache" | "cache" | "wraps" | "contextmanager":
             return Unknown(f"{name}(…)")
     return Unknown(f"{name}(…)")
+
+
+def _folded(reader: Reads, name: str, given: list[object]) -> object:
+    """The product of some numbers; or their sum or product, as `functools.reduce` is told."""
+    asked = given.pop(0) if name.endswith("reduce") and given else External("operator.mul")
+    items = items_of(given[0], reader.sizes) if given else None
+    by = asked.name.rpartition(".")[2] if isinstance(asked, External) else ""
+    ops: dict[str, ast.operator] = {"mul": ast.Mult(), "add": ast.Add()}
+    if items is None or by not in ops or not all(map(is_number, items := [*given[1:], *items])):
+        return Unknown(f"{name}(…)")
+    # One factor of a product, and one term of a sum, may be left out.
+    left = [i for i in items if i != (1 if by == "mul" else 0)]
+    whole = tree_of(left[0] if left else 1 if by == "mul" else 0)
+    for item in left[1:]:
+        whole = ast.BinOp(whole, ops[by], tree_of(item))
+    return size_of(whole)
 
 
 def _product_of(lists: list[list[object]]) -> object:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from kernel_lineage.workloads.triton.guards import keep, raises
 from kernel_lineage.workloads.triton.host_modules import HostModule
 from kernel_lineage.workloads.triton.objects import (
     Class,
@@ -44,6 +45,8 @@ def read_statement(reader: Reads, statement: ast.stmt, module: HostModule, names
         case ast.Expr(value=value):
             reader.evaluate(value, module, names)
         case ast.Assert(test=test):
+            if reader.chooses:
+                keep(reader, test, True, module, names)
             reader.evaluate(test, module, names)
         case ast.Return(value=value):
             raise Returned(reader.evaluate(value, module, names) if value is not None else None)
@@ -158,6 +161,8 @@ def _while(reader: Reads, test: ast.expr, body: list[ast.stmt], module: HostModu
 
 
 def _if(reader: Reads, statement: ast.If, module: HostModule, names: Names) -> None:
+    if reader.chooses and raises(statement.body):
+        keep(reader, statement.test, False, module, names)
     holds = reader.truth(reader.evaluate(statement.test, module, names))
     branches = (statement.body, statement.orelse)
     at_launch = [any(reader.launches(s) for s in b) for b in branches]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kernel_lineage.workloads.triton.dtypes import ALIASES, item_bytes
+from kernel_lineage.workloads.triton.elements import element_of, elements_of
 from kernel_lineage.workloads.triton.tensor_shapes import (
     expanded,
     narrowed,
@@ -118,9 +119,11 @@ def method(tensor: Tensor, name: str, given: Sequence[object], named: Mapping[st
         case "new_empty" | "new_zeros" | "new_ones" | "new_full":
             return _new(tensor, name, given, named)
         case "item":
-            return Unknown("an element")
+            one = element_of(tensor)
+            return one if one is not None else Unknown("an element")
         case "tolist":
-            return Unknown("the elements")
+            held = elements_of(tensor)
+            return held if held is not None and len(shape) == 1 else Unknown("the elements")
         case "backward":
             return None
     return _view(tensor, name, given, listed, named) if name in _VIEWS else _MISSING

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kernel_gate.dtype_names import FLOAT_NAMES
+from kernel_lineage.workloads.triton.elements import sliced_elements
 from kernel_lineage.workloads.triton.values import (
     Size,
     Tensor,
@@ -109,7 +110,10 @@ def narrowed(tensor: Tensor, axis: int, start: int | Size, extent: int | Size) -
     """A part of the extent of one axis, in the same memory."""
     shape, strides = tensor.shape or (), strides_of(tensor)
     inner = tuple(extent if i == axis else e for i, e in enumerate(shape))
-    if inner == shape or (axis == 0 and tensor.strides is None):
+    if inner == shape:
+        return tensor
+    tensor = sliced_elements(tensor, start, extent)
+    if axis == 0 and tensor.strides is None:
         return replace(tensor, shape=inner)
     memory = _memory(tensor)
     if start != 0:

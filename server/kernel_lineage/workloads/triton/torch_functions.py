@@ -8,9 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kernel_lineage.workloads.triton.dtypes import dtype_given
+from kernel_lineage.workloads.triton.elements import (
+    joined_elements,
+    padded_elements,
+    reduced_elements,
+    running_sums,
+)
 from kernel_lineage.workloads.triton.objects import Instance
 from kernel_lineage.workloads.triton.tensor_methods import is_missing, method
-from kernel_lineage.workloads.triton.tensor_shapes import broadcast, matrix_product, reduced, wider
+from kernel_lineage.workloads.triton.tensor_shapes import broadcast, expanded, matrix_product, reduced, wider
 from kernel_lineage.workloads.triton.torch_made import LIKE, MADE, made, made_like
 from kernel_lineage.workloads.triton.values import (
     Size,
@@ -116,6 +122,8 @@ def torch_function(name: str, given: Sequence[object], named: Mapping[str, objec
     if name == "torch.Size" and given:
         return given[0]
     first = given[0] if given else named.get("input", named.get("tensors"))
+    if last == "broadcast_tensors" and given and not isinstance(first, (tuple, list)):
+        first = tuple(given)
     if isinstance(first, (tuple, list)) and all(isinstance(t, Tensor) and t.shape is not None for t in first):
         return _of_several(last, [t for t in first if isinstance(t, Tensor)], given[1:], named)
     if last in LIKE and isinstance(first, Tensor):
@@ -171,7 +179,11 @@ def tensor_function(
         case "argsort":
             return Tensor("", shape, "int64", f"integers(0, {text_of(shape[-1])})" if shape else "")
         case "pad" if given and isinstance(given[0], (tuple, list)):
-            return _padded(tensor, given[0])
+            return _padded(tensor, given[0], named.get("value", 0))
+        case "cumsum" if "float" not in (tensor.dtype or "float"):
+            return replace(packed(tensor), name="", dtype="int64", values=running_sums(tensor))
+        case "broadcast_to":
+            return tensor_function("expand", tensor, given, named)
         case "outer" | "ger" if others:
             return Tensor("", (*shape, *(others[0].shape or ())), wider([tensor.dtype, others[0].dtype]))
         case "mse_loss" | "l1_loss" | "cross_entropy" | "nll_loss" | "kl_div" | "binary_cross_entropy":
@@ -209,6 +221,8 @@ def _reduced(name: str, tensor: Tensor, given: Sequence[object], named: Mapping[
     if name in ("max", "min") and others:
         return broadcast([tensor, *others])
     found = reduced(tensor, axes, keep, dtype)
+    if axes is None and not others and isinstance(found, Tensor):
+        found = replace(found, values=reduced_elements(name, tensor))
     if name in ("max", "min", "median") and axes is not None and isinstance(found, Tensor):
         return Instance("values and indices", {"values": found, "indices": replace(found, dtype="int64")})
     return found
@@ -229,7 +243,7 @@ def _sorted(name: str, tensor: Tensor, given: Sequence[object], named: Mapping[s
     )
 
 
-def _padded(tensor: Tensor, pads: Sequence[object]) -> object:
+def _padded(tensor: Tensor, pads: Sequence[object], value: object) -> object:
     shape = list(tensor.shape or ())
     told = [p for p in pads if isinstance(p, (int, Size))]
     if len(told) != len(pads) or len(told) % 2 or len(told) // 2 > len(shape):
@@ -237,7 +251,8 @@ def _padded(tensor: Tensor, pads: Sequence[object]) -> object:
     for back in range(len(told) // 2):
         at = len(shape) - 1 - back
         shape[at] = added(added(shape[at], told[2 * back]), told[2 * back + 1])
-    return Tensor("", tuple(shape), tensor.dtype, tensor.values)
+    values = padded_elements(tensor, told[0], told[1], value) if told else tensor.values
+    return Tensor("", tuple(shape), tensor.dtype, values)
 
 
 def _of_several(
@@ -248,7 +263,12 @@ def _of_several(
         return Unknown(f"torch.{name}(…)")
     shape = tensors[0].shape or ()
     axis = named.get("dim", given[0] if given else 0)
-    dtype, values = wider([t.dtype for t in tensors]), tensors[0].values
+    if name == "broadcast_tensors":
+        whole = broadcast(tensors)
+        if isinstance(whole, Unknown):
+            return whole
+        return tuple(expanded(t, whole.shape or ()) for t in tensors)
+    dtype, values = wider([t.dtype for t in tensors]), joined_elements(tensors)
     if type(axis) is not int:
         return Unknown(f"torch.{name}(…)")
     if name == "stack":
@@ -257,12 +277,12 @@ def _of_several(
     if name in ("cat", "concat", "concatenate") and shape:
         at = axis % len(shape)
         extents = [(t.shape or ())[at] for t in tensors]
-        whole = extents[0]
+        wide = extents[0]
         for extent in extents[1:]:
-            whole = added(whole, extent)
+            wide = added(wide, extent)
         if len({text_of(e) for e in extents}) == 1 and len(extents) > 1:
-            whole = product([extents[0], len(extents)])
-        return Tensor("", (*shape[:at], whole, *shape[at + 1 :]), dtype, values)
+            wide = product([extents[0], len(extents)])
+        return Tensor("", (*shape[:at], wide, *shape[at + 1 :]), dtype, values)
     if name == "einsum":
         return Unknown("einsum")
     return Unknown(f"torch.{name}(…)")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from kernel_gate.workload import MOST_LISTED
 from kernel_lineage.workloads.triton.dtypes import dtype_given
+from kernel_lineage.workloads.triton.elements import listed
 from kernel_lineage.workloads.triton.values import (
     Dtype,
     Size,
@@ -13,6 +15,7 @@ from kernel_lineage.workloads.triton.values import (
     Unknown,
     added,
     called,
+    is_number,
     packed,
     text_of,
 )
@@ -86,6 +89,7 @@ def _of_elements(value: object, named: Mapping[str, object]) -> object:
     if isinstance(value, Tensor):
         return replace(value, dtype=dtype_given(named) or value.dtype)
     dtype = dtype_given(named)
+    numbers = _flat(value)
     shape: list[int | Size] = []
     while isinstance(value, (list, tuple, range)):
         shape.append(len(value))
@@ -97,7 +101,17 @@ def _of_elements(value: object, named: Mapping[str, object]) -> object:
     if dtype is None:
         kinds = {bool: "bool", int: "int64", float: "float32", Size: "int64"}
         dtype = kinds.get(type(value))
-    return Tensor("", tuple(shape), dtype, _constant(dtype, value) if not shape else "")
+    if not shape:
+        return Tensor("", (), dtype, _constant(dtype, value))
+    exact = dtype is not None and "float" not in dtype and all(map(is_number, numbers))
+    return Tensor("", tuple(shape), dtype, listed(numbers) if exact else "")
+
+
+def _flat(value: object) -> list[object]:
+    """The elements of nested lists; truth values as numbers."""
+    if isinstance(value, (list, tuple, range)):
+        return [e for v in value[: MOST_LISTED + 1] for e in _flat(v)]
+    return [int(value) if isinstance(value, bool) else value]
 
 
 def _arange(given: Sequence[object], named: Mapping[str, object], dtype: str) -> object:

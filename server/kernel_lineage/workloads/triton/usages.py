@@ -1,4 +1,7 @@
-"""Where a repository uses a kernel's module: its tests and benchmarks, and the sizes that they are written for."""
+"""Where a repository uses a kernel's module: its tests, benchmarks and scripts, and the sizes they are written for.
+
+A module tries itself as well: by tests that it holds, and by what it does when it is run as a script.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,12 @@ _STEPS_AWAY = 3
 """How many modules may lie between a test and the kernel's module."""
 
 
+_DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """One function that tries a kernel's module."""
+    """One function that tries a kernel's module, or the code of a script outside of its functions."""
 
     module: HostModule
     function: ast.FunctionDef
@@ -29,7 +35,7 @@ class Usage:
     @property
     def name(self) -> str:
         """`test_rows in test_rows.py`."""
-        return f"{self.function.name} in {self.module.path.name}"
+        return f"{self.function.name} in {self.module.path.name}".lstrip()
 
 
 def usages_of(module: HostModule, modules: Modules) -> tuple[tuple[Usage, ...], dict[str, tuple[float, str]]]:
@@ -56,7 +62,41 @@ def usages_of(module: HostModule, modules: Modules) -> tuple[tuple[Usage, ...], 
                 defaults.setdefault(parameter, (number, f"{name} in {user.path.name}"))
     usages = [u for m in tests for u in _of_module(m)]
     usages.sort(key=lambda u: not _TRIES.search(u.function.name))
+    plain = [module, *(m for p, m in users.items() if not is_test(p))]
+    usages += [u for m in plain for u in _alone(m)]
     return tuple(usages), defaults
+
+
+def _alone(module: HostModule) -> Iterator[Usage]:
+    """What tries others in a module that is no test: functions by their names, others that need nothing, its script."""
+    if is_test(module.path):
+        return
+    functions = [f for name, f in module.functions.items() if "." not in name and not _is_kernel(f)]
+    tries = [f for f in functions if _TRIES.search(f.name)]
+    needless = [f for f in functions if f not in tries and not _asked_for(f.args)]
+    yield from (Usage(module, f) for f in (*tries, *needless))
+    script = _script(module)
+    if script is not None:
+        yield Usage(module, script)
+
+
+def _is_kernel(function: ast.FunctionDef) -> bool:
+    return any("jit" in ast.unparse(d) for d in function.decorator_list)
+
+
+def _asked_for(arguments: ast.arguments) -> bool:
+    """Whether a function has to be given something."""
+    listed = len(arguments.posonlyargs) + len(arguments.args)
+    return listed > len(arguments.defaults) or None in arguments.kw_defaults
+
+
+def _script(module: HostModule) -> ast.FunctionDef | None:
+    """The statements of a module outside of its functions, as a function without a name, or None."""
+    body = [s for s in module.tree.body if not isinstance(s, _DEFINES)]
+    if not any(isinstance(n, ast.Call) for s in body for n in ast.walk(s)):
+        return None
+    nothing = ast.arguments([], [], None, [], [], None, [])
+    return ast.FunctionDef("", nothing, body, [], lineno=1, col_offset=0)
 
 
 def _of_module(module: HostModule) -> Iterator[Usage]:

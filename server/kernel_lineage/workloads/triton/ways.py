@@ -46,6 +46,8 @@ class Reading:
     """Whether a test leads there."""
     constants: set[str] = field(default_factory=set)
     """Constexpr parameters that the grid is a function of: known by their values, and no dims."""
+    fixed: bool = False
+    """Whether what the test passes holds at the test's own sizes alone."""
 
 
 @dataclass(slots=True)
@@ -75,14 +77,14 @@ class Ways:
                     yield found
                     break
 
-    def _test_reader(self) -> Reader:
-        return Reader(self.modules, self.target, {}, lambda _name, _asked: None, extents_are_dims=True)
+    def _test_reader(self, depth: int = 1) -> Reader:
+        return Reader(self.modules, self.target, {}, lambda _name, _asked: None, dims_down_to=depth)
 
-    def _tried(self, usage: Usage, case: Names, keeps: bool = False) -> Reading | None:
+    def _tried(self, usage: Usage, case: Names, keeps: bool = False, depth: int = 1) -> Reading | None:
         """One case of a test; None where it does not reach the launch."""
         if self.steps < 0:
             return None
-        reader = self._test_reader()
+        reader = self._test_reader(depth)
         names: Names = {}
         try:
             names = parameters_of(usage, case, reader)
@@ -90,6 +92,9 @@ class Ways:
                 reader.run(usage.function, usage.module, names)
             reader.backward()
         except Reached as reached:
+            # A test that hands on its sizes as numbers makes no tensor itself.
+            if not reader.sizes and depth == 1 and (deeper := self._tried(usage, case, depth=2)) is not None:
+                return deeper
             said = [f"sizes are those of {usage.name}"]
             return Reading(reader, reached.call, reached.names, reached.module, usage.name, said, tested=True)
         except Stopped:
@@ -120,7 +125,7 @@ class Ways:
             for start in self._starts(site):
                 chosen = Chosen(site.module, start, site.launcher)
                 yield from self._from_start(
-                    site, start, chosen.tensor, chosen.sizes, chosen.said, chosen.number
+                    site, start, chosen.tensor, chosen.sizes, chosen.said, chosen.number, chooses=True
                 )
 
     def _from_start(
@@ -132,12 +137,13 @@ class Ways:
         said: list[str],
         opened: Callable[[str, object, str], object],
         way: str = "",
+        chooses: bool = False,
     ) -> Iterator[Reading]:
         """The launch as one function reaches it, of which the caller is not known."""
         for forced in (False, True):
             if self.steps < 0:
                 return
-            reader = Reader(self.modules, self.target, sizes, tensor_of, forced=forced)
+            reader = Reader(self.modules, self.target, sizes, tensor_of, forced=forced, chooses=chooses)
             try:
                 self._run_start(reader, site.module, start, opened)
             except Reached as reached:

@@ -1,0 +1,111 @@
+"""The elements of small tensors that host code writes out: `torch.tensor([0, 100, 300])`, and what is made of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate
+
+from kernel_gate.workload import MOST_LISTED
+from kernel_lineage.workloads.triton.values import Size, Tensor, called, size_of, text_of, tree_of
+
+Number = int | Size
+_LISTED = "listed("
+
+
+def listed(numbers: Sequence[object]) -> str:
+    """How a workload draws these elements, in this order; "" for too many."""
+    return f"{_LISTED}{', '.join(map(text_of, numbers))})" if 0 < len(numbers) <= MOST_LISTED else ""
+
+
+def elements_of(tensor: Tensor) -> list[Number] | None:
+    """The elements of a tensor in the order of its memory; None where they are not known."""
+    if not tensor.values.startswith(_LISTED) or tensor.strides is not None:
+        return None
+    inner = ast.parse(tensor.values, mode="eval").body
+    found = [_whole(a) for a in inner.args] if isinstance(inner, ast.Call) else []
+    extents = [e for e in tensor.shape or () if isinstance(e, int)]
+    count = 1
+    for extent in extents:
+        count *= extent
+    return found if len(extents) == len(tensor.shape or ()) and count == len(found) else None
+
+
+def element_of(tensor: Tensor) -> Number | None:
+    """The one element of a tensor; None for one that is not known, and for several."""
+    found = elements_of(tensor)
+    return found[0] if found is not None and len(found) == 1 else None
+
+
+def reduced_elements(name: str, tensor: Tensor) -> str:
+    """How the one element of a sum, a largest or a smallest is drawn; "" where it is not known."""
+    found = elements_of(tensor)
+    if not found or name not in ("sum", "max", "min", "amax", "amin"):
+        return ""
+    if name == "sum":
+        return listed(list(accumulate(found, _added))[-1:])
+    if all(isinstance(n, int) for n in found):
+        numbers = [n for n in found if isinstance(n, int)]
+        return listed([max(numbers) if "max" in name else min(numbers)])
+    return listed(
+        [called(name.removeprefix("a"), *dict.fromkeys(found)) if len(set(found)) > 1 else found[0]]
+    )
+
+
+def running_sums(tensor: Tensor) -> str:
+    """How the elements of `cumsum` of a row are drawn."""
+    found = elements_of(tensor)
+    sums: list[Number] = list(accumulate(found or [], _added))
+    return listed(sums) if len(tensor.shape or ()) == 1 else ""
+
+
+def padded_elements(tensor: Tensor, before: object, behind: object, value: object) -> str:
+    """How the elements of a row are drawn that gets more at its ends."""
+    found = elements_of(tensor)
+    if (
+        not found
+        or len(tensor.shape or ()) != 1
+        or not isinstance(before, int)
+        or not isinstance(behind, int)
+    ):
+        return ""
+    return listed([*[value] * before, *found, *[value] * behind])
+
+
+def joined_elements(tensors: Sequence[Tensor]) -> str:
+    """How the elements of several tensors one after the other are drawn; equal ways of drawing stay."""
+    found = [_all_same(t) or elements_of(t) for t in tensors]
+    told = [f for f in found if f is not None]
+    if any(t.values.startswith(_LISTED) for t in tensors) and len(told) == len(found):
+        return listed([n for row in told for n in row])
+    ways = {t.values for t in tensors}
+    return ways.pop() if len(ways) == 1 and not any(t.values.startswith(_LISTED) for t in tensors) else ""
+
+
+def sliced_elements(tensor: Tensor, start: object, extent: object) -> Tensor:
+    """A part of a row whose elements are known: with those of the part."""
+    if not tensor.values.startswith(_LISTED):
+        return tensor
+    found = elements_of(tensor)
+    if found and isinstance(start, int) and isinstance(extent, int) and len(tensor.shape or ()) == 1:
+        return replace(tensor, values=listed(found[start : start + extent]))
+    return replace(tensor, values="")
+
+
+def _all_same(tensor: Tensor) -> list[Number] | None:
+    """The elements of a small tensor of zeros or ones."""
+    count = tensor.shape[0] if tensor.shape is not None and len(tensor.shape) == 1 else None
+    for number in (0, 1):
+        if tensor.values == f"integers({number}, {number + 1})" and isinstance(count, int):
+            return [number] * count if count <= MOST_LISTED else None
+    return None
+
+
+def _added(left: Number, right: Number) -> Number:
+    return _whole(ast.BinOp(tree_of(left), ast.Add(), tree_of(right))) if left != 0 else right
+
+
+def _whole(tree: ast.expr) -> Number:
+    found = size_of(tree)
+    return int(found) if isinstance(found, float) else found

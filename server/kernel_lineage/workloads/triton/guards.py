@@ -1,0 +1,56 @@
+"""What host code asks of its caller on the way to a launch, where the caller is not known and sizes are chosen.
+
+A check that raises, or an assertion, is kept by every caller: it becomes a promise, and the chosen sizes are changed so
+that they keep it. A dtype that is asked for is the tensor's.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from kernel_lineage.workloads.promises import broken, fitted_sizes
+from kernel_lineage.workloads.triton.host_modules import HostModule
+from kernel_lineage.workloads.triton.objects import Names, Reads
+from kernel_lineage.workloads.triton.values import Dtype, Size, Tensor
+
+
+def raises(body: list[ast.stmt]) -> bool:
+    """Whether some statements end in an error."""
+    return bool(body) and isinstance(body[-1], ast.Raise)
+
+
+def keep(reader: Reads, test: ast.expr, holds: bool, module: HostModule, names: Names) -> None:
+    """Take a condition to hold, or not to."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            keep(reader, operand, not holds, module, names)
+        case ast.BoolOp(op=op, values=values) if isinstance(op, ast.And) == holds:
+            for value in values:
+                keep(reader, value, holds, module, names)
+        case ast.Compare(
+            left=ast.Attribute(value=ast.Name(id=name), attr="dtype"), ops=[op], comparators=[other]
+        ):
+            if isinstance(op, ast.Eq) == holds and isinstance(op, (ast.Eq, ast.NotEq)):
+                _typed(reader, name, reader.evaluate(other, module, names), names)
+        case _:
+            asked = reader.evaluate(test, module, names)
+            if isinstance(asked, Size):
+                _promised(reader, asked.text if holds else f"not ({asked.text})")
+
+
+def _typed(reader: Reads, name: str, dtype: object, names: Names) -> None:
+    tensor = reader.opened(names.get(name), "shape")
+    if isinstance(tensor, Tensor) and isinstance(dtype, Dtype):
+        names[name] = replace(tensor, dtype=dtype.name)
+        reader.typed.add(tensor.name)
+
+
+def _promised(reader: Reads, promise: str) -> None:
+    """A promise that some sizes keep; one that none is found for says more than is understood."""
+    whole = {name: size for name, size in reader.sizes.items() if isinstance(size, int)}
+    promises = (*reader.promises, promise)
+    sizes = fitted_sizes(whole, promises)
+    if not broken(sizes, promises):
+        reader.sizes.update(sizes)
+        reader.promises.append(promise)

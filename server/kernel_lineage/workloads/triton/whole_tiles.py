@@ -1,0 +1,125 @@
+"""Sizes that are whole numbers of tiles, for a Triton kernel that loads or stores without a mask.
+
+An access without a mask, in a tile that the grid or a loop counts by `cdiv(N, BLOCK)`, stays in bounds only where
+`N % BLOCK == 0`. What a mask, a boundary check or `% N` looks at is guarded.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kernel_lineage.kernels.triton_forms import dotted
+
+_ACCESSES = frozenset({"load", "store"})
+_CEIL = frozenset({"cdiv", "ceil_div"})
+_DEEPEST = 400
+"""Nodes that are looked at for one access."""
+Tile = tuple[ast.expr, ast.expr]
+"""How many elements there are along an axis, and how many of them a tile has."""
+
+
+def whole_tiles(function: ast.FunctionDef, constexpr: Collection[str], grid: Sequence[str]) -> Iterator[Tile]:
+    """Each extent that has to be a multiple of a tile's, and the tile's, over dims and the kernel's parameters.
+
+    Accesses that a parameter which is known at compile time (`constexpr`) decides on are for the sizes that it names.
+    """
+    values = _values_of(function)
+    counted = [list(_counted(ast.parse(g, mode="eval"))) for g in grid]
+    for call, loops in _accesses(function, frozenset(constexpr), ()):
+        address = _Reached.of([call.args[0]] if call.args else [], values)
+        guards = [*call.args[1 + (dotted(call.func).endswith("store")) :][:1]]
+        guards += [k.value for k in call.keywords if k.arg in ("mask", "boundary_check")]
+        if any(k.arg == "boundary_check" for k in call.keywords):
+            continue
+        guard = _Reached.of(guards, values)
+        for axis in sorted(address.axes - guard.axes):
+            if not address.wraps:
+                yield from counted[axis] if axis < len(counted) else ()
+        for loop in loops:
+            names = {n.id for n in ast.walk(loop.iter) if isinstance(n, ast.Name)}
+            target = loop.target.id if isinstance(loop.target, ast.Name) else ""
+            if target not in guard.names and not names & guard.names:
+                yield from _of_loop(loop.iter)
+
+
+@dataclass(slots=True)
+class _Reached:
+    """What an expression is made of, through the names that it uses."""
+
+    names: set[str] = field(default_factory=set)
+    axes: set[int] = field(default_factory=set)
+    """Axes of the grid whose program's number is in it."""
+    wraps: bool = False
+    """Whether an index is taken modulo something."""
+
+    @classmethod
+    def of(cls, parts: Sequence[ast.expr], values: Mapping[str, list[ast.expr]]) -> _Reached:
+        found = cls()
+        left: list[ast.expr] = list(parts)
+        for _ in range(_DEEPEST):
+            if not left:
+                break
+            for node in ast.walk(left.pop()):
+                match node:
+                    case ast.Name(id=name) if name not in found.names:
+                        found.names.add(name)
+                        left += values.get(name, [])
+                    case ast.Call(func=func, args=[*_]) if dotted(func).endswith("program_id"):
+                        given = [*node.args, *(k.value for k in node.keywords)]
+                        if given and isinstance(given[0], ast.Constant) and isinstance(given[0].value, int):
+                            found.axes.add(given[0].value)
+                    case ast.BinOp(op=ast.Mod(), left=inner) if any(
+                        isinstance(n, ast.Call) and dotted(n.func).endswith("arange") for n in ast.walk(inner)
+                    ):
+                        found.wraps = True
+        return found
+
+
+def _values_of(function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
+    """Each name of a function with all that it is given."""
+    values: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    for name in ast.walk(target):
+                        if isinstance(name, ast.Name):
+                            values.setdefault(name.id, []).append(value)
+            case ast.AugAssign(target=ast.Name(id=name), value=value):
+                values.setdefault(name, []).append(value)
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                values.setdefault(name, []).append(value)
+    return values
+
+
+def _accesses(
+    node: ast.AST, constexpr: frozenset[str], loops: tuple[ast.For, ...]
+) -> Iterator[tuple[ast.Call, tuple[ast.For, ...]]]:
+    """The loads and stores of a function that no compile-time parameter decides on, each with the loops around it."""
+    if isinstance(node, ast.If) and constexpr & {
+        n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)
+    }:
+        return
+    if isinstance(node, ast.Call) and dotted(node.func) in {f"tl.{a}" for a in _ACCESSES}:
+        yield node, loops
+    inside = (*loops, node) if isinstance(node, ast.For) else loops
+    for child in ast.iter_child_nodes(node):
+        yield from _accesses(child, constexpr, inside)
+
+
+def _counted(tree: ast.AST) -> Iterator[Tile]:
+    """The tiles that an expression counts: N and B of each `ceil_div(N, B)`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=func, args=[extent, tile]) if dotted(func).rpartition(".")[2] in _CEIL:
+                yield extent, tile
+
+
+def _of_loop(over: ast.expr) -> Iterator[Tile]:
+    """The tiles that a loop goes through: of `range(0, N, B)`, and of `range(cdiv(N, B))`."""
+    match over:
+        case ast.Call(args=[_, extent, step]) if not isinstance(step, ast.Constant):
+            yield extent, step
+    yield from _counted(over)
