@@ -84,7 +84,7 @@ export class Server implements vscode.Disposable {
         confirmsEdits: true,
         commandLinks: true,
         device: settings.device,
-        checkOnSave: settings.checkOnSave,
+        check: settings.check,
         hypotheses: settings.hypotheses,
         checkSeconds: settings.checkSeconds,
         modelBaseUrl: settings.modelBaseUrl,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernel_lineage.editor.findings import findings_of
-from kernel_lineage.learning.check_document import CheckedDocument, FindingDocument, RelatedDocument
+from kernel_lineage.learning.check_document import CheckedDocument
 from kernel_lineage.learning.checked_file import CheckedKernel
 from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict
 from kernel_lineage.learning.version_checks import VersionState
@@ -19,19 +19,10 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
         check = result.verdict.stage("check")
         passed = _compared(result) + check.reason if check is not None else ""
         reason = passed if state is VersionState.RIGHT else result.verdict.reason
-        findings = [
-            FindingDocument(
-                line=found.line,
-                message=found.message,
-                severity=found.severity.name.lower(),
-                code=found.code,
-                related=[RelatedDocument(line=r.line, message=r.message) for r in found.related],
-            )
-            for found in findings_of(result)
-        ]
+        findings = list(findings_of(result))
     return CheckedDocument(
-        kernel=checked.kernel.name,
-        line=checked.kernel.span.first_line,
+        kernel=checked.asked.name,
+        line=checked.asked.line,
         state=state,
         reason=reason,
         workload=workload,

@@ -31,6 +31,7 @@ class FindingDocument(_Document):
     severity: str
     """`error`, or `warning` for what an older version has as well or may be meant."""
     code: str | None = None
+    """Which rule is broken, such as `race`; None where there is no name for it."""
     related: list[RelatedDocument] = Field(default_factory=list)
 
 

@@ -1,4 +1,4 @@
-"""Checking the kernels of a document on the emulated device: when it is saved, where that is switched on, or once."""
+"""Checking the kernels of a document on the emulated device: opened, saved, after a pause in typing, or when asked."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ if TYPE_CHECKING:
 
 def register(server: EditorServer) -> None:
     """Add the feature and its command to the server."""
-    begun: list[Checks] = []
 
     def checks() -> Checks:
-        if not begun:
-            # The gate and git load with the first check, not with the server.
+        if server.checks is None:
             from kernel_lineage.editor.checks import Checks
 
-            begun.append(Checks(server))
-        return begun[0]
+            server.checks = Checks(server)
+        return server.checks
 
-    def saved(uri: str) -> None:
-        if server.settings.check_on_save:
+    def looked_at(uri: str) -> None:
+        if server.settings.check != "off":
             checks().start(uri)
 
     def edited(uri: str, before: Text, after: Text) -> None:
-        for known in begun:
-            known.edited(uri, before, after)
+        if server.settings.check == "typing" and server.trust.granted:
+            checks().after_pause(uri)
+        if server.checks is not None:
+            server.checks.edited(uri, before, after)
 
     def closed(uri: str) -> None:
-        for known in begun:
-            known.closed(uri)
+        if server.checks is not None:
+            server.checks.closed(uri)
 
-    server.saved.append(saved)
+    server.shown.append(looked_at)
+    server.saved.append(looked_at)
     server.edited.append(edited)
     server.closed.append(closed)
 
