@@ -286,3 +286,26 @@ async def test_a_newer_text_ends_the_check_of_the_older_one(repository):
         assert (await checked.save()).state == "right"
         assert checked.diagnostics == []
         assert checked.told.empty()
+
+
+async def test_a_race_has_a_quick_fix_that_is_checked_before_it_is_made(tmp_path):
+    path = tmp_path / "sum.cu"
+    path.write_text(SUM)
+    async with session(tmp_path, {**ON, "confirmsEdits": True}) as editor:
+        uri = editor.open(path, SUM.replace("    __syncthreads();\n    for", "    for"))
+        checked = Checked(editor, uri)
+        assert (await checked.ended()).state == "wrong"
+        (found,) = checked.diagnostics
+        context = types.CodeActionContext(diagnostics=[found], only=["quickfix"])
+        params = types.CodeActionParams(types.TextDocumentIdentifier(uri), found.range, context)
+        (action,) = await editor.client.text_document_code_action_async(params)
+        assert action.title == "Repair block_sum: put the barrier back, and check it"
+        assert action.edit is None
+        answer = await editor.command(action.command.command, *action.command.arguments)
+        assert answer["outcome"] == "accepted"
+        assert "block_sum is right with a barrier at line 5" in answer["summary"]
+        assert editor.edits == []
+        made = await editor.command("klineage.applyAccepted", {"job": answer["job"]})
+        assert made["applied"]
+        ((change,),) = [c.edits for c in editor.edits[0].edit.document_changes]
+        assert change.new_text == "__syncthreads();\n    "

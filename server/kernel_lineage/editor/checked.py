@@ -14,12 +14,14 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
     result, spot = checked.result, checked.workload
     workload = "" if spot is None else "drafted" if spot.path is None else str(spot.path)
     state, reason, findings = VersionState.UNKNOWN, checked.why_not, []
+    cases: list[str] = []
     if result is not None and result.verdict is not None:
         state = result.state
         check = result.verdict.stage("check")
         passed = _compared(result) + check.reason if check is not None else ""
         reason = passed if state is VersionState.RIGHT else result.verdict.reason
         findings = list(findings_of(result))
+        cases = list(check.details.get("passed", ())) if check is not None else []
     return CheckedDocument(
         kernel=checked.asked.name,
         line=checked.asked.line,
@@ -28,6 +30,7 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
         workload=workload,
         assumed=list(spot.assumed) if spot is not None and spot.path is None else [],
         findings=findings,
+        passed=cases,
     )
 
 

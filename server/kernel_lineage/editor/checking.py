@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 if TYPE_CHECKING:
     from kernel_gate.verdict import Verdict
     from kernel_lineage.learning.apart import Ask
+    from kernel_lineage.learning.check_document import CheckedDocument
     from kernel_lineage.workloads.kept_drafts import KeptDrafts
 
 JUDGE = "worker"
@@ -39,33 +40,35 @@ class Task(BaseModel):
 
 def work(task: str, ask: Ask) -> str:
     """A `Task` as JSON → a `CheckedDocument` as JSON."""
+    wanted = Task.model_validate_json(task)
+    passed = None if wanted.passed is None else wanted.passed.encode("latin-1")
+    text = wanted.text.encode("latin-1")
+    checked = checked_text(wanted.path, text, wanted.kernel, wanted.line, passed, wanted.seconds, ask)
+    return checked.model_dump_json()
+
+
+def checked_text(
+    path: Path, text: bytes, kernel: str, line: int, passed: bytes | None, seconds: float, ask: Ask
+) -> CheckedDocument:
+    """What is known of a kernel of a text, with the drafts and verdicts of the checks before."""
     # The gate and what drafts load here, not where the task is made.
     from kernel_gate.options import GateOptions
     from kernel_lineage.editor.checked import checked_document
     from kernel_lineage.learning.checked_file import Asked, checked_kernel
 
     drafts = _drafts()
-    wanted = Task.model_validate_json(task)
-    text = wanted.text.encode("latin-1")
-    passed = None if wanted.passed is None else wanted.passed.encode("latin-1")
-    asked = Asked(wanted.path, text, wanted.kernel, wanted.line, passed)
     checked = checked_kernel(
-        asked,
-        lambda: drafts.workload_of(asked.path, text, asked.name),
+        Asked(path, text, kernel, line, passed),
+        lambda: drafts.workload_of(path, text, kernel),
         lambda request: ask(JUDGE, request),
         # What a person waits for is whether it is wrong: larger shapes and proofs of equality are for the gate.
-        GateOptions(
-            check_seconds=wanted.seconds,
-            build_seconds=wanted.seconds,
-            callers_seconds=0,
-            algebra_seconds=0,
-        ),
-        mended=lambda reason: drafts.mended(asked.path, text, asked.name, reason),
+        GateOptions(check_seconds=seconds, build_seconds=seconds, callers_seconds=0, algebra_seconds=0),
+        mended=lambda reason: drafts.mended(path, text, kernel, reason),
         known=_known,
     )
     while len(_known) > _VERDICTS:
         _known.popitem(last=False)
-    return checked_document(checked).model_dump_json()
+    return checked_document(checked)
 
 
 @cache

@@ -23,9 +23,10 @@ from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
 from kernel_lineage.editor.check_targets import Target, targets
 from kernel_lineage.editor.checking import JUDGE, Task
+from kernel_lineage.editor.diagnostics import diagnostics, moved
 from kernel_lineage.editor.documents import Snapshot
-from kernel_lineage.editor.findings import diagnostics, moved
 from kernel_lineage.editor.progress import JobProgress
+from kernel_lineage.editor.repairing import Broken, Mended
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
 from kernel_lineage.learning.apart import LostWorkError
@@ -45,7 +46,10 @@ _GRACE = 3.0
 _ENDS = 5.0
 """Seconds after which a check that was cancelled, and is not at a verdict, is ended with its process: a new one takes
 seconds to start, so the draft that it is at may better be waited for."""
-_WORK = "kernel_lineage.editor.checking"
+_CHECK = "kernel_lineage.editor.checking"
+_REPAIR = "kernel_lineage.editor.repairing"
+_REPAIR_SECONDS = 60.0
+"""For all candidates of a repair together."""
 
 log = logging.getLogger(__name__)
 
@@ -190,12 +194,6 @@ class Checks:
         self, snapshot: Snapshot, target: Target, seconds: float, stage: Callable[[str], None]
     ) -> CheckedDocument:
         """What is known of one kernel. Cancelling ends the process that judges."""
-        loop = asyncio.get_running_loop()
-        stop = threading.Event()
-
-        def report(name: str, what: str, _share: float) -> None:
-            loop.call_soon_threadsafe(stage, f"{name}: {what}")
-
         passed = self._passed.get((snapshot.uri, target.name))
         task = Task(
             path=snapshot.path,
@@ -205,16 +203,57 @@ class Checks:
             passed=None if passed is None else passed.decode("latin-1"),
             seconds=seconds,
         )
-        work = loop.run_in_executor(self._thread, self._ask, task, stop.is_set, report)
+        try:
+            answer = await self._run(_CHECK, task.model_dump_json(), seconds, stage)
+        except (LostWorkError, DeviceError) as error:
+            reason = f"the check of {target.name} ended: {error}"
+            log.warning("%s: %s", snapshot.path, reason)
+            return _unknown(target, reason)
+        return CheckedDocument.model_validate_json(answer)
+
+    async def repair(
+        self, snapshot: Snapshot, kernel: str, line: int, stage: Callable[[str], None]
+    ) -> Mended:
+        """A change that a check finds right, for what was found at a line (1-based) of a kernel."""
+        judged = self._judged.get(snapshot.uri, {}).get(kernel)
+        found = [] if judged is None else [f for f in judged.document.findings if f.line == line]
+        if not found:
+            return Mended(reason="what was found at this line is not there any more")
+        passed = self._passed.get((snapshot.uri, kernel))
+        broken = Broken(
+            path=snapshot.path,
+            text=snapshot.text.data.decode("latin-1"),
+            kernel=kernel,
+            code=found[0].code or "",
+            lines=(line, *(r.line for r in found[0].related)),
+            passed=None if passed is None else passed.decode("latin-1"),
+            seconds=self._server.settings.check_seconds,
+        )
+        async with self._turn:
+            try:
+                answer = await self._run(_REPAIR, broken.model_dump_json(), _REPAIR_SECONDS, stage)
+            except (LostWorkError, DeviceError) as error:
+                return Mended(reason=f"the repair ended: {error}")
+        return Mended.model_validate_json(answer)
+
+    async def _run(self, work: str, task: str, seconds: float, stage: Callable[[str], None]) -> str:
+        """What a task gives. Cancelling ends the process that judges. Raises `LostWorkError`, `DeviceError`."""
+        loop = asyncio.get_running_loop()
+        stop = threading.Event()
+
+        def report(name: str, what: str, _share: float) -> None:
+            loop.call_soon_threadsafe(stage, f"{name}: {what}")
+
+        done = loop.run_in_executor(self._thread, self._ask, work, task, seconds, stop.is_set, report)
         late = loop.call_later(seconds + 2 * _GRACE, self._interrupt)
         try:
-            return await asyncio.shield(work)
+            return await asyncio.shield(done)
         except asyncio.CancelledError:
             stop.set()
-            await asyncio.wait([work], timeout=_ENDS)
-            if not work.done():
+            await asyncio.wait([done], timeout=_ENDS)
+            if not done.done():
                 self._interrupt()
-                await asyncio.wait([work])
+                await asyncio.wait([done])
             raise
         finally:
             late.cancel()
@@ -224,25 +263,24 @@ class Checks:
             self._processes.interrupt()
 
     def _ask(
-        self, task: Task, cancelled: Callable[[], bool], report: Callable[[str, str, float], None]
-    ) -> CheckedDocument:
+        self,
+        work: str,
+        task: str,
+        seconds: float,
+        cancelled: Callable[[], bool],
+        report: Callable[[str, str, float], None],
+    ) -> str:
         """In the checking thread."""
         worker = self._worker = self._worker or self._server.trust.worker()
         processes = self._processes = self._processes or self._server.trust.processes()
         worker.prepare()  # its imports go on beside those of the process that drafts
-        deadline = time.monotonic() + task.seconds + _GRACE
+        deadline = time.monotonic() + seconds + _GRACE
 
         def judge(request: GateRequest) -> Verdict:
             left = max(deadline - time.monotonic(), 1.0)
             return worker.judge(request, timeout=left, cancelled=cancelled, on_progress=report)
 
-        try:
-            answer = processes.do(_WORK, task.model_dump_json(), {JUDGE: judge})
-        except (LostWorkError, DeviceError) as error:
-            reason = f"the check of {task.kernel} ended: {error}"
-            log.warning("%s: %s", task.path, reason)
-            return _unknown(Target(task.kernel, task.line, b""), reason)
-        return CheckedDocument.model_validate_json(answer)
+        return processes.do(work, task, {JUDGE: judge})
 
     def _keep(self, snapshot: Snapshot, name: str, judged: Judged) -> None:
         """Keep what is known now, at the lines of the text as it is now."""

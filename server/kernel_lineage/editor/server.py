@@ -9,6 +9,7 @@ import importlib
 import importlib.metadata
 import logging
 import pkgutil
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from kernel_lineage.editor import features
+from kernel_lineage.editor.accepted import Accepted
 from kernel_lineage.editor.applicability import Applicability
 from kernel_lineage.editor.documents import Documents
 from kernel_lineage.editor.lineages import Lineages
@@ -52,6 +54,8 @@ class EditorServer(LanguageServer):
         self.documents = Documents()
         self.applicability = Applicability(self.documents.thread)
         self.trust = Trust()
+        self.accepted: OrderedDict[str, Accepted] = OrderedDict()
+        """Edits that wait for a person's word, by their job."""
         self.offers = Offers(self.trust)
         self.checks: Checks | None = None
         """None until the first check: the gate and git load with it, not with the server."""

@@ -48,6 +48,8 @@ class CheckedDocument(_Document):
     assumed: list[str] = Field(default_factory=list)
     """What was chosen for a drafted workload."""
     findings: list[FindingDocument] = Field(default_factory=list)
+    passed: list[str] = Field(default_factory=list)
+    """Cases that agree in every element."""
 
 
 class FileCheckDocument(_Document):

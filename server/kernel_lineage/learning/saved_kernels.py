@@ -113,7 +113,7 @@ def check_saved(
 
 def _beside(saved: Saved, candidate: Program, passed: bytes | None) -> Iterator[tuple[Reference, Program]]:
     """The versions that it may run beside, best first; one that is the same program is no other version."""
-    for reference, text in ((Reference.COMMITTED, _committed(saved.path)), (Reference.PASSED, passed)):
+    for reference, text in ((Reference.COMMITTED, committed(saved.path)), (Reference.PASSED, passed)):
         if text is None or text == saved.text:
             continue
         try:
@@ -131,7 +131,7 @@ def _beside(saved: Saved, candidate: Program, passed: bytes | None) -> Iterator[
     yield Reference.ITSELF, candidate
 
 
-def _committed(path: Path) -> bytes | None:
+def committed(path: Path) -> bytes | None:
     """The file's text in HEAD; None when it is not in a repository, or not committed."""
     try:
         repository = open_repository(path.parent)

@@ -52,3 +52,28 @@ def register(server: EditorServer) -> None:
         except ValidationError as error:
             raise JsonRpcInvalidParams.of(error) from error
         return await checks().start(place.uri, types.Position(place.line, place.character))
+
+    @server.command("klineage.kernels")
+    async def kernels(params: types.ExecuteCommandParams) -> Any:
+        """The kernels of a document, each with what its last check said; `state` is null where there was none."""
+        try:
+            place = Place.model_validate((params.arguments or [None])[0])
+        except ValidationError as error:
+            raise JsonRpcInvalidParams.of(error) from error
+        snapshot = await server.documents.snapshot(place.uri)
+        if snapshot is None:
+            return []
+        judged = server.checks.judged(place.uri) if server.checks is not None else {}
+        return [
+            {**judged[kernel.name].document.model_dump(mode="json"), "line": kernel.span.first_line}
+            if kernel.name in judged
+            else {
+                "kernel": kernel.name,
+                "line": kernel.span.first_line,
+                "state": None,
+                "reason": "",
+                "findings": [],
+                "passed": [],
+            }
+            for kernel in snapshot.source.kernels
+        ]

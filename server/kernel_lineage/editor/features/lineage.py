@@ -1,4 +1,4 @@
-"""`klineage.lineage`: the lineage of the kernel at a place, as a page of Markdown."""
+"""Pages of Markdown about the kernel at a place: `klineage.lineage`, and `klineage.cards` of the skills there."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pygls.exceptions import JsonRpcInvalidParams
 
 from kernel_gate.cleaning import without_links
+from kernel_lineage.editor.applicability import skills_at
+from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.kernel_text import lineage_page
 from kernel_lineage.editor.server import EditorServer
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.skills.card_text import card_text
 
 
 class Place(BaseModel):
@@ -27,8 +31,7 @@ class Place(BaseModel):
 def register(server: EditorServer) -> None:
     """Add the command to the server."""
 
-    @server.command("klineage.lineage")
-    async def lineage(params: types.ExecuteCommandParams) -> Any:
+    async def at(params: types.ExecuteCommandParams) -> tuple[Snapshot, Kernel, int] | None:
         try:
             place = Place.model_validate((params.arguments or [None])[0])
         except ValidationError as error:
@@ -36,9 +39,27 @@ def register(server: EditorServer) -> None:
         snapshot = await server.documents.snapshot(place.uri)
         if snapshot is None:
             return None
-        kernel = snapshot.kernel_at(snapshot.text.offset(types.Position(place.line, place.character)))
-        if kernel is None:
+        offset = snapshot.text.offset(types.Position(place.line, place.character))
+        kernel = snapshot.kernel_at(offset)
+        return None if kernel is None else (snapshot, kernel, offset)
+
+    @server.command("klineage.cards")
+    async def cards(params: types.ExecuteCommandParams) -> Any:
+        asked = await at(params)
+        if asked is None:
             return None
+        snapshot, kernel, offset = asked
+        found = await server.applicability.at(snapshot, kernel)
+        here = skills_at(found, kernel, offset) or found
+        page = "\n---\n\n".join(card_text(one) for one in here) or "No skill has a place in this kernel.\n"
+        return {"title": f"Skills for {kernel.name}", "markdown": without_links(page)}
+
+    @server.command("klineage.lineage")
+    async def lineage(params: types.ExecuteCommandParams) -> Any:
+        asked = await at(params)
+        if asked is None:
+            return None
+        snapshot, kernel, _ = asked
         found = server.lineages.of(snapshot.path, kernel.name)
         if found is None:
             state = server.lineages.state(snapshot.path) or "none: not in the mined history"

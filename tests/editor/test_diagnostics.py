@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lsprotocol import types
 
-from kernel_lineage.editor.findings import diagnostics, moved
+from kernel_lineage.editor.diagnostics import diagnostics, moved
 from kernel_lineage.editor.text import Text
 from kernel_lineage.learning.check_document import FindingDocument, RelatedDocument
 
