@@ -5,6 +5,7 @@ import { virtualDocuments } from './documents';
 import type { Server } from './server';
 import { apiKey, readSettings } from './settings';
 import type { CheckStatus } from './status';
+import { showTimeline, type Timeline } from './timeline';
 
 interface Page {
   readonly title: string;
@@ -27,6 +28,7 @@ export function registerCommands(
     'klineage.applySkill': chooseSkill,
     'klineage.showLineage': (place?: Place) => showPage(server, 'klineage.lineage', place),
     'klineage.showCards': (place?: Place) => showPage(server, 'klineage.cards', place),
+    'klineage.showTimeline': (place?: Place) => drawTimeline(server, place),
     'klineage.showFinding': showFinding,
     'klineage.checkKernel': (place?: Place) => checkKernel(server, place),
     'klineage.setApiKey': () => setApiKey(context, server),
@@ -76,6 +78,20 @@ function placeOr(client: LanguageClient, place: Place | undefined): Place | unde
   );
 }
 
+async function drawTimeline(server: Server, place?: Place): Promise<void> {
+  const client = server.running;
+  const at = client && placeOr(client, place);
+  if (client === undefined || at === undefined) {
+    return;
+  }
+  const params = { command: 'klineage.timeline', arguments: [at] };
+  const drawn = await vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Window, title: 'Drawing the lineage' },
+    async () => (await client.sendRequest(ExecuteCommandRequest.type, params)) as Timeline | null,
+  );
+  showTimeline(drawn ?? { title: '', html: null, reason: 'There is no kernel at the cursor.' });
+}
+
 /** A page of the server about the kernel at a place: its lineage, or the cards of its skills. */
 async function showPage(server: Server, command: string, place?: Place): Promise<void> {
   const client = server.running;
@@ -89,7 +105,7 @@ async function showPage(server: Server, command: string, place?: Place): Promise
     return;
   }
   const uri = virtualDocuments.add(command, `/${answer.title}.md`, answer.markdown);
-  await vscode.commands.executeCommand('markdown.showPreview', uri);
+  await vscode.commands.executeCommand('markdown.showPreviewToSide', uri);
 }
 
 /** Diagnostics say what is wrong; a check that finds nothing would otherwise end without a word. */

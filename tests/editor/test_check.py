@@ -235,6 +235,10 @@ async def test_without_a_workload_one_is_drafted_and_only_what_changed_is_checke
         assert "`klineage workload init sum.cu:block_sum` writes it down" in found.message
         assert found.related_information
         assert not (tmp_path / ".klineage").exists()
+        block_sum, twice = await editor.command("klineage.kernels", {"uri": uri, "line": 0, "character": 0})
+        assert (block_sum["state"], block_sum["findings"][0]["line"]) == ("wrong", 7)
+        assert twice["state"] == "right"
+        assert "n 1, hidden shape" in "; ".join(twice["passed"])
 
 
 async def test_what_leaves_elements_alone_is_compared_there_too(tmp_path):
@@ -309,3 +313,16 @@ async def test_a_race_has_a_quick_fix_that_is_checked_before_it_is_made(tmp_path
         assert made["applied"]
         ((change,),) = [c.edits for c in editor.edits[0].edit.document_changes]
         assert change.new_text == "__syncthreads();\n    "
+
+
+async def test_a_workload_that_changes_on_the_disk_is_run_at_once(repository):
+    async with session(repository.parent, ON) as editor:
+        checked = Checked(editor, editor.open(repository))
+        assert (await checked.ended()).state == "right"
+        oracle = repository.parent / ".klineage" / "workloads" / "scale.toml"
+        oracle.write_text(oracle.read_text().replace("oracle.py:scale", "oracle.py:missing"))
+        change = types.FileEvent(oracle.as_uri(), types.FileChangeType.Changed)
+        editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
+        told = await checked.ended()
+        assert told.state == "unclear"
+        assert "missing" in told.message

@@ -117,6 +117,11 @@ class Documents:
         document.version = identifier.version
         self._parse_after_pause(document)
 
+    @property
+    def uris(self) -> tuple[str, ...]:
+        """The documents that are open."""
+        return tuple(self._open)
+
     def close(self, uri: str) -> None:
         """Forget a document."""
         document = self._open.pop(uri, None)

@@ -89,7 +89,7 @@ export async function openEditor({ cache, vsix, workspace, settings, shots, asks
       args: BROWSER,
     });
     const page = context.pages()[0];
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(60_000); // a machine may be busy with other tests
     await page.goto(`http://127.0.0.1:${port}/?folder=${encodeURIComponent(workspace)}`);
     await page.locator('.monaco-workbench').waitFor();
     await page.locator('.explorer-folders-view .monaco-list-row').first().waitFor();
@@ -234,7 +234,7 @@ class Editor {
 }
 
 /** The first truthy value of `probe`; an error that says what was waited for when there is none in time. */
-export async function until(what, probe, timeout = 30_000) {
+export async function until(what, probe, timeout = 60_000) {
   const end = Date.now() + timeout;
   for (;;) {
     const value = await probe();

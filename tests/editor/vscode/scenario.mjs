@@ -58,6 +58,12 @@ async function scenario() {
   assert.match(lineage, /softmax_forward1 · CUDA C\+\+ kernel/);
   assert.match(lineage, /Lineage 4 versions, 3 transitions/);
   await editor.screenshot('kernel');
+  await editor.page.keyboard.press('Escape');
+  await editor.page.mouse.move(5, 5);
+  await editor.page.locator('.codelens-decoration a', { hasText: '3 steps' }).first().click();
+  await shown().locator('svg.lineage .row').nth(2).waitFor({ timeout: 60_000 });
+  await editor.screenshot('timeline');
+  step('the steps of a kernel are drawn beside it');
   await editor.runCommand('View: Close All Editors');
 
   const file = path.join(workspace, 'kernels/activation.cu');
@@ -69,8 +75,9 @@ async function scenario() {
   assert.match(card, /Apply through the gate · Why/);
   await editor.screenshot('hover');
   await editor.page.locator('.monaco-hover:visible a', { hasText: 'Why' }).first().click();
-  await editor.page.locator('.tab', { hasText: 'Skills for residual_forward' }).waitFor();
-  await editor.page.locator('iframe.webview').first().waitFor();
+  const conditions = shown().locator('li');
+  await conditions.filter({ hasText: '✗ n % 4 == 0' }).first().waitFor();
+  await conditions.filter({ hasText: '? align(a) >= 16' }).first().waitFor();
   await editor.screenshot('cards');
   await editor.runCommand('View: Close Editor');
   step('every condition is on a page of its own');
@@ -109,6 +116,9 @@ async function scenario() {
   await testExplorer();
   await restart();
 }
+
+/** The contents of the page that is open beside the code. */
+const shown = () => editor.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
 
 /** A barrier that is forgotten: underlined as it is typed, without a workload, and gone with the mistake. */
 async function checkWhileTyping() {

@@ -75,7 +75,7 @@ def _lenses(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> Iterato
     if lineage is not None and lineage.transitions:
         steps = len(lineage.transitions)
         title = f"{steps} step{'s' * (steps != 1)}"
-        yield types.CodeLens(span, command=_command(server, title, "klineage.showLineage", place))
+        yield types.CodeLens(span, command=_command(server, title, "klineage.showTimeline", place))
 
 
 def _check(server: EditorServer, snapshot: Snapshot, kernel: Kernel, place: dict[str, Any]) -> types.Command:

@@ -1,7 +1,8 @@
-"""Pages of Markdown about the kernel at a place: `klineage.lineage`, and `klineage.cards` of the skills there."""
+"""Pages about the kernel at a place: `klineage.lineage`, `klineage.timeline` (drawn), `klineage.cards` of skills."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
@@ -10,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pygls.exceptions import JsonRpcInvalidParams
 
 from kernel_gate.cleaning import without_links
+from kernel_gate.files.temporary import TemporaryFolder
+from kernel_gate.standing import ExitCode
 from kernel_lineage.editor.applicability import skills_at
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.kernel_text import lineage_page
@@ -54,6 +57,19 @@ def register(server: EditorServer) -> None:
         page = "\n---\n\n".join(card_text(one) for one in here) or "No skill has a place in this kernel.\n"
         return {"title": f"Skills for {kernel.name}", "markdown": without_links(page)}
 
+    @server.command("klineage.timeline")
+    async def timeline(params: types.ExecuteCommandParams) -> Any:
+        asked = await at(params)
+        if asked is None:
+            return None
+        snapshot, kernel, _ = asked
+        title = f"Lineage of {kernel.name}"
+        if server.trust.refusal is not None or server.lineages.of(snapshot.path, kernel.name) is None:
+            state = server.lineages.state(snapshot.path) or "none: not in the mined history"
+            return {"title": title, "html": None, "reason": f"{kernel.name} has no lineage to draw: {state}"}
+        page = await _drawn(server, snapshot, kernel)
+        return {"title": title, **page}
+
     @server.command("klineage.lineage")
     async def lineage(params: types.ExecuteCommandParams) -> Any:
         asked = await at(params)
@@ -72,3 +88,17 @@ def register(server: EditorServer) -> None:
             "title": f"Lineage of {kernel.name}",
             "markdown": without_links(lineage_page(found, replayed)),
         }
+
+
+async def _drawn(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> dict[str, str | None]:
+    """The report's page of one kernel, as `klineage report` draws it."""
+    root = server.lineages.root_of(snapshot.path) or snapshot.path.parent
+    relative = snapshot.path.resolve().relative_to(root).as_posix()
+    with TemporaryFolder("timeline") as folder:
+        page = Path(folder) / "lineage.html"
+        words = ["report", str(root), "--kernel", kernel.name, "--paths", relative, "-o", str(page)]
+        finished = await server.trust.klineage(*words, folder=root)
+        if finished.code != ExitCode.DONE or not page.is_file():
+            said = finished.last_lines[-1] if finished.last_lines else f"it ended with code {finished.code}"
+            return {"html": None, "reason": f"klineage report drew nothing: {said}"}
+        return {"html": page.read_text("utf-8"), "reason": ""}

@@ -40,3 +40,6 @@ def register(server: EditorServer) -> None:
     def did_change(params: types.DidChangeWatchedFilesParams) -> None:
         if params.changes:
             server.forget_knowledge()
+            for uri in server.documents.uris:  # a workload that changed may find something else
+                for listener in server.shown:
+                    listener(uri)
