@@ -4,7 +4,7 @@ import { ExecuteCommandRequest, type LanguageClient, WorkDoneProgress } from 'vs
 
 import { virtualDocuments } from './documents';
 
-/** What the server answers to `klineage.apply`. */
+/** What the server answers to `klineage.apply` and `klineage.repair`. */
 interface ApplyAnswer {
   readonly job: string;
   readonly uri: string;
@@ -27,6 +27,7 @@ let jobs = 0;
 
 export async function applyWithProgress(
   client: LanguageClient,
+  command: string,
   request: unknown,
   log: vscode.LogOutputChannel,
 ): Promise<void> {
@@ -41,7 +42,7 @@ export async function applyWithProgress(
           progress.report({ message: value.message });
         }
       });
-      const params = { command: 'klineage.apply', arguments: [request], workDoneToken };
+      const params = { command, arguments: [request], workDoneToken };
       try {
         return (await client.sendRequest(ExecuteCommandRequest.type, params, cancelled)) as ApplyAnswer;
       } catch (error) {

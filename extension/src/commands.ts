@@ -1,14 +1,22 @@
 import * as vscode from 'vscode';
-import { ExecuteCommandRequest } from 'vscode-languageclient/node';
+import { ExecuteCommandRequest, type LanguageClient } from 'vscode-languageclient/node';
 
 import { virtualDocuments } from './documents';
 import type { Server } from './server';
 import { apiKey, readSettings } from './settings';
 import type { CheckStatus } from './status';
+import { showTimeline, type Timeline } from './timeline';
 
-interface LineageAnswer {
+interface Page {
   readonly title: string;
   readonly markdown: string;
+}
+
+/** Where a command is about: a document and a position in the editor's units. */
+interface Place {
+  readonly uri: string;
+  readonly line: number;
+  readonly character?: number;
 }
 
 export function registerCommands(
@@ -18,8 +26,11 @@ export function registerCommands(
 ): void {
   const commands: Record<string, (...args: never[]) => unknown> = {
     'klineage.applySkill': chooseSkill,
-    'klineage.showLineage': (place?: { uri: string; line: number; character: number }) => showLineage(server, place),
-    'klineage.checkKernel': () => checkKernel(server),
+    'klineage.showLineage': (place?: Place) => showPage(server, 'klineage.lineage', place),
+    'klineage.showCards': (place?: Place) => showPage(server, 'klineage.cards', place),
+    'klineage.showTimeline': (place?: Place) => drawTimeline(server, place),
+    'klineage.showFinding': showFinding,
+    'klineage.checkKernel': (place?: Place) => checkKernel(server, place),
     'klineage.setApiKey': () => setApiKey(context, server),
     'klineage.clearApiKey': () => clearApiKey(context, server),
     'klineage.restart': () => server.restart('the person asked for it'),
@@ -33,44 +44,77 @@ export function registerCommands(
 }
 
 /** The menu of code actions with ours only; those that cannot apply are there too, each with its reason. */
-async function chooseSkill(): Promise<void> {
+async function chooseSkill(place?: Place): Promise<void> {
+  if (place !== undefined) {
+    await reveal(place);
+  }
   await vscode.commands.executeCommand('editor.action.codeAction', {
     kind: 'refactor.rewrite.klineage',
     apply: 'never',
   });
 }
 
-async function showLineage(server: Server, place?: { uri: string; line: number; character: number }): Promise<void> {
+/** The line of a finding, with its hover. */
+async function showFinding(place: Place): Promise<void> {
+  await reveal(place);
+  await vscode.commands.executeCommand('editor.action.showHover');
+}
+
+async function reveal({ uri, line, character }: Place): Promise<void> {
+  const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(uri));
+  const at = new vscode.Position(line, character ?? document.lineAt(line).firstNonWhitespaceCharacterIndex);
+  await vscode.window.showTextDocument(document, { selection: new vscode.Range(at, at) });
+}
+
+/** The place that a command was given, else the cursor's. */
+function placeOr(client: LanguageClient, place: Place | undefined): Place | undefined {
   const editor = vscode.window.activeTextEditor;
+  return (
+    place ??
+    (editor && {
+      uri: client.code2ProtocolConverter.asUri(editor.document.uri),
+      ...client.code2ProtocolConverter.asPosition(editor.selection.active),
+    })
+  );
+}
+
+async function drawTimeline(server: Server, place?: Place): Promise<void> {
   const client = server.running;
-  if (client === undefined || (editor === undefined && place === undefined)) {
+  const at = client && placeOr(client, place);
+  if (client === undefined || at === undefined) {
     return;
   }
-  const at = place ?? {
-    uri: client.code2ProtocolConverter.asUri(editor!.document.uri),
-    ...client.code2ProtocolConverter.asPosition(editor!.selection.active),
-  };
-  const params = { command: 'klineage.lineage', arguments: [at] };
-  const answer = (await client.sendRequest(ExecuteCommandRequest.type, params)) as LineageAnswer | null;
+  const params = { command: 'klineage.timeline', arguments: [at] };
+  const drawn = await vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Window, title: 'Drawing the lineage' },
+    async () => (await client.sendRequest(ExecuteCommandRequest.type, params)) as Timeline | null,
+  );
+  showTimeline(drawn ?? { title: '', html: null, reason: 'There is no kernel at the cursor.' });
+}
+
+/** A page of the server about the kernel at a place: its lineage, or the cards of its skills. */
+async function showPage(server: Server, command: string, place?: Place): Promise<void> {
+  const client = server.running;
+  const at = client && placeOr(client, place);
+  if (client === undefined || at === undefined) {
+    return;
+  }
+  const answer = (await client.sendRequest(ExecuteCommandRequest.type, { command, arguments: [at] })) as Page | null;
   if (answer === null) {
     void vscode.window.showInformationMessage('There is no kernel at the cursor.');
     return;
   }
-  const uri = virtualDocuments.add('lineage', `/${answer.title}.md`, answer.markdown);
-  await vscode.commands.executeCommand('markdown.showPreview', uri);
+  const uri = virtualDocuments.add(command, `/${answer.title}.md`, answer.markdown);
+  await vscode.commands.executeCommand('markdown.showPreviewToSide', uri);
 }
 
 /** Diagnostics say what is wrong; a check that finds nothing would otherwise end without a word. */
-async function checkKernel(server: Server): Promise<void> {
-  const editor = vscode.window.activeTextEditor;
+async function checkKernel(server: Server, place?: Place): Promise<void> {
   const client = server.running;
-  if (client === undefined || editor === undefined) {
+  const at = client && placeOr(client, place);
+  if (client === undefined || at === undefined) {
     return;
   }
-  const at = {
-    uri: client.code2ProtocolConverter.asUri(editor.document.uri),
-    ...client.code2ProtocolConverter.asPosition(editor.selection.active),
-  };
   const params = { command: 'klineage.check', arguments: [at] };
   const answer = (await client.sendRequest(ExecuteCommandRequest.type, params)) as CheckStatus;
   if (answer.state !== 'wrong') {

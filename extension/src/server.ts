@@ -14,14 +14,20 @@ import { SELECTOR } from './selector';
 import { apiKey, readSettings, type Settings } from './settings';
 import type { CheckStatus, ServerStatus, Status } from './status';
 
+/** Commands that end in a verdict and an edit that waits for a person's word. */
+const JUDGED_COMMANDS = ['klineage.apply', 'klineage.repair'];
 /** Commands that a hover card may link to; a link to any other is not followed. */
-const LINKED_COMMANDS = ['klineage.apply', 'klineage.showLineage'];
+const LINKED_COMMANDS = ['klineage.apply', 'klineage.showLineage', 'klineage.showCards'];
 
 /** The server process and the client that speaks to it. Starts, stops and restarts are queued, one after another. */
 export class Server implements vscode.Disposable {
   private client: LanguageClient | undefined;
   private queue: Promise<void> = Promise.resolve();
   private lastResolution: Resolution | undefined;
+  private wanted = false;
+  private readonly checked = new vscode.EventEmitter<string>();
+  /** A document, by its address, whose kernels were checked. */
+  readonly onChecked = this.checked.event;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
@@ -34,13 +40,25 @@ export class Server implements vscode.Disposable {
     return this.client?.isRunning() === true ? this.client : undefined;
   }
 
+  /** Whether a server was started once: from then on it is kept. */
+  get isWanted(): boolean {
+    return this.wanted;
+  }
+
   /** What was tried to find the server, newest start. */
   get resolution(): Resolution | undefined {
     return this.lastResolution;
   }
 
+  /** Never rejects: a start that fails must not keep the next one from being tried. */
   restart(reason: string): Promise<void> {
-    this.queue = this.queue.then(() => this.replace(reason));
+    this.wanted = true;
+    this.queue = this.queue
+      .then(() => this.replace(reason))
+      .catch((error: unknown) => {
+        this.log.error(`Restarting failed: ${String(error)}`);
+        this.status.failed('the server did not start');
+      });
     return this.queue;
   }
 
@@ -65,14 +83,15 @@ export class Server implements vscode.Disposable {
     };
     const client = new LanguageClient('klineage', 'Kernel Lineage', server, this.options(settings));
     client.onNotification('klineage/status', (status: ServerStatus) => this.status.report(status));
-    client.onNotification('klineage/check', (check: CheckStatus) => this.status.reportCheck(check));
-    try {
-      await client.start();
-      this.client = client;
-    } catch (error) {
-      this.log.error(`The server did not start: ${String(error)}`);
-      this.status.failed('the server did not start');
-    }
+    client.onNotification('klineage/check', (check: CheckStatus) => {
+      this.status.reportCheck(check);
+      if (check.state !== 'checking') {
+        this.checked.fire(check.uri);
+      }
+    });
+    this.client = client;
+    await client.start();
+    this.status.running(resolved.version);
   }
 
   private options(settings: Settings): LanguageClientOptions {
@@ -84,7 +103,7 @@ export class Server implements vscode.Disposable {
         confirmsEdits: true,
         commandLinks: true,
         device: settings.device,
-        checkOnSave: settings.checkOnSave,
+        check: settings.check,
         hypotheses: settings.hypotheses,
         checkSeconds: settings.checkSeconds,
         modelBaseUrl: settings.modelBaseUrl,
@@ -98,8 +117,8 @@ export class Server implements vscode.Disposable {
       middleware: {
         executeCommand: (command, args, next) => {
           const client = this.running;
-          if (command === 'klineage.apply' && client !== undefined) {
-            return applyWithProgress(client, args[0], this.log);
+          if (JUDGED_COMMANDS.includes(command) && client !== undefined) {
+            return applyWithProgress(client, command, args[0], this.log);
           }
           return next(command, args);
         },
@@ -145,8 +164,13 @@ export class Server implements vscode.Disposable {
   private async stop(): Promise<void> {
     const client = this.client;
     this.client = undefined;
-    if (client?.needsStop() === true) {
-      await client.stop();
+    try {
+      if (client?.needsStop() === true) {
+        await client.stop();
+      }
+    } catch (error) {
+      // It hung or is gone; the client ends the process, and what comes next needs neither.
+      this.log.warn(`The server before did not stop in good order: ${String(error)}`);
     }
   }
 

@@ -1,13 +1,15 @@
 import * as vscode from 'vscode';
 
 export type Device = 'auto' | 'cuda' | 'emulated';
+export type CheckWhen = 'typing' | 'saving' | 'off';
 
 /** The user's settings, as they are now. */
 export interface Settings {
   readonly serverCommand: readonly string[];
   readonly interpreter: string;
   readonly device: Device;
-  readonly checkOnSave: boolean;
+  /** When kernels are checked on the emulated device by themselves. */
+  readonly check: CheckWhen;
   /** What checking one document may take. */
   readonly checkSeconds: number;
   /** Offer also skills that no verified use has admitted. */
@@ -25,7 +27,7 @@ export function readSettings(): Settings {
     serverCommand: section.get<string[]>('server.command', []),
     interpreter: section.get<string>('interpreter', ''),
     device: section.get<Device>('device', 'auto'),
-    checkOnSave: section.get<boolean>('check.onSave', false),
+    check: section.get<CheckWhen>('check.when', 'typing'),
     checkSeconds: section.get<number>('check.seconds', 10),
     hypotheses: section.get<boolean>('codeActions.hypotheses', false),
     modelBaseUrl: section.get<string>('model.baseUrl', ''),

@@ -23,20 +23,27 @@ export class Status implements vscode.Disposable {
   constructor() {
     this.item = vscode.languages.createLanguageStatusItem('klineage', SELECTOR);
     this.item.name = 'Kernel Lineage';
-    this.item.command = { command: 'klineage.showLog', title: 'Show Log' };
     this.check = vscode.languages.createLanguageStatusItem('klineage.check', SELECTOR);
     this.check.name = 'Kernel Lineage: Emulated Device';
-    this.check.text = 'No kernel was checked yet';
     this.check.command = { command: 'klineage.checkKernel', title: 'Check Now' };
-    this.starting();
+    this.nothingChecked();
+    this.show('Kernel Lineage waits for a file with a kernel', vscode.LanguageStatusSeverity.Information, false);
   }
 
   starting(): void {
+    this.nothingChecked();
     this.show('Kernel Lineage is starting', vscode.LanguageStatusSeverity.Information, true);
   }
 
+  running(version: string): void {
+    const trust = vscode.workspace.isTrusted ? '' : '; this workspace is not trusted, so nothing is compiled or run';
+    this.show(`${version} is running${trust}`, vscode.LanguageStatusSeverity.Information, false);
+  }
+
   failed(message: string): void {
+    this.nothingChecked();
     this.show(`Kernel Lineage: ${message}`, vscode.LanguageStatusSeverity.Error, false);
+    this.item.command = { command: 'klineage.restart', title: 'Restart' };
   }
 
   report(status: ServerStatus): void {
@@ -51,9 +58,15 @@ export class Status implements vscode.Disposable {
     this.check.busy = check.state === 'checking';
   }
 
+  private nothingChecked(): void {
+    this.check.text = 'No kernel was checked yet';
+    this.check.busy = false;
+  }
+
   private show(text: string, severity: vscode.LanguageStatusSeverity, busy: boolean): void {
     this.item.text = text;
     this.item.severity = severity;
+    this.item.command = { command: 'klineage.showLog', title: 'Show Log' };
     this.item.busy = busy;
   }
 

@@ -36,6 +36,8 @@ GOALS_MS = {
     "code actions": 50.0,
     "keystroke to fresh syntax tree": 10.0,
     "keystroke to kernels read anew": None,
+    "save to diagnostic of a race": 4000.0,
+    "open to first verdict, cold": None,
 }
 T = TypeVar("T")
 
@@ -68,6 +70,34 @@ void launch_scale_rows_{n}(float* out, const float* x, const float* weight, int 
 
 """
 
+RACY = """\
+// Sums the blocks of x. Change {n}.
+__global__ void block_sum(float* out, const float* x, int n) {{
+    __shared__ float buf[256];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float mine = 0.0f;
+    if (i < n) {{
+        mine = x[i];
+    }}
+    buf[threadIdx.x] = mine; // {n}
+    {barrier}
+    for (int s = blockDim.x / 2; s > 0; s >>= 1) {{
+        if (threadIdx.x < s) {{
+            buf[threadIdx.x] += buf[threadIdx.x + s];
+        }}
+        __syncthreads();
+    }}
+    if (threadIdx.x == 0) {{
+        out[blockIdx.x] = buf[0];
+    }}
+}}
+
+void launch_block_sum(float* out, const float* x, int n) {{
+    block_sum<<<(n + 255) / 256, 256>>>(out, x, n);
+}}
+"""
+"""A kernel without a workload, with its barrier or without."""
+
 KERNELS = LINES // KERNEL.count("\n") + 1
 
 
@@ -75,11 +105,13 @@ def main(arguments: list[str]) -> None:
     """Measure, print the table and write it to `results/`."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks editor", description=__doc__)
     parser.add_argument("--repeat", type=int, default=100, help="requests of each kind (default 100)")
+    parser.add_argument("--saves", type=int, default=20, help="saves of a kernel that is wrong (default 20)")
     parser.add_argument("--starts", type=int, default=10, help="starts of the server (default 10)")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="klineage-bench-") as folder:
         path = _workspace(Path(folder))
         figures = asyncio.run(_measure(path, options.repeat, options.starts))
+        figures |= asyncio.run(_checks(Path(folder), options.saves))
     _report(figures, ["editor", *arguments])
 
 
@@ -124,6 +156,43 @@ async def _measure(path: Path, repeat: int, starts: int) -> dict[str, list[float
     figures["keystroke to fresh syntax tree"] = await _trees(path, repeat)
     figures["keystroke to kernels read anew"] = await _keystrokes(path, repeat)
     return figures
+
+
+async def _checks(folder: Path, saves: int) -> dict[str, list[float]]:
+    """From a save to the diagnostic, each time of another text; and the first verdict of a server that just started."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from editor.session import session
+
+    path = folder / "block_sum.cu"
+    path.write_text(RACY.format(n=0, barrier="__syncthreads();"), "utf-8")
+    states: asyncio.Queue[str] = asyncio.Queue()
+    times = []
+    began = time.perf_counter()
+    async with session(folder, {"check": "saving", "checkSeconds": 60}) as editor:
+        editor.client.feature("klineage/check")(lambda told: states.put_nowait(told.state))
+        uri = editor.open(path)
+
+        async def ended() -> str:
+            while (state := await states.get()) == "checking":
+                pass
+            return state
+
+        assert await ended() == "right"
+        cold = (time.perf_counter() - began) * 1000
+        barriers = ("__syncthreads();", "")
+        for n in range(1, 2 * saves + 1):
+            editor.replace(
+                uri,
+                RACY.format(n=n - 1, barrier=barriers[(n - 1) % 2]),
+                RACY.format(n=n, barrier=barriers[n % 2]),
+            )
+            began = time.perf_counter()
+            editor.save(uri)
+            state = await ended()
+            assert state == ("wrong" if n % 2 else "right"), state
+            if n % 2:
+                times.append((time.perf_counter() - began) * 1000)
+    return {"save to diagnostic of a race": times, "open to first verdict, cold": [cold]}
 
 
 async def _trees(path: Path, repeat: int) -> list[float]:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import re
+
 import pytest
+from click.testing import CliRunner
 from lsprotocol import types
 
 from editor.conftest import SCALE
 from editor.session import session
+from editor.test_code_lens import lenses
+from kernel_lineage.cli.main import main
 
 
 async def test_a_kernels_name_says_what_it_is_and_what_applies(scale):
@@ -14,7 +21,7 @@ async def test_a_kernels_name_says_what_it_is_and_what_applies(scale):
         uri = editor.open(scale)
         card = await editor.card(uri, "scale(float")
         assert card.startswith("**scale** · CUDA C++ kernel · launched on line 10 by `launch_scale`")
-        assert "? Vectorise" in card
+        assert "have a place here; which of them can be done is not known yet" in card
 
 
 async def test_the_name_at_a_launch_shows_the_kernel(scale):
@@ -23,13 +30,38 @@ async def test_the_name_at_a_launch_shows_the_kernel(scale):
         assert (await editor.card(uri, "scale<<<")).startswith("**scale**")
 
 
-async def test_an_anchor_shows_the_conditions_with_truth_and_evidence(scale):
-    async with session(scale.parent) as editor:
+async def test_an_anchor_shows_the_open_condition_and_what_can_be_done(scale):
+    async with session(scale.parent, {"commandLinks": True}) as editor:
         uri = editor.open(scale)
-        card = await editor.card(uri, "row[i]")
-        assert "**Valid when**" in card
-        assert "✓ `dtype(x) in (" in card
-        assert "? `C % 4 == 0`" in card
+        await editor.actions(uri, "row[i]", only=["refactor"])
+        while "**Can be done now**" not in (card := await editor.card(uri, "row[i]")):
+            await asyncio.sleep(0.1)
+        assert "Vectorised row access" in card
+        assert re.search(r"^[✓✗?] ", card, re.MULTILINE)
+        assert len([line for line in card.splitlines() if line.strip()]) <= 8
+        for link in ("[Apply through the gate](command:klineage.apply?", "[Why](command:klineage.showCards?"):
+            assert link in card
+        at = editor.position(uri, "row[i]")
+        page = await editor.command(
+            "klineage.cards", {"uri": uri, "line": at.line, "character": at.character}
+        )
+        assert "**Valid when**" in page["markdown"]
+        for condition in ("✓ `dtype(x) in (", "? `C % 4 == 0`"):
+            assert condition in page["markdown"]
+
+
+async def test_hover_menu_lens_and_command_line_count_the_same_skills(scale):
+    async with session(scale.parent, {"hypotheses": True, "check": "off", "device": "emulated"}) as editor:
+        uri = editor.open(scale)
+        await editor.actions(uri, "row[i]", only=["refactor"])
+        while (lens := (await lenses(editor, uri))[1][1][0]) == "skills …":
+            await asyncio.sleep(0.1)
+        offered = [a for a in await editor.actions(uri, "row[i]") if a.data["by"] == "assist"]
+        (count,) = re.findall(r"(\d+) can be done now", await editor.card(uri, "scale(float"))
+    words = ["applicable", f"{scale}:scale", "--offers", "--json", "--device", "emulated"]
+    run = CliRunner().invoke(main, words)
+    (told,) = json.loads(run.stdout)["kernels"]
+    assert len(told["offers"]) == len(offered) == int(count) == int(lens.split()[0])
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,10 @@ async def test_a_lineage_is_shown_and_follows_a_new_commit(scale):
             page = await editor.command("klineage.lineage", {"uri": uri, "line": 1, "character": 20})
             assert page["title"] == "Lineage of scale"
             assert "> scale: unroll" in page["markdown"]
+            drawn = await editor.command("klineage.timeline", {"uri": uri, "line": 1, "character": 20})
+            assert drawn["html"].count('<g class="row">') == 1
+            assert "scale: unroll" in drawn["html"]
+            assert "<script" not in drawn["html"]
 
 
 async def test_a_place_that_is_in_no_kernel_has_no_lineage(scale):
@@ -74,6 +78,9 @@ async def test_in_a_workspace_that_is_not_trusted_no_git_is_run(scale):
     async with session(scale.parent, {"trusted": False}) as editor:
         uri = editor.open(scale)
         assert "**Lineage** not mined: this workspace is not trusted" in await editor.card(uri, "scale(")
+        drawn = await editor.command("klineage.timeline", {"uri": uri, "line": 1, "character": 20})
+        assert drawn["html"] is None
+        assert "not mined: this workspace is not trusted" in drawn["reason"]
         assert editor.statuses == []
         assert not kept_in(scale.parent).exists()
 

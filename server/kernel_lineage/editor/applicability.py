@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
@@ -67,3 +68,16 @@ def _load(root: Path | None) -> Library:
     for problem in loaded.problems:
         log.warning("%s", problem)
     return loaded
+
+
+def skills_at(found: Sequence[Applicable], kernel: Kernel, offset: int) -> list[Applicable]:
+    """The skills at an offset, the narrowest anchor first. An anchor as wide as the kernel shows on its name only."""
+    return sorted(
+        (
+            a
+            for a in found
+            if a.anchor.span.start <= offset <= a.anchor.span.end
+            and not a.anchor.span.contains(kernel.body_span)
+        ),
+        key=lambda a: a.anchor.span.end - a.anchor.span.start,
+    )

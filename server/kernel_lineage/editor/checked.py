@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernel_lineage.editor.findings import findings_of
-from kernel_lineage.learning.check_document import CheckedDocument, FindingDocument, RelatedDocument
+from kernel_lineage.learning.check_document import CheckedDocument
 from kernel_lineage.learning.checked_file import CheckedKernel
 from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict
 from kernel_lineage.learning.version_checks import VersionState
@@ -14,29 +14,23 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
     result, spot = checked.result, checked.workload
     workload = "" if spot is None else "drafted" if spot.path is None else str(spot.path)
     state, reason, findings = VersionState.UNKNOWN, checked.why_not, []
+    cases: list[str] = []
     if result is not None and result.verdict is not None:
         state = result.state
         check = result.verdict.stage("check")
         passed = _compared(result) + check.reason if check is not None else ""
         reason = passed if state is VersionState.RIGHT else result.verdict.reason
-        findings = [
-            FindingDocument(
-                line=found.line,
-                message=found.message,
-                severity=found.severity.name.lower(),
-                code=found.code,
-                related=[RelatedDocument(line=r.line, message=r.message) for r in found.related],
-            )
-            for found in findings_of(result)
-        ]
+        findings = list(findings_of(result))
+        cases = list(check.details.get("passed", ())) if check is not None else []
     return CheckedDocument(
-        kernel=checked.kernel.name,
-        line=checked.kernel.span.first_line,
+        kernel=checked.asked.name,
+        line=checked.asked.line,
         state=state,
         reason=reason,
         workload=workload,
         assumed=list(spot.assumed) if spot is not None and spot.path is None else [],
         findings=findings,
+        passed=cases,
     )
 
 

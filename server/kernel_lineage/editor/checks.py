@@ -1,61 +1,94 @@
 """The checks of documents' kernels on the emulated device, and what the last one of each found.
 
 A document has one check at a time; a newer text ends the older one's. What was found stays at its lines while the
-text around them is edited, and goes when its own line is edited or a later check does not find it again.
+text around them is edited, and goes when its own line is edited or a later check does not find it again. A kernel is
+checked again when its own text, or the text that all kernels of its file share, has changed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from kernel_gate.devices.base import DeviceError
+from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
+from kernel_lineage.editor.check_targets import Target, targets
+from kernel_lineage.editor.checking import JUDGE, Task
+from kernel_lineage.editor.diagnostics import diagnostics, moved
 from kernel_lineage.editor.documents import Snapshot
-from kernel_lineage.editor.findings import Finding, diagnostics, findings_of, moved
 from kernel_lineage.editor.progress import JobProgress
+from kernel_lineage.editor.repairing import Broken, Mended
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
-from kernel_lineage.learning.saved_kernels import Saved, SavedVerdict, check_saved
+from kernel_lineage.learning.apart import LostWorkError
+from kernel_lineage.learning.check_document import CheckedDocument
 from kernel_lineage.learning.version_checks import VersionState
-from kernel_lineage.workloads.saved import folder_of, workloads_in
 
 if TYPE_CHECKING:
     from kernel_lineage.editor.trust import Worker
+    from kernel_lineage.learning.apart import Processes
 
-KEPT = 256
-"""Verdicts that are not asked for again."""
 STATUS = "klineage/check"
 """Tells an editor that listens how the check of a document goes: `uri`, `state`, `message`."""
+PAUSE = 0.7
+"""Seconds without an edit after which a document is checked."""
+_GRACE = 3.0
+"""Seconds for ending a check in good order: to draft, to build, to say what was not reached."""
+_ENDS = 5.0
+"""Seconds after which a check that was cancelled, and is not at a verdict, is ended with its process: a new one takes
+seconds to start, so the draft that it is at may better be waited for."""
+_CHECK = "kernel_lineage.editor.checking"
+_REPAIR = "kernel_lineage.editor.repairing"
+_REPAIR_SECONDS = 60.0
+"""For all candidates of a repair together."""
 
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the last check of a kernel said."""
+
+    document: CheckedDocument
+    digest: bytes
+    """Of what was checked (`Target.digest`)."""
+    at: float
+    """Seconds since the epoch."""
+
+
 class Checks:
-    """The checks that run, and what the last one of each document found."""
+    """The checks that run, and what the last one of each kernel found."""
 
     def __init__(self, server: EditorServer) -> None:
         self._server = server
-        # One thread: the worker answers one at a time, and two checks would only slow each other down.
+        # One at a time: two checks would only slow each other down.
+        self._turn = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="check")
         self._worker: Worker | None = None
+        self._processes: Processes | None = None
         self._running: dict[str, asyncio.Task[dict[str, str]]] = {}
-        self._found: dict[str, tuple[Finding, ...]] = {}
+        self._pauses: dict[str, asyncio.TimerHandle] = {}
+        self._judged: dict[str, dict[str, Judged]] = {}
         self._passed: dict[tuple[str, str], bytes] = {}
         """Of a document's kernel: the file's text that passed last."""
-        self._known: OrderedDict[str, Verdict] = OrderedDict()
+        self._in_work: dict[str, set[str]] = {}
 
     def start(self, uri: str, at: types.Position | None = None) -> asyncio.Task[dict[str, str]]:
-        """Check a document's kernels as they are now, or the one at a place; ends the check before."""
+        """Check what has changed of a document's kernels, or the one at a place; ends the check before.
+
+        With a place a person asks: progress is shown, and can be cancelled.
+        """
+        if (pause := self._pauses.pop(uri, None)) is not None:
+            pause.cancel()
         before = self._running.get(uri)
         if before is not None:
             before.cancel()
@@ -64,22 +97,41 @@ class Checks:
         task.add_done_callback(lambda done: self._done(uri, done))
         return task
 
+    def after_pause(self, uri: str) -> None:
+        """Check a document when the typing pauses."""
+        if (pause := self._pauses.pop(uri, None)) is not None:
+            pause.cancel()
+        self._pauses[uri] = asyncio.get_running_loop().call_later(PAUSE, self.start, uri)
+
     def edited(self, uri: str, before: Text, after: Text) -> None:
         """Keep what was found at its lines."""
-        found = self._found.get(uri, ())
-        if found:
-            self._show(uri, moved(found, before.data, after.data), after)
+        judged = self._judged.get(uri)
+        if judged and any(one.document.findings for one in judged.values()):
+            self._judged[uri] = {name: _moved(one, before.data, after.data) for name, one in judged.items()}
+            self._show(uri, after)
 
     def closed(self, uri: str) -> None:
         """A document was closed: its check ends, and what it found goes."""
+        if (pause := self._pauses.pop(uri, None)) is not None:
+            pause.cancel()
         if (task := self._running.get(uri)) is not None:
             task.cancel()
-        if self._found.pop(uri, ()):
+        if self._judged.pop(uri, {}):
             self._publish(uri, [])
+
+    def judged(self, uri: str) -> Mapping[str, Judged]:
+        """By kernel, what the last check of each said."""
+        return self._judged.get(uri, {})
+
+    def in_work(self, uri: str) -> Set[str]:
+        """The kernels of a document that are being checked, or wait for it."""
+        return self._in_work.get(uri, frozenset())
 
     def _done(self, uri: str, task: asyncio.Task[dict[str, str]]) -> None:
         if self._running.get(uri) is task:
             del self._running[uri]
+            self._in_work.pop(uri, None)
+            self._server.told_of_kernels()
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("checking %s: %s", uri, error)
 
@@ -93,84 +145,165 @@ class Checks:
             return self._tell(uri, "unclear", "not checked: the document holds no kernels, or is not open")
         if (refusal := self._server.trust.refusal) is not None:
             return self._tell(uri, "unclear", f"not checked: {refusal}")
-        wanted = await asyncio.get_running_loop().run_in_executor(
-            self._server.documents.thread, _kernels, snapshot
-        )
-        if at is not None and (kernel := snapshot.kernel_at(snapshot.text.offset(at))) is not None:
-            wanted = [saved for saved in wanted if saved.kernel == kernel.name]
+        loop = asyncio.get_running_loop()
+        there = await loop.run_in_executor(self._server.documents.thread, targets, snapshot)
+        kept = self._judged.get(uri, {})
+        self._judged[uri] = kept = {t.name: kept[t.name] for t in there if t.name in kept}
+        if not there:
+            self._show(uri, snapshot.text)
+            return self._tell(uri, "unclear", "not checked: there is no kernel")
+        wanted = [t for t in there if t.name not in kept or kept[t.name].digest != t.digest]
+        if at is not None:
+            kernel = snapshot.kernel_at(snapshot.text.offset(at))
+            wanted = there if kernel is None else [t for t in there if t.name == kernel.name]
         if not wanted:
-            self._show(uri, (), snapshot.text)
-            return self._tell(
-                uri, "unclear", "not checked: no workload in .klineage/workloads is for a kernel here"
-            )
-        self._tell(uri, "checking", f"checking {', '.join(saved.kernel for saved in wanted)}")
-        results: list[SavedVerdict] | None
+            self._show(uri, snapshot.text)
+            return self._conclude(uri, [kept[t.name] for t in there])
+        self._tell(uri, "checking", f"checking {', '.join(t.name for t in wanted)}")
+        self._in_work[uri] = {t.name for t in wanted}
+        self._server.told_of_kernels()
+        if at is None:
+            return await self._check_all(snapshot, wanted, there, lambda _stage: None)
         async with JobProgress(self._server, None, f"Checking {snapshot.path.name}") as progress:
-            results = await progress.unless_cancelled(self._judge(uri, wanted, progress))
-        if results is None:
-            return self._tell(uri, "unclear", "the check was cancelled")
-        return self._conclude(snapshot, results)
+            work = self._check_all(snapshot, wanted, wanted, progress.stage)
+            answer = await progress.unless_cancelled(work)
+        return answer or self._tell(uri, "unclear", "the check was cancelled")
 
-    async def _judge(self, uri: str, wanted: list[Saved], progress: JobProgress) -> list[SavedVerdict]:
-        """The verdicts, within the seconds that a check may take. Cancelling ends the process that judges."""
+    async def _check_all(
+        self, snapshot: Snapshot, wanted: list[Target], about: list[Target], stage: Callable[[str], None]
+    ) -> dict[str, str]:
+        """Check some kernels within the seconds that a document may take, and say what is known of some."""
+        uri = snapshot.uri
+        seconds = self._server.settings.check_seconds
+        deadline = time.monotonic() + seconds
+        for target in wanted:
+            async with self._turn:  # between two kernels, another document's may be checked
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    said = f"the {seconds:g} seconds of this file were spent on the kernels before it"
+                    document = _unknown(target, said)
+                else:
+                    document = await self._judge(snapshot, target, left, stage)
+            # What was not reached has no digest of any text, so the next save comes back to it.
+            digest = target.digest if left > 0 else b""
+            self._keep(snapshot, target.name, Judged(document, digest, time.time()))
+        kept = self._judged.get(uri, {})
+        return self._conclude(uri, [kept[t.name] for t in about if t.name in kept])
+
+    async def _judge(
+        self, snapshot: Snapshot, target: Target, seconds: float, stage: Callable[[str], None]
+    ) -> CheckedDocument:
+        """What is known of one kernel. Cancelling ends the process that judges."""
+        passed = self._passed.get((snapshot.uri, target.name))
+        task = Task(
+            path=snapshot.path,
+            text=snapshot.text.data.decode("latin-1"),
+            kernel=target.name,
+            line=target.line,
+            passed=None if passed is None else passed.decode("latin-1"),
+            seconds=seconds,
+        )
+        try:
+            answer = await self._run(_CHECK, task.model_dump_json(), seconds, stage)
+        except (LostWorkError, DeviceError) as error:
+            reason = f"the check of {target.name} ended: {error}"
+            log.warning("%s: %s", snapshot.path, reason)
+            return _unknown(target, reason)
+        return CheckedDocument.model_validate_json(answer)
+
+    async def repair(
+        self, snapshot: Snapshot, kernel: str, line: int, stage: Callable[[str], None]
+    ) -> Mended:
+        """A change that a check finds right, for what was found at a line (1-based) of a kernel."""
+        judged = self._judged.get(snapshot.uri, {}).get(kernel)
+        found = [] if judged is None else [f for f in judged.document.findings if f.line == line]
+        if not found:
+            return Mended(reason="what was found at this line is not there any more")
+        passed = self._passed.get((snapshot.uri, kernel))
+        broken = Broken(
+            path=snapshot.path,
+            text=snapshot.text.data.decode("latin-1"),
+            kernel=kernel,
+            code=found[0].code or "",
+            lines=(line, *(r.line for r in found[0].related)),
+            passed=None if passed is None else passed.decode("latin-1"),
+            seconds=self._server.settings.check_seconds,
+        )
+        async with self._turn:
+            try:
+                answer = await self._run(_REPAIR, broken.model_dump_json(), _REPAIR_SECONDS, stage)
+            except (LostWorkError, DeviceError) as error:
+                return Mended(reason=f"the repair ended: {error}")
+        return Mended.model_validate_json(answer)
+
+    async def _run(self, work: str, task: str, seconds: float, stage: Callable[[str], None]) -> str:
+        """What a task gives. Cancelling ends the process that judges. Raises `LostWorkError`, `DeviceError`."""
         loop = asyncio.get_running_loop()
         stop = threading.Event()
 
-        def report(stage: str, what: str, _share: float) -> None:
-            loop.call_soon_threadsafe(progress.stage, f"{stage}: {what}")
+        def report(name: str, what: str, _share: float) -> None:
+            loop.call_soon_threadsafe(stage, f"{name}: {what}")
 
-        work = loop.run_in_executor(self._thread, self._judge_all, uri, wanted, stop.is_set, report)
+        done = loop.run_in_executor(self._thread, self._ask, work, task, seconds, stop.is_set, report)
+        late = loop.call_later(seconds + 2 * _GRACE, self._interrupt)
         try:
-            return await asyncio.shield(work)
+            return await asyncio.shield(done)
         except asyncio.CancelledError:
             stop.set()
-            await asyncio.wait([work])
+            await asyncio.wait([done], timeout=_ENDS)
+            if not done.done():
+                self._interrupt()
+                await asyncio.wait([done])
             raise
+        finally:
+            late.cancel()
 
-    def _judge_all(
+    def _interrupt(self) -> None:
+        if self._processes is not None:
+            self._processes.interrupt()
+
+    def _ask(
         self,
-        uri: str,
-        wanted: list[Saved],
+        work: str,
+        task: str,
+        seconds: float,
         cancelled: Callable[[], bool],
         report: Callable[[str, str, float], None],
-    ) -> list[SavedVerdict]:
+    ) -> str:
         """In the checking thread."""
         worker = self._worker = self._worker or self._server.trust.worker()
-        deadline = time.monotonic() + self._server.settings.check_seconds
-        results: list[SavedVerdict] = []
-        for saved in wanted:
-            if cancelled():
-                break
-            result = check_saved(
-                saved,
-                worker,
-                seconds=max(deadline - time.monotonic(), 0.0),
-                passed=self._passed.get((uri, saved.kernel)),
-                known=self._known,
-                cancelled=cancelled,
-                on_progress=report,
-            )
-            if result.state is VersionState.RIGHT:
-                self._passed[uri, saved.kernel] = saved.text
-            results.append(result)
-            while len(self._known) > KEPT:
-                self._known.popitem(last=False)
-        return results
+        processes = self._processes = self._processes or self._server.trust.processes()
+        worker.prepare()  # its imports go on beside those of the process that drafts
+        deadline = time.monotonic() + seconds + _GRACE
 
-    def _conclude(self, snapshot: Snapshot, results: list[SavedVerdict]) -> dict[str, str]:
-        found = tuple(finding for result in results for finding in findings_of(result))
+        def judge(request: GateRequest) -> Verdict:
+            left = max(deadline - time.monotonic(), 1.0)
+            return worker.judge(request, timeout=left, cancelled=cancelled, on_progress=report)
+
+        return processes.do(work, task, {JUDGE: judge})
+
+    def _keep(self, snapshot: Snapshot, name: str, judged: Judged) -> None:
+        """Keep what is known now, at the lines of the text as it is now."""
+        if judged.document.state is VersionState.RIGHT:
+            self._passed[snapshot.uri, name] = snapshot.text.data
         current = self._server.documents.current(snapshot.uri)
         if current is not None:
             _, text = current
-            self._show(snapshot.uri, moved(found, snapshot.text.data, text.data), text)
-        said = "; ".join(_said(result) for result in results)
-        states = {result.state for result in results}
-        if found or VersionState.WRONG in states:
-            return self._tell(snapshot.uri, "wrong", said)
-        return self._tell(snapshot.uri, "right" if states == {VersionState.RIGHT} else "unclear", said)
+            self._judged.setdefault(snapshot.uri, {})[name] = _moved(judged, snapshot.text.data, text.data)
+            self._in_work.get(snapshot.uri, set()).discard(name)
+            self._show(snapshot.uri, text)
+            self._server.told_of_kernels()
 
-    def _show(self, uri: str, found: tuple[Finding, ...], text: Text) -> None:
-        self._found[uri] = found
+    def _conclude(self, uri: str, about: list[Judged]) -> dict[str, str]:
+        documents = [one.document for one in about]
+        states = {document.state for document in documents}
+        said = "; ".join(map(_said, documents))
+        if VersionState.WRONG in states or any(d.findings for d in documents):
+            return self._tell(uri, "wrong", said)
+        return self._tell(uri, "right" if states == {VersionState.RIGHT} else "unclear", said)
+
+    def _show(self, uri: str, text: Text) -> None:
+        found = [f for one in self._judged.get(uri, {}).values() for f in one.document.findings]
         self._publish(uri, diagnostics(found, text, uri))
 
     def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:
@@ -183,39 +316,26 @@ class Checks:
         return answer
 
 
-def _kernels(snapshot: Snapshot) -> list[Saved]:
-    """What of a document a workload says how to run: its kernels, and its functions that launch them."""
-    workloads = workloads_in(folder_of(snapshot.path))
-    for problem in workloads.problems:
-        log.warning("%s", problem)
-    text, path = snapshot.text.data, snapshot.path
-    wanted = []
-    for name in dict.fromkeys(
-        [k.name for k in snapshot.source.kernels] + [f.workload.kernel for f in workloads.found]
-    ):
-        found = workloads.of(name, path.name)
-        kernel = snapshot.source.kernel(name)
-        if found is None or (kernel is None and Path(found.workload.source).name != path.name):
-            continue
-        line = kernel.span.first_line if kernel is not None else _line_of(name, text)
-        wanted.append(Saved(path, text, name, line, found))
-    return wanted
+def _moved(judged: Judged, before: bytes, after: bytes) -> Judged:
+    document = judged.document
+    findings = list(moved(document.findings, before, after))
+    return replace(judged, document=document.model_copy(update={"findings": findings}))
 
 
-def _line_of(function: str, text: bytes) -> int:
-    """Where a function's name first stands before its parameters."""
-    match = re.search(rb"\b" + re.escape(function.encode()) + rb"\s*\(", text)
-    return 1 if match is None else text.count(b"\n", 0, match.start()) + 1
+def _unknown(target: Target, reason: str) -> CheckedDocument:
+    return CheckedDocument(
+        kernel=target.name, line=target.line, state=VersionState.UNKNOWN, reason=reason, workload=""
+    )
 
 
-def _said(result: SavedVerdict) -> str:
+def _said(document: CheckedDocument) -> str:
     """One kernel's part of the status."""
-    name = result.saved.kernel
-    if result.verdict is None:
-        return f"{name} was not checked: {result.why_not}"
-    if result.state is VersionState.RIGHT:
-        return f"{name} is right on the emulated device"
-    if result.state is VersionState.WRONG:
-        messages = (finding.message for finding in findings_of(result))
-        return next(messages, f"{name}: {result.verdict.reason}").partition("\n")[0]
-    return f"{name} is not decided: {result.verdict.reason}"
+    name = document.kernel
+    if document.state is VersionState.RIGHT:
+        drafted = ", with a drafted workload" if document.workload == "drafted" else ""
+        return f"{name} is right on the emulated device{drafted}"
+    if document.findings:
+        return document.findings[0].message.partition("\n")[0]
+    if document.state is VersionState.WRONG:
+        return f"{name}: {document.reason}"
+    return f"{name} is not decided: {document.reason}"

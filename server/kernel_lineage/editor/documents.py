@@ -44,6 +44,11 @@ class Snapshot:
         """Of the text as UTF-8."""
         return hashlib.sha256(self.text.data).hexdigest()
 
+    @cached_property
+    def around(self) -> bytes:
+        """The text without its kernels: what they share."""
+        return self.source.around_kernels()
+
     def kernel_at(self, offset: int) -> Kernel | None:
         """The kernel that a byte offset lies in."""
         return next((k for k in self.source.kernels if k.span.start <= offset <= k.span.end), None)
@@ -111,6 +116,11 @@ class Documents:
             document.edits.append(_Edit(start, max(start, end), new))
         document.version = identifier.version
         self._parse_after_pause(document)
+
+    @property
+    def uris(self) -> tuple[str, ...]:
+        """The documents that are open."""
+        return tuple(self._open)
 
     def close(self, uri: str) -> None:
         """Forget a document."""

@@ -1,53 +1,28 @@
-"""What checking a saved kernel found, as diagnostics: a line, the counterexample, and the other places it speaks of."""
+"""What checking a kernel found: a line, the counterexample, and the other places it speaks of."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
-from lsprotocol import types
-
 from kernel_gate.reasons import Reason
-from kernel_gate.reporting.reason_links import link_to
 from kernel_gate.verdict import Stage, StageStatus
-from kernel_lineage.editor.text import Text
+from kernel_lineage.learning.check_document import FindingDocument, RelatedDocument
 from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict
 
-SOURCE = "klineage"
 _UNDECIDED = {
     "unreached": "was not reached in any case; add a small shape to the workload that reaches it",
     "untagged": "was reached, and never by data with tags; tag the argument that they come from",
 }
+_ERROR, _WARNING = "error", "warning"
 _BASELINE_SAYS = "the baseline does not pass its own check: "
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
-    """Another place of a finding."""
-
-    line: int
-    """1-based."""
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that is wrong with a kernel."""
-
-    line: int
-    """1-based."""
-    message: str
-    severity: types.DiagnosticSeverity
-    code: str | None = None
-    related: tuple[Related, ...] = ()
-
-
-def findings_of(result: SavedVerdict) -> tuple[Finding, ...]:
+def findings_of(result: SavedVerdict) -> tuple[FindingDocument, ...]:
     """What is wrong with the saved kernel itself; nothing for a verdict that is only inconclusive."""
     if result.verdict is None:
         return ()
-    found: list[Finding] = []
+    found: list[FindingDocument] = []
     for stage in result.verdict.stages:
         if stage.status in {StageStatus.PASS, StageStatus.SKIPPED}:
             continue
@@ -61,56 +36,16 @@ def findings_of(result: SavedVerdict) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def diagnostics(findings: Sequence[Finding], text: Text, uri: str) -> list[types.Diagnostic]:
-    """For the editor: each on the code of its line."""
-    return [
-        types.Diagnostic(
-            range=_line(text, finding.line),
-            message=finding.message,
-            severity=finding.severity,
-            code=finding.code,
-            code_description=_explained(finding.code),
-            source=SOURCE,
-            related_information=[
-                types.DiagnosticRelatedInformation(types.Location(uri, _line(text, r.line)), r.message)
-                for r in finding.related
-            ],
-        )
-        for finding in findings
-    ]
-
-
-def moved(findings: Sequence[Finding], before: bytes, after: bytes) -> tuple[Finding, ...]:
-    """The findings after an edit: those of a changed line, or with another place on one, are gone."""
-    if before == after:
-        return tuple(findings)
-    old, new = before.split(b"\n"), after.split(b"\n")
-    shortest = min(len(old), len(new))
-    head = next((i for i in range(shortest) if old[i] != new[i]), shortest)
-    tail = next((i for i in range(shortest - head) if old[-1 - i] != new[-1 - i]), shortest - head)
-    lines = {n: n for n in range(1, head + 1)}
-    lines |= {len(old) - i: len(new) - i for i in range(tail)}
-    return tuple(
-        replace(
-            finding,
-            line=lines[finding.line],
-            related=tuple(replace(r, line=lines[r.line]) for r in finding.related),
-        )
-        for finding in findings
-        if {finding.line, *(r.line for r in finding.related)} <= lines.keys()
-    )
-
-
-def _build(stage: Stage, result: SavedVerdict) -> Iterator[Finding]:
+def _build(stage: Stage, result: SavedVerdict) -> Iterator[FindingDocument]:
     if stage.status is not StageStatus.FAIL and result.reference is not Reference.ITSELF:
         return
     for said in stage.details.get("diagnostics", ()):
         if said["severity"] == "error" and said["line"]:
             message = f"{result.saved.kernel} does not build: {said['message']}"
-            yield Finding(said["line"], message, types.DiagnosticSeverity.Error, _code(stage))
+            yield _finding(said["line"], message, _ERROR, _code(stage))
 
 
-def _check(stage: Stage, result: SavedVerdict) -> Iterator[Finding]:
+def _check(stage: Stage, result: SavedVerdict) -> Iterator[FindingDocument]:
     if stage.status is not StageStatus.FAIL and not result.is_wrong_beside_itself:
         return
     details = stage.details
@@ -126,7 +61,7 @@ def _check(stage: Stage, result: SavedVerdict) -> Iterator[Finding]:
         and result.saved.workload.workload.oracle is None
         and result.reference is not Reference.ITSELF
     )
-    severity = types.DiagnosticSeverity.Warning if another else types.DiagnosticSeverity.Error
+    severity = _WARNING if another else _ERROR
     code = str(details["cause"]) if "cause" in details else _code(stage)
     yield _at(
         details,
@@ -137,25 +72,25 @@ def _check(stage: Stage, result: SavedVerdict) -> Iterator[Finding]:
     )
 
 
-def _invariants(stage: Stage, result: SavedVerdict) -> Iterator[Finding]:
+def _invariants(stage: Stage, result: SavedVerdict) -> Iterator[FindingDocument]:
     """Every violated invariant but the one that is the stage's own, and those that nobody can read or decide."""
     stated = stage.details.get("invariants", {})
     kernel = result.saved.kernel
     for fault in stated.get("violations", ()):
         if fault["message"] not in stage.reason:
             message = f"{kernel}: {fault['message']}; {fault['case']}"
-            yield _at(fault, message, types.DiagnosticSeverity.Error, Reason.INVARIANT_VIOLATED, result)
+            yield _at(fault, message, _ERROR, Reason.INVARIANT_VIOLATED, result)
     for mistake in stated.get("mistakes", ()):
         line = mistake["line"] or result.saved.line
-        yield Finding(line, mistake["message"], types.DiagnosticSeverity.Error, Reason.INVARIANT_UNREADABLE)
+        yield _finding(line, mistake["message"], _ERROR, Reason.INVARIANT_UNREADABLE)
     for said in stated.get("assertions", ()):
         if said["status"] in _UNDECIDED:
             message = f"{kernel}: the invariant `{said['text']}` {_UNDECIDED[said['status']]}"
             code = Reason.INVARIANT_UNDECIDED
-            yield Finding(said["line"], message, types.DiagnosticSeverity.Warning, code)
+            yield _finding(said["line"], message, _WARNING, code)
 
 
-def _sanitize(stage: Stage, result: SavedVerdict) -> Iterator[Finding]:
+def _sanitize(stage: Stage, result: SavedVerdict) -> Iterator[FindingDocument]:
     seen: set[tuple[str, int | None]] = set()
     for found in stage.details.get("findings", ()):
         if (found["kind"], found["line"]) in seen:
@@ -165,21 +100,21 @@ def _sanitize(stage: Stage, result: SavedVerdict) -> Iterator[Finding]:
         what = f"{result.saved.kernel}: {found['message']}; {found['case']}"
         if result.reference is not Reference.ITSELF:
             what += f"\n{'Not new' if older else 'New'}: {result.reference} {'has' if older else 'does not have'} it."
-        severity = types.DiagnosticSeverity.Warning if older else types.DiagnosticSeverity.Error
+        severity = _WARNING if older else _ERROR
         yield _at(found, what + _repeat(result, None), severity, found["kind"], result)
 
 
 def _at(
     details: Mapping[str, Any],
     message: str,
-    severity: types.DiagnosticSeverity,
+    severity: str,
     code: str | None,
     result: SavedVerdict,
-) -> Finding:
+) -> FindingDocument:
     related = tuple(
-        Related(
-            other["line"],
-            other["what"]
+        RelatedDocument(
+            line=other["line"],
+            message=other["what"]
             + (
                 f": block {_index(other['block'])}, thread {_index(other['thread'])}"
                 if other["block"]
@@ -189,7 +124,14 @@ def _at(
         for other in details.get("related", ())
         if other["line"]
     )
-    return Finding(details.get("line") or result.saved.line, message, severity, code, related)
+    line = details.get("line") or result.saved.line
+    return _finding(line, message, severity, code, related)
+
+
+def _finding(
+    line: int, message: str, severity: str, code: str | None, related: Sequence[RelatedDocument] = ()
+) -> FindingDocument:
+    return FindingDocument(line=line, message=message, severity=severity, code=code, related=list(related))
 
 
 def _index(place: Sequence[int] | None) -> str:
@@ -204,6 +146,8 @@ def _expected_by(result: SavedVerdict) -> str:
 def _repeat(result: SavedVerdict, options: str | None) -> str:
     """The command that shows it again; for a text that is on no disk there is none."""
     path, kernel = result.saved.path.name, result.saved.kernel
+    if not result.saved.workload.path.is_file():
+        return f"\nThe workload is a draft: `klineage workload init {path}:{kernel}` writes it down."
     match result.reference:
         case Reference.ITSELF:
             command = (
@@ -218,20 +162,3 @@ def _repeat(result: SavedVerdict, options: str | None) -> str:
 
 def _code(stage: Stage) -> str | None:
     return None if stage.code is None else str(stage.code)
-
-
-def _explained(code: str | None) -> types.CodeDescription | None:
-    """Where the page of verdicts explains the code: the editor makes a link of it in the hover."""
-    link = link_to(code) if code is not None else None
-    return types.CodeDescription(link) if link is not None else None
-
-
-def _line(text: Text, number: int) -> types.Range:
-    """The code of a line, without the blanks around it."""
-    starts = text.line_starts
-    index = min(max(number, 1), len(starts)) - 1
-    end = starts[index + 1] if index + 1 < len(starts) else len(text.data)
-    code = text.data[starts[index] : end]
-    first = starts[index] + len(code) - len(code.lstrip())
-    last = max(first, starts[index] + len(code.rstrip()))
-    return types.Range(text.position(first), text.position(last))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 from kernel_lineage.history.document import LineageDocument, TransitionDocument
 from kernel_lineage.kernels.mechanisms.registry import mechanisms, mechanisms_of
 from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.skills.applicable import Applicable
-from kernel_lineage.skills.card_text import SIGNS
 
 if TYPE_CHECKING:
     from kernel_lineage.learning.replay.known import Words
 
-NEWEST = 3
+NEWEST = 2
 """Transitions in a hover; the page of the lineage has all."""
 _NOTHING: Mapping[str, Words] = MappingProxyType({})
 _LANGUAGES = {Language.CUDA: "CUDA C++", Language.TRITON: "Triton"}
@@ -24,18 +22,21 @@ _LANGUAGES = {Language.CUDA: "CUDA C++", Language.TRITON: "Triton"}
 
 def kernel_text(
     kernel: Kernel,
-    found: Sequence[Applicable],
+    skills: str,
     lineage: LineageDocument | None,
     state: str,
     replayed: Mapping[str, Words] = _NOTHING,
 ) -> str:
-    """The card of a kernel. `state` says why there is no lineage, when there is none; `replayed` goes by transition."""
+    """The card of a kernel, `skills` its line about them.
+
+    `state` says why there is no lineage, when there is none; `replayed` goes by transition.
+    """
     parts = [f"**{kernel.name}** · {_LANGUAGES[kernel.language]} kernel · {_launched(kernel)}"]
     seen = sorted({site.mechanism for site in mechanisms_of(kernel) if site.certain})
     if seen:
         parts.append("Uses " + ", ".join(_title(mechanism) for mechanism in seen))
     parts.append("\n".join(_lineage(lineage, state, replayed)))
-    parts.append("\n".join(_skills(found)))
+    parts.append(skills)
     return "\n\n".join(parts)
 
 
@@ -102,20 +103,6 @@ def _lineage(lineage: LineageDocument | None, state: str, replayed: Mapping[str,
 def _count(lineage: LineageDocument) -> str:
     versions, transitions = len(lineage.versions), len(lineage.transitions)
     return f"{versions} version{'s' * (versions != 1)}, {transitions} transition{'s' * (transitions != 1)}"
-
-
-def _skills(found: Sequence[Applicable]) -> list[str]:
-    best: dict[str, Applicable] = {}
-    for one in found:
-        best.setdefault(one.skill.id, one)
-    if not best:
-        return ["**Skills** none applies here"]
-    return ["**Skills**", "", *(_skill(one) for one in best.values())]
-
-
-def _skill(found: Applicable) -> str:
-    why = f": {found.reason}" if found.reason else ""
-    return f"- {SIGNS[found.verdict]} {found.skill.title} (line {found.anchor.span.first_line}){why}"
 
 
 def _title(mechanism: str) -> str:

@@ -64,6 +64,10 @@ class Lineages:
             return None
         return repository.lineages.get((path.resolve().relative_to(repository.root).as_posix(), symbol))
 
+    def root_of(self, path: Path) -> Path | None:
+        """The repository of a file, as far as it is known now."""
+        return self._roots.get(path.resolve().parent)
+
     def replayed(self, path: Path) -> Mapping[str, Words]:
         """Transition id → what `klineage replay` found of it in the repository of a file. Never waits."""
         repository = self._repository_of(path)

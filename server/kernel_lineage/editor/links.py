@@ -31,18 +31,26 @@ def apply_arguments(
 
 
 def links(
-    apply: tuple[Snapshot, Kernel, Applicable] | None = None, lineage: tuple[Snapshot, Kernel] | None = None
+    apply: tuple[Snapshot, Kernel, Applicable] | None = None,
+    lineage: tuple[Snapshot, Kernel] | None = None,
+    *,
+    refused: bool = False,
 ) -> str:
-    """`Apply through the gate · Lineage`, as far as each can be done here."""
+    """`Apply through the gate · Why · Lineage`, as far as each can be done here."""
     shown: list[str] = []
-    if apply is not None and apply[2].skill.assist is not None and apply[2].possible:
+    if apply is not None and apply[2].skill.assist is not None and apply[2].possible and not refused:
         shown.append(_link("Apply through the gate", "klineage.apply", apply_arguments(*apply)))
+    if apply is not None:
+        snapshot, _, found = apply
+        shown.append(_link("Why", "klineage.showCards", _place(snapshot, found.anchor.span.start)))
     if lineage is not None:
-        snapshot, kernel = lineage
-        position = snapshot.text.position(kernel.name_span.start)
-        place = {"uri": snapshot.uri, "line": position.line, "character": position.character}
-        shown.append(_link("Lineage", "klineage.showLineage", place))
+        shown.append(_link("Lineage", "klineage.showLineage", _place(lineage[0], lineage[1].name_span.start)))
     return " · ".join(shown)
+
+
+def _place(snapshot: Snapshot, offset: int) -> dict[str, Any]:
+    position = snapshot.text.position(offset)
+    return {"uri": snapshot.uri, "line": position.line, "character": position.character}
 
 
 def _link(label: str, command: str, argument: dict[str, Any]) -> str:

@@ -31,7 +31,9 @@ Command: TypeAlias = Callable[["EditorServer", types.ExecuteCommandParams], Awai
 log = logging.getLogger(__name__)
 
 
-_EXACT = frozenset({"arguments", "candidate", "changes", "data", "href", "id", "newText", "token", "uri"})
+_EXACT = frozenset(
+    {"arguments", "candidate", "changes", "data", "href", "html", "id", "newText", "token", "uri"}
+)
 """Fields that are addresses, text of a document, or come back to us: an editor shows none of them as words."""
 _WORDS = frozenset({"label", "message", "reason", "summary", "title"})
 """Fields in which editors make links of Markdown's; the other words are whole texts in Markdown, and ours."""

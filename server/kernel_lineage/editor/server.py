@@ -9,8 +9,10 @@ import importlib
 import importlib.metadata
 import logging
 import pkgutil
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcParseError
@@ -18,13 +20,18 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from kernel_lineage.editor import features
+from kernel_lineage.editor.accepted import Accepted
 from kernel_lineage.editor.applicability import Applicability
 from kernel_lineage.editor.documents import Documents
 from kernel_lineage.editor.lineages import Lineages
+from kernel_lineage.editor.offers import Offers
 from kernel_lineage.editor.protocol import EditorProtocol
 from kernel_lineage.editor.settings import Key, Settings
 from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.trust import Trust
+
+if TYPE_CHECKING:
+    from kernel_lineage.editor.checks import Checks
 
 log = logging.getLogger(__name__)
 
@@ -47,9 +54,18 @@ class EditorServer(LanguageServer):
         self.documents = Documents()
         self.applicability = Applicability(self.documents.thread)
         self.trust = Trust()
+        self.accepted: OrderedDict[str, Accepted] = OrderedDict()
+        """Edits that wait for a person's word, by their job."""
+        self.offers = Offers(self.trust)
+        self.checks: Checks | None = None
+        """None until the first check: the gate and git load with it, not with the server."""
         self.lineages = Lineages(self.report_status, self.trust)
+        self.known_of_checks: list[Callable[[], None]] = []
+        """Who wants to know that something else is known of a kernel."""
+        self.shown: list[Callable[[str], None]] = []
+        """Who wants to know of a document that was opened."""
         self.saved: list[Callable[[str], None]] = []
-        """Who wants to know of a document that was saved."""
+        """Of one that was saved."""
         self.edited: list[Callable[[str, Text, Text], None]] = []
         """Of one that was edited: its text before and after."""
         self.closed: list[Callable[[str], None]] = []
@@ -64,7 +80,7 @@ class EditorServer(LanguageServer):
             log.warning("initializationOptions: %s", problem)
             message = f"Kernel Lineage: the setting {problem}."
             self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, message))
-        self.applicability.device = self.settings.device
+        self.applicability.device = self.offers.device = self.settings.device
         self.documents.encoding = types.PositionEncodingKind(self.workspace.position_encoding)
 
     def report_status(self, state: str, message: str) -> None:
@@ -73,8 +89,19 @@ class EditorServer(LanguageServer):
         After mining the transition graph may say something else, so what was ranked by it is ranked anew.
         """
         if state == "ready":
-            self.applicability.forget()
+            self.forget_knowledge()
+            self.told_of_kernels()
         self.protocol.notify("klineage/status", {"state": state, "message": message})
+
+    def forget_knowledge(self) -> None:
+        """Skills or workloads have changed on the disk."""
+        self.applicability.forget()
+        self.offers.forget()
+
+    def told_of_kernels(self) -> None:
+        """Something else is known of kernels than what an editor shows above them."""
+        for listener in self.known_of_checks:
+            listener()
 
     def report_server_error(self, error: Exception, source: object) -> None:
         """Errors are for the log: an editor shows what concerns a person by itself."""
@@ -87,6 +114,8 @@ class EditorServer(LanguageServer):
         path = self.path_of(uri)
         if path is not None and self.documents.current(uri) is not None:
             self.lineages.touch(path)
+            for listener in self.shown:
+                listener(uri)
 
     def path_of(self, uri: str) -> Path | None:
         """Where a document lies; None for one that is not a file."""

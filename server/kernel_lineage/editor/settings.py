@@ -27,8 +27,9 @@ class Settings(BaseModel):
     command_links: bool = False
     """The editor follows `command:` links in hover cards."""
     device: Literal["auto", "cuda", "emulated"] = "auto"
-    check_on_save: bool = False
-    """Check the kernels of a saved document on the emulated device, each with its workload."""
+    check: Literal["typing", "saving", "off"] = "typing"
+    """When the kernels of a document are checked on the emulated device: `typing` is also when it is opened or saved,
+    `saving` also when it is opened. Not in a workspace that is not trusted."""
     check_seconds: float = Field(default=10.0, gt=0, le=3600)
     """What checking one document may take."""
     hypotheses: bool = False

@@ -15,6 +15,7 @@ from kernel_gate.processes.jobs import Finished
 
 if TYPE_CHECKING:
     from kernel_gate.worker import Worker
+    from kernel_lineage.learning.apart import Processes
 
 __all__ = ["Finished", "Trust", "UntrustedError", "Worker"]
 
@@ -50,6 +51,13 @@ class Trust:
         from kernel_gate.worker import Worker  # heavy: the gate, with NumPy
 
         return Worker()
+
+    def processes(self) -> Processes:
+        """Processes for tasks of ours that read the workspace's code and run it. Raises `UntrustedError`."""
+        self.require()
+        from kernel_lineage.learning.apart import Processes  # heavy: the gate, with NumPy
+
+        return Processes()
 
     async def run(self, command: Sequence[str], *, folder: Path) -> Finished:
         """`jobs.run`. Raises `UntrustedError`, and `OSError` when the program cannot be started."""

@@ -173,6 +173,14 @@ class SourceFile:
         """The kernel of that name, if there is one."""
         return next((k for k in self.kernels if k.name == name), None)
 
+    def around_kernels(self) -> bytes:
+        """The text without its kernels: what they share."""
+        parts, end = [], 0
+        for kernel in sorted(self.kernels, key=lambda k: k.span):
+            parts.append(self.data[end : kernel.span.start])
+            end = max(end, kernel.span.end)
+        return b"".join([*parts, self.data[end:]])
+
     def text(self, span: Span) -> str:
         """The text of a span."""
         return self.data[span.start : span.end].decode("utf-8", "replace")

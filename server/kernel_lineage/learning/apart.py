@@ -84,6 +84,12 @@ class Processes:
         finally:
             self._give(process, whole)
 
+    def interrupt(self) -> None:
+        """End the processes that are at a task: each loses it. The idle ones stay."""
+        with self._change:
+            for process in self._all.difference(self._idle):
+                process.kill()
+
     def _take(self) -> _Process:
         with self._change:
             if self._closed:

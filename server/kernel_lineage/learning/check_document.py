@@ -31,6 +31,7 @@ class FindingDocument(_Document):
     severity: str
     """`error`, or `warning` for what an older version has as well or may be meant."""
     code: str | None = None
+    """Which rule is broken, such as `race`; None where there is no name for it."""
     related: list[RelatedDocument] = Field(default_factory=list)
 
 
@@ -47,6 +48,8 @@ class CheckedDocument(_Document):
     assumed: list[str] = Field(default_factory=list)
     """What was chosen for a drafted workload."""
     findings: list[FindingDocument] = Field(default_factory=list)
+    passed: list[str] = Field(default_factory=list)
+    """Cases that agree in every element."""
 
 
 class FileCheckDocument(_Document):

@@ -1,72 +1,71 @@
-"""The kernels of a file as they are now, each checked with the repository's workload or one drafted on the spot."""
+"""A kernel of a file as it is now, checked with the repository's workload or a draft."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_gate.devices.base import DeviceError
-from kernel_gate.worker import Worker
+from kernel_gate.options import GateOptions
+from kernel_gate.verdict import Verdict
 from kernel_gate.workload import WorkloadError
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.learning.saved_kernels import Saved, SavedVerdict, check_saved
-from kernel_lineage.workloads.on_the_spot import SpotWorkload, workload_on_the_spot
+from kernel_lineage.learning.saved_kernels import Reference, Saved, SavedVerdict, check_saved
+from kernel_lineage.learning.steps import Judge
+from kernel_lineage.workloads.on_the_spot import SpotWorkload
 from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.saved import FOLDER, FoundWorkload, folder_of
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A kernel, or a host function that launches some, to be checked."""
+
+    path: Path
+    text: bytes
+    """The file's, which may differ from the disk's."""
+    name: str
+    line: int
+    """Where it begins, 1-based."""
+    passed: bytes | None = None
+    """A text of the file that passed before."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedKernel:
     """One kernel, what it was run with, and what that showed."""
 
-    kernel: Kernel
+    asked: Asked
     workload: SpotWorkload | None
     result: SavedVerdict | None
     why_not: str = ""
     """Why nothing was run."""
 
 
-def checked_kernels(
-    path: Path,
-    text: bytes,
-    kernels: tuple[Kernel, ...],
+def checked_kernel(
+    asked: Asked,
+    workload_of: Callable[[], SpotWorkload],
+    judge: Judge,
+    options: GateOptions,
     *,
-    seconds: float,
-    on_progress: Callable[[str, str, float], None] = lambda _stage, _what, _share: None,
-) -> Iterator[CheckedKernel]:
-    """Each kernel on the emulated device, within so many seconds for all of them. `text` is the file's."""
-    deadline = time.monotonic() + seconds
-    with Worker() as worker:
-        for kernel in kernels:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                yield CheckedKernel(
-                    kernel, None, None, f"the {seconds:g} seconds were spent on others before"
-                )
-                continue
-            try:
-                spot = workload_on_the_spot(
-                    path,
-                    kernel.name,
-                    "emulated",
-                    lambda done, total: on_progress("workload", f"mutant {done} of {total}", done / total),
-                )
-            except (WorkloadError, ProgramError, DeviceError) as error:
-                yield CheckedKernel(kernel, None, None, str(error))
-                continue
-            place = spot.path or folder_of(path) / FOLDER / f"{kernel.name}.toml"
-            saved = Saved(
-                path, text, kernel.name, kernel.span.first_line, FoundWorkload(spot.workload, place)
-            )
-            result = check_saved(
-                saved,
-                worker,
-                seconds=left,
-                passed=None,
-                known={},
-                cancelled=lambda: False,
-                on_progress=on_progress,
-            )
-            yield CheckedKernel(kernel, spot, result, result.why_not)
+    mended: Callable[[str], SpotWorkload | None] = lambda _reason: None,
+    known: MutableMapping[str, Verdict] | None = None,
+) -> CheckedKernel:
+    """The kernel on the emulated device; `judge` bounds the time. Raises nothing that is about the kernel.
+
+    `mended` takes why a kernel failed beside itself, and gives the workload to try in place of the last one.
+    """
+    try:
+        spot: SpotWorkload | None = workload_of()
+        while spot is not None:
+            place = spot.path or folder_of(asked.path) / FOLDER / f"{asked.name}.toml"
+            found = FoundWorkload(spot.workload, place)
+            saved = Saved(asked.path, asked.text, asked.name, asked.line, found)
+            result = check_saved(saved, judge, options, passed=asked.passed, known=known)
+            checked = CheckedKernel(asked, spot, result, result.why_not)
+            if spot.path is not None or result.verdict is None or result.reference is not Reference.ITSELF:
+                break
+            spot = mended(result.verdict.reason)
+    except (WorkloadError, ProgramError, DeviceError) as error:
+        return CheckedKernel(asked, None, None, str(error))
+    return checked

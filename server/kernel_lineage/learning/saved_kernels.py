@@ -8,8 +8,7 @@ uninitialised reads, barriers and repeatability are judged all the same.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -20,14 +19,13 @@ from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
-from kernel_gate.worker import Worker
 from kernel_lineage.history.git import RepositoryError, head_files, open_repository
 from kernel_lineage.history.objects import BlobReader
+from kernel_lineage.learning.steps import Judge
 from kernel_lineage.learning.version_checks import VersionState, state_of
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.saved import FoundWorkload
 
-_LEAST_SECONDS = 0.5
 _BASELINES_FAULT = {Reason.BASELINE_FAILS_CHECK, Reason.BASELINE_DOES_NOT_COMPILE}
 
 
@@ -83,21 +81,18 @@ class SavedVerdict:
 
 def check_saved(
     saved: Saved,
-    worker: Worker,
+    judge: Judge,
+    options: GateOptions,
     *,
-    seconds: float,
-    passed: bytes | None,
-    known: MutableMapping[str, Verdict],
-    cancelled: Callable[[], bool],
-    on_progress: Callable[[str, str, float], None],
+    passed: bytes | None = None,
+    known: MutableMapping[str, Verdict] | None = None,
 ) -> SavedVerdict:
-    """Judge a saved kernel within so many seconds.
+    """Judge a saved kernel; `judge` bounds the time.
 
     `passed` is a text of the file that passed before; `known` holds earlier verdicts by the hash of what went into
     them, and gets those that are final.
     """
-    deadline = time.monotonic() + seconds
-    options = GateOptions(check_seconds=seconds, build_seconds=seconds)
+    known = {} if known is None else known
     workload = saved.workload.workload
     try:
         candidate = program_from_file(saved.path, saved.kernel, workload, data=saved.text)
@@ -107,12 +102,7 @@ def check_saved(
         inputs = hash_inputs(baseline, candidate, workload, options, companion_files(workload))
         verdict = known.get(inputs)
         if verdict is None:
-            verdict = worker.judge(
-                GateRequest.of(baseline, candidate, workload, device="emulated", options=options),
-                timeout=max(deadline - time.monotonic(), _LEAST_SECONDS),
-                on_progress=on_progress,
-                cancelled=cancelled,
-            )
+            verdict = judge(GateRequest.of(baseline, candidate, workload, device="emulated", options=options))
         result = SavedVerdict(saved, reference, verdict)
         if result.state is not VersionState.UNKNOWN:
             known[inputs] = verdict
@@ -123,7 +113,7 @@ def check_saved(
 
 def _beside(saved: Saved, candidate: Program, passed: bytes | None) -> Iterator[tuple[Reference, Program]]:
     """The versions that it may run beside, best first; one that is the same program is no other version."""
-    for reference, text in ((Reference.COMMITTED, _committed(saved.path)), (Reference.PASSED, passed)):
+    for reference, text in ((Reference.COMMITTED, committed(saved.path)), (Reference.PASSED, passed)):
         if text is None or text == saved.text:
             continue
         try:
@@ -141,7 +131,7 @@ def _beside(saved: Saved, candidate: Program, passed: bytes | None) -> Iterator[
     yield Reference.ITSELF, candidate
 
 
-def _committed(path: Path) -> bytes | None:
+def committed(path: Path) -> bytes | None:
     """The file's text in HEAD; None when it is not in a repository, or not committed."""
     try:
         repository = open_repository(path.parent)

@@ -23,10 +23,11 @@ def offers_document(
     listed: Iterable[tuple[Kernel, Sequence[Applicable]]], notes: Sequence[str] = ()
 ) -> OffersDocument:
     """The document of some kernels."""
-    return OffersDocument(kernels=[_offers(kernel, found) for kernel, found in listed], notes=list(notes))
+    return OffersDocument(kernels=[offers_of(kernel, found) for kernel, found in listed], notes=list(notes))
 
 
-def _offers(kernel: Kernel, found: Sequence[Applicable]) -> KernelOffersDocument:
+def offers_of(kernel: Kernel, found: Sequence[Applicable]) -> KernelOffersDocument:
+    """What can be done to one kernel: the one answer of the command line, of agents and of editors."""
     made = carried(kernel, found)
     first: dict[str, Proposal] = {}
     for proposal in made.made:
@@ -44,7 +45,9 @@ def _offers(kernel: Kernel, found: Sequence[Applicable]) -> KernelOffersDocument
             )
             for offer in first.values()
         ],
-        refused=[RefusedDocument(skill=one.skill, reason=one.reason) for one in made.refused],
+        refused=[
+            RefusedDocument(skill=one.skill, standing=one.standing, reason=one.reason) for one in made.refused
+        ],
     )
 
 

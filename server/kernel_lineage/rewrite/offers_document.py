@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
+from kernel_lineage.rewrite.standing import Standing
+
 VERSION = 1
 
 
@@ -24,6 +26,7 @@ class RefusedDocument(BaseModel):
     """A skill that has a place in the kernel and of which there is no candidate."""
 
     skill: str
+    standing: Standing = Standing.DOES_NOT_APPLY
     reason: str
 
 

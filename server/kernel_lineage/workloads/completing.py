@@ -55,14 +55,21 @@ def tried_draft(
             jobs=jobs,
             on_progress=on_progress,
         )
-        left = _NOT_WRITTEN.search(proof.baseline)
-        if left is None:
+        left = left_alone(proof.baseline)
+        if not left:
             break
-        draft = _as_inout(draft, left[1])
+        draft = as_inout(draft, left)
     return draft, proof
 
 
-def _as_inout(draft: Draft, name: str) -> Draft:
+def left_alone(reason: str) -> str:
+    """The output of which a kernel beside itself does not write every element; "" where that is not what is wrong."""
+    found = _NOT_WRITTEN.search(reason)
+    return found[1] if found is not None else ""
+
+
+def as_inout(draft: Draft, name: str) -> Draft:
+    """The draft with an output whose elements are partly left alone: what is there before is compared too."""
     arguments = tuple(replace(a, kind="inout") if a.name == name else a for a in draft.arguments)
     said = f"{name} is not written everywhere by the kernel, so what it leaves alone is compared too"
     return replace(draft, arguments=arguments, assumed=(*draft.assumed, said))

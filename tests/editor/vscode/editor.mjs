@@ -89,11 +89,11 @@ export async function openEditor({ cache, vsix, workspace, settings, shots, asks
       args: BROWSER,
     });
     const page = context.pages()[0];
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(60_000); // a machine may be busy with other tests
     await page.goto(`http://127.0.0.1:${port}/?folder=${encodeURIComponent(workspace)}`);
     await page.locator('.monaco-workbench').waitFor();
     await page.locator('.explorer-folders-view .monaco-list-row').first().waitFor();
-    return new Editor(page, shots, close);
+    return new Editor(page, shots, close, server.pid);
   } catch (error) {
     await close();
     throw error;
@@ -101,10 +101,23 @@ export async function openEditor({ cache, vsix, workspace, settings, shots, asks
 }
 
 class Editor {
-  constructor(page, shots, close) {
+  constructor(page, shots, close, group) {
     this.page = page;
     this.shots = shots;
     this.close = close;
+    this.group = group;
+  }
+
+  /** The process of this editor's own group whose command has this word, and no other editor's. */
+  processWith(word) {
+    return fs.readdirSync('/proc').map(Number).filter(Boolean).find((pid) => {
+      try {
+        const group = Number(fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')[2]);
+        return group === this.group && fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(word);
+      } catch {
+        return false; // it ended meanwhile
+      }
+    });
   }
 
   /** Opens a file as a person would, by Quick Open; a file given in the page's address can miss the extension's activation. */
@@ -221,7 +234,7 @@ class Editor {
 }
 
 /** The first truthy value of `probe`; an error that says what was waited for when there is none in time. */
-export async function until(what, probe, timeout = 30_000) {
+export async function until(what, probe, timeout = 60_000) {
   const end = Date.now() + timeout;
   for (;;) {
     const value = await probe();

@@ -8,7 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 
-import { openEditor, until } from './editor.mjs';
+import { openEditor, plain, until } from './editor.mjs';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const python = path.join(root, '.venv/bin/python');
@@ -32,7 +32,6 @@ const editor = await openEditor({
   settings: {
     'klineage.interpreter': python,
     'klineage.device': 'emulated',
-    'klineage.check.onSave': true,
     'klineage.check.seconds': 60,
   },
   shots: values.shots,
@@ -59,23 +58,32 @@ async function scenario() {
   assert.match(lineage, /softmax_forward1 · CUDA C\+\+ kernel/);
   assert.match(lineage, /Lineage 4 versions, 3 transitions/);
   await editor.screenshot('kernel');
+  await editor.page.keyboard.press('Escape');
+  await editor.page.mouse.move(5, 5);
+  await editor.page.locator('.codelens-decoration a', { hasText: '3 steps' }).first().click();
+  await shown().locator('svg.lineage .row').nth(2).waitFor({ timeout: 60_000 });
+  await editor.screenshot('timeline');
+  step('the steps of a kernel are drawn beside it');
   await editor.runCommand('View: Close All Editors');
 
   const file = path.join(workspace, 'kernels/activation.cu');
   const before = fs.readFileSync(file, 'utf8');
   await editor.openFile('activation.cu');
-  const card = await editor.hover('a[i]', 'Valid when');
-  step('a hover on an anchor shows the conditions with truth and evidence');
-  assert.match(card, /✓ dtype\(a\) in \(.*float32/);
-  assert.match(card, /✗ n % 4 == 0 .*n = 1003/);
-  assert.match(card, /\? align\(a\) >= 16/);
+  const card = await editor.hover('a[i]', 'Can be done now');
+  step('a hover on an anchor shows what is expected, the open condition and that it can be done');
+  assert.match(card, /Vectorised row access/);
+  assert.match(card, /Apply through the gate · Why/);
   await editor.screenshot('hover');
+  await editor.page.locator('.monaco-hover:visible a', { hasText: 'Why' }).first().click();
+  const conditions = shown().locator('li');
+  await conditions.filter({ hasText: '✗ n % 4 == 0' }).first().waitFor();
+  await conditions.filter({ hasText: '? align(a) >= 16' }).first().waitFor();
+  await editor.screenshot('cards');
+  await editor.runCommand('View: Close Editor');
+  step('every condition is on a page of its own');
 
   const workload = path.join(workspace, '.klineage/workloads/residual_forward.toml');
   fs.writeFileSync(workload, fs.readFileSync(workload, 'utf8').replace('4096, 1003', '4096'));
-  await editor.hover('a[i]', '✓ n % 4 == 0');
-  step('a workload that promises more makes the condition hold');
-
   await editor.clickOn('a[i]');
   await editor.chooseAction('Vectorised row access');
   await editor.notification('Vectorised row access in residual_forward').waitFor();
@@ -104,32 +112,80 @@ async function scenario() {
   assert.equal(await editor.page.locator('.tab.dirty').count(), 0, 'no document was changed');
   step('nothing was changed');
   await editor.runCommand('View: Close All Editors');
-  await checkOnSave();
+  await checkWhileTyping();
+  await testExplorer();
+  await restart();
 }
 
-/** A barrier that is forgotten: the squiggle is where a thread reads what another writes, and goes with the mistake. */
-async function checkOnSave() {
+/** The contents of the page that is open beside the code. */
+const shown = () => editor.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
+
+/** A barrier that is forgotten: underlined as it is typed, without a workload, and gone with the mistake. */
+async function checkWhileTyping() {
+  fs.rmSync(path.join(workspace, '.klineage/workloads'), { recursive: true });
   const file = path.join(workspace, 'kernels/reduction.cu');
   const right = fs.readFileSync(file, 'utf8');
   await editor.openFile('reduction.cu');
   await editor.clickOn('__syncthreads();');
   await editor.page.keyboard.press('Control+/');
-  await editor.page.keyboard.press('Control+s');
   const squiggle = editor.page.locator('.squiggly-error');
   await squiggle.first().waitFor({ timeout: 90_000 });
-  step('a kernel that lost its barrier is underlined as it is saved');
+  step('a kernel that lost its barrier is underlined as it is typed, with a drafted workload');
   const said = await editor.hover('partial[tid] :', 'race on shared partial');
   assert.match(said, /thread \(\d+, 0, 0\)/);
   assert.match(said, /the other access of the race/);
-  assert.match(said, /seed \d+/);
+  assert.match(said, /The workload is a draft/);
   step('the hover holds the counterexample');
   await editor.screenshot('race');
-  await editor.page.keyboard.press('Escape'); // the card lies over the barrier
+  await editor.page.keyboard.press('Escape');
   await editor.page.mouse.move(5, 5);
-  await editor.clickOn('__syncthreads();');
-  await editor.page.keyboard.press('Control+/');
-  await editor.page.keyboard.press('Control+s');
+  const lens = editor.page.locator('.codelens-decoration', { hasText: '✗ race' }).first();
+  await lens.waitFor();
+  step(`the line above the kernel: ${plain(await lens.innerText())}`);
+  await editor.clickOn('partial[tid] :');
+  await editor.chooseAction('Repair reduce_sum: put the barrier back');
+  const verdict = editor.notification('reduce_sum is right with put back');
+  await verdict.waitFor({ timeout: 90_000 });
+  await editor.page.locator('.line-insert').first().waitFor();
+  await editor.screenshot('repair');
+  await verdict.locator('.monaco-button', { hasText: 'Apply' }).click();
   await squiggle.first().waitFor({ state: 'detached', timeout: 90_000 });
-  assert.equal(fs.readFileSync(file, 'utf8'), right, 'the file is as it was');
-  step('the barrier is back, and nothing is underlined');
+  await editor.page.keyboard.press('Control+s');
+  await until('the file is as it was', () => fs.readFileSync(file, 'utf8') === right);
+  step('a quick fix put the barrier back, after a check; nothing is underlined');
+  await editor.page.locator('.codelens-decoration', { hasText: '✓ right' }).first().waitFor({ timeout: 60_000 });
+  await editor.screenshot('right');
+}
+
+/** Each kernel is a test; the cases of its last check are below it. */
+async function testExplorer() {
+  await editor.runCommand('Testing: Focus on Test Explorer View');
+  const kernel = editor.page.locator('.test-explorer .monaco-list-row', { hasText: 'reduce_sum' }).first();
+  const file = editor.page.locator('.test-explorer .monaco-list-row', { hasText: 'reduction.cu' }).first();
+  await file.waitFor();
+  await editor.runCommand('Test: Run All Tests');
+  await until('the kernel is a test that passes', async () => {
+    if (!(await kernel.isVisible())) {
+      await file.click();
+      await editor.page.keyboard.press('ArrowRight');
+    }
+    return (await kernel.isVisible()) && (await kernel.locator('.codicon-testing-passed-icon').count()) > 0;
+  }, 90_000);
+  await editor.screenshot('tests');
+  step('the Test Explorer ran the kernel');
+  await editor.page.keyboard.press('Control+b');
+}
+
+/** A server that is killed says so, and a restart brings it back. */
+async function restart() {
+  const killed = editor.processWith('serve');
+  process.kill(killed, 'SIGKILL');
+  const notice = editor.notification('stopped unexpectedly');
+  await notice.waitFor();
+  await notice.locator('.monaco-button', { hasText: 'Restart' }).click();
+  await until('another server', () => ![undefined, killed].includes(editor.processWith('serve')));
+  await editor.page.locator('.codelens-decoration', { hasText: '✓ right' }).first().waitFor({ timeout: 60_000 });
+  await editor.runCommand('Kernel Lineage: Restart Server');
+  await editor.page.locator('.codelens-decoration', { hasText: '✓ right' }).first().waitFor({ timeout: 60_000 });
+  step('after a killed server, and by command, a restart brings it back');
 }

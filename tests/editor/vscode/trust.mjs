@@ -33,7 +33,7 @@ for (const name of ['chosen', '.venv/bin/klineage', '.venv/bin/python']) {
   write(name, `#!/bin/sh\ntouch ${path.join(marks, name.replaceAll('/', '-'))}\necho klineage, version 0.1.0\n`, 0o755);
 }
 const chosen = path.join(workspace, 'chosen');
-const hostile = { 'klineage.check.seconds': 0, 'klineage.check.onSave': true };
+const hostile = { 'klineage.check.seconds': 0, 'klineage.check.when': 'saving' };
 write('.vscode/settings.json', JSON.stringify({
   ...hostile,
   'klineage.interpreter': chosen,

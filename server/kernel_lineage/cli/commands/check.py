@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import click
@@ -28,11 +29,14 @@ def command(target: str, seconds: float, as_json: bool) -> None:
 
     Exit status: 0 all right, 1 something wrong, 2 wrong use, 5 something could not be judged.
     """
+    from kernel_gate.options import GateOptions
+    from kernel_gate.worker import Worker
     from kernel_lineage.cli.gate_run import clear, progress_of
     from kernel_lineage.editor.checked import checked_document
     from kernel_lineage.learning.check_document import FileCheckDocument, exit_code, lines_of
-    from kernel_lineage.learning.checked_file import checked_kernels
+    from kernel_lineage.learning.checked_file import Asked, CheckedKernel, checked_kernel
     from kernel_lineage.skills.target import TargetError, read_target
+    from kernel_lineage.workloads.on_the_spot import workload_on_the_spot
 
     try:
         meant = read_target(target)
@@ -40,15 +44,32 @@ def command(target: str, seconds: float, as_json: bool) -> None:
         click.echo(str(error), err=True)
         sys.exit(ExitCode.WRONG_USE)
     path = str(meant.path)
-    kernels = []
     told = progress_of(Path(path).name) or (lambda _stage, _what, _share: None)
-    for one in checked_kernels(
-        meant.path, meant.source.data, meant.kernels, seconds=seconds, on_progress=told
-    ):
-        clear()
-        kernels.append(checked_document(one))
-        if not as_json:
-            click.echo("\n".join(lines_of(path, kernels[-1])))
+    deadline = time.monotonic() + seconds
+
+    def drafting(done: int, total: int) -> None:
+        told("workload", f"mutant {done} of {total}", done / total)
+
+    def checked(asked: Asked, worker: Worker) -> CheckedKernel:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return CheckedKernel(asked, None, None, f"the {seconds:g} seconds were spent on others before")
+        return checked_kernel(
+            asked,
+            lambda: workload_on_the_spot(asked.path, asked.name, "emulated", drafting),
+            lambda request: worker.judge(request, timeout=left, on_progress=told),
+            GateOptions(check_seconds=left, build_seconds=left),
+        )
+
+    kernels = []
+    with Worker() as worker:
+        for kernel in meant.kernels:
+            asked = Asked(meant.path, meant.source.data, kernel.name, kernel.span.first_line)
+            one = checked_document(checked(asked, worker))
+            clear()
+            kernels.append(one)
+            if not as_json:
+                click.echo("\n".join(lines_of(path, one)))
     if as_json:
         click.echo(FileCheckDocument(file=path, kernels=kernels).model_dump_json(indent=2))
     sys.exit(exit_code(kernels))

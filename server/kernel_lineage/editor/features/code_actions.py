@@ -11,15 +11,23 @@ from collections.abc import Iterator, Sequence
 
 from lsprotocol import types
 
+from kernel_gate.reasons import Reason
+from kernel_lineage.editor.diagnostics import SOURCE
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.links import apply_arguments
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.offers_document import KernelOffersDocument
+from kernel_lineage.rewrite.standing import Standing
 from kernel_lineage.skills.applicable import Applicable
 from kernel_lineage.skills.card_text import no_use
 from kernel_lineage.skills.conditions.truth import Truth
 
 KIND = "refactor.rewrite.klineage"
+_REPAIRS = {"race": "put the barrier back"}
+_UNREPAIRABLE = {Reason.INVARIANT_UNREADABLE, Reason.INVARIANT_UNDECIDED}
+_WAITS = 2.0
+"""Seconds that a person waits for what the assists make; later, the menu goes by the conditions alone."""
 
 
 def register(server: EditorServer) -> None:
@@ -27,21 +35,26 @@ def register(server: EditorServer) -> None:
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
-        types.CodeActionOptions(code_action_kinds=[KIND], resolve_provider=True),
+        types.CodeActionOptions(
+            code_action_kinds=[KIND, types.CodeActionKind.QuickFix], resolve_provider=True
+        ),
     )
     async def code_actions(params: types.CodeActionParams) -> list[types.CodeAction]:
-        if not _wanted(params.context):
-            return []
         snapshot = await server.documents.snapshot(params.text_document.uri)
         if snapshot is None:
             return []
+        fixes = list(_repairs(server, snapshot, params.context))
+        if not _wanted(params.context, KIND):
+            return fixes
         offset = snapshot.text.offset(params.range.start)
         kernel = snapshot.kernel_at(offset)
         if kernel is None:
-            return []
+            return fixes
         found = one_per_skill(await server.applicability.at(snapshot, kernel), offset)
-        explicit = _asked_for(params.context) and _shows_disabled(server)
-        return list(_actions(server, snapshot, kernel, found, explicit))
+        asked = _asked_for(params.context)
+        offers = await server.offers.within(_WAITS if asked else 0.0, snapshot, kernel)
+        explicit = asked and _shows_disabled(server)
+        return fixes + list(_actions(server, snapshot, kernel, found, offers, explicit))
 
 
 def one_per_skill(found: Sequence[Applicable], offset: int) -> tuple[Applicable, ...]:
@@ -54,12 +67,19 @@ def one_per_skill(found: Sequence[Applicable], offset: int) -> tuple[Applicable,
     return tuple(best.values())
 
 
-def why_not(server: EditorServer, found: Applicable) -> str | None:
+def why_not(server: EditorServer, found: Applicable, offers: KernelOffersDocument | None) -> str | None:
     """Why a skill cannot be applied here, in one line; None when the gate can be asked."""
     if (refusal := server.trust.refusal) is not None:
         return refusal
     if not found.possible:
         return found.reason
+    refused = None if offers is None else next((r for r in offers.refused if r.skill == found.skill.id), None)
+    if refused is not None and refused.standing is not Standing.NO_ASSIST:
+        needs = "it needs a fact: " if refused.standing is Standing.NEEDS_FACT else ""
+        return f"{needs}{refused.reason}"
+    offered = offers is None or any(one.skill == found.skill.id for one in offers.offers)
+    if not offered and refused is None:
+        return "another skill makes the same change"
     if not found.skill.admitted and not server.settings.hypotheses:
         return f"it is a hypothesis: {no_use(found.skill)}; klineage.codeActions.hypotheses offers it all the same"
     if found.skill.assist is None and not server.settings.model_name:
@@ -68,11 +88,16 @@ def why_not(server: EditorServer, found: Applicable) -> str | None:
 
 
 def _actions(
-    server: EditorServer, snapshot: Snapshot, kernel: Kernel, found: Sequence[Applicable], explicit: bool
+    server: EditorServer,
+    snapshot: Snapshot,
+    kernel: Kernel,
+    found: Sequence[Applicable],
+    offers: KernelOffersDocument | None,
+    explicit: bool,
 ) -> Iterator[types.CodeAction]:
     # Deterministic before model; applicability has put those that hold first.
     for one in sorted(found, key=lambda a: a.skill.assist is None):
-        reason = why_not(server, one)
+        reason = why_not(server, one, offers)
         if reason is not None and not explicit:
             continue
         by = "assist" if one.skill.assist is not None else "model"
@@ -85,6 +110,31 @@ def _actions(
             if reason is not None
             else types.Command(title=one.skill.title, command="klineage.apply", arguments=[arguments]),
             data=arguments,
+        )
+
+
+def _repairs(
+    server: EditorServer, snapshot: Snapshot, context: types.CodeActionContext
+) -> Iterator[types.CodeAction]:
+    """Quick fixes of the findings that are shown here. Whether there is one is found out when it is asked for."""
+    if not _wanted(context, types.CodeActionKind.QuickFix) or not server.trust.granted:
+        return
+    for shown in context.diagnostics:
+        line = shown.range.start.line + 1
+        kernel = next(
+            (k for k in snapshot.source.kernels if k.span.first_line <= line <= k.span.last_line), None
+        )
+        if shown.source != SOURCE or kernel is None or shown.code in _UNREPAIRABLE:
+            continue
+        title = (
+            f"Repair {kernel.name}: {_REPAIRS.get(str(shown.code), 'put back what was right')}, and check it"
+        )
+        arguments = {"uri": snapshot.uri, "kernel": kernel.name, "line": line, "title": title}
+        yield types.CodeAction(
+            title=title,
+            kind=types.CodeActionKind.QuickFix,
+            diagnostics=[shown],
+            command=types.Command(title, "klineage.repair", arguments=[arguments]),
         )
 
 
@@ -103,9 +153,9 @@ def _in(found: Applicable, offset: int) -> bool:
     return found.anchor.span.start <= offset <= found.anchor.span.end
 
 
-def _wanted(context: types.CodeActionContext) -> bool:
+def _wanted(context: types.CodeActionContext, ours: str) -> bool:
     """Whether `only`, when it is given, asks for a kind that ours belongs to."""
-    return context.only is None or any(kind == KIND or KIND.startswith(f"{kind}.") for kind in context.only)
+    return context.only is None or any(kind == ours or ours.startswith(f"{kind}.") for kind in context.only)
 
 
 def _asked_for(context: types.CodeActionContext) -> bool:

@@ -1,20 +1,18 @@
-"""Hover: on a kernel's name what it is, where it comes from and what applies; on an anchor the card of the skill."""
+"""Hover: on a kernel's name what it is, where it comes from and what applies; on an anchor the skill in a few lines."""
 
 from __future__ import annotations
 
 from lsprotocol import types
 
 from kernel_gate.cleaning import without_links
+from kernel_lineage.editor.applicability import skills_at
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.kernel_text import kernel_text
 from kernel_lineage.editor.links import links
 from kernel_lineage.editor.server import EditorServer
+from kernel_lineage.editor.skill_text import offers_line, skill_lines
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.skills.applicable import Applicable
-from kernel_lineage.skills.card_text import SIGNS, card_text
-
-CARDS = 2
-"""Whole cards in one hover; further skills at the same place get a line each."""
 
 
 def register(server: EditorServer) -> None:
@@ -33,10 +31,10 @@ def register(server: EditorServer) -> None:
         inside = snapshot.kernel_at(offset)
         if inside is None:
             return None
-        here = _at(await server.applicability.at(snapshot, inside), inside, offset)
+        here = skills_at(await server.applicability.at(snapshot, inside), inside, offset)
         if not here:
             return None
-        return _show(snapshot, here[0].anchor.span, _skill_cards(server, snapshot, inside, here))
+        return _show(snapshot, here[0].anchor.span, _skill_card(server, snapshot, inside, here))
 
 
 def _named_at(snapshot: Snapshot, offset: int) -> tuple[Kernel, Span] | None:
@@ -52,44 +50,32 @@ def _named_at(snapshot: Snapshot, offset: int) -> tuple[Kernel, Span] | None:
     return None
 
 
-def _at(found: tuple[Applicable, ...], kernel: Kernel, offset: int) -> list[Applicable]:
-    """The skills at an offset, the narrowest anchor first. An anchor as wide as the kernel shows on its name only."""
-    return sorted(
-        (
-            a
-            for a in found
-            if a.anchor.span.start <= offset <= a.anchor.span.end
-            and not a.anchor.span.contains(kernel.body_span)
-        ),
-        key=lambda a: a.anchor.span.end - a.anchor.span.start,
-    )
-
-
 async def _kernel_card(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> str:
     server.lineages.touch(snapshot.path)
     found = await server.applicability.at(snapshot, kernel)
     lineage = server.lineages.of(snapshot.path, kernel.name)
     state = "" if lineage is not None else server.lineages.state(snapshot.path)
-    card = kernel_text(kernel, found, lineage, state, server.lineages.replayed(snapshot.path))
+    skills = offers_line(list(found), server.offers.of(snapshot, kernel))
+    card = kernel_text(kernel, skills, lineage, state, server.lineages.replayed(snapshot.path))
     parts = [without_links(card)]
     if server.settings.command_links and lineage is not None:
         parts.append(links(lineage=(snapshot, kernel)))
     return "\n\n".join(parts)
 
 
-def _skill_cards(server: EditorServer, snapshot: Snapshot, kernel: Kernel, here: list[Applicable]) -> str:
-    cards: list[str] = []
-    for found in here[:CARDS]:
-        card = without_links(card_text(found))
-        if server.settings.command_links:
-            card = (
-                f"{card.rstrip()}\n\n{links(apply=(snapshot, kernel, found), lineage=(snapshot, kernel))}\n"
-            )
-        cards.append(card)
-    further = [f"- {SIGNS[found.verdict]} {without_links(found.skill.title)}" for found in here[CARDS:]]
-    if further:
-        cards.append("\n".join(["Also here:", "", *further]))
-    return "\n---\n\n".join(cards)
+def _skill_card(server: EditorServer, snapshot: Snapshot, kernel: Kernel, here: list[Applicable]) -> str:
+    """One skill in a few lines, the others by their titles; what can be done now comes first."""
+    offers = server.offers.of(snapshot, kernel)
+    now = {offer.skill for offer in offers.offers} if offers is not None else set()
+    here = sorted(here, key=lambda one: one.skill.id not in now)
+    found = here[0]
+    lines = [without_links(line) for line in skill_lines(found, offers) if line]
+    if further := list(dict.fromkeys(one.skill.title for one in here[1:])):
+        lines.append(without_links(f"Also here: {', '.join(further)}"))
+    if server.settings.command_links:
+        refused = offers is not None and found.skill.id not in now
+        lines.append(links(apply=(snapshot, kernel, found), lineage=(snapshot, kernel), refused=refused))
+    return "\n\n".join(lines)
 
 
 def _show(snapshot: Snapshot, span: Span, markdown: str) -> types.Hover:

@@ -1,7 +1,8 @@
-"""`klineage.lineage`: the lineage of the kernel at a place, as a page of Markdown."""
+"""Pages about the kernel at a place: `klineage.lineage`, `klineage.timeline` (drawn), `klineage.cards` of skills."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
@@ -10,8 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pygls.exceptions import JsonRpcInvalidParams
 
 from kernel_gate.cleaning import without_links
+from kernel_gate.files.temporary import TemporaryFolder
+from kernel_gate.standing import ExitCode
+from kernel_lineage.editor.applicability import skills_at
+from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.kernel_text import lineage_page
 from kernel_lineage.editor.server import EditorServer
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.skills.card_text import card_text
 
 
 class Place(BaseModel):
@@ -27,8 +34,7 @@ class Place(BaseModel):
 def register(server: EditorServer) -> None:
     """Add the command to the server."""
 
-    @server.command("klineage.lineage")
-    async def lineage(params: types.ExecuteCommandParams) -> Any:
+    async def at(params: types.ExecuteCommandParams) -> tuple[Snapshot, Kernel, int] | None:
         try:
             place = Place.model_validate((params.arguments or [None])[0])
         except ValidationError as error:
@@ -36,9 +42,40 @@ def register(server: EditorServer) -> None:
         snapshot = await server.documents.snapshot(place.uri)
         if snapshot is None:
             return None
-        kernel = snapshot.kernel_at(snapshot.text.offset(types.Position(place.line, place.character)))
-        if kernel is None:
+        offset = snapshot.text.offset(types.Position(place.line, place.character))
+        kernel = snapshot.kernel_at(offset)
+        return None if kernel is None else (snapshot, kernel, offset)
+
+    @server.command("klineage.cards")
+    async def cards(params: types.ExecuteCommandParams) -> Any:
+        asked = await at(params)
+        if asked is None:
             return None
+        snapshot, kernel, offset = asked
+        found = await server.applicability.at(snapshot, kernel)
+        here = skills_at(found, kernel, offset) or found
+        page = "\n---\n\n".join(card_text(one) for one in here) or "No skill has a place in this kernel.\n"
+        return {"title": f"Skills for {kernel.name}", "markdown": without_links(page)}
+
+    @server.command("klineage.timeline")
+    async def timeline(params: types.ExecuteCommandParams) -> Any:
+        asked = await at(params)
+        if asked is None:
+            return None
+        snapshot, kernel, _ = asked
+        title = f"Lineage of {kernel.name}"
+        if server.trust.refusal is not None or server.lineages.of(snapshot.path, kernel.name) is None:
+            state = server.lineages.state(snapshot.path) or "none: not in the mined history"
+            return {"title": title, "html": None, "reason": f"{kernel.name} has no lineage to draw: {state}"}
+        page = await _drawn(server, snapshot, kernel)
+        return {"title": title, **page}
+
+    @server.command("klineage.lineage")
+    async def lineage(params: types.ExecuteCommandParams) -> Any:
+        asked = await at(params)
+        if asked is None:
+            return None
+        snapshot, kernel, _ = asked
         found = server.lineages.of(snapshot.path, kernel.name)
         if found is None:
             state = server.lineages.state(snapshot.path) or "none: not in the mined history"
@@ -51,3 +88,17 @@ def register(server: EditorServer) -> None:
             "title": f"Lineage of {kernel.name}",
             "markdown": without_links(lineage_page(found, replayed)),
         }
+
+
+async def _drawn(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> dict[str, str | None]:
+    """The report's page of one kernel, as `klineage report` draws it."""
+    root = server.lineages.root_of(snapshot.path) or snapshot.path.parent
+    relative = snapshot.path.resolve().relative_to(root).as_posix()
+    with TemporaryFolder("timeline") as folder:
+        page = Path(folder) / "lineage.html"
+        words = ["report", str(root), "--kernel", kernel.name, "--paths", relative, "-o", str(page)]
+        finished = await server.trust.klineage(*words, folder=root)
+        if finished.code != ExitCode.DONE or not page.is_file():
+            said = finished.last_lines[-1] if finished.last_lines else f"it ended with code {finished.code}"
+            return {"html": None, "reason": f"klineage report drew nothing: {said}"}
+        return {"html": page.read_text("utf-8"), "reason": ""}

@@ -30,7 +30,7 @@ def register(server: EditorServer) -> None:
         if path is None:
             return
         if ".klineage" in path.parts:
-            server.applicability.forget()
+            server.forget_knowledge()
         else:
             server.lineages.touch(path, saved=True)
             for listener in server.saved:
@@ -39,4 +39,7 @@ def register(server: EditorServer) -> None:
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def did_change(params: types.DidChangeWatchedFilesParams) -> None:
         if params.changes:
-            server.applicability.forget()
+            server.forget_knowledge()
+            for uri in server.documents.uris:  # a workload that changed may find something else
+                for listener in server.shown:
+                    listener(uri)

@@ -12,9 +12,11 @@ from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.registry import assist_for
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.rewrite.materialise import carried_over
+from kernel_lineage.rewrite.standing import Standing
 from kernel_lineage.skills.applicable import Applicable, applicable
 from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.conditions.truth import Truth
 
 _FIRST = (
     "algorithm",
@@ -57,6 +59,7 @@ class NotProposed:
     """A skill that has a place in the kernel and makes no candidate there."""
 
     skill: str
+    standing: Standing
     reason: str
 
 
@@ -83,14 +86,20 @@ def carried(kernel: Kernel, places: Iterable[Applicable]) -> Proposals:
         skill = place.skill.id
         assist = assist_for(skill)
         if assist is None:
-            refused.setdefault(skill, NotProposed(skill, "no assist carries it over; a model may"))
+            applies = not place.not_now and place.possible
+            standing = Standing.NO_ASSIST if applies else Standing.DOES_NOT_APPLY
+            why = place.not_now or ("no assist carries it over; a model may" if applies else place.reason)
+            refused.setdefault(skill, NotProposed(skill, standing, why))
             continue
         if place.not_now or not place.possible:
-            refused.setdefault(skill, NotProposed(skill, place.not_now or place.reason))
+            why = place.not_now or place.reason
+            refused.setdefault(skill, NotProposed(skill, Standing.DOES_NOT_APPLY, why))
             continue
         candidate = carried_over(assist, kernel, place)
         if isinstance(candidate, Refusal):
-            refused.setdefault(skill, NotProposed(skill, candidate.reason))
+            waits = place.verdict is Truth.UNKNOWN and candidate.reason == place.reason
+            standing = Standing.NEEDS_FACT if waits else Standing.DOES_NOT_APPLY
+            refused.setdefault(skill, NotProposed(skill, standing, candidate.reason))
             continue
         proposal = Proposal(place, candidate, candidate.apply(data))
         made.setdefault(proposal.digest, proposal)

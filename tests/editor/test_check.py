@@ -1,4 +1,4 @@
-"""Checking a kernel as it is saved, through the real server and the real gate on the emulated device."""
+"""Checking a kernel as it is edited, through the real server and the real gate on the emulated device."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from lsprotocol import types
 
 from editor.session import session
 from editor.test_apply import WORKLOAD
+from kernel_lineage.editor.checks import PAUSE
 
-ON = {"checkOnSave": True, "checkSeconds": 60}
+ON = {"checkSeconds": 60}
 RIGHT = "alpha * row[i]"
 WRONG = "alpha + row[i]"
 ORACLE = '[oracle]\npython = "oracle.py:scale"\n'
@@ -44,7 +45,7 @@ class Checked:
         editor.client.feature("klineage/check")(lambda params: self.told.put_nowait(params))
 
     async def ended(self):
-        """How the newest check ended."""
+        """How the next check that is not ended by a newer text ends."""
         while (told := await self.told.get()).state == "checking":
             pass
         return told
@@ -154,8 +155,8 @@ async def test_a_kernel_that_does_not_build_is_shown_at_its_line(repository):
         assert 'identifier "beta" is undefined' in found.message
 
 
-async def test_by_default_nothing_is_checked_but_on_request(repository):
-    async with session(repository.parent) as editor:
+async def test_switched_off_nothing_is_checked_but_on_request(repository):
+    async with session(repository.parent, {**ON, "check": "off"}) as editor:
         uri = editor.open(repository)
         checked = Checked(editor, uri)
         editor.replace(uri, RIGHT, WRONG)
@@ -167,10 +168,100 @@ async def test_by_default_nothing_is_checked_but_on_request(repository):
         assert (await editor.command("klineage.check", place))["state"] == "wrong"
 
 
+async def test_opening_and_typing_are_enough(repository):
+    async with session(repository.parent, ON) as editor:
+        uri = editor.open(repository)
+        checked = Checked(editor, uri)
+        assert (await checked.ended()).state == "right"
+        editor.replace(uri, RIGHT, WRONG)
+        assert (await checked.ended()).state == "wrong"
+        assert [d.range.start.line for d in checked.diagnostics] == [editor.position(uri, WRONG).line]
+        editor.replace(uri, WRONG, RIGHT)
+        assert (await checked.ended()).state == "right"
+        assert checked.diagnostics == []
+
+
+async def test_where_only_saving_checks_typing_does_not(repository):
+    async with session(repository.parent, {**ON, "check": "saving"}) as editor:
+        uri = editor.open(repository)
+        checked = Checked(editor, uri)
+        assert (await checked.ended()).state == "right"
+        editor.replace(uri, RIGHT, WRONG)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(checked.told.get(), 2 * PAUSE)
+        assert (await checked.save()).state == "wrong"
+
+
+SUM = """\
+__global__ void block_sum(float* out, const float* x, int n) {
+    __shared__ float buf[256];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    buf[threadIdx.x] = i < n ? x[i] : 0.0f;
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 0; s >>= 1) {
+        if (threadIdx.x < s) buf[threadIdx.x] += buf[threadIdx.x + s];
+        __syncthreads(); // of the step
+    }
+    if (threadIdx.x == 0) out[blockIdx.x] = buf[0];
+}
+
+__global__ void twice(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 2 * x[i];
+}
+
+void launch(float* out, const float* x, int n) {
+    block_sum<<<(n + 255) / 256, 256>>>(out, x, n);
+    twice<<<(n + 255) / 256, 256>>>(out, x, n);
+}
+"""
+
+
+async def test_without_a_workload_one_is_drafted_and_only_what_changed_is_checked_again(tmp_path):
+    path = tmp_path / "sum.cu"
+    path.write_text(SUM)
+    async with session(tmp_path, ON) as editor:
+        uri = editor.open(path)
+        checked = Checked(editor, uri)
+        told = await checked.ended()
+        assert told.state == "right"
+        assert told.message.count("with a drafted workload") == 2
+        editor.replace(uri, "__syncthreads(); // of the step", "")
+        assert (await checked.told.get()).message == "checking block_sum"
+        assert (await checked.ended()).state == "wrong"
+        (found,) = checked.diagnostics
+        assert found.code == "race"
+        assert "race on shared buf[" in found.message
+        assert "`klineage workload init sum.cu:block_sum` writes it down" in found.message
+        assert found.related_information
+        assert not (tmp_path / ".klineage").exists()
+        block_sum, twice = await editor.command("klineage.kernels", {"uri": uri, "line": 0, "character": 0})
+        assert (block_sum["state"], block_sum["findings"][0]["line"]) == ("wrong", 7)
+        assert twice["state"] == "right"
+        assert "n 1, hidden shape" in "; ".join(twice["passed"])
+
+
+async def test_what_leaves_elements_alone_is_compared_there_too(tmp_path):
+    path = tmp_path / "every_other.cu"
+    path.write_text(
+        "__global__ void every_other(float* out, const float* x, int n) {\n"
+        "    int i = 2 * (blockIdx.x * blockDim.x + threadIdx.x);\n"
+        "    if (i < n) out[i] = 2 * x[i];\n"
+        "}\n"
+        "void launch(float* out, const float* x, int n) {\n"
+        "    every_other<<<(n / 2 + 255) / 256, 256>>>(out, x, n);\n"
+        "}\n"
+    )
+    async with session(tmp_path, ON) as editor:
+        checked = Checked(editor, editor.open(path))
+        assert (await checked.ended()).state == "right"
+        assert checked.diagnostics == []
+
+
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        ("__global__ void scale(float* out, {{{", ON, "not checked"),
+        ("__global__ void scale(float* out, {{{", ON, "is not decided"),
         ("__global__ void other(float* out) { out[0] = 1; }\n", ON, "has no kernel `scale`"),
         (None, {**ON, "trusted": False}, "not trusted"),
     ],
@@ -199,3 +290,39 @@ async def test_a_newer_text_ends_the_check_of_the_older_one(repository):
         assert (await checked.save()).state == "right"
         assert checked.diagnostics == []
         assert checked.told.empty()
+
+
+async def test_a_race_has_a_quick_fix_that_is_checked_before_it_is_made(tmp_path):
+    path = tmp_path / "sum.cu"
+    path.write_text(SUM)
+    async with session(tmp_path, {**ON, "confirmsEdits": True}) as editor:
+        uri = editor.open(path, SUM.replace("    __syncthreads();\n    for", "    for"))
+        checked = Checked(editor, uri)
+        assert (await checked.ended()).state == "wrong"
+        (found,) = checked.diagnostics
+        context = types.CodeActionContext(diagnostics=[found], only=["quickfix"])
+        params = types.CodeActionParams(types.TextDocumentIdentifier(uri), found.range, context)
+        (action,) = await editor.client.text_document_code_action_async(params)
+        assert action.title == "Repair block_sum: put the barrier back, and check it"
+        assert action.edit is None
+        answer = await editor.command(action.command.command, *action.command.arguments)
+        assert answer["outcome"] == "accepted"
+        assert "block_sum is right with a barrier at line 5" in answer["summary"]
+        assert editor.edits == []
+        made = await editor.command("klineage.applyAccepted", {"job": answer["job"]})
+        assert made["applied"]
+        ((change,),) = [c.edits for c in editor.edits[0].edit.document_changes]
+        assert change.new_text == "__syncthreads();\n    "
+
+
+async def test_a_workload_that_changes_on_the_disk_is_run_at_once(repository):
+    async with session(repository.parent, ON) as editor:
+        checked = Checked(editor, editor.open(repository))
+        assert (await checked.ended()).state == "right"
+        oracle = repository.parent / ".klineage" / "workloads" / "scale.toml"
+        oracle.write_text(oracle.read_text().replace("oracle.py:scale", "oracle.py:missing"))
+        change = types.FileEvent(oracle.as_uri(), types.FileChangeType.Changed)
+        editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
+        told = await checked.ended()
+        assert told.state == "unclear"
+        assert "missing" in told.message

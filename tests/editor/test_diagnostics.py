@@ -5,10 +5,21 @@ from __future__ import annotations
 import pytest
 from lsprotocol import types
 
-from kernel_lineage.editor.findings import Finding, Related, diagnostics, moved
+from kernel_lineage.editor.diagnostics import diagnostics, moved
 from kernel_lineage.editor.text import Text
+from kernel_lineage.learning.check_document import FindingDocument, RelatedDocument
 
-RACE = Finding(4, "race", types.DiagnosticSeverity.Error, "race", (Related(2, "the other side"),))
+RACE = FindingDocument(
+    line=4,
+    message="race",
+    severity="error",
+    code="race",
+    related=[RelatedDocument(line=2, message="the other side")],
+)
+
+
+def finding(line, code=None):
+    return FindingDocument(line=line, message="m", severity="error", code=code)
 
 
 @pytest.mark.parametrize(
@@ -32,24 +43,19 @@ def test_an_edit_moves_a_finding_or_ends_it(after, lines):
 
 def test_a_diagnostic_lies_on_the_code_of_its_line():
     text = Text.of("a\n  b = 😀;  \n", types.PositionEncodingKind.Utf16)
-    (found,) = diagnostics([Finding(2, "m", types.DiagnosticSeverity.Error)], text, "file:///x.cu")
+    (found,) = diagnostics([finding(2)], text, "file:///x.cu")
     assert (found.range.start, found.range.end) == (types.Position(1, 2), types.Position(1, 9))
 
 
 def test_a_line_beyond_the_text_is_its_last():
     text = Text.of("a\nb", types.PositionEncodingKind.Utf16)
-    (found,) = diagnostics([Finding(9, "m", types.DiagnosticSeverity.Error)], text, "file:///x.cu")
+    (found,) = diagnostics([finding(9)], text, "file:///x.cu")
     assert found.range.start.line == 1
 
 
 def test_a_code_leads_to_where_it_is_explained():
     text = Text.of("a\nb", types.PositionEncodingKind.Utf16)
-    error = types.DiagnosticSeverity.Error
-    findings = [
-        Finding(1, "m", error, "race"),
-        Finding(1, "m", error, "of-another-tool"),
-        Finding(1, "m", error),
-    ]
+    findings = [finding(1, "race"), finding(1, "of-another-tool"), finding(1)]
     race, other, none = diagnostics(findings, text, "file:///x.cu")
     assert race.code_description is not None and "verdicts.md#L" in race.code_description.href
     assert (other.code_description, none.code_description) == (None, None)

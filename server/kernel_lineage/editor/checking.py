@@ -1,0 +1,78 @@
+"""One check of an edited kernel, as a task of `learning.apart`: the reading and drafting keep no answer waiting.
+
+The process keeps the drafts that it made, so the next check of the same kernel starts with its workload at hand.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from kernel_gate.verdict import Verdict
+    from kernel_lineage.learning.apart import Ask
+    from kernel_lineage.learning.check_document import CheckedDocument
+    from kernel_lineage.workloads.kept_drafts import KeptDrafts
+
+JUDGE = "worker"
+"""Whom the task asks for verdicts."""
+_VERDICTS = 256
+_known: OrderedDict[str, Verdict] = OrderedDict()
+
+
+class Task(BaseModel):
+    """A kernel to check."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: Path
+    text: str
+    """The file's bytes, one character each (Latin-1): it need not be UTF-8."""
+    kernel: str
+    line: int
+    passed: str | None = None
+    seconds: float
+
+
+def work(task: str, ask: Ask) -> str:
+    """A `Task` as JSON → a `CheckedDocument` as JSON."""
+    wanted = Task.model_validate_json(task)
+    passed = None if wanted.passed is None else wanted.passed.encode("latin-1")
+    text = wanted.text.encode("latin-1")
+    checked = checked_text(wanted.path, text, wanted.kernel, wanted.line, passed, wanted.seconds, ask)
+    return checked.model_dump_json()
+
+
+def checked_text(
+    path: Path, text: bytes, kernel: str, line: int, passed: bytes | None, seconds: float, ask: Ask
+) -> CheckedDocument:
+    """What is known of a kernel of a text, with the drafts and verdicts of the checks before."""
+    # The gate and what drafts load here, not where the task is made.
+    from kernel_gate.options import GateOptions
+    from kernel_lineage.editor.checked import checked_document
+    from kernel_lineage.learning.checked_file import Asked, checked_kernel
+
+    drafts = _drafts()
+    checked = checked_kernel(
+        Asked(path, text, kernel, line, passed),
+        lambda: drafts.workload_of(path, text, kernel),
+        lambda request: ask(JUDGE, request),
+        # What a person waits for is whether it is wrong: larger shapes and proofs of equality are for the gate.
+        GateOptions(check_seconds=seconds, build_seconds=seconds, callers_seconds=0, algebra_seconds=0),
+        mended=lambda reason: drafts.mended(path, text, kernel, reason),
+        known=_known,
+    )
+    while len(_known) > _VERDICTS:
+        _known.popitem(last=False)
+    return checked_document(checked)
+
+
+@cache
+def _drafts() -> KeptDrafts:
+    from kernel_lineage.workloads.kept_drafts import KeptDrafts
+
+    return KeptDrafts()

@@ -1,0 +1,72 @@
+"""Findings as the editor's diagnostics, and where they are after an edit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lsprotocol import types
+
+from kernel_gate.reporting.reason_links import link_to
+from kernel_lineage.editor.text import Text
+from kernel_lineage.learning.check_document import FindingDocument
+
+SOURCE = "klineage"
+_SEVERITIES = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
+
+
+def diagnostics(findings: Sequence[FindingDocument], text: Text, uri: str) -> list[types.Diagnostic]:
+    """For the editor: each on the code of its line."""
+    return [
+        types.Diagnostic(
+            range=_line(text, finding.line),
+            message=finding.message,
+            severity=_SEVERITIES[finding.severity],
+            code=finding.code,
+            code_description=_explained(finding.code),
+            source=SOURCE,
+            related_information=[
+                types.DiagnosticRelatedInformation(types.Location(uri, _line(text, r.line)), r.message)
+                for r in finding.related
+            ],
+        )
+        for finding in findings
+    ]
+
+
+def moved(findings: Sequence[FindingDocument], before: bytes, after: bytes) -> tuple[FindingDocument, ...]:
+    """The findings after an edit: those of a changed line, or with another place on one, are gone."""
+    if before == after:
+        return tuple(findings)
+    old, new = before.split(b"\n"), after.split(b"\n")
+    shortest = min(len(old), len(new))
+    head = next((i for i in range(shortest) if old[i] != new[i]), shortest)
+    tail = next((i for i in range(shortest - head) if old[-1 - i] != new[-1 - i]), shortest - head)
+    lines = {n: n for n in range(1, head + 1)}
+    lines |= {len(old) - i: len(new) - i for i in range(tail)}
+    return tuple(
+        finding.model_copy(
+            update={
+                "line": lines[finding.line],
+                "related": [r.model_copy(update={"line": lines[r.line]}) for r in finding.related],
+            }
+        )
+        for finding in findings
+        if {finding.line, *(r.line for r in finding.related)} <= lines.keys()
+    )
+
+
+def _explained(code: str | None) -> types.CodeDescription | None:
+    """Where the page of verdicts explains the code: the editor makes a link of it in the hover."""
+    link = link_to(code) if code is not None else None
+    return types.CodeDescription(link) if link is not None else None
+
+
+def _line(text: Text, number: int) -> types.Range:
+    """The code of a line, without the blanks around it."""
+    starts = text.line_starts
+    index = min(max(number, 1), len(starts)) - 1
+    end = starts[index + 1] if index + 1 < len(starts) else len(text.data)
+    code = text.data[starts[index] : end]
+    first = starts[index] + len(code) - len(code.lstrip())
+    last = max(first, starts[index] + len(code.rstrip()))
+    return types.Range(text.position(first), text.position(last))

@@ -1,0 +1,79 @@
+"""Checking the kernels of a document on the emulated device: opened, saved, after a pause in typing, or when asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pydantic import ValidationError
+from pygls.exceptions import JsonRpcInvalidParams
+
+from kernel_lineage.editor.features.lineage import Place
+from kernel_lineage.editor.server import EditorServer
+from kernel_lineage.editor.text import Text
+
+if TYPE_CHECKING:
+    from kernel_lineage.editor.checks import Checks
+
+
+def register(server: EditorServer) -> None:
+    """Add the feature and its command to the server."""
+
+    def checks() -> Checks:
+        if server.checks is None:
+            from kernel_lineage.editor.checks import Checks
+
+            server.checks = Checks(server)
+        return server.checks
+
+    def looked_at(uri: str) -> None:
+        if server.settings.check != "off":
+            checks().start(uri)
+
+    def edited(uri: str, before: Text, after: Text) -> None:
+        if server.settings.check == "typing" and server.trust.granted:
+            checks().after_pause(uri)
+        if server.checks is not None:
+            server.checks.edited(uri, before, after)
+
+    def closed(uri: str) -> None:
+        if server.checks is not None:
+            server.checks.closed(uri)
+
+    server.shown.append(looked_at)
+    server.saved.append(looked_at)
+    server.edited.append(edited)
+    server.closed.append(closed)
+
+    @server.command("klineage.check")
+    async def check(params: types.ExecuteCommandParams) -> Any:
+        try:
+            place = Place.model_validate((params.arguments or [None])[0])
+        except ValidationError as error:
+            raise JsonRpcInvalidParams.of(error) from error
+        return await checks().start(place.uri, types.Position(place.line, place.character))
+
+    @server.command("klineage.kernels")
+    async def kernels(params: types.ExecuteCommandParams) -> Any:
+        """The kernels of a document, each with what its last check said; `state` is null where there was none."""
+        try:
+            place = Place.model_validate((params.arguments or [None])[0])
+        except ValidationError as error:
+            raise JsonRpcInvalidParams.of(error) from error
+        snapshot = await server.documents.snapshot(place.uri)
+        if snapshot is None:
+            return []
+        judged = server.checks.judged(place.uri) if server.checks is not None else {}
+        return [
+            {**judged[kernel.name].document.model_dump(mode="json"), "line": kernel.span.first_line}
+            if kernel.name in judged
+            else {
+                "kernel": kernel.name,
+                "line": kernel.span.first_line,
+                "state": None,
+                "reason": "",
+                "findings": [],
+                "passed": [],
+            }
+            for kernel in snapshot.source.kernels
+        ]

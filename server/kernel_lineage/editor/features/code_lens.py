@@ -1,0 +1,130 @@
+"""One line above each kernel: whether it is right, what can be done to it, how it came about; each part a command."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from lsprotocol import types
+
+from kernel_lineage.editor.documents import Snapshot
+from kernel_lineage.editor.server import EditorServer
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.learning.version_checks import VersionState
+from kernel_lineage.rewrite.standing import Standing
+
+_SOON = 0.2
+"""Seconds in which several changes are told as one."""
+_MINUTE = 60.0
+
+
+def register(server: EditorServer) -> None:
+    """Add the feature to the server."""
+    waiting: list[asyncio.TimerHandle] = []
+    aging: list[asyncio.TimerHandle] = []
+
+    def refresh() -> None:
+        waiting.clear()
+        if _refreshes(server):
+            server.workspace_code_lens_refresh(None)
+
+    def changed() -> None:
+        if not waiting:
+            waiting.append(asyncio.get_running_loop().call_later(_SOON, refresh))
+
+    def older() -> None:
+        """What is said of the age of a check is one minute later."""
+        changed()
+        aging[:] = [asyncio.get_running_loop().call_later(_MINUTE, older)]
+
+    server.offers.changed.append(changed)
+    server.known_of_checks.append(changed)
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=True))
+    async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
+        if not aging:
+            aging.append(asyncio.get_running_loop().call_later(_MINUTE, older))
+        snapshot = await server.documents.snapshot(params.text_document.uri)
+        if snapshot is None:
+            return []
+        return [lens for kernel in snapshot.source.kernels for lens in _lenses(server, snapshot, kernel)]
+
+    @server.feature(types.CODE_LENS_RESOLVE)
+    async def resolve(lens: types.CodeLens) -> types.CodeLens:
+        """The part that is about skills: editors resolve what is in view, so only that is tried."""
+        data: Any = lens.data
+        snapshot = await server.documents.snapshot(data["uri"])
+        kernel = None if snapshot is None else snapshot.source.kernel(data["kernel"])
+        if snapshot is not None and kernel is not None:
+            lens.command = _command(
+                server, _skills(server, snapshot, kernel), "klineage.applySkill", data["place"]
+            )
+        return lens
+
+
+def _lenses(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> Iterator[types.CodeLens]:
+    at = snapshot.text.position(kernel.name_span.start)
+    place = {"uri": snapshot.uri, "line": at.line, "character": at.character}
+    span = snapshot.text.range(kernel.name_span)
+    yield types.CodeLens(span, command=_check(server, snapshot, kernel, place))
+    if server.trust.granted:
+        yield types.CodeLens(span, data={"uri": snapshot.uri, "kernel": kernel.name, "place": place})
+    lineage = server.lineages.of(snapshot.path, kernel.name)
+    if lineage is not None and lineage.transitions:
+        steps = len(lineage.transitions)
+        title = f"{steps} step{'s' * (steps != 1)}"
+        yield types.CodeLens(span, command=_command(server, title, "klineage.showTimeline", place))
+
+
+def _check(server: EditorServer, snapshot: Snapshot, kernel: Kernel, place: dict[str, Any]) -> types.Command:
+    checks = server.checks
+    judged = checks.judged(snapshot.uri).get(kernel.name) if checks is not None else None
+    if checks is not None and kernel.name in checks.in_work(snapshot.uri):
+        return _command(server, "… checking", "klineage.checkKernel", place)
+    if judged is None:
+        title = "draft and check" if server.trust.granted else "not checked: not trusted"
+        return _command(server, title, "klineage.checkKernel", place)
+    document = judged.document
+    age = _age(time.time() - judged.at)
+    if document.state is VersionState.RIGHT:
+        drafted = ", drafted workload" if document.workload == "drafted" else ""
+        return _command(server, f"✓ right {age}{drafted}", "klineage.checkKernel", place)
+    if document.findings:
+        first = document.findings[0]
+        what = (first.code or "wrong").replace("-", " ")
+        title = f"✗ {what}, line {first.line}, {age}"
+        return _command(server, title, "klineage.showFinding", {"uri": snapshot.uri, "line": first.line - 1})
+    if document.state is VersionState.WRONG:
+        return _command(server, f"✗ wrong {age}", "klineage.checkKernel", place)
+    title = "? not decided" if document.workload else "? no workload: say what is missing"
+    return _command(server, title, "klineage.checkKernel", place)
+
+
+def _skills(server: EditorServer, snapshot: Snapshot, kernel: Kernel) -> str:
+    offers = server.offers.of(snapshot, kernel)
+    if offers is None:
+        return "skills …"
+    count = len(offers.offers)
+    waiting = sum(one.standing is Standing.NEEDS_FACT for one in offers.refused)
+    return f"{count} skill{'s' * (count != 1)}" + (f", {waiting} need a fact" if waiting else "")
+
+
+def _command(server: EditorServer, title: str, command: str, argument: dict[str, Any]) -> types.Command:
+    """For editors that have the extension's commands; to others the part is a text."""
+    if not server.settings.command_links:
+        return types.Command(title, "")
+    return types.Command(title, command, arguments=[argument])
+
+
+def _age(seconds: float) -> str:
+    minutes = int(seconds // 60)
+    if minutes < 1:
+        return "just now"
+    return f"{minutes} min ago" if minutes < 60 else f"{minutes // 60} h ago"
+
+
+def _refreshes(server: EditorServer) -> bool:
+    workspace = server.client_capabilities.workspace
+    return bool(workspace and workspace.code_lens and workspace.code_lens.refresh_support)

@@ -1,0 +1,72 @@
+"""`klineage.repair`: a change that takes a finding away, checked before it is shown; quick fixes lead to it.
+
+A kernel that is wrong has no baseline to be timed against, so what is asked of a repair is that the check finds it
+right. It is made as any other edit is: shown first, to exactly the text that was checked.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from lsprotocol import types
+from pydantic import Field, ValidationError
+from pygls.exceptions import JsonRpcInvalidParams
+
+from kernel_lineage.editor.accepted import ApplyAnswer, Message, answered, refused
+from kernel_lineage.editor.documents import Snapshot
+from kernel_lineage.editor.progress import JobProgress
+from kernel_lineage.editor.repairing import Mended
+from kernel_lineage.editor.server import EditorServer
+
+
+class RepairRequest(Message):
+    """The argument of `klineage.repair`."""
+
+    uri: str
+    kernel: str
+    line: int = Field(ge=1)
+    """Of the finding, 1-based."""
+    title: str
+
+
+def register(server: EditorServer) -> None:
+    """Add the command to the server."""
+
+    @server.command("klineage.repair")
+    async def repair(params: types.ExecuteCommandParams) -> Any:
+        try:
+            request = RepairRequest.model_validate((params.arguments or [None])[0])
+        except ValidationError as error:
+            raise JsonRpcInvalidParams.of(error) from error
+        snapshot = await server.documents.snapshot(request.uri)
+        if (refusal := server.trust.refusal) is not None:
+            return refused(request.uri, request.title, refusal).model_dump(by_alias=True)
+        if snapshot is None or server.checks is None:
+            reason = "the document is not open, or was not checked"
+            return refused(request.uri, request.title, reason).model_dump(by_alias=True)
+        async with JobProgress(server, params.work_done_token, request.title) as progress:
+            work = server.checks.repair(snapshot, request.kernel, request.line, progress.stage)
+            mended = await progress.unless_cancelled(work)
+        if mended is None:
+            return None
+        if not mended.edits:
+            return refused(request.uri, request.title, mended.reason).model_dump(by_alias=True)
+        return await answered(server, _answer(request, snapshot, mended), snapshot.text, mended.edits)
+
+
+def _answer(request: RepairRequest, snapshot: Snapshot, mended: Mended) -> ApplyAnswer:
+    data = snapshot.text.data
+    for edit in sorted(mended.edits, key=lambda e: e.start, reverse=True):
+        data = data[: edit.start] + edit.text.encode() + data[edit.end :]
+    said = f"{request.kernel} is right with {mended.title}: {mended.reason}"
+    tried = f"{mended.tried} candidate{'s were' if mended.tried != 1 else ' was'} checked."
+    return ApplyAnswer(
+        job=uuid.uuid4().hex,
+        uri=request.uri,
+        title=request.title,
+        outcome="accepted",
+        summary=f"{said}. Not timed: it takes the place of a kernel that is wrong.",
+        details=f"# {request.title}\n\n{said}.\n\n{tried}\n",
+        candidate=data.decode("utf-8", "replace"),
+    )

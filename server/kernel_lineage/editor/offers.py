@@ -1,0 +1,100 @@
+"""What can be done to the kernels of open documents, tried in the background: one answer for hover, menu and lens.
+
+Assists take longer than an answer may, so they are tried in a process of their own when an editor first asks about a
+kernel. Until then, and where the workspace is not trusted, answers go by the conditions alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from kernel_lineage.editor.documents import Snapshot
+from kernel_lineage.editor.trust import Trust
+from kernel_lineage.editor.trying import Trial
+from kernel_lineage.kernels.source import Kernel
+
+if TYPE_CHECKING:
+    from kernel_lineage.learning.apart import Processes
+    from kernel_lineage.rewrite.offers_document import KernelOffersDocument
+
+KEPT = 512
+"""Kernels whose offers are kept."""
+_WORK = "kernel_lineage.editor.trying"
+
+log = logging.getLogger(__name__)
+
+
+class Offers:
+    """The offers of kernels by their text."""
+
+    def __init__(self, trust: Trust) -> None:
+        self._trust = trust
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="offers")
+        self._processes: Processes | None = None
+        self._known: OrderedDict[bytes, KernelOffersDocument | None] = OrderedDict()
+        """None: could not be tried."""
+        self._trying: dict[bytes, asyncio.Task[None]] = {}
+        self._generation = 0
+        self.device = "auto"
+        self.changed: list[Callable[[], None]] = []
+        """Who wants to know of new offers."""
+
+    def of(self, snapshot: Snapshot, kernel: Kernel) -> KernelOffersDocument | None:
+        """The offers of a kernel, as far as they are known; asks for them where they are not. Never waits."""
+        key = self._key(snapshot, kernel)
+        if key not in self._known and key not in self._trying and self._trust.granted:
+            task = asyncio.get_running_loop().create_task(self._try(key, snapshot, kernel))
+            self._trying[key] = task
+            task.add_done_callback(lambda _: self._trying.pop(key, None))
+        return self._known.get(key)
+
+    async def within(self, seconds: float, snapshot: Snapshot, kernel: Kernel) -> KernelOffersDocument | None:
+        """The offers of a kernel for a person who waits for them; None when they take longer."""
+        known = self.of(snapshot, kernel)
+        task = self._trying.get(self._key(snapshot, kernel))
+        if known is None and task is not None:
+            await asyncio.wait([task], timeout=seconds)
+        return self.of(snapshot, kernel)
+
+    def forget(self) -> None:
+        """Skills or workloads have changed on the disk."""
+        self._generation += 1
+        self._known.clear()
+
+    def _key(self, snapshot: Snapshot, kernel: Kernel) -> bytes:
+        source = snapshot.source
+        own = source.data[kernel.span.start : kernel.span.end]
+        about = f"{snapshot.uri}\0{kernel.name}\0{kernel.span.first_line}\0{self._generation}\0".encode()
+        return hashlib.sha256(about + own + b"\0" + snapshot.around).digest()
+
+    async def _try(self, key: bytes, snapshot: Snapshot, kernel: Kernel) -> None:
+        trial = Trial(
+            path=snapshot.path,
+            text=snapshot.text.data.decode("latin-1"),
+            kernel=kernel.name,
+            device=self.device,
+            generation=self._generation,
+        )
+        self._known[key] = await asyncio.get_running_loop().run_in_executor(self._thread, self._ask, trial)
+        while len(self._known) > KEPT:
+            self._known.popitem(last=False)
+        for listener in self.changed:
+            listener()
+
+    def _ask(self, trial: Trial) -> KernelOffersDocument | None:
+        """In the thread of offers."""
+        from kernel_lineage.learning.apart import LostWorkError
+        from kernel_lineage.rewrite.offers_document import KernelOffersDocument
+
+        processes = self._processes = self._processes or self._trust.processes()
+        try:
+            return KernelOffersDocument.model_validate_json(processes.do(_WORK, trial.model_dump_json(), {}))
+        except LostWorkError as error:
+            log.warning("%s: what can be done to %s is not known: %s", trial.path, trial.kernel, error)
+            return None

@@ -1,0 +1,89 @@
+"""A repair of a kernel that is wrong, as a task of `learning.apart`: the first candidate that a check finds right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
+
+from kernel_lineage.rewrite.document import EditDocument
+
+if TYPE_CHECKING:
+    from kernel_lineage.kernels.source import Kernel
+    from kernel_lineage.learning.apart import Ask
+
+
+class Broken(BaseModel):
+    """A kernel with what is wrong of it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: Path
+    text: str
+    """The file's bytes, one character each (Latin-1)."""
+    kernel: str
+    code: str
+    lines: tuple[int, ...]
+    """The finding's, then those of its other places."""
+    passed: str | None
+    seconds: float
+
+
+class Mended(BaseModel):
+    """What came of it."""
+
+    title: str = ""
+    """What the repair does; "" when none was found."""
+    edits: tuple[EditDocument, ...] = ()
+    reason: str
+    """What the check said of the repair, or why there is none."""
+    tried: int = 0
+
+
+def work(task: str, ask: Ask) -> str:
+    """A `Broken` as JSON → a `Mended` as JSON."""
+    from kernel_lineage.editor.checking import checked_text
+    from kernel_lineage.kernels.edits import edited
+    from kernel_lineage.learning.version_checks import VersionState
+    from kernel_lineage.rewrite.repairs import repairs
+    from kernel_lineage.workloads.files import kernel_of
+
+    broken = Broken.model_validate_json(task)
+    text = broken.text.encode("latin-1")
+    kernel = kernel_of(broken.path, broken.kernel, text)
+    reasons: list[str] = []
+    for repair in repairs(kernel, broken.code, broken.lines, _earlier(broken, text)):
+        mended = edited(text, repair.edits)
+        document = checked_text(
+            broken.path, mended, broken.kernel, kernel.span.first_line, None, broken.seconds, ask
+        )
+        if document.state is VersionState.RIGHT:
+            edits = tuple(EditDocument(start=e.span.start, end=e.span.end, text=e.text) for e in repair.edits)
+            return Mended(
+                title=repair.title, edits=edits, reason=document.reason, tried=len(reasons) + 1
+            ).model_dump_json()
+        reasons.append(f"with {repair.title}: {document.reason}")
+    if not reasons:
+        return Mended(
+            reason="there is no earlier text of the kernel to put back, and no other way to mend this is known"
+        ).model_dump_json()
+    tried = f"{len(reasons)} candidates were checked and none is right; the first, {reasons[0]}"
+    return Mended(reason=tried, tried=len(reasons)).model_dump_json()
+
+
+def _earlier(broken: Broken, text: bytes) -> Iterator[Kernel]:
+    """The kernel in the text that passed last, and in the committed one."""
+    from kernel_lineage.learning.saved_kernels import committed
+    from kernel_lineage.workloads.files import kernel_of
+    from kernel_lineage.workloads.programs import ProgramError
+
+    passed = None if broken.passed is None else broken.passed.encode("latin-1")
+    for earlier in (passed, committed(broken.path)):
+        if earlier is None or earlier == text:
+            continue
+        try:
+            yield kernel_of(broken.path, broken.kernel, earlier)
+        except ProgramError:  # it had another name then
+            continue

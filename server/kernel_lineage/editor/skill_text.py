@@ -1,0 +1,72 @@
+"""A skill at a place in at most six lines: what, expected range, the one open condition, what can be done."""
+
+from __future__ import annotations
+
+from kernel_lineage.rewrite.offers_document import KernelOffersDocument
+from kernel_lineage.rewrite.standing import Standing
+from kernel_lineage.skills.applicable import Applicable, Judged
+from kernel_lineage.skills.card import ConditionKind
+from kernel_lineage.skills.card_text import SIGNS, direction, effect_text, standing
+from kernel_lineage.skills.conditions.truth import Truth
+
+_WORDS = {
+    Standing.NEEDS_FACT: "Needs a fact",
+    Standing.NO_ASSIST: "No assist carries it over",
+    Standing.DOES_NOT_APPLY: "Not here",
+}
+
+
+def skill_lines(found: Applicable, offers: KernelOffersDocument | None) -> list[str]:
+    """The lines of a hover; `klineage.cards` has the whole card."""
+    skill = found.skill
+    return [
+        f"**{skill.title}** · {direction(skill)} · {standing(skill)}",
+        skill.summary,
+        f"**Expected here:** {effect_text(found)}",
+        _condition(found),
+        _standing(found, offers),
+    ]
+
+
+def offers_line(found: list[Applicable], offers: KernelOffersDocument | None) -> str:
+    """What can be done to a kernel, in one line."""
+    titles = {one.skill.id: one.skill.title for one in found}
+    if not titles:
+        return "**Skills** none has a place here"
+    if offers is None:
+        return f"**Skills** {len(titles)} have a place here; which of them can be done is not known yet"
+    now = [titles.get(offer.skill, offer.skill) for offer in offers.offers]
+    parts = [f"{len(now)} can be done now" + (f": {', '.join(now)}" if now else "")]
+    for reason, words in ((Standing.NEEDS_FACT, "need a fact"), (Standing.NO_ASSIST, "only a model can")):
+        count = sum(refused.standing is reason for refused in offers.refused)
+        parts += [f"{count} {words}"] if count else []
+    return f"**Skills** {' · '.join(parts)}"
+
+
+def _condition(found: Applicable) -> str:
+    """The first condition that is not known to hold: of validity before profit."""
+    open_ = sorted(
+        (j for j in found.conditions if j.judgement.truth is not Truth.HOLDS),
+        key=lambda j: (j.condition.kind is not ConditionKind.VALIDITY, j.judgement.truth is not Truth.FAILS),
+    )
+    if not open_:
+        return f"{SIGNS[Truth.HOLDS]} every condition holds"
+    more = f" ({len(open_) - 1} more)" if len(open_) > 1 else ""
+    return _line(open_[0]) + more
+
+
+def _line(judged: Judged) -> str:
+    said = f": {judged.evidence}" if judged.evidence else ""
+    return f"{SIGNS[judged.judgement.truth]} `{judged.expr}` — {judged.sentence}{said}"
+
+
+def _standing(found: Applicable, offers: KernelOffersDocument | None) -> str:
+    if found.not_now:
+        return f"**{found.not_now[0].upper()}{found.not_now[1:]}**"
+    if offers is None:
+        return ""
+    offer = next((one for one in offers.offers if one.skill == found.skill.id), None)
+    if offer is not None:
+        return "**Can be done now**" + (", guarded: the old code runs elsewhere" if offer.guarded else "")
+    refused = next((one for one in offers.refused if one.skill == found.skill.id), None)
+    return f"**{_WORDS[refused.standing]}**: {refused.reason}" if refused is not None else ""

@@ -1,0 +1,55 @@
+"""What can be done to a kernel, as a task of `learning.apart`: assists read and rewrite for too long to answer by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from kernel_lineage.learning.apart import Ask
+    from kernel_lineage.skills.graph.known import Known
+    from kernel_lineage.skills.library import Library
+
+
+class Trial(BaseModel):
+    """A kernel whose skills are tried."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: Path
+    text: str
+    """The file's bytes, one character each (Latin-1)."""
+    kernel: str
+    device: str
+    generation: int
+    """Another one says that skills or workloads have changed on the disk."""
+
+
+def work(task: str, _ask: Ask) -> str:
+    """A `Trial` as JSON → a `KernelOffersDocument` as JSON."""
+    from kernel_lineage.rewrite.offers import offers_of
+    from kernel_lineage.rewrite.situation import facts_for
+    from kernel_lineage.skills.applicable import applicable
+    from kernel_lineage.skills.library import repository_of
+    from kernel_lineage.workloads.files import kernel_of
+
+    trial = Trial.model_validate_json(task)
+    root = repository_of(trial.path.parent)
+    kernel = kernel_of(trial.path, trial.kernel, trial.text.encode("latin-1"))
+    library, ranking = _knowledge()(root, trial.generation)
+    facts = facts_for(kernel, trial.path, root, device=trial.device)
+    return offers_of(kernel, applicable(kernel, library, facts, ranking.graph)).model_dump_json()
+
+
+@cache
+def _knowledge() -> Callable[[Path | None, int], tuple[Library, Known]]:
+    from functools import lru_cache
+
+    from kernel_lineage.skills.graph.known import known_graph
+    from kernel_lineage.skills.library import library
+
+    return lru_cache(maxsize=1)(lambda root, _generation: (library(root), known_graph(root)))

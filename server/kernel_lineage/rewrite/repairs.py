@@ -1,0 +1,133 @@
+"""Candidates that may mend a kernel that was found wrong at a line. None is made an edit before a check finds it right.
+
+What was changed since a text that was right is put back, one change at a time, the nearest to the line first. For a
+race a barrier is put between the two accesses, or at the end of a loop around them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.edits import Edit
+from kernel_lineage.kernels.source import Kernel, Language, Span
+
+_MOST = 8
+"""Candidates of one finding: each is built and run."""
+_BARRIER = "__syncthreads();"
+_RACE = "race"
+_LOOPS = ("for_statement", "while_statement", "do_statement")
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A change that may mend a kernel."""
+
+    title: str
+    edits: tuple[Edit, ...]
+
+
+def repairs(kernel: Kernel, code: str, lines: Iterable[int], earlier: Iterable[Kernel]) -> Iterator[Repair]:
+    """The candidates for a finding, most likely first.
+
+    `code` says what is wrong (`race`), `lines` where, the finding's own line first; `earlier` are texts of the kernel
+    that may have been right.
+    """
+    where = list(lines)
+    made: dict[tuple[Edit, ...], Repair] = {}
+    for repair in _all(kernel, code, where, earlier):
+        made.setdefault(repair.edits, repair)
+        if len(made) == _MOST:
+            break
+    yield from made.values()
+
+
+def _all(kernel: Kernel, code: str, where: list[int], earlier: Iterable[Kernel]) -> Iterator[Repair]:
+    for before in earlier:
+        yield from _restored(kernel, before, where)
+    if code == _RACE and kernel.language is Language.CUDA and kernel.node is not None:
+        yield from _barriers(kernel.node, where)
+
+
+def _restored(kernel: Kernel, before: Kernel, where: list[int]) -> Iterator[Repair]:
+    new, old = kernel.text.splitlines(keepends=True), before.text.splitlines(keepends=True)
+    starts = [kernel.span.start]
+    for line in new:
+        starts.append(starts[-1] + len(line.encode()))
+    changes = [
+        (first, last, "".join(old[a:b]))
+        for tag, a, b, first, last in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        if tag != "equal"
+    ]
+    top = kernel.span.first_line
+
+    def distance(change: tuple[int, int, str]) -> int:
+        first, last, _ = change
+        return min((max(top + first - at, at - (top + max(last - 1, first)), 0) for at in where), default=0)
+
+    for first, last, text in sorted(changes, key=distance):
+        span = Span(starts[first], starts[last], top + first, top + max(last - 1, first))
+        shown = " ".join(text.split())[:_SHOWN] or "nothing: a line was added"
+        yield Repair(f"put back `{shown}` at line {top + first}", (Edit(span, text),))
+
+
+def _barriers(root: Node, where: list[int]) -> Iterator[Repair]:
+    """A barrier before the later access, in each block that holds both; then at the end of each loop around them."""
+    paths = [_blocks(root, line) for line in sorted(where)]
+    if not all(paths):
+        return
+    shared = [
+        (block, [path[block] for path in paths])
+        for block in paths[-1]
+        if all(block in path for path in paths)
+    ]
+    before = [_before(children[-1]) for _, children in reversed(shared) if len({c.id for c in children}) > 1]
+    after = [
+        _after(block)
+        for block, _ in reversed(shared)
+        if block.parent is not None and block.parent.type in _LOOPS
+    ]
+    for edit in (*before, *after):
+        yield Repair(_said(edit), (edit,))
+    for first in before:
+        yield from (
+            Repair(f"{_said(first)} and at line {last.span.last_line}", (first, last)) for last in after
+        )
+
+
+def _blocks(root: Node, line: int) -> dict[Node, Node]:
+    """Each block around a line, outermost first, with its statement that the line belongs to."""
+    found: dict[Node, Node] = {}
+    node: Node | None = root
+    while node is not None:
+        inside = next((c for c in node.named_children if _covers(c, line)), None)
+        if inside is not None and node.type == "compound_statement":
+            found[node] = inside
+        node = inside
+    return found
+
+
+def _covers(node: Node, line: int) -> bool:
+    return node.start_point.row < line <= node.end_point.row + 1
+
+
+def _before(statement: Node) -> Edit:
+    at, line = statement.start_byte, statement.start_point.row + 1
+    indent = " " * statement.start_point.column
+    return Edit(Span(at, at, line, line), f"{_BARRIER}\n{indent}")
+
+
+def _after(block: Node) -> Edit:
+    """At the end of a block, behind its last statement."""
+    last = block.named_children[-1]
+    indent = " " * last.start_point.column
+    line = last.end_point.row + 1
+    return Edit(Span(last.end_byte, last.end_byte, line, line), f"\n{indent}{_BARRIER}")
+
+
+def _said(edit: Edit) -> str:
+    return f"a barrier at line {edit.span.first_line + edit.text.startswith(chr(10))}"

@@ -1,0 +1,89 @@
+"""Drafts for a kernel that is being edited: made without a proof, and kept while what they are read from stays.
+
+A draft is read from the kernel's signature and from the code around the kernels, so an edit inside a body keeps it.
+That is quick, and it is right: a guard that was just deleted must not change the sizes that the kernel is checked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernel_lineage.kernels.source import SourceFile
+from kernel_lineage.workloads.completing import as_inout, left_alone
+from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.files import source_of, target_in
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.on_the_spot import NoWorkloadError, SpotWorkload, question
+from kernel_lineage.workloads.saved import folder_of, workloads_in
+from kernel_lineage.workloads.state import State
+
+_DRAFTS = 128
+_STATE_SECONDS = 60.0
+"""How long the files of a repository count as read."""
+
+
+@dataclass(slots=True)
+class KeptDrafts:
+    """Drafts by what they were read from."""
+
+    _drafts: OrderedDict[tuple[str, str, str], Draft] = field(default_factory=OrderedDict)
+    _states: dict[Path, tuple[float, State]] = field(default_factory=dict)
+
+    def workload_of(self, path: Path, data: bytes, kernel: str) -> SpotWorkload:
+        """The repository's workload of a kernel, else a draft.
+
+        Raises `NoWorkloadError` where neither can be had, and `ProgramError` where there is no such kernel.
+        """
+        workloads = workloads_in(folder_of(path))
+        saved = workloads.of(kernel, str(path))
+        if saved is not None:
+            return SpotWorkload(saved.workload, saved.path)
+        if problems := workloads.about(kernel):
+            raise NoWorkloadError(f"{'; '.join(problems)}. Mend the file, or remove it to have one drafted")
+        draft = self._draft_of(path, source_of(path, data), kernel)
+        if draft.missing:
+            raise NoWorkloadError(question(draft, path))
+        return SpotWorkload(draft.workload(), None, draft.assumed)
+
+    def mended(self, path: Path, data: bytes, kernel: str, reason: str) -> SpotWorkload | None:
+        """The draft again after a kernel failed beside itself: what it leaves alone is compared as it was before.
+
+        None where that is not why.
+        """
+        name = left_alone(reason)
+        key = _key(path, source_of(path, data), kernel)
+        draft = self._drafts.get(key)
+        if draft is None or not any(a.name == name and a.kind == "output" for a in draft.arguments):
+            return None
+        draft = self._drafts[key] = as_inout(draft, name)
+        return SpotWorkload(draft.workload(), None, draft.assumed)
+
+    def _draft_of(self, path: Path, source: SourceFile, name: str) -> Draft:
+        key = _key(path, source, name)
+        draft = self._drafts.get(key)
+        if draft is None:
+            draft = draft_of(target_in(source, name, path.name), path, self._state(folder_of(path)))
+            if draft.missing:  # what cannot be run now may run after the next edit
+                return draft
+            self._drafts[key] = draft
+            while len(self._drafts) > _DRAFTS:
+                self._drafts.popitem(last=False)
+        return draft
+
+    def _state(self, root: Path) -> State:
+        now = time.monotonic()
+        read, state = self._states.get(root, (0.0, None))
+        if state is None or now - read > _STATE_SECONDS:
+            state = State(root)
+            self._states = {root: (now, state)}
+        return state
+
+
+def _key(path: Path, source: SourceFile, name: str) -> tuple[str, str, str]:
+    kernel = source.kernel(name)
+    signature = source.data[kernel.span.start : kernel.body_span.start] if kernel is not None else b""
+    return str(path), name, hashlib.sha256(signature + source.around_kernels()).hexdigest()

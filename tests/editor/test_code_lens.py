@@ -1,0 +1,55 @@
+"""The line above a kernel: what was found of it, what can be done, how it came about."""
+
+from __future__ import annotations
+
+import asyncio
+
+from lsprotocol import types
+
+from editor.session import session
+from editor.test_check import ON, SUM, Checked
+
+LINKS = {**ON, "commandLinks": True}
+
+
+async def lenses(editor, uri):
+    """By line, the titles and commands of the lenses, resolved."""
+    params = types.CodeLensParams(types.TextDocumentIdentifier(uri))
+    found = {}
+    for lens in await editor.client.text_document_code_lens_async(params) or []:
+        if lens.command is None:
+            lens = await editor.client.code_lens_resolve_async(lens)
+        found.setdefault(lens.range.start.line, []).append((lens.command.title, lens.command.command))
+    return found
+
+
+async def test_a_kernel_says_that_it_is_right_and_what_can_be_done(tmp_path):
+    path = tmp_path / "sum.cu"
+    path.write_text(SUM)
+    async with session(tmp_path, LINKS) as editor:
+        refreshed = asyncio.Event()
+        editor.client.feature(types.WORKSPACE_CODE_LENS_REFRESH)(lambda *_: refreshed.set())
+        uri = editor.open(path)
+        checked = Checked(editor, uri)
+        first = (await lenses(editor, uri))[0]
+        assert first[0][0] in {"draft and check", "… checking"}
+        await checked.ended()
+        while (skills := (found := await lenses(editor, uri))[0][1])[0] == "skills …":
+            refreshed.clear()
+            await refreshed.wait()
+        assert found[0][0] == ("✓ right just now, drafted workload", "klineage.checkKernel")
+        assert skills[0].split()[1].rstrip(",") in {"skill", "skills"}
+        assert skills[1] == "klineage.applySkill"
+        editor.replace(uri, "__syncthreads(); // of the step", "")
+        while (await checked.ended()).state != "wrong":
+            pass
+        (race, *_) = (await lenses(editor, uri))[0]
+        assert race == ("✗ race, line 7, just now", "klineage.showFinding")
+
+
+async def test_to_an_editor_without_the_commands_the_line_is_a_text(tmp_path):
+    path = tmp_path / "sum.cu"
+    path.write_text(SUM)
+    async with session(tmp_path, {"trusted": False}) as editor:
+        found = await lenses(editor, editor.open(path))
+        assert found[0] == [("not checked: not trusted", "")]

@@ -1,0 +1,68 @@
+"""Candidates that may mend a kernel: what was taken out, put back; and barriers."""
+
+from __future__ import annotations
+
+from kernel_lineage.kernels.edits import edited
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.rewrite.repairs import repairs
+
+RIGHT = """\
+__global__ void sum(float* out, const float* x, int n) {
+    __shared__ float buf[256];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    buf[threadIdx.x] = i < n ? x[i] : 0.0f;
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 0; s >>= 1) {
+        if (threadIdx.x < s) {
+            buf[threadIdx.x] += buf[threadIdx.x + s];
+        }
+        __syncthreads();
+    }
+    if (i < n) out[i] = buf[0]; // é
+}
+"""
+
+
+def mended(text, code, lines, earlier=()):
+    """The texts that the candidates make of a text."""
+    source = read(text.encode(), Language.CUDA)
+    kernels = [read(t.encode(), Language.CUDA).kernels[0] for t in earlier]
+    found = repairs(source.kernels[0], code, lines, kernels)
+    return {repair.title: edited(source.data, repair.edits).decode() for repair in found}
+
+
+def without(line):
+    return "".join(one for one in RIGHT.splitlines(keepends=True) if one.strip() != line)
+
+
+def same(text):
+    return "".join(text.split())
+
+
+def test_what_was_taken_out_is_put_back_the_nearest_first():
+    broken = without("__syncthreads();").replace("if (i < n) ", "")
+    titles = list(mended(broken, "out-of-bounds", [10], [RIGHT]))
+    assert titles[0] == "put back `if (i < n) out[i] = buf[0]; // é` at line 10"
+    texts = mended(broken, "out-of-bounds", [10], [RIGHT])
+    assert texts[titles[0]].endswith("    if (i < n) out[i] = buf[0]; // é\n}\n")
+
+
+def test_a_barrier_goes_between_the_accesses_of_a_race():
+    broken = RIGHT.replace("    __syncthreads();\n    for", "    for")
+    texts = mended(broken, "race", [7, 4])
+    assert same(RIGHT) in map(same, texts.values())
+
+
+def test_a_barrier_goes_to_the_end_of_a_loop_whose_rounds_race():
+    broken = RIGHT.replace("        }\n        __syncthreads();\n", "        }\n")
+    assert same(RIGHT) in map(same, mended(broken, "race", [7, 7]).values())
+
+
+def test_nothing_is_made_up_where_nothing_is_known():
+    assert mended(RIGHT, "out-of-bounds", [12]) == {}
+    assert mended(RIGHT, "race", [99]) == {}
+
+
+def test_a_text_that_is_the_same_gives_no_candidate():
+    assert mended(RIGHT, "mismatch", [4], [RIGHT]) == {}
