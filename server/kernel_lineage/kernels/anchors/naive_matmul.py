@@ -9,7 +9,7 @@ from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.cuda_forms import Loop, contains, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
 from kernel_lineage.kernels.source import Kernel
@@ -54,7 +54,7 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
             names = {
                 "a": first.root,
                 "b": second.root,
-                "K": text_of(loop.bound),
+                "K": _length(loop),
                 "k": loop.counter,
                 "sum": total,
             }
@@ -62,6 +62,13 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
                 ID, loop.node, f"{first.root} times {second.root}, straight from global memory", names
             )
             return
+
+
+def _length(loop: Loop) -> str:
+    """The bound of a counter that goes up, the start of one that goes down."""
+    condition = bare(loop.condition)
+    down = condition is not None and operator_of(condition) in (">", ">=")
+    return text_of(loop.start if down else loop.bound)
 
 
 def _owners(offset: Term) -> set[str]:
