@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
@@ -41,8 +41,8 @@ from kernel_lineage.rewrite.assists.ways_through import is_under_a_condition
 from kernel_lineage.rewrite.assists.written import dense, header_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
-_ROUNDS = 8
-"""Elements that a thread keeps: a row of 2,048 for a block of 256 threads, at eight registers for 4-byte elements."""
+_ROUNDS = (8, 16, 32)
+"""Elements that a thread keeps, each choice a candidate: 8 are a row of 2,048 for a block of 256 threads."""
 _LEAVES = frozenset({"return_statement", "break_statement", "continue_statement", "goto_statement"})
 
 
@@ -74,16 +74,26 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         if isinstance(passes, Refusal):
             refusal = passes
             continue
-        edits = _edits(kernel, syntax, access, passes)
-        if isinstance(edits, Refusal):
-            refusal = edits
-            continue
-        return ASSIST.candidate(
-            kernel,
-            edits,
-            explanation=f"A thread's first {_ROUNDS} elements of the row are read once; they take as many registers.",
-        )
+        made = [_keeping(kernel, syntax, access, passes, rounds) for rounds in _ROUNDS]
+        refused = next((one for one in made if isinstance(one, Refusal)), None)
+        if refused is None:
+            first, *rest = (one for one in made if isinstance(one, Candidate))
+            return replace(first, alternatives=tuple(rest))
+        refusal = refused
     return refusal
+
+
+def _keeping(
+    kernel: Kernel, syntax: CudaSyntax, access: Access, passes: list[_Pass], rounds: int
+) -> Candidate | Refusal:
+    edits = _edits(kernel, syntax, access, passes, rounds)
+    if isinstance(edits, Refusal):
+        return edits
+    return ASSIST.candidate(
+        kernel,
+        edits,
+        explanation=f"A thread's first {rounds} elements of the row are read once; they take as many registers.",
+    )
 
 
 def _passes(kernel: Kernel, syntax: CudaSyntax, access: Access) -> list[_Pass] | Refusal:
@@ -183,7 +193,7 @@ def _element_type(kernel: Kernel, syntax: CudaSyntax, pointer: str) -> str | Non
 
 
 def _edits(
-    kernel: Kernel, syntax: CudaSyntax, access: Access, passes: list[_Pass]
+    kernel: Kernel, syntax: CudaSyntax, access: Access, passes: list[_Pass], rounds: int
 ) -> tuple[Edit, ...] | Refusal:
     assert kernel.source is not None
     data = kernel.source.data
@@ -199,15 +209,15 @@ def _edits(
         loop = one.loop
         if data[data.rfind(b"\n", 0, loop.node.start_byte) + 1 : loop.node.start_byte].strip():
             return Refusal(f"the loop in line {loop.node.start_point.row + 1} is not on a line of its own")
-        lines = [f"{kind} {kept}[{_ROUNDS}];"] if one is passes[0] else []
+        lines = [f"{kind} {kept}[{rounds}];"] if one is passes[0] else []
         fill = [f"{kept}[{number}] = {text_of(access.node)};"] if one is passes[0] else []
-        lines += _unrolled(kernel, one, f"{kept}[{number}]", number, fill)
+        lines += _unrolled(kernel, one, f"{kept}[{number}]", number, fill, rounds)
         gap = newline_of(data) + indent_at(data, loop.node.start_byte)
         edits.append(replace_node(loop.node, gap.join(lines)))
     return tuple(edits)
 
 
-def _unrolled(kernel: Kernel, one: _Pass, kept: str, number: str, fill: list[str]) -> list[str]:
+def _unrolled(kernel: Kernel, one: _Pass, kept: str, number: str, fill: list[str], rounds: int) -> list[str]:
     """The first rounds with the element in registers, and the loop over the rest; without outer indentation."""
     assert kernel.source is not None
     loop, data, unit = one.loop, kernel.source.data, indent_unit(kernel)
@@ -218,10 +228,10 @@ def _unrolled(kernel: Kernel, one: _Pass, kept: str, number: str, fill: list[str
     step = loop.step if re.fullmatch(r"[\w.]+(?:\(\))?", loop.step) else f"({loop.step})"
     declared = f"{text_of(header.child_by_field_name('type'))} {loop.counter} = {start}"
     indent = indent_at(data, loop.node.start_byte)
-    old = text_of(loop.node).replace(text_of(header), f"{declared} + {_ROUNDS} * {step};", 1).splitlines()
+    old = text_of(loop.node).replace(text_of(header), f"{declared} + {rounds} * {step};", 1).splitlines()
     return [
         "#pragma unroll",
-        f"for (int {number} = 0; {number} < {_ROUNDS}; {number}++) {{",
+        f"for (int {number} = 0; {number} < {rounds}; {number}++) {{",
         f"{unit}{declared} + {number} * {step};",
         f"{unit}if ({text_of(bare(loop.condition))}) {{",
         *(unit * 2 + line for line in fill),

@@ -101,8 +101,9 @@ def carried(kernel: Kernel, places: Iterable[Applicable]) -> Proposals:
             standing = Standing.NEEDS_FACT if waits else Standing.DOES_NOT_APPLY
             refused.setdefault(skill, NotProposed(skill, standing, candidate.reason))
             continue
-        proposal = Proposal(place, candidate, candidate.apply(data))
-        made.setdefault(proposal.digest, proposal)
+        for choice in (candidate, *candidate.alternatives):
+            proposal = Proposal(place, choice, choice.apply(data))
+            made.setdefault(proposal.digest, proposal)
     offered = {p.skill for p in made.values()}
     return Proposals(
         tuple(sorted(made.values(), key=_order)), tuple(r for r in refused.values() if r.skill not in offered)
