@@ -208,3 +208,23 @@ def test_one_ends_with_the_server_where_nobody_else_can_end_it():
             assert ends(process)
         finally:
             client.kill()
+
+
+def test_ending_some_while_others_begin_ends_no_other():
+    """Handles of those that have ended are used again at once."""
+    wrong = []
+
+    def run(number: int) -> None:
+        for turn in range(12):
+            if (number + turn) % 2:
+                process = started("import time; time.sleep(60)")
+                wrong.extend(["ended"] * (process.end_group() != -signal.SIGKILL))
+            else:
+                wrong.extend(["not"] * (started("import os; os._exit(7)").wait(60) != 7))
+
+    every = [threading.Thread(target=run, args=(number,)) for number in range(8)]
+    for one in every:
+        one.start()
+    for one in every:
+        one.join()
+    assert wrong == []

@@ -1,6 +1,6 @@
 """The fork server: `python -m kernel_gate.processes.fork_server` imports what jobs need and forks a process for each.
 
-A process that starts with its imports done costs a tenth of one that makes them. The server imports our packages and
+A process that begins with its imports done costs little beside one that makes them. The server imports our packages and
 what those import, and never anything of a job: it is handed the job's pipes and does not read them. So every process
 begins as fresh as the last one, with no more in its memory than imported modules. The server has one thread, or it
 refuses to fork. It ends when its only client ends, however that ends, and with it go all processes that it forked and
@@ -79,21 +79,22 @@ class _Server:
     def serve(self) -> list[int]:
         """Fork until the client is gone, and what was forked for it. In a forked process: the handles of its job."""
         while self._selector.get_map():
-            for key, _ in self._selector.select():
-                if key.fileobj is self._control:
-                    said, handles, _, _ = socket.recv_fds(self._control, _NAME_BYTES, HANDLES)
-                    if not said:
-                        self._selector.unregister(self._control)
-                    elif self._fork(said.decode("ascii").strip(), handles):
-                        return handles
-                elif (running := self._running.get(key.fd)) is None:
-                    continue  # it has ended in this same round
-                elif key.fd == running.ended:
-                    self._finish(running)
-                else:
-                    self._selector.unregister(key.fd)
-                    del self._running[key.fd]
-                    _end_group(running)
+            # One at a time: what is done may close handles whose numbers are used again.
+            key = self._selector.select()[0][0]
+            if key.fileobj is self._control:
+                said, handles, _, _ = socket.recv_fds(self._control, _NAME_BYTES, HANDLES)
+                if not said:
+                    self._selector.unregister(self._control)
+                elif self._fork(said.decode("ascii").strip(), handles):
+                    return handles
+                continue
+            running = self._running[key.fd]
+            if key.fd == running.ended:
+                self._finish(running)
+            else:
+                self._selector.unregister(key.fd)
+                del self._running[key.fd]
+                _end_group(running)
         return []
 
     def _fork(self, what: str, handles: list[int]) -> bool:
@@ -147,7 +148,10 @@ def _settle(handles: list[int]) -> Job:
         job = Job.from_json(file.read())
     for number, handle in enumerate(streams):
         os.dup2(handle, number)
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    for handle in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208 - names only
+        if handle > 2:
+            with suppress(OSError):  # the listing's own is closed already
+                os.close(handle)
     return job
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from operator import attrgetter
 
 from tree_sitter import Node, Query, QueryCursor
 
@@ -186,9 +185,6 @@ class CudaSyntax:
         for unit in self.units:
             for name in names:
                 yield from unit.calls_by_name.get(name, ())
-
-
-_byte_range = attrgetter("byte_range")
 
 
 def _unit(name: str, node: Node, entry: bool, kernel: Kernel, within: Span) -> Unit:

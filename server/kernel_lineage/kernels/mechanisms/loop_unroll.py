@@ -20,11 +20,6 @@ ID = "loop_unroll"
 _ABOVE_A_LOOP = re.compile(r'(?:_Pragma\s*\(\s*("[^"]*")\s*\)|\b(\w+))\s*(?=(?:for|while)\s*\(|do\s*\{)')
 
 
-def asks_to_unroll(directive: str) -> bool:
-    """Whether a `#pragma` line asks for it; `unroll 1` forbids it."""
-    return _factor(directive) is not None
-
-
 def _factor(directive: str) -> str | None:
     """How often a loop is repeated, `full` where no number says so; None when nothing is."""
     words = directive.replace("(", " ").replace(")", " ").replace('"', " ").split()

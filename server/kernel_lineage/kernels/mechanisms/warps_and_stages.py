@@ -15,11 +15,6 @@ OPTIONS = ("num_warps", "num_stages")
 _ALL_OPTIONS = (*OPTIONS, "num_ctas", "maxnreg")
 
 
-def tuned_options(kernel: Kernel) -> set[str]:
-    """Which of the options the configurations of `@triton.autotune` give."""
-    return {option for option in OPTIONS if tried(kernel, option)}
-
-
 def _detect(kernel: Kernel) -> Iterator[Site]:
     for option in _ALL_OPTIONS:
         values = tried(kernel, option)

@@ -135,12 +135,6 @@ def _differs(kernel: Kernel, syntax: CudaSyntax, node: Node, seen: set[str]) -> 
     return ""
 
 
-def _in_a_branch(syntax: CudaSyntax, declaration: Node) -> bool:
-    """Whether a variable is declared where the first thread may not pass, or out of sight of what comes after."""
-    body = syntax.entry.node.child_by_field_name("body")
-    return body is None or declaration.parent != body
-
-
 def _outermost(syntax: CudaSyntax, node: Node) -> Node | Refusal:
     """The statement of the kernel's body that holds the addition."""
     body = syntax.entry.node.child_by_field_name("body")
