@@ -30,7 +30,7 @@ from kernel_gate.memory_cases import memory_cases
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.verdict import Outcome, Verdict
-from kernel_gate.workload import Workload
+from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.kernels.reading import language_of
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.proving.both import judged_with_proofs
@@ -73,7 +73,7 @@ def kernels_of(
                 continue
             try:
                 draft, proof = tried_draft(kernel, file, root=root, kinds=(), seconds=20.0, jobs=1)
-            except (ProgramError, ValueError):
+            except (ProgramError, WorkloadError, ValueError):
                 continue
             if proof is not None and not proof.baseline:
                 yield file, kernel, draft.workload()

@@ -90,7 +90,7 @@ REGIONS = (
     Region("a quotient of what is not negative", integers("(v - (v < 0 ? 3 : 0)) / 4", "integers(-100, 100)"), (("(v - (v < 0 ? 3 : 0)) / 4", "v / 4"),), (("range(x) >= 0", "range(x) > 0", "range(x) >= -"),)),
     Region("a table of sixty-four", picked(), (("int k = index[i / C];", "int k = min(index[i / C], 63);"),), (("range(index) <= 63",),), True),
     Region("no padding", picked(), (("y[i] = table[k * C + i % C]", "y[i] = k < 10 ? 0.0f : table[k * C + i % C]"),), (("range(index) >= 10",),)),
-    Region("dense rows", triton_rows(stride="S", columns=40), (("row * sx", "row * C"),), (("C == S", "S == C", "S <= C", "C >= S"),), True),
+    Region("dense rows", triton_rows(stride="S", columns=40), (("row * sx", "row * C"),), (("C == S", "S == C", "S <= C", "C >= S", "C % S == 0"),), True),
     Region("a row within a tile", triton_rows(), ((BLOCKS, ONE),), (("C <= BLOCK", "BLOCK >= C"),)),
     Region("whole tiles in Triton", triton_rows(), (("range(0, C, BLOCK)", "range(0, C // BLOCK * BLOCK, BLOCK)"),), (("C % BLOCK == 0", "C % 64 == 0"),), True),
 )  # fmt: skip
