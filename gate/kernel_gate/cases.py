@@ -37,13 +37,24 @@ class Variation(StrEnum):
     SIGNED_ZEROS = "zeros of both signs"
     SUBNORMAL = "subnormal values"
     AROUND = "around"
-    """The constants of the code that the case names."""
+    """The constants of the code that the case names: rows in turn at them, above them all and below them all."""
+    ABOVE = "above"
+    """All above the constants that the case names."""
+    BELOW = "below"
+    """All below them."""
+    ALL_TINY = "all scaled by 1e-10"
+    """Every input, where other variations change one; by 1e-3 in types of 16 bits and fewer."""
+    ALL_LARGE = "all scaled by 1e3"
     LOWEST = "indices at their lowest"
     HIGHEST = "indices at their highest"
 
 
-_OF_INDICES = frozenset({Variation.LOWEST, Variation.HIGHEST})
+OF_INDICES = frozenset({Variation.LOWEST, Variation.HIGHEST})
 """Variations of inputs with declared limits; the others are of values that nothing is promised of."""
+OF_CONSTANTS = frozenset({Variation.AROUND, Variation.ABOVE, Variation.BELOW})
+"""Variations around constants of the code."""
+OF_ALL = frozenset({Variation.ALL_TINY, Variation.ALL_LARGE})
+"""Variations that keep the sign, and so are of positive inputs as well; of all inputs at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +100,7 @@ class Case:
     around: tuple[float, ...] = ()
     """Constants of the code that values are drawn at, above and below (`AROUND`)."""
     scalars: tuple[tuple[str, int], ...] = ()
-    """Values that float scalars take in the place of the workload's constants."""
+    """Values that scalars take in the place of the workload's constants."""
 
     def applied(self, workload: Workload) -> Workload:
         """The workload with this case's scalars."""
@@ -147,7 +158,8 @@ def parse_dims(text: str) -> dict[str, int]:
 
 def the_case(workload: Workload, dims: Mapping[str, int], seed: int, inputs: str, memory: str) -> Case:
     """The case that `repeat_options` describes. Raises `ValueError` for one that the workload does not have."""
-    scalars = tuple((name, dims[name]) for name in _constant_scalars(workload) if name in dims)
+    constant = (*_constant_scalars(workload), *constant_integers(workload))
+    scalars = tuple((name, dims[name]) for name in constant if name in dims)
     dims = {name: extent for name, extent in dims.items() if name not in dict(scalars)}
     if set(dims) != set(workload.dims) or min(dims.values(), default=0) < 0:
         raise ValueError(f"a case needs exactly the dims {', '.join(workload.dims) or '(none)'}")
@@ -166,9 +178,11 @@ def the_case(workload: Workload, dims: Mapping[str, int], seed: int, inputs: str
 def _constants(inputs: str) -> tuple[str, tuple[float, ...]]:
     """`around 5 30000` as its variation and the constants."""
     word, *numbers = inputs.split() or [""]
-    if word != Variation.AROUND or not numbers:
+    try:
+        found = tuple(float(number) for number in numbers)
+    except ValueError:  # the words of another variation
         return inputs, ()
-    return word, tuple(float(number) for number in numbers)
+    return (word, found) if word in OF_CONSTANTS and found else (inputs, ())
 
 
 def _is_promised(workload: Workload, memory: Memory) -> bool:
@@ -272,25 +286,55 @@ def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
         cases += [
             Case(typical, seed + 2500 + i, scalars=((name, value),))
             for i, (name, value) in enumerate(
-                (name, value) for name in _constant_scalars(workload)[:_MOST_SCALARS] for value in (0, 1, -1)
+                (
+                    *((n, v) for n in _constant_scalars(workload)[:_MOST_SCALARS] for v in (0, 1, -1)),
+                    *_other_integers(workload),
+                )
             )
         ]
     return cases
 
 
 _MOST_SCALARS = 3
-"""Float scalars that are varied."""
+"""Float scalars that are varied, and integers."""
+_WIDE = 1 << 32
+
+
+def _other_integers(workload: Workload) -> Iterator[tuple[str, int]]:
+    """Values beside those of integer scalars that are numbers; of 64-bit ones also what only the upper half tells."""
+    for name, value in list(constant_integers(workload).items())[:_MOST_SCALARS]:
+        argument = workload.argument(name)
+        yield name, value + 1
+        if argument is not None and argument.dtype.endswith("int64"):
+            yield name, value + _WIDE
+
+
+def constant_integers(workload: Workload) -> dict[str, int]:
+    """Integer scalars whose value is a number in the workload. Callers may mean just that one: what is wrong at
+    another value is a condition, and no fault.
+    """
+    if workload.wrapper is not None:
+        return {}
+    scalars = (a for a in workload.args if a.kind == "scalar" and a.dtype.lstrip("u").startswith("int"))
+    return {a.name: int(str(a.value)) for a in scalars if re.fullmatch(r"\s*[-+]?\d+\s*", str(a.value))}
+
+
+def other_integer(workload: Workload, case: Case) -> str | None:
+    """The integer scalar to which a case gives another value than the workload's number; None for other cases."""
+    usual = constant_integers(workload)
+    return next((name for name, _ in case.scalars if name in usual), None)
 
 
 def _variations(workload: Workload) -> Iterator[Variation]:
     """Those that change some input of the workload."""
     inputs = [a for a in workload.args if a.kind in {"input", "inout"}]
     free = has_free_values(workload)
+    scaled = sum(a.has_free_values or a.values_spec[0] == "positive" for a in inputs)
     limited = any(a.values_spec[0] == "integers" and a.values_spec[1] for a in inputs)
     for variation in Variation:
-        if variation not in (Variation.DECLARED, Variation.AROUND) and (
-            limited if variation in _OF_INDICES else free
-        ):
+        if variation is Variation.DECLARED or variation in OF_CONSTANTS:
+            continue
+        if limited if variation in OF_INDICES else scaled > free if variation in OF_ALL else free:
             yield variation
 
 

@@ -54,11 +54,12 @@ def conclude(
     else:
         outcome = Outcome.ACCEPTED
         decided = next(s for s in reversed(stages) if s.name == "profile")
-        # What stands beside an acceptance: what it holds under, and what nobody has watched.
+        unwatched = (s.reason for s in stages if s.code is Reason.NOT_WATCHED)
+        reason = "; ".join([decided.reason, *unwatched])
+    if outcome is not Outcome.REJECTED:
         conditions = dict.fromkeys(c["expr"] for s in stages for c in s.details.get("conditions", ()))
-        limits = [f"only if {' and '.join(conditions)}, which the baseline does not need"] * bool(conditions)
-        limits += [s.reason for s in stages if s.code is Reason.NOT_WATCHED]
-        reason = "; ".join([decided.reason, *limits])
+        if conditions:
+            reason += f"; only if {' and '.join(conditions)}, which the baseline does not need"
     return Verdict(
         outcome=outcome,
         code=decided.code,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from kernel_gate.built import Built
-from kernel_gate.cases import Case, plan, the_case
+from kernel_gate.cases import Case, other_integer, plan, the_case
 from kernel_gate.conclusion import conclude
 from kernel_gate.devices.base import Device
 from kernel_gate.devices.opening import EMULATED_MULTIPROCESSORS, DeviceKind
@@ -211,6 +211,10 @@ def _stages(
     both = built.baseline, built.candidate
     if options.case is None and options.hidden:
         cases = followed(cases, *both, workload, options.seed)
+    if (
+        on_gpu
+    ):  # a size that the baseline does not take may cost the GPU its context: the emulated device tries them
+        cases = [c for c in cases if other_integer(workload, c) is None]
     if not run.resume("check", "sanitize") and not _right(
         run, device, keeper, both, workload, cases, options
     ):

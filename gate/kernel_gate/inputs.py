@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernel_gate.cases import Case, Variation
+from kernel_gate.cases import OF_ALL, OF_INDICES, Case, Variation
 from kernel_gate.dtypes import DTYPES, Array, DType
 from kernel_gate.expressions import Number, evaluate
 from kernel_gate.workload import Argument, Workload, WorkloadError, read_companion
@@ -69,19 +69,22 @@ def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:
             continue
         generator = np.random.default_rng([case.seed, zlib.crc32(argument.name.encode())])
         shape = workload.extents(argument, case.dims)
-        changed = argument.name == varied or case.variation in (Variation.LOWEST, Variation.HIGHEST)
+        changed = argument.name == varied or case.variation in OF_INDICES | OF_ALL
         variation = case.variation if changed else Variation.DECLARED
         arrays[argument.name] = _make(argument, shape, known, generator, variation, workload.folder)
         if case.around and not argument.has_structure:
-            _put_around(argument, arrays[argument.name], case.around, generator)
+            _put_around(argument, arrays[argument.name], case, generator)
     return arrays
 
 
-def _put_around(
-    argument: Argument, values: Array, constants: tuple[float, ...], generator: np.random.Generator
-) -> None:
-    """Of rows in turn: some elements at the constants and beside them, all above them, all below them."""
-    dtype = DTYPES[argument.dtype]
+_TURNS = (Variation.AROUND, Variation.ABOVE, Variation.BELOW)
+
+
+def _put_around(argument: Argument, values: Array, case: Case, generator: np.random.Generator) -> None:
+    """Some elements at the case's constants and beside them, all above them, or all below them; of rows in turn each
+    of the three, where the case does not say which.
+    """
+    dtype, constants = DTYPES[argument.dtype], case.around
     rows = values.reshape(-1, values.shape[-1] if values.ndim else 1)
     if not dtype.is_float or not argument.has_free_values:
         low, high = (int(values.min(initial=0)), int(values.max(initial=0))) if not dtype.is_float else (1, 0)
@@ -96,11 +99,12 @@ def _put_around(
     with np.errstate(over="ignore"):
         for number, row in enumerate(rows):
             spread = np.abs(generator.standard_normal(len(row)))
-            match (number + first) % 3:
-                case 0:
+            turn = _TURNS[(number + first) % 3] if case.variation is Variation.AROUND else case.variation
+            match turn:
+                case Variation.AROUND:
                     chosen = generator.random(len(row)) < 0.3
                     row[chosen] = dtype.narrow(generator.choice(near, int(chosen.sum())))
-                case 1:
+                case Variation.ABOVE:
                     row[:] = dtype.narrow(max(c + abs(c) / 4 for c in constants) + spread)
                 case _:
                     row[:] = dtype.narrow(min(c - abs(c) / 4 for c in constants) - spread)
@@ -191,7 +195,7 @@ def _make(
         low_f, high_f = (float(evaluate(g, known)) for g in given) if given else (0.0, 1.0)
         values = generator.uniform(low_f, high_f, shape)
     elif kind == "positive":
-        values = np.abs(generator.standard_normal(shape)) + 0.1
+        values = (np.abs(generator.standard_normal(shape)) + 0.1) * _scale(variation, dtype)
     elif kind == "boundary":
         values = generator.choice(boundary_values(dtype), shape)
     elif kind == "one_hot":
@@ -202,8 +206,20 @@ def _make(
     elif kind == "masked":
         values = _masked(generator.standard_normal(shape), generator)
     else:
-        values = _vary(generator.standard_normal(shape), variation, generator, boundary_values(dtype))
+        values = generator.standard_normal(shape) * _scale(variation, dtype)
+        values = _vary(values, variation, generator, boundary_values(dtype))
     return dtype.narrow(np.where(np.isfinite(values), np.clip(values, -dtype.largest, dtype.largest), values))
+
+
+_WIDE = 4
+"""Bytes of the types that still hold the square of a tiny number."""
+
+
+def _scale(variation: Variation, dtype: DType) -> float:
+    """What all inputs are multiplied by."""
+    if variation is Variation.ALL_TINY:
+        return 1e-10 if dtype.itemsize >= _WIDE else 1e-3
+    return 1e3 if variation is Variation.ALL_LARGE else 1.0
 
 
 def _integers(
@@ -274,7 +290,7 @@ def _vary(values: Array, variation: Variation, generator: np.random.Generator, b
         case Variation.NON_FINITE:
             return _with_specials(values, generator, (-np.inf, np.nan, np.inf))
         case Variation.NOT_A_NUMBER:
-            return _with_specials(values, generator, (np.nan,))
+            return _with_specials(values, generator, (_DEVICE_NAN,))
         case Variation.INFINITE:
             return _with_specials(values, generator, (np.inf,))
         case Variation.FAR_FROM_ZERO:
@@ -321,6 +337,10 @@ def _cancelling(values: Array, generator: np.random.Generator) -> Array:
     result[..., :half] += 100.0 * values[..., :half]
     result[..., half : 2 * half] -= 100.0 * values[..., :half]
     return generator.permuted(result, axis=-1)
+
+
+_DEVICE_NAN = float(np.uint64(0x7FFFFFFFFFFFFFFF).view(np.float64))
+"""The NaN that a GPU's arithmetic gives: all bits of the payload set, so that adding to its bits overflows."""
 
 
 def _with_specials(values: Array, generator: np.random.Generator, specials: tuple[float, ...]) -> Array:

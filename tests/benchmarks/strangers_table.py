@@ -8,16 +8,19 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
-from benchmarks.strangers.looked_at import PAIRS as LOOKED_AT
-from benchmarks.strangers.model import Pair
-from benchmarks.strangers.untuned import PAIRS as UNTUNED
 from kernel_gate.gate import judge
 from kernel_gate.kept import Kept
 from kernel_gate.options import GateOptions
 from kernel_gate.verdict import Outcome, Verdict
 
+from .strangers.kinds import blocks, pointwise, rows, scatter, sequences
+from .strangers.looked_at import PAIRS as LOOKED_AT
+from .strangers.model import Pair
+from .strangers.untuned import PAIRS as UNTUNED
+
 SUMMARY = "wrong candidates and honest twins as strangers write them, by lane: detection and false rejections"
-ALL = (*LOOKED_AT, *UNTUNED)
+KINDS = (*sequences.PAIRS, *rows.PAIRS, *pointwise.PAIRS, *scatter.PAIRS, *blocks.PAIRS)
+SETS = {"first": (*LOOKED_AT, *UNTUNED), "kinds": KINDS}
 LANES = {"emulated": ("emulated", 0.0), "gpu": ("cuda", 0.0), "both": ("cuda", 20.0)}
 """Device, and seconds for watching beside it."""
 
@@ -70,12 +73,16 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--lanes", default="emulated", help="of emulated, gpu and both, with commas")
     parser.add_argument("--only", default="", help="pairs whose name has this in it")
     parser.add_argument("--half", choices=["looked-at", "untuned", "all"], default="all")
+    parser.add_argument("--set", choices=[*SETS, "all"], default="all")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args(arguments)
     pairs = [
         p
-        for p in ALL
-        if asked.only in p.name and (asked.half == "all" or p.untuned == (asked.half == "untuned"))
+        for name, group in SETS.items()
+        for p in group
+        if asked.set in (name, "all")
+        and asked.only in p.name
+        and (asked.half == "all" or p.untuned == (asked.half == "untuned"))
     ]
     bad = 0
     with Kept() as kept:

@@ -5,8 +5,11 @@ import pytest
 
 from gate.programs import workload
 from kernel_gate.cases import (
+    OF_ALL,
+    OF_CONSTANTS,
     Case,
     Variation,
+    constant_integers,
     hidden_shapes,
     next_prime,
     parse_dims,
@@ -19,7 +22,7 @@ from kernel_gate.workload import WorkloadError
 
 DIMS = {"N": 3, "C": 70}
 
-OTHERS = {Variation.LOWEST, Variation.HIGHEST, Variation.AROUND}
+OTHERS = {Variation.LOWEST, Variation.HIGHEST, *OF_CONSTANTS}
 """Of indices, and of constants that a case names."""
 
 
@@ -54,13 +57,43 @@ def test_the_plan_starts_with_the_named_shapes_cheapest_first():
     assert [dict(c.dims) for c in cases[:4]] == [
         {"N": n, "C": c} for n, c in ((1, 32), (1, 70), (3, 32), (3, 70))
     ]
-    assert {c.variation for c in cases} == set(Variation) - OTHERS
+    assert {c.variation for c in cases} == set(Variation) - OTHERS - OF_ALL
     assert len({(str(c.dims), c.seed) for c in cases}) == len(cases)
     assert all(c.required == (c.origin == "named" and c.variation is Variation.DECLARED) for c in cases)
 
 
 def test_values_that_promise_a_range_are_not_varied():
     assert {c.variation for c in plan(with_values("uniform(0, 1)"), 91)} == {Variation.DECLARED}
+
+
+def test_several_inputs_are_scaled_together_and_positive_ones_stay_positive():
+    another = 'name = "w"\nkind = "input"\ndtype = "float32"\nshape = ["C"]\nvalues = "positive"\n'
+    both = workload(**{'[[args]]\nname = "x"': f'[[args]]\n{another}[[args]]\nname = "x"'})
+    cases = [c for c in plan(both, 91) if c.variation in OF_ALL]
+    assert {c.variation for c in cases} == OF_ALL
+    tiny = make_inputs(both, next(c for c in cases if c.variation is Variation.ALL_TINY))
+    assert tiny["w"].min() > 0 and tiny["w"].max() < 1e-9 and np.abs(tiny["x"]).max() < 1e-9
+
+
+def test_all_of_an_input_lies_above_or_below_the_constants_of_the_code():
+    above, below = (
+        drawn("normal", variation=v, around=(-50.0, 3.0)) for v in (Variation.ABOVE, Variation.BELOW)
+    )
+    assert above.min() > 3.0 and below.max() < -50.0
+    case = Case(DIMS, 91, Variation.BELOW, around=(-50.0, 3.0))
+    assert the_case(workload(), DIMS, 91, case.inputs, "").inputs == case.inputs
+
+
+def test_integers_that_the_workload_gives_as_numbers_get_others():
+    seeded = workload(**{'value = "N * C"': 'value = "7"', 'dtype = "int32"': 'dtype = "int64"'})
+    assert constant_integers(seeded) == {"n": 7}
+    cases = [c for c in plan(seeded, 91) if c.scalars]
+    assert [c.scalars for c in cases] == [(("n", 8),), (("n", 7 + (1 << 32)),)]
+    assert (
+        the_case(seeded, {**cases[1].dims, "n": 7 + (1 << 32)}, 91, "as declared", "").scalars
+        == cases[1].scalars
+    )
+    assert not [c for c in plan(workload(), 91) if c.scalars]
 
 
 def test_the_same_case_gives_the_same_bytes_and_another_seed_others():
@@ -148,6 +181,8 @@ def test_variations_change_what_they_say(variation):
         Variation.SORTED: lambda: len(set(np.sign(np.diff(x, axis=-1)).flat)) == 1,
         Variation.TIES: lambda: len(set(x.flat)) < 0.7 * x.size and (x * 16 % 1 == 0.5).any(),
         Variation.SIGNED_ZEROS: lambda: not x.any() and 0 < np.signbit(x).mean() < 1,
+        Variation.ALL_TINY: lambda: 0 < np.abs(x).max() < 1e-9,
+        Variation.ALL_LARGE: lambda: x.std() > 500,
         Variation.SUBNORMAL: lambda: 0 < np.abs(x).max() < np.finfo(np.float32).tiny,
     }
     assert checks[variation]()

@@ -44,7 +44,9 @@ for is missing there is no verdict: the exit status is 4 and the message says wh
    does not compile is the candidate's fault or the baseline's, and the verdict tells the two apart.
 2. **Check.** The gate's own process makes the inputs, poisons the outputs, launches the image on its own guarded
    buffers and compares every element: named shapes, drawn ones around them, shapes for both sides of branches over
-   arguments, values drawn anew and around the code's constants, repeated launches, new data at the same addresses.
+   arguments, values drawn anew, around the code's constants, all above and all below them, all inputs tiny and large
+   at once, repeated launches, new data at the same addresses. Where the workload gives an integer as a number, others
+   are tried too: what is wrong there is a condition (`seed == 5`) and no fault, as callers may mean that one.
    The seed is drawn for each verdict and kept in it; `--seed` repeats it. Without a GPU the callers' sizes follow,
    and warps are run in unkind orders. What the candidate needs and the baseline does not is a condition. What is
    expected comes from the workload's float64 oracle or, without one, from the baseline. The tolerance is derived from
@@ -70,6 +72,9 @@ for is missing there is no verdict: the exit status is 4 and the message says wh
    and only once, 32-bit addresses, for all sizes that the promises allow. What the baseline keeps and the candidate
    loses at callers' sizes rejects, once running the kernel has shown the counterexample; beyond them it is a
    condition. The gate itself (`python -m kernel_gate`) knows no proofs.
+7. **Narrow.** Of a candidate that is rejected, `klineage gate --narrow-seconds S` asks the emulated device where it is
+   right: the one-line summary then ends with `narrower: right where C % 4 == 0`, and `narrower` in the failed stage's
+   details has each condition with the cases that were tried on both sides. It stays rejected.
 
 The first stage that fails ends the run; the ones after it are `skipped`. A stage that could not run is
 `unavailable`, is never passed over in silence, and the verdict is then at most inconclusive.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernel_gate.built import Built
-from kernel_gate.cases import Case, elements, repeat_options
+from kernel_gate.cases import Case, constant_integers, elements, other_integer, repeat_options
 from kernel_gate.devices.base import Device, Fault
 from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.inputs import make_inputs
@@ -112,7 +112,11 @@ def _run_cases(
             run.dropped.append(f"{case}: {dropped.code}: {dropped}")
             waiting.extend(apart(case))
         except Stop as stop:
-            return _stopped(run, stop, case)
+            name = other_integer(run.workload, case)
+            if name is None or stop.at_fault != "candidate":
+                return _stopped(run, stop, case)
+            needed = f"{name} == {constant_integers(run.workload)[name]}"
+            run.conditions[needed] = f"{stop.reason}; the baseline takes other values"
         last = (time.monotonic() - before, max(1, size))
     return unreached
 

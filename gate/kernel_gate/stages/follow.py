@@ -113,8 +113,9 @@ def followed(
     plain = [c for c in cases if c.memory == ALLOCATED]
     extra = [Case(dims, seed + 4000 + i, origin="hidden") for i, dims in enumerate(shapes)]
     if around:
+        kinds = (Variation.AROUND, Variation.AROUND, Variation.ABOVE, Variation.BELOW)
         extra += [
-            Case(usual, seed + 4500 + i, Variation.AROUND, origin="hidden", around=around) for i in range(3)
+            Case(usual, seed + 4500 + i, kind, origin="hidden", around=around) for i, kind in enumerate(kinds)
         ]
     others = [dims for dims in taken if dims != usual][:_MOST_PATHS]
     return [*plain, *extra, *memory_cases(workload, baseline.program, seed, others)]

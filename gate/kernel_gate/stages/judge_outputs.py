@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from kernel_gate.cases import Case, Variation
+from kernel_gate.cases import OF_CONSTANTS, Case, Variation
 from kernel_gate.compare import (
     Mismatch,
     compare,
@@ -106,7 +106,7 @@ def _with_usual_roundings(run: CheckState, case: Case, name: str, dtype: DType) 
 
     There a whole row may lie where the baseline saturates: what its own steps round off is all that is left of it.
     """
-    if case.variation is not Variation.AROUND or not dtype.is_float:
+    if case.variation not in OF_CONSTANTS or not dtype.is_float:
         return dtype
     free = roundings(dtype, run.arithmetic) * run.usual.get(name, 0.0)
     return replace(dtype, quantum=max(dtype.quantum, free))

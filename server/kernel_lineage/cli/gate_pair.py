@@ -54,6 +54,7 @@ def gate_pair(
     from kernel_gate.reporting.named import NamedVerdict
     from kernel_gate.request import GateRequest
     from kernel_gate.worker import Worker
+    from kernel_lineage.learning.steps import Step
     from kernel_lineage.rewrite.proving.both import judged_with_proofs
     from kernel_lineage.workloads.on_the_spot import told
 
@@ -78,6 +79,11 @@ def gate_pair(
                 ),
                 spot,
             )
+            if run.narrow_seconds:
+                from kernel_lineage.learning.narrowing import narrowed_verdict
+
+                step = Step(name, before, after, workload)
+                verdict = narrowed_verdict(verdict, step, worker.judge, run.narrow_seconds)
     clear()
     _show(verdict, spot, pair, run)
     return NamedVerdict(

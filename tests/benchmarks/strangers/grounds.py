@@ -1,6 +1,6 @@
 """The baselines: plain kernels, right and slow."""
 
-from benchmarks.strangers.model import Ground, workload_of
+from .model import Ground, workload_of
 
 AXPY = Ground(
     "axpy",

@@ -1,8 +1,8 @@
 # ruff: noqa: E501
 """Pairs that the gate was looked at with while it was changed."""
 
-from benchmarks.strangers.grounds import AXPY, CLIP, COUNTS, LOOKUP, NORM, SOFTMAX, TOTAL, TRANSPOSE
-from benchmarks.strangers.model import Pair
+from .grounds import AXPY, CLIP, COUNTS, LOOKUP, NORM, SOFTMAX, TOTAL, TRANSPOSE
+from .model import Pair
 
 AX = "y[i] = a * x[i] + 1.0f;"
 F4 = """__global__ void axpy(float *y, const float *x, float a, int n) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from kernel_gate.program import Program
 from kernel_gate.workload import Workload, parse_workload
@@ -15,13 +16,15 @@ class Ground:
     name: str
     source: str
     workload_text: str
+    language: Literal["cuda", "triton"] = "cuda"
 
     @property
     def workload(self) -> Workload:
         return parse_workload(self.workload_text)
 
     def program(self, source: str | None = None) -> Program:
-        return Program("cuda", source or self.source, self.name, name=f"{self.name}.cu")
+        suffix = "cu" if self.language == "cuda" else "py"
+        return Program(self.language, source or self.source, self.name, name=f"{self.name}.{suffix}")
 
 
 @dataclass(frozen=True)

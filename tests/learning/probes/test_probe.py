@@ -119,10 +119,24 @@ def test_a_failure_that_follows_nothing_is_dropped_and_said():
     assert report.dropped and report.dropped[0].why and report.dropped[0].counterexample.dims
 
 
-def test_states_that_do_not_agree_as_it_is_are_not_probed():
+def test_states_that_agree_nowhere_give_no_condition():
     report = probed(lambda case, _: False)
-    assert not report.passes and report.runs == 1
+    assert not report.passes and report.conditions == ()
     assert "do not agree on the workload as it is: out[0, 63] = 1" in report.reason
+
+
+@pytest.mark.parametrize(
+    ("right", "expr"),
+    [
+        (lambda case, _: case["C"] % 12 == 0, "C % 12 == 0"),
+        (lambda case, _: case["N"] == case["C"], "C == N"),
+        (lambda case, _: case["C"] <= 48, "C <= 48"),
+    ],
+)
+def test_a_step_that_fails_on_what_the_workload_names_is_narrowed_to_where_it_is_right(right, expr):
+    report = probed(right)
+    assert not report.passes and "do not agree on the workload as it is" in report.reason
+    assert [found.condition.expr for found in report.conditions] == [expr]
 
 
 @pytest.mark.parametrize("runs", [1, 5, 60])

@@ -84,6 +84,14 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Run what a verdict runs (Triton modules, oracles, host code that is recorded) also where this machine cannot "
     "contain it. Only for programs that you trust: they run as you.",
 )
+@click.option(
+    "--narrow-seconds",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    help="Of a candidate that is rejected: for asking where it is right, on the emulated device; the verdict names the "
+    "condition. 0: not asked.",
+)
 @click.option("--no-cache", is_flag=True, help="Judge anew, and keep nothing in your cache folder.")
 @click.option(
     "--fail-on",
@@ -117,6 +125,7 @@ def command(
     cluster: str | None,
     timeout: float,
     allow_uncontained: bool,
+    narrow_seconds: float,
     no_cache: bool,
     fail_on: tuple[str, ...],
     as_json: bool,
@@ -171,7 +180,7 @@ def command(
         else:
             if len(files) != 2 or jobs or cluster:
                 wrong_use("give BASELINE and CANDIDATE, or --since REV; --jobs and --cluster go with --since")
-            run = GateRun(timeout, no_cache, as_json, import_path)
+            run = GateRun(timeout, no_cache, as_json, import_path, narrow_seconds)
             pair = Pair(files[0], files[1], kernel, candidate_kernel, workload_path)
             judged = [gate_pair(pair, device, options, run)]
     except DeviceError as error:

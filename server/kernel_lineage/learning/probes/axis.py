@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernel_gate.workload import parse_workload
+from kernel_gate.workload import Argument, parse_workload
 from kernel_lineage.learning.probes.hints import NO_HINTS, Hints
 from kernel_lineage.learning.probes.predicates import Atom, FactValues
 from kernel_lineage.learning.probes.setting import Setting, facts_of
@@ -31,6 +31,19 @@ class Ground:
     """Conditions that other axes have found: settings that break them show nothing new."""
     failing: tuple[Setting, ...] = ()
     """Shapes on which the later state fails, one for each condition that the sizes gave."""
+    start: str = ""
+    """The axis along which the base lies away from what the workload names; "" when the workload names it."""
+    named: tuple[Setting, ...] = ()
+    """What the workload names and the later state fails in."""
+
+    def first_along(self, axis: str) -> tuple[Setting, ...]:
+        """What the workload names and fails, where moving along this axis has led away from it."""
+        return self.named if axis == self.start else ()
+
+    def declared(self, argument: Argument) -> Argument:
+        """An argument as the workload declares it, whose values may be others in the base."""
+        named = self.named[0].workload.argument(argument.name) if self.named else None
+        return named if named is not None else argument
 
     def worth(self, setting: Setting) -> bool:
         """Whether a setting can be run and could show what is not known yet."""

@@ -24,7 +24,8 @@ _ENOUGH_FAILURES, _ENOUGH_AGREEING = 3, 6
 def learn(axis: Axis, ground: Ground, asking: Asking, seed: int) -> AxisFindings:
     """What probing along one axis finds. Limits of the budget end it early, and what was found till then stays."""
     found = AxisFindings()
-    waiting = [s for s in axis.boundaries(ground) if s.runs]
+    moved = list(axis.boundaries(ground))
+    waiting = [s for s in (*moved[:1], *ground.first_along(axis.id), *moved[1:]) if s.runs]
 
     def conclude() -> None:
         with asking.whole():

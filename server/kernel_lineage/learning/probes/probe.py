@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kernel_gate.cases import named_shapes
 from kernel_lineage.learning.probes import probed_conditions, proved_conditions
 from kernel_lineage.learning.probes.asking import Asking, Budget, OutOfBudget, Saw
 from kernel_lineage.learning.probes.axis import Axis, Ground
@@ -22,8 +21,9 @@ from kernel_lineage.learning.probes.repeated_stores import ID as STORES
 from kernel_lineage.learning.probes.repeated_stores import repeated_stores
 from kernel_lineage.learning.probes.report import Cost, ProbedCondition, ProbeReport
 from kernel_lineage.learning.probes.said_better import drop_what_is_said_better
-from kernel_lineage.learning.probes.setting import Setting, base_of
+from kernel_lineage.learning.probes.setting import Setting
 from kernel_lineage.learning.probes.shares import shares
+from kernel_lineage.learning.probes.starting import Start, starts
 from kernel_lineage.learning.probes.sufficiency import proofs_of
 from kernel_lineage.learning.steps import Judge, Step
 
@@ -31,6 +31,8 @@ SEED = 91
 _MOST_OTHERS = 6
 """Further shapes that other axes than the sizes are held out on."""
 _FIRST, _LAST = "sizes", "masks"
+_NARROWING = 0.6
+"""The part of what is left that may be spent on one way to narrow a step that fails."""
 
 
 def probe(
@@ -44,20 +46,51 @@ def probe(
 ) -> ProbeReport:
     """What must hold for the later state of a step and need not for the earlier one.
 
+    Where the later state fails on some or all of what the workload names, that is narrowed to where it is right.
+
     `only` names the axes to probe, `proofs` and `repeated stores` among them; by default all. Raises `DeviceError`
     when the judge has no emulated device.
     """
     asking = Asking(judge, budget)
-    base, why = _base(step, asking, seed)
     about = {
         "transition": step.transition,
         "kernel": step.workload.kernel,
         "device": "emulated",
         "seed": seed,
     }
-    if base is None:
-        return ProbeReport(**about, passes=False, reason=why, runs=asking.runs)
-    ground = Ground(base, hints=hints_of(step))
+    try:
+        found, why = starts(step, asking, seed)
+    except OutOfBudget as limit:
+        return ProbeReport(**about, passes=False, reason=str(limit), runs=asking.runs)
+    report = ProbeReport(**about, passes=False, reason=why, runs=asking.runs)
+    for start in found:
+        if start.axis and not _narrows(step, start, asking, seed):
+            continue
+        report = _from(step, start, asking, report.model_copy(update={"passes": not why}), only, on_progress)
+        break
+    return report.model_copy(update={"runs": asking.runs})
+
+
+def _narrows(step: Step, start: Start, asking: Asking, seed: int) -> bool:
+    """Whether what the workload names and the later state fails in is parted from where it is right, along the axis
+    that has led from one to the other. What is asked for that is asked once.
+    """
+    ground = Ground(start.base, hints=hints_of(step), start=start.axis, named=start.failing)
+    asking.share(_NARROWING)
+    return any(not f.why_dropped for f in learn(axes()[start.axis], ground, asking, seed).findings)
+
+
+def _from(
+    step: Step,
+    start: Start,
+    asking: Asking,
+    empty: ProbeReport,
+    only: Sequence[str],
+    on_progress: Callable[[str, int], None],
+) -> ProbeReport:
+    """What probing from one setting finds, in the place of `empty`."""
+    base, seed = start.base, empty.seed
+    ground = Ground(base, hints=hints_of(step), start=start.axis, named=start.failing)
     if only and _FIRST not in only:
         ground = replace(ground, others=tuple(_neighbours(ground, asking)))
     found: dict[str, AxisFindings] = {}
@@ -93,16 +126,14 @@ def probe(
     dropped = [d for axis, findings in found.items() for d in probed_conditions.dropped_of(axis, findings)]
     runs = [probed_conditions.run_of(axis, findings) for axis, findings in found.items()]
     cut = [f"{axis}: {f.cut}" for axis, f in found.items() if f.cut]
-    return ProbeReport(
-        **about,
-        passes=True,
-        reason="",
-        conditions=_distinct(conditions),
-        dropped=(*dropped, *(proved_conditions.dropped_of(base, d) for d in said.dropped)),
-        axes=(*runs, proved_conditions.run_of(said)),
-        costs=costs,
-        runs=asking.runs,
-        not_reached=(*cut, *([f"{PROOFS}: {said.why_not}"] if said.why_not else [])),
+    return empty.model_copy(
+        update={
+            "conditions": _distinct(conditions),
+            "dropped": (*dropped, *(proved_conditions.dropped_of(base, d) for d in said.dropped)),
+            "axes": (*runs, proved_conditions.run_of(said)),
+            "costs": costs,
+            "not_reached": (*cut, *([f"{PROOFS}: {said.why_not}"] if said.why_not else [])),
+        }
     )
 
 
@@ -127,25 +158,6 @@ def _in_order(only: Sequence[str]) -> Iterator[Axis]:
     """Sizes first: the others are held out on the shapes that agree. Masks last: an infinity is a large value too."""
     chosen = [axis for axis in axes().values() if not only or axis.id in only]
     yield from sorted(chosen, key=lambda axis: (axis.id != _FIRST, axis.id == _LAST, axis.id))
-
-
-def _base(step: Step, asking: Asking, seed: int) -> tuple[Setting | None, str]:
-    """The smallest named shape on which both agree; all named shapes must agree, as far as they are small enough."""
-    first: Setting | None = None
-    reason = "the workload names no shape that is small enough to probe"
-    for dims in named_shapes(step.workload):
-        setting = base_of(step, dims, seed)
-        if not setting.runs:
-            continue
-        try:
-            answer = asking.ask(setting)
-        except OutOfBudget as limit:
-            return None, str(limit)
-        if answer.saw is not Saw.AGREES:
-            return None, f"the two states do not agree on the workload as it is: {answer.reason}"
-        if first is None or (min(first.dims.values(), default=2) == 1 and min(dims.values(), default=2) > 1):
-            first = setting
-    return first, "" if first is not None else reason
 
 
 def _others(base: Setting, found: AxisFindings) -> Iterator[Setting]:

@@ -174,9 +174,9 @@ class ProbeReport(_Part):
     device: str
     seed: int
     passes: bool
-    """Whether both states agree on the workload as it is; nothing else was probed when they do not."""
+    """Whether both states agree on the workload as it is; where they do not, conditions say where they do."""
     reason: str
-    """Why not; "" when they do."""
+    """Where they do not; "" when they do."""
     conditions: tuple[ProbedCondition, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     axes: tuple[AxisRun, ...] = ()

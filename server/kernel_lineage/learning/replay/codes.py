@@ -32,6 +32,11 @@ class Code(StrEnum):
         "Both states give the same on the workload's own shapes and inputs; elsewhere only the earlier one is right.",
         "Nothing; the counterexample is what a validity condition of the step has to exclude.",
     )
+    NARROWED = (
+        "narrowed",
+        "The later state fails on some of what the workload names, and probing has shown where it is right.",
+        "Nothing; what it says is a validity condition of the step.",
+    )
     NO_EFFECT = (
         "no-effect",
         "Both states give the same and take the same time here: the step is right, and no gain or loss is to be seen.",

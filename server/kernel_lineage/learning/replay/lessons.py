@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from kernel_lineage.learning.apart import LostWorkError
+from kernel_lineage.learning.narrowing import narrowed_record
 from kernel_lineage.learning.replay.bench import Bench
 from kernel_lineage.learning.replay.learners import NO_WORK, Learned, Replayed
 from kernel_lineage.learning.studying.parts import Studied
@@ -59,7 +60,9 @@ class Lessons:
                 if learner.kept:
                     bench.store.keep_learned(known, question, learner.name)
             gives.append(known)
-        return replace(replayed, learned=tuple(gives), unasked=tuple(unasked))
+        conditions = [c for one in gives for c in one.conditions]
+        record = narrowed_record(replayed.record, conditions)
+        return replace(replayed, record=record, learned=tuple(gives), unasked=tuple(unasked))
 
 
 def _kind(replayed: Replayed) -> str:

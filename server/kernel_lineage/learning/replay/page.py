@@ -65,7 +65,8 @@ of one tree are transitions like those between commits.
 |---|---|
 | reproduced | An optimisation: both states give the same, and no GPU shows that nothing was won. |
 | | A fix: the earlier state fails where the later one is right. A revert: it fails, or is slower. |
-| narrower | An optimisation that is right on what the workload names; elsewhere only the earlier state is right. |
+| narrower | An optimisation that is right on less than before: on what the workload names, or where the conditions |
+| | hold that its reason states, which probing has learned from a step that fails on what the workload names. |
 | failed | An optimisation: the later state is wrong, or a GPU shows that it is not faster. |
 | | A fix: the later state fails by itself. A revert: a GPU shows that nothing was won. |
 | unbuildable | A state does not build with today's toolchain; the compiler's first error is given. |

@@ -14,7 +14,7 @@ from kernel_gate.workload import Workload
 from kernel_lineage.learning.steps import Step
 
 Status = Literal["reproduced", "narrower", "failed", "unbuildable", "undecided"]
-"""`narrower`: right on what the workload names, and on less than before elsewhere."""
+"""`narrower`: right on less than before, and where is known: on what the workload names, or where conditions hold."""
 FaultIn = Literal["earlier", "later"]
 
 

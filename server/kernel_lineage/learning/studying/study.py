@@ -51,7 +51,7 @@ def study(
     except OutOfBudget as limit:
         return Studied(compound=f"whether the two states agree at all was not found out: {limit}")
     if ground is None:
-        return Studied(compound="the two states agree on no size that the workload names")
+        return _narrowed(step, judge, probes)
     step = ground
     split = attribute(
         step,
@@ -95,6 +95,14 @@ def study(
         trials=split.trials,
         probes=cases,
     )
+
+
+def _narrowed(step: Step, judge: Judge, probes: Budget) -> Studied:
+    """Of a step that fails on all that its workload names: where it is right. What it brings there is not split."""
+    report = probe(step, judge, probes)
+    why = "the two states agree on no size that the workload names"
+    parts = (_whole(step, report, None),) if report.conditions else ()
+    return Studied(parts=parts, compound=why, probes=report.runs)
 
 
 def _as_step(step: Step, part: Part) -> Step:

@@ -48,6 +48,11 @@ def _drawn(setting: Setting, argument: Argument, values: str) -> Setting:
     return replace(setting, workload=setting.workload.model_copy(update={"args": args}))
 
 
+def _arguments(ground: Ground) -> list[Argument]:
+    """As the workload declares them: the base may have values that were looked for."""
+    return [ground.declared(a) for a in ground.base.workload.args]
+
+
 def _kinds(argument: Argument) -> tuple[str, ...]:
     kind, given = argument.values_spec
     if argument.kind not in {"input", "inout"} or kind == "file":
@@ -56,13 +61,17 @@ def _kinds(argument: Argument) -> tuple[str, ...]:
         return _FLOAT_KINDS if kind == "normal" else ()
     if kind == "integers" and len(given) == 2:
         low, high = given
-        return (f"integers({low}, {low} + 1)", f"integers({high} - 1, {high})")
+        middle = f"({low} + {high}) // 2"
+        return (
+            f"integers({low}, {low} + 1)", f"integers({high} - 1, {high})",
+            f"integers({low}, {middle} + 1)", f"integers({middle}, {high})",
+        )  # fmt: skip
     return ()
 
 
 def _boundaries(ground: Ground) -> Iterator[Setting]:
     yield told_of_values(ground.base)
-    for argument in ground.base.workload.args:
+    for argument in _arguments(ground):
         for values in _kinds(argument):
             yield told_of_values(_drawn(ground.base, argument, values))
     for setting in _varied(ground.base):
@@ -70,7 +79,7 @@ def _boundaries(ground: Ground) -> Iterator[Setting]:
 
 
 def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:
-    arguments = [a for a in ground.base.workload.args if _kinds(a)]
+    arguments = [a for a in _arguments(ground) if _kinds(a)]
     for _ in range(_POOLED if arguments else 0):
         setting = replace(chance.choice((ground.base, *ground.others)), seed=chance.randrange(1000))
         argument = chance.choice(arguments)
@@ -86,11 +95,13 @@ def _pool(ground: Ground, chance: random.Random) -> Iterator[Setting]:
 
 
 def _any(argument: Argument, chance: random.Random) -> str:
-    """A range or a height of any order of magnitude, so that thresholds are closed in on."""
+    """A range or a height of any order of magnitude, of either sign, so that thresholds are closed in on."""
     if argument.values_spec[0] != "normal":
         return chance.choice(_kinds(argument))
     top = float(f"{10 ** chance.uniform(-1, 3):.2g}")
-    return chance.choice((f"peaked({top:g})", f"uniform({-top:g}, {top:g})", f"uniform(0, {top:g})"))
+    return chance.choice(
+        (f"peaked({top:g})", f"uniform({-top:g}, {top:g})", f"uniform(0, {top:g})", f"uniform({-top:g}, 0)")
+    )
 
 
 def _between(ground: Ground, name: str, low: float, high: float, chance: random.Random) -> Iterator[Setting]:
@@ -98,8 +109,11 @@ def _between(ground: Ground, name: str, low: float, high: float, chance: random.
     from the first.
     """
     top = middle(low, high)
-    argument = ground.base.workload.argument(split_fact(name)[1][0])
+    argument = next((a for a in _arguments(ground) if a.name == split_fact(name)[1][0]), None)
     if argument is None or not _kinds(argument):
+        return
+    if not DTYPES[argument.dtype].is_float:
+        yield from _indices_between(ground.base, argument, low, high, chance)
         return
     for end in (top, *(chance.uniform(low, high) for _ in range(_TRIES))):
         for values in (
@@ -110,6 +124,16 @@ def _between(ground: Ground, name: str, low: float, high: float, chance: random.
         ):
             setting = replace(ground.base, seed=chance.randrange(1000))
             yield told_of_values(_drawn(setting, argument, values))
+
+
+def _indices_between(
+    base: Setting, argument: Argument, low: float, high: float, chance: random.Random
+) -> Iterator[Setting]:
+    """Indices of which the lowest or the highest lies between two numbers."""
+    first, last = argument.values_spec[1]
+    for end in (round(middle(low, high)), *(round(chance.uniform(low, high)) for _ in range(_TRIES))):
+        for values in (f"integers({first}, {end} + 1)", f"integers({end}, {last})"):
+            yield told_of_values(_drawn(replace(base, seed=chance.randrange(1000)), argument, values))
 
 
 AXIS = Axis(

@@ -1,0 +1,44 @@
+"""Integers that the workload gives as numbers: what a candidate needs of them is a condition, and said."""
+
+from kernel_gate.gate import judge
+from kernel_gate.program import Program
+from kernel_gate.workload import parse_workload
+
+KERNEL = """__global__ void keep(float *y, const float *x, long long seed, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned low = (unsigned)seed, high = (unsigned)(seed >> 32);
+    if (i < n) y[i] = ((i * 2654435761u ^ low) + high * 40503u) % 4u ? x[i] : 0.0f;
+}
+"""
+WORKLOAD = """
+kernel = "keep"
+language = "cuda"
+dims = { n = [100, 300] }
+args = [
+  { name = "y", kind = "output", dtype = "float32", shape = ["n"] },
+  { name = "x", kind = "input", dtype = "float32", shape = ["n"] },
+  { name = "seed", kind = "scalar", dtype = "int64", value = "5" },
+  { name = "n", kind = "scalar", dtype = "int32", value = "n" },
+]
+launch = { grid = ["ceil_div(n, 64)"], block = [64] }
+"""
+
+
+def verdict(old: str, new: str):
+    assert old in KERNEL
+    programs = (Program("cuda", text, "keep", name="keep.cu") for text in (KERNEL, KERNEL.replace(old, new)))
+    return judge(*programs, parse_workload(WORKLOAD), device="emulated")
+
+
+def test_a_seed_of_which_half_is_used_is_a_condition_in_the_one_line():
+    judged = verdict("high * 40503u", "0u")
+    assert (
+        judged.outcome != "rejected"
+        and "only if seed == 5, which the baseline does not need" in judged.reason
+    )
+    assert judged.stage("check").details["conditions"][0]["expr"] == "seed == 5"
+
+
+def test_all_of_a_seed_in_other_words_needs_nothing():
+    judged = verdict("high * 40503u", "40503u * high")
+    assert judged.stage("check").status == "pass" and not judged.stage("check").details["conditions"]
