@@ -22,7 +22,6 @@ def last(base: Sizes) -> Sizes:
         (lambda d: 3 * d["T"] * d["C"], ("T", "C", "3")),
         (lambda d: d["T"] * d["T"] * d["B"], ("B", "T", "T")),
         (lambda _: 7, ("7",)),
-        (lambda _: 0, ("1",)),
         (lambda d: -(-d["C"] // 32), ("ceil_div(C, 32)",)),
         (lambda d: (d["B"] * d["T"] - 1) * 80 + d["C"], ("B * T * 80 + C + -80",)),
         (lambda d: 4 * (2 * d["C"] + 1), ("C * 8 + 4",)),
@@ -37,6 +36,11 @@ def test_products_and_sums_of_products_are_found(
 def test_what_is_neither_is_refused() -> None:
     with pytest.raises(NoFitError, match="no sum of products"):
         fitted(BASE, last(BASE), lambda d: d["C"] ** 3)
+
+
+def test_what_is_not_reached_has_no_extent() -> None:
+    with pytest.raises(NoFitError, match="nothing is reached"):
+        fitted(BASE, last(BASE), lambda _: 0)
 
 
 def test_dims_that_divide_others_are_as_they_were_in_the_last_sizes() -> None:

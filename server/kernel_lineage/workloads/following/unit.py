@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from tree_sitter import Node
+from tree_sitter import Node, Query, QueryCursor
 
 from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_nodes import grammar
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 
@@ -150,14 +151,20 @@ def unit_of(text: str) -> Unit:
 
 
 def _threads(root: Node) -> frozenset[str]:
-    shapes = [c.named_children for c in inside(root) if c.type == "kernel_call_syntax"]
+    captured = QueryCursor(_launches_and_values()).captures(root)
+    shapes = [c.named_children for c in captured.get("launch", ())]
     blocks = [[n for n in shape if n.type != "comment"][1:2] for shape in shapes]
     found = {word for shape in blocks for node in shape for word in words_in(node)}
-    for node in inside(root):
-        if node.type == "init_declarator" and declared_name(node)[0] in found:
+    for node in sorted(captured.get("value", ()), key=lambda n: n.start_byte):
+        if declared_name(node)[0] in found:
             value = node.child_by_field_name("value")
             found |= words_in(value) if value is not None else frozenset()
     return frozenset(found) - {"dim3", "x", "y", "z", "N", "n"}
+
+
+@cache
+def _launches_and_values() -> Query:
+    return Query(grammar(), "(kernel_call_syntax) @launch (init_declarator) @value")
 
 
 def _nothing() -> Unit:
