@@ -78,8 +78,11 @@ async function scenario() {
   const conditions = shown().locator('li');
   await conditions.filter({ hasText: '✗ n % 4 == 0' }).first().waitFor();
   await conditions.filter({ hasText: '? align(a) >= 16' }).first().waitFor();
+  await editor.page.mouse.move(5, 5);
+  await editor.page.keyboard.press('Escape');
   await editor.screenshot('cards');
-  await editor.runCommand('View: Close Editor');
+  await editor.runCommand('View: Close All Editors');
+  await editor.openFile('activation.cu');
   step('every condition is on a page of its own');
 
   const workload = path.join(workspace, '.klineage/workloads/residual_forward.toml');
@@ -118,7 +121,9 @@ async function scenario() {
 }
 
 /** The contents of the page that is open beside the code. */
-const shown = () => editor.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
+function shown() {
+  return editor.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
+}
 
 /** A barrier that is forgotten: underlined as it is typed, without a workload, and gone with the mistake. */
 async function checkWhileTyping() {
