@@ -131,6 +131,10 @@ async function checkWhileTyping() {
   const file = path.join(workspace, 'kernels/reduction.cu');
   const right = fs.readFileSync(file, 'utf8');
   await editor.openFile('reduction.cu');
+  // The line above the kernel moves the text when it comes.
+  const found = editor.page.locator('.codelens-decoration', { hasText: '✓ right' }).first();
+  await found.waitFor({ timeout: 120_000 });
+  step(`the line above the kernel: ${plain(await found.innerText())}`);
   await editor.clickOn('__syncthreads();');
   await editor.page.keyboard.press('Control+/');
   const squiggle = editor.page.locator('.squiggly-error');
