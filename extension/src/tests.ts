@@ -48,17 +48,25 @@ export function registerTests(context: vscode.ExtensionContext, server: Server):
     const running = controller.createTestRun(request);
     const wanted = (request.include ?? [...controller.items].map(([, file]) => file)).flatMap(kernelItems);
     wanted.forEach((test) => running.enqueued(test));
-    for (const test of new Set(wanted)) {
-      if (cancelled.isCancellationRequested || test.uri === undefined) {
-        break;
+    try {
+      for (const test of new Set(wanted)) {
+        if (cancelled.isCancellationRequested || test.uri === undefined) {
+          break;
+        }
+        running.started(test);
+        const place = { uri: test.uri.toString(), ...test.range!.start };
+        try {
+          await ask('klineage.check', place);
+          const kernel = (await kernelsOf(test.uri)).find(({ kernel: name }) => name === test.label);
+          report(controller, running, test, kernel);
+        } catch (error) {
+          // A newer text has ended the check, or the server is gone.
+          running.errored(test, new vscode.TestMessage(`${test.label} was not checked: ${String(error)}`));
+        }
       }
-      running.started(test);
-      const place = { uri: test.uri.toString(), ...test.range!.start };
-      await ask('klineage.check', place);
-      const kernel = (await kernelsOf(test.uri)).find(({ kernel: name }) => name === test.label);
-      report(controller, running, test, kernel);
+    } finally {
+      running.end();
     }
-    running.end();
   };
   controller.createRunProfile('Check', vscode.TestRunProfileKind.Run, run, true);
   context.subscriptions.push(controller, server.onChecked((uri) => void refresh(vscode.Uri.parse(uri))));

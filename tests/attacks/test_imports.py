@@ -94,7 +94,7 @@ async def test_the_servers_check_runs_nothing_of_the_kernels_folder(hostile, mon
     for name, value in hostile.variables().items():
         monkeypatch.setenv(name, value)
     command = [*KLINEAGE, "serve", "--stdio"]
-    options = {"trusted": True, "checkOnSave": True, "checkSeconds": 60, "device": "emulated"}
+    options = {"trusted": True, "check": "typing", "checkSeconds": 60, "device": "emulated"}
     async with session(hostile.folder, options, command=command) as editor:
         uri = editor.open(hostile.folder / "twice.cu")
         await editor.mined()

@@ -49,6 +49,8 @@ def received(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
             editor.hover(uri, line, 18)
         editor.command("klineage.lineage", at)
         editor.command("klineage.check", at)
+        for page in ("klineage.cards", "klineage.kernels"):
+            editor.command(page, at)
         for action in editor.actions(uri, 4, 10):
             if action["title"].startswith(("Faster rows", "Launch bounds")):
                 editor.command("klineage.apply", action["command"]["arguments"][0])

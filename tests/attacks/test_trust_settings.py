@@ -73,7 +73,7 @@ async def test_an_invalid_setting_runs_nothing_and_is_shown(scale, options):
     mark = scale.parent.parent / "mark"
     (workloads / "oracles.py").write_text(f"open({str(mark)!r}, 'w')\n")
     before = {p: p.stat().st_mtime_ns for p in scale.parent.rglob("*")}
-    async with session(scale.parent, {**options, "checkOnSave": True}) as editor:
+    async with session(scale.parent, {**options, "check": "typing"}) as editor:
         uri = editor.open(scale)
         editor.save(uri)
         answer = await editor.command("klineage.check", {"uri": uri, "line": 1, "character": 20})
@@ -81,6 +81,10 @@ async def test_an_invalid_setting_runs_nothing_and_is_shown(scale, options):
         at = {"uri": uri, "kernel": "scale", "skill": "launch-bounds", "title": "Launch bounds"}
         applied = await editor.command("klineage.apply", at)
         assert (applied["outcome"], editor.statuses) == ("refused", [])
+        repaired = await editor.command("klineage.repair", {**at, "line": 2})
+        assert (repaired["outcome"], "not trusted" in repaired["summary"]) == ("refused", True)
+        drawn = await editor.command("klineage.timeline", {"uri": uri, "line": 1, "character": 20})
+        assert drawn["html"] is None
         shown = [message.message for message in editor.client.messages]
         assert any("checkSeconds" in message for message in shown)
         assert all(m.type is types.MessageType.Warning for m in editor.client.messages)
@@ -99,7 +103,7 @@ async def test_a_change_of_settings_gives_no_trust(scale):
 
 def test_a_workspace_that_is_not_trusted_sets_nothing_that_names_a_program_or_an_address():
     restricted = MANIFEST["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
-    for name in ("server.command", "interpreter", "model.baseUrl", "model.name", "check.onSave", "device"):
+    for name in ("server.command", "interpreter", "model.baseUrl", "model.name", "check.when", "device"):
         assert f"klineage.{name}" in restricted
     for name in ("model.baseUrl", "model.name"):  # where the key goes: no workspace at all
         assert PROPERTIES[f"klineage.{name}"]["scope"] == "machine"

@@ -326,3 +326,18 @@ async def test_a_workload_that_changes_on_the_disk_is_run_at_once(repository):
         told = await checked.ended()
         assert told.state == "unclear"
         assert "missing" in told.message
+
+
+async def test_the_document_that_was_touched_last_goes_first_and_the_other_goes_on(tmp_path):
+    many, one = tmp_path / "many.cu", tmp_path / "one.cu"
+    many.write_text(SUM)
+    one.write_text("// Another file.\n" + SUM)
+    async with session(tmp_path, ON) as editor:
+        first = editor.open(many)
+        checked = Checked(editor, first)
+        while (await checked.told.get()).state != "checking":
+            pass
+        second = editor.open(one)
+        ended = [await checked.ended(), await checked.ended()]
+        assert [told.uri for told in ended] == [second, first]
+        assert {told.state for told in ended} == {"right"}

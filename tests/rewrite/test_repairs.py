@@ -43,7 +43,7 @@ def same(text):
 def test_what_was_taken_out_is_put_back_the_nearest_first():
     broken = without("__syncthreads();").replace("if (i < n) ", "")
     titles = list(mended(broken, "out-of-bounds", [10], [RIGHT]))
-    assert titles[0] == "put back `if (i < n) out[i] = buf[0]; // é` at line 10"
+    assert titles[0] == "`if (i < n) out[i] = buf[0]; // é` put back at line 10"
     texts = mended(broken, "out-of-bounds", [10], [RIGHT])
     assert texts[titles[0]].endswith("    if (i < n) out[i] = buf[0]; // é\n}\n")
 

@@ -1,8 +1,9 @@
 """The checks of documents' kernels on the emulated device, and what the last one of each found.
 
-A document has one check at a time; a newer text ends the older one's. What was found stays at its lines while the
-text around them is edited, and goes when its own line is edited or a later check does not find it again. A kernel is
-checked again when its own text, or the text that all kernels of its file share, has changed.
+A document has one check at a time; a newer text ends the older one's, and the document that was touched last goes
+first. What was found stays at its lines while the text around them is edited, and goes when its own line is edited or
+a later check does not find it again. A kernel is checked again when its own text, or the text that all kernels of its
+file share, has changed.
 """
 
 from __future__ import annotations
@@ -76,6 +77,10 @@ class Checks:
         self._worker: Worker | None = None
         self._processes: Processes | None = None
         self._running: dict[str, asyncio.Task[dict[str, str]]] = {}
+        self._asked: set[str] = set()
+        """Documents that a person waits for."""
+        self._later: list[str] = []
+        """Documents whose check made room for another's."""
         self._pauses: dict[str, asyncio.TimerHandle] = {}
         self._judged: dict[str, dict[str, Judged]] = {}
         self._passed: dict[tuple[str, str], bytes] = {}
@@ -92,6 +97,13 @@ class Checks:
         before = self._running.get(uri)
         if before is not None:
             before.cancel()
+        self._later = [other for other in self._later if other != uri]
+        for other in self._running.keys() - self._asked - {uri}:
+            if other not in self._later:
+                self._later.append(other)  # it goes on from the kernels that are done
+            self._running[other].cancel()
+        if at is not None:
+            self._asked.add(uri)
         task = asyncio.get_running_loop().create_task(self._check(uri, at, before))
         self._running[uri] = task
         task.add_done_callback(lambda done: self._done(uri, done))
@@ -114,6 +126,7 @@ class Checks:
         """A document was closed: its check ends, and what it found goes."""
         if (pause := self._pauses.pop(uri, None)) is not None:
             pause.cancel()
+        self._later = [other for other in self._later if other != uri]
         if (task := self._running.get(uri)) is not None:
             task.cancel()
         if self._judged.pop(uri, {}):
@@ -131,6 +144,9 @@ class Checks:
         if self._running.get(uri) is task:
             del self._running[uri]
             self._in_work.pop(uri, None)
+            self._asked.discard(uri)
+            if not self._running and self._later:
+                self.start(self._later.pop())
             self._server.told_of_kernels()
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("checking %s: %s", uri, error)

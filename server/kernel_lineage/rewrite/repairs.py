@@ -71,8 +71,9 @@ def _restored(kernel: Kernel, before: Kernel, where: list[int]) -> Iterator[Repa
 
     for first, last, text in sorted(changes, key=distance):
         span = Span(starts[first], starts[last], top + first, top + max(last - 1, first))
-        shown = " ".join(text.split())[:_SHOWN] or "nothing: a line was added"
-        yield Repair(f"put back `{shown}` at line {top + first}", (Edit(span, text),))
+        shown = " ".join(text.split())[:_SHOWN]
+        what = f"`{shown}` put back" if shown else "what was added taken out"
+        yield Repair(f"{what} at line {top + first}", (Edit(span, text),))
 
 
 def _barriers(root: Node, where: list[int]) -> Iterator[Repair]:

@@ -78,8 +78,11 @@ async function scenario() {
   const conditions = shown().locator('li');
   await conditions.filter({ hasText: '✗ n % 4 == 0' }).first().waitFor();
   await conditions.filter({ hasText: '? align(a) >= 16' }).first().waitFor();
+  await editor.page.mouse.move(5, 5);
+  await editor.page.keyboard.press('Escape');
   await editor.screenshot('cards');
-  await editor.runCommand('View: Close Editor');
+  await editor.runCommand('View: Close All Editors');
+  await editor.openFile('activation.cu');
   step('every condition is on a page of its own');
 
   const workload = path.join(workspace, '.klineage/workloads/residual_forward.toml');
@@ -118,7 +121,9 @@ async function scenario() {
 }
 
 /** The contents of the page that is open beside the code. */
-const shown = () => editor.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
+function shown() {
+  return editor.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
+}
 
 /** A barrier that is forgotten: underlined as it is typed, without a workload, and gone with the mistake. */
 async function checkWhileTyping() {
@@ -126,6 +131,10 @@ async function checkWhileTyping() {
   const file = path.join(workspace, 'kernels/reduction.cu');
   const right = fs.readFileSync(file, 'utf8');
   await editor.openFile('reduction.cu');
+  // The line above the kernel moves the text when it comes.
+  const found = editor.page.locator('.codelens-decoration', { hasText: '✓ right' }).first();
+  await found.waitFor({ timeout: 120_000 });
+  step(`the line above the kernel: ${plain(await found.innerText())}`);
   await editor.clickOn('__syncthreads();');
   await editor.page.keyboard.press('Control+/');
   const squiggle = editor.page.locator('.squiggly-error');
@@ -144,7 +153,7 @@ async function checkWhileTyping() {
   step(`the line above the kernel: ${plain(await lens.innerText())}`);
   await editor.clickOn('partial[tid] :');
   await editor.chooseAction('Repair reduce_sum: put the barrier back');
-  const verdict = editor.notification('reduce_sum is right with put back');
+  const verdict = editor.notification('reduce_sum is right with');
   await verdict.waitFor({ timeout: 90_000 });
   await editor.page.locator('.line-insert').first().waitFor();
   await editor.screenshot('repair');
@@ -163,7 +172,8 @@ async function testExplorer() {
   const kernel = editor.page.locator('.test-explorer .monaco-list-row', { hasText: 'reduce_sum' }).first();
   const file = editor.page.locator('.test-explorer .monaco-list-row', { hasText: 'reduction.cu' }).first();
   await file.waitFor();
-  await editor.runCommand('Test: Run All Tests');
+  await editor.clickOn('partial[tid] :');
+  await editor.runCommand('Test: Run Tests in Current File');
   await until('the kernel is a test that passes', async () => {
     if (!(await kernel.isVisible())) {
       await file.click();

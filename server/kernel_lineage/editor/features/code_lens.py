@@ -55,6 +55,8 @@ def register(server: EditorServer) -> None:
     async def resolve(lens: types.CodeLens) -> types.CodeLens:
         """The part that is about skills: editors resolve what is in view, so only that is tried."""
         data: Any = lens.data
+        if not isinstance(data, dict) or not {"uri", "kernel", "place"} <= data.keys():
+            return lens  # another server's, or one that has its command
         snapshot = await server.documents.snapshot(data["uri"])
         kernel = None if snapshot is None else snapshot.source.kernel(data["kernel"])
         if snapshot is not None and kernel is not None:
