@@ -17,6 +17,7 @@ from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.build.near_names import near_names
 from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image, image_to_json
+from kernel_gate.processes.parent import end_with_parent
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 from kernel_gate.sandbox.containment import (
@@ -27,7 +28,7 @@ from kernel_gate.sandbox.containment import (
     compilers,
     enter,
 )
-from kernel_gate.sandbox.own_limits import end_with_parent, limit
+from kernel_gate.sandbox.own_limits import limit
 
 _REFUSALS = frozenset({errno.EACCES, errno.EPERM, errno.ENOENT, errno.EROFS})
 """How a sandbox says no; in a private root what is outside is not there."""

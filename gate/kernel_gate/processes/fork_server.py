@@ -26,7 +26,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from kernel_gate.processes.forked_job import Job, run_job
-from kernel_gate.sandbox.own_limits import end_with_parent
+from kernel_gate.processes.parent import end_with_parent
 
 IMPORTS: Mapping[str, tuple[str, ...]] = {
     "": (),

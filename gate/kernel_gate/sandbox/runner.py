@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from kernel_gate.processes.parent import end_with_parent
 from kernel_gate.sandbox.containment import Containment, ContainmentError, enter
-from kernel_gate.sandbox.own_limits import end_with_parent, limit
+from kernel_gate.sandbox.own_limits import limit
 
 CANNOT_ENTER, CANNOT_START = 125, 127
 """Exit statuses of a run that did not begin, as shells have them."""
