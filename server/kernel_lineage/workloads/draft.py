@@ -87,7 +87,7 @@ def recorded_drafts(
         return [], ""
     rooted = with_what_it_calls(kernel, path, (), state.root)
     why: list[str] = []
-    for place in dict.fromkeys((path, *(site.path for site in state.launches_elsewhere(kernel.name)))):
+    for place in recorder.places(kernel, path, state):
         try:
             found = list(recorder.drafts(kernel, rooted, path, place, state))
         except RecordingError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +19,13 @@ from kernel_gate.files.writing import write_atomically
 from kernel_gate.processes.surroundings import find_program
 from kernel_gate.sandbox.containment import ContainmentError
 from kernel_lineage.cache_folder import everything_kept, make_private
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.following.unit import inside
 from kernel_lineage.workloads.preprocessed import Headers
 
 RUNTIME = Path(__file__).parent / "runtime"
+_ABSENT = RUNTIME / "absent"
 _SECONDS = 90.0
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 _TORCH = re.compile(r"(?:torch|ATen|c10|THC|pybind11|Python\.h)(?:/|$)")
@@ -28,7 +33,14 @@ _NO_HEADER = re.compile(r"fatal error: ([^:\n]+): No such file|cannot open sourc
 _ERROR = re.compile(r"^(.*?(?:\(\d+\)|:\d+(?::\d+)?)): (?:catastrophic |fatal )?error:? *(?:#[\w-]+: )?(.*)$", re.MULTILINE)
 _UNDEFINED = re.compile(r"undefined reference to [`']([\w.$]+)'")
 _PROGRAM = "program"
-_OBJECT = "unit.o"
+_NVCC = ("-c", "-std=c++17", "-w", "-O0", "-cudart=none", "-Xcicc", "-O0", "--expt-relaxed-constexpr",
+         "--expt-extended-lambda", "-gencode=arch=compute_90a,code=compute_90a", "-Xcompiler",
+         f"-w,-fpermissive,-O1,-idirafter,{_ABSENT}")  # fmt: skip
+_GXX = ("-c", "-std=c++17", "-w", "-fpermissive", "-O0", "-include", "cuda_runtime.h", "-idirafter", str(_ABSENT))
+_DEFINED = ("-DNDEBUG", "-DTORCH_EXTENSION_NAME=recorded")
+_JOBS = 2
+_IF, _ENDIF = re.compile(rb"^[ \t]*#[ \t]*if", re.MULTILINE), re.compile(rb"^[ \t]*#[ \t]*endif", re.MULTILINE)
+_LINKED_WITH = ("-Wl,--no-demangle", "-lpthread", "-ldl", "-fopenmp")
 _NO_MAIN = "main"
 
 
@@ -59,40 +71,88 @@ def refusal() -> str:
 
 
 def built(text: str, path: Path, root: Path, folder: Path, more: Sequence[Path] = ()) -> Built:
-    """The program of a text that stands in the place of `path`, made in `folder`; `more` files are included in it.
+    """The program of a text that stands in the place of `path`, made in `folder`; `more` are its other sources.
 
     Nothing but `root`, the toolkit and the system's headers is read. Raises `HostBuildError` for code that does not
     compile here, `RecordingError` where nothing can be built or contained.
     """
     if why := refusal():
         raise RecordingError(why)
-    shims, searched = _include_folders(text, path, root, folder)
-    unit = folder / "unit.cu"
-    unit.write_text(f'#include "program.h"\n#line 1 "{path.name}"\n{text}', "utf-8", errors="replace")
-    toolkit = include_dirs(find_nvcc().resolve().parent.parent)
-    places = [RUNTIME, shims, path.resolve().parent, *searched]
-    done = _contained(
-        [
-            *(str(find_nvcc()), "-c", "-std=c++17", "-w", "-O0", "-cudart=none", "-Xcicc", "-O0"),
-            *("-gencode=arch=compute_90a,code=compute_90a", "--expt-relaxed-constexpr", "--expt-extended-lambda"),
-            *("-DNDEBUG", "-DTORCH_EXTENSION_NAME=recorded", "-Xcompiler", "-w,-fpermissive,-O1"),
-            *(f"-I{place}" for place in places),
-            *("-o", _OBJECT, unit.name),
-        ],
-        folder,
-        [root, RUNTIME, *toolkit],
-    )
+    shims = folder / "headers"
+    shims.mkdir()
+    with ThreadPoolExecutor(_JOBS) as pool:
+        first = pool.submit(_compiled, text, path, root, folder, shims, 0)
+        others = [pool.submit(_other, p, root, folder, shims, i) for i, p in enumerate(more, 1)]
+        objects = [first.result(), *(name for o in others if (name := o.result()))]
+    return _linked(folder, objects)
+
+
+def _other(path: Path, root: Path, folder: Path, shims: Path, number: int) -> str:
+    """The object of another source; "" where it does not compile: what it defines is not there then, and does nothing."""
+    try:
+        text = read_file(path, within=root.resolve()).decode("utf-8", "replace")
+        return _compiled(text, path, root, folder, shims, number)
+    except (HostBuildError, OSError):
+        return ""
+
+
+def _compiled(text: str, path: Path, root: Path, folder: Path, shims: Path, number: int) -> str:
+    """The name of the object of one source. Raises `HostBuildError`, `RecordingError`."""
+    cuda = number == 0 or path.suffix == ".cu"
+    inner = folder / f"object{number}"  # one of its own for each of those that are compiled at once
+    inner.mkdir()
+    unit = inner / f"unit.{'cu' if cuda else 'cpp'}"
+    front = f'#include "program.h"\n#line 1 "{path.name}"\n'
+    unit.write_text(front + without_kernels(text), "utf-8", errors="replace")
+    searched = _include_folders(text, path, root, shims)
+    command = [str(find_nvcc()), *_NVCC] if cuda else ["g++", *_GXX]
+    places = (RUNTIME, shims, path.resolve().parent, *searched, *(() if cuda else _toolkit()))
+    options = [*_DEFINED, *(f"-I{place}" for place in places), "-o", "unit.o", unit.name]
+    done = _contained([*command, *options], inner, [root, shims, RUNTIME, *_toolkit()])
     if done.status != 0:
         raise HostBuildError(_why(done, path))
-    return _linked(folder, toolkit)
+    return f"{inner.name}/unit.o"
 
 
-def _linked(folder: Path, toolkit: Sequence[Path]) -> Built:
-    runtime = _runtime_object(folder, toolkit)
+def without_kernels(text: str) -> str:
+    """The text with kernels that do nothing: none is run, and compiling their bodies takes most of the time."""
+    if "__global__" not in text:
+        return text
+    data = text.encode()
+    root = read(data, Language.CUDA).root
+    bodies = [
+        (body.start_byte, body.end_byte)
+        for node in (inside(root) if root is not None else ())
+        if node.type == "function_definition"
+        and (body := node.child_by_field_name("body")) is not None
+        and b"__global__" in data[node.start_byte : body.start_byte]
+        and body.type == "compound_statement"
+        and _is_balanced(data[body.start_byte : body.end_byte])
+    ]
+    parts, at = [], 0
+    for start, end in bodies:
+        if start >= at:
+            lines = b"\n" * data.count(b"\n", start, end)
+            parts += [data[at:start], b"{", lines, b"}"]
+            at = end
+    return b"".join((*parts, data[at:])).decode("utf-8", "replace")
+
+
+def _is_balanced(text: bytes) -> bool:
+    """Whether every condition of the preprocessor that begins in a text ends there."""
+    return len(_IF.findall(text)) == len(_ENDIF.findall(text))
+
+
+def _toolkit() -> tuple[Path, ...]:
+    return include_dirs(find_nvcc().resolve().parent.parent)
+
+
+def _linked(folder: Path, objects: Sequence[str]) -> Built:
+    runtime = _runtime_object(folder, _toolkit())
     absent = folder / "absent.cpp"
     absent.write_text("", "utf-8")
     lost: tuple[str, ...] = ()
-    command = ["g++", "-o", _PROGRAM, _OBJECT, runtime.name, absent.name, "-Wl,--no-demangle", "-lpthread", "-ldl", "-fopenmp"]
+    command = ["g++", "-o", _PROGRAM, *objects, runtime.name, absent.name, *_LINKED_WITH]
     for _ in range(2):
         done = _contained(command, folder, [])
         if done.status == 0:
@@ -149,29 +209,41 @@ def _why(done: Ran, path: Path) -> str:
     return f"the host code does not compile: {said[-1][:160] if said else f'status {done.status}'}"
 
 
-def _include_folders(text: str, path: Path, root: Path, folder: Path) -> tuple[Path, list[Path]]:
-    """Where the stand-ins for PyTorch's headers are, and the folders of the repository that headers are found in."""
-    shims = folder / "headers"
-    shims.mkdir()
+def _include_folders(text: str, path: Path, root: Path, shims: Path) -> list[Path]:
+    """The folders of the repository that headers are found in.
+
+    Headers without the bodies of their kernels, and what stands in for PyTorch's, are written to `shims`.
+    """
     found: dict[Path, None] = {}
-    for name, at in _included(text, path, Headers(root.resolve())):
+    for name, at in included(text, path, Headers(root.resolve())):
         if at is not None and str(at).endswith(f"/{name}"):
             found[Path(str(at)[: -len(name)])] = None
+            _copied(shims, name, at, root)
         elif at is None and _TORCH.match(name):
             _shim(shims, name)
-    return shims, list(found)
+    return list(found)
+
+
+def _copied(shims: Path, name: str, at: Path, root: Path) -> None:
+    target = (shims / name).resolve()
+    if not target.is_relative_to(shims.resolve()) or target.exists():
+        return
+    with suppress(OSError):
+        text = read_file(at, within=root.resolve()).decode("utf-8", "replace")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(without_kernels(text), "utf-8", errors="replace")
 
 
 def _shim(shims: Path, name: str) -> None:
     target = (shims / name).resolve()
     if target.is_relative_to(shims.resolve()):
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text('#pragma once\n#include "torch.h"\n', "utf-8")
+        target.write_text('#pragma once\n#include "pytorch/all.h"\n', "utf-8")
 
 
-def _included(text: str, path: Path, headers: Headers) -> Iterator[tuple[str, Path | None]]:
+def included(text: str, path: Path, headers: Headers) -> Iterator[tuple[str, Path | None]]:
     """What a text includes, and what that includes, with where it is in the repository."""
-    waiting, seen = [(text, path.resolve().parent)], {path.resolve()}
+    waiting, seen = [(text, path.resolve().parent)], set[Path]()
     while waiting:
         inner, folder = waiting.pop()
         for name in _INCLUDE.findall(inner):

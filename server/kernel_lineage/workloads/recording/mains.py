@@ -23,6 +23,7 @@ _MULTIPROCESSORS = "multiProcessorCount"
 _DEVICE = 132
 _ARGUMENTS = tuple((str(n),) for n in range(1, 9))
 """What a program that asks for arguments is tried with, in the end."""
+_OWN_WORDS = ("timeout:", "/bin/bash:")
 _HAS_MAIN = re.compile(r"\bmain\s*\(")
 
 
@@ -40,10 +41,8 @@ def has_main(text: str) -> bool:
     return _HAS_MAIN.search(text) is not None
 
 
-def recorded_program(
-    text: str, path: Path, root: Path, folder: Path, more: Sequence[Path] = ()
-) -> Program:
-    """The launches of a program. Raises `RecordingError`."""
+def recorded_program(text: str, path: Path, root: Path, folder: Path, more: Sequence[Path] = ()) -> Program:
+    """The launches of a program; `more` are its other sources. Raises `RecordingError`."""
     changed, sizes = with_sizes(text)
     try:
         program = built(changed if sizes else text, path, root, _inner(folder, "sized"), more)
@@ -131,5 +130,5 @@ def _firsts(launches: Sequence[Launch]) -> dict[str, Launch]:
 
 
 def _last_words(output: str) -> str:
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith(_OWN_WORDS)]
     return f"it said: {lines[-1][:160]}" if lines else ""

@@ -11,8 +11,9 @@ from kernel_gate.files.temporary import TemporaryFolder
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.model import Draft
-from kernel_lineage.workloads.preprocessed import active_text, with_headers
-from kernel_lineage.workloads.recording.build import RecordingError
+from kernel_lineage.workloads.preprocessed import Headers, active_text, with_headers
+from kernel_lineage.workloads.recording.build import RecordingError, included
+from kernel_lineage.workloads.recording.calls import recorded_calls, takes_tensors
 from kernel_lineage.workloads.recording.drafting import recorded_draft
 from kernel_lineage.workloads.recording.mains import Program, has_main, recorded_program
 from kernel_lineage.workloads.saved import folder_of
@@ -21,6 +22,8 @@ from kernel_lineage.workloads.state import State
 
 _SOURCES = (".cu", ".cpp", ".cc")
 _MOST_BESIDE = 12
+_CALLERS_ABOVE, _CALLERS_BESIDE = 2, 3
+_INCLUDING = 3
 
 
 @dataclass(slots=True)
@@ -30,6 +33,15 @@ class Recorder:
     root: Path
     _programs: dict[Path, Program | str] = field(default_factory=dict)
 
+    def places(self, kernel: Kernel, path: Path, state: State) -> list[Path]:
+        """The files by which a kernel may be launched: those with a launch that include its own, and its own."""
+        sites = dict.fromkeys(site.path for site in state.launches_elsewhere(kernel.name) if site.path != path.resolve())
+        headers = Headers(self.root.resolve())
+        own = [p for p in sites if path.resolve() in {at for _, at in included(_text(p, self.root), p, headers)}]
+        if path.suffix in _SOURCES or not own:
+            own = [path, *own]
+        return own
+
     def drafts(self, kernel: Kernel, rooted: Kernel, path: Path, place: Path, state: State) -> Iterator[Draft]:
         """The drafts by the host code of `place`, a file that launches a kernel of `path`.
 
@@ -37,7 +49,11 @@ class Recorder:
         """
         data = kernel.source.data if kernel.source is not None and place == path else None
         program = self._program(place, data, state)
-        found = [s for s in program.series if s.first.name.rsplit("::", 1)[-1] == kernel.name]
+        found = [
+            s
+            for s in program.series
+            if s.first.name.rsplit("::", 1)[-1] == kernel.name and len(s.first.arguments) == len(kernel.parameters)
+        ]
         if not found:
             seen = ", ".join(dict.fromkeys(s.first.name for s in program.series)) or "nothing"
             why = f" ({program.why})" if program.why else ""
@@ -59,19 +75,57 @@ class Recorder:
 
     def _recorded(self, place: Path, data: bytes | None, state: State) -> Program:
         text = _text(place, self.root) if data is None else data.decode("utf-8", "replace")
-        if not has_main(text) and (mains := _with_its_main(place, self.root)):
-            text = "\n".join((text, *mains))
+        more: list[Path] = []
         if not has_main(text):
-            raise RecordingError(f"{place.name} has neither a main nor a function that takes tensors")
+            place, text, more = _with_its_main(place, text, self.root)
         with TemporaryFolder("recording") as name:
-            return recorded_program(text, place, self.root, Path(name))
+            if has_main(text):
+                return recorded_program(text, place, self.root, Path(name), more)
+            callers = _callers(text, place, state)
+            unit = unit_of(active_text(with_headers(place, self.root, data, callers)))
+            if takes_tensors(unit.text):
+                sources = [place] if place.suffix in _SOURCES else _including(place, self.root)
+                first = text if sources[:1] == [place] else _text(sources[0], self.root) if sources else ""
+                more = [*sources[1:], *(p for p in callers if p.suffix in _SOURCES and p not in sources)]
+                return recorded_calls(first, sources[0] if sources else place, unit, self.root, Path(name), more)
+        raise RecordingError(f"{place.name} has neither a main nor a function that takes tensors")
 
 
-def _with_its_main(place: Path, root: Path) -> list[str]:
-    """The other sources of a folder whose program one of them is the only `main` of."""
-    beside = sorted(p for p in place.parent.iterdir() if p.suffix in _SOURCES and p.name != place.name)
-    texts = [_text(p, root) for p in beside[:_MOST_BESIDE]]
-    return texts if sum(map(has_main, texts)) == 1 else []
+def _including(header: Path, root: Path) -> list[Path]:
+    """Sources beside a header that include it, such as those that name its templates' types."""
+    headers = Headers(root.resolve())
+    beside = sorted(p for p in header.parent.iterdir() if p.suffix in _SOURCES)[: 2 * _MOST_BESIDE]
+    found = [p for p in beside if header.resolve() in {at for _, at in included(_text(p, root), p, headers)}]
+    # Some may be for types that the calls do not come with.
+    return found[-_INCLUDING:]
+
+
+def _callers(text: str, place: Path, state: State) -> tuple[Path, ...]:
+    """The files whose functions call those of a file that launch kernels, and the files that call these."""
+    found: dict[Path, None] = {}
+    data = text.encode()
+    for _ in range(_CALLERS_ABOVE):
+        unit = unit_of(active_text(with_headers(place, state.root, data, found)))
+        outer = frozenset().union(*(unit.outermost(kernel) for kernel in unit.kernels)) if unit.kernels else frozenset()
+        more = [p for p in state.files_calling(outer, place) if p not in found][:_CALLERS_BESIDE]
+        if not more:
+            break
+        found |= dict.fromkeys(more)
+    return tuple(found)
+
+
+def _with_its_main(place: Path, text: str, root: Path) -> tuple[Path, str, list[Path]]:
+    """The program of several sources that a file is one of: the file with the only `main` beside it, and the others.
+
+    The file itself, and no others, where there is no such program.
+    """
+    if place.suffix not in _SOURCES:
+        return place, text, []
+    beside = sorted(p for p in place.parent.iterdir() if p.suffix in _SOURCES and p.name != place.name)[:_MOST_BESIDE]
+    mains = [p for p in beside if has_main(_text(p, root))]
+    if len(mains) != 1:
+        return place, text, []
+    return mains[0], _text(mains[0], root), [place, *(p for p in beside if p not in mains)]
 
 
 def _text(path: Path, root: Path) -> str:

@@ -125,7 +125,7 @@ def run(built: Built, runs: Sequence[Run], folder: Path, root: Path, cwd: Path) 
         given = " ".join(shlex.quote(f"{n}={v}") for n, v in variables.items())
         program = " ".join(shlex.quote(word) for word in (str(built.program), *one.arguments))
         lines.append(
-            f"env {given} timeout -s KILL {one.seconds:g} {program} <{shlex.quote(str(calls))} 2>&1 | head -c 200000 "
+            f"env {given} timeout --foreground -s KILL {one.seconds:g} {program} <{shlex.quote(str(calls))} 2>&1 | head -c 200000 "
             f">{shlex.quote(str(said))}; echo ${{PIPESTATUS[0]}} >{shlex.quote(str(folder / f'status{number}'))}"
         )
     script = folder / "runs.sh"

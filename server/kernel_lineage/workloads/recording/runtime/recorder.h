@@ -8,6 +8,8 @@ long klineage_size(const char *name, long written);
 /// `exit` of a program that is recorded: it goes on, because what follows may launch more.
 void klineage_exit(int status);
 void klineage_abort();
+/// The end of the process.
+void klineage_end();
 /// Say what stands behind a buffer; `how` is one of "unset", "cleared", "data" and "kernel".
 void klineage_describe(const void *data, const char *name, const char *dtype, const char *how, int rank,
                        const long *shape, const long *strides);
