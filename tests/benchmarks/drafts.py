@@ -179,7 +179,9 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("repositories", nargs="*", metavar="NAME=REPOSITORY:FOLDER[,FOLDER]")
     parser.add_argument("--check", action="store_true", help="run complete drafts on the emulated device")
     parser.add_argument("--no-runs", action="store_true", help="run no kernel to see its shapes")
-    parser.add_argument("--record", action="store_true", help="run host code where reading leaves something open")
+    parser.add_argument(
+        "--record", action="store_true", help="run host code where reading leaves something open"
+    )
     parser.add_argument("--seconds", type=float, default=20.0, help="of checking, for each kernel")
     parser.add_argument("--language", type=Language, choices=list(Language), help="only kernels in this one")
     parser.add_argument("--half", default="", choices=["first", "second"], help="only one half of the files")

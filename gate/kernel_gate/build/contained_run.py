@@ -124,7 +124,7 @@ def run_contained(
 
 
 def make_executable(program: Path) -> None:
-    """Make what a contained linker wrote a program: it may not change modes itself. Raises `OSError` for no plain file."""
+    """A contained linker may not change modes. Raises `OSError` for what is no plain file."""
     handle = os.open(program, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):

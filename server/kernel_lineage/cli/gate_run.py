@@ -29,6 +29,8 @@ class GateRun:
     no_cache: bool
     as_json: bool
     import_path: Path | None = None
+    record: bool = True
+    """Whether host code is run where reading leaves a drafted workload open."""
 
     def judge(self, request: GateRequest, candidate: Path, name: str, worker: Worker | Pool) -> Verdict:
         """The verdict on a request, which may be an earlier one on the same question."""

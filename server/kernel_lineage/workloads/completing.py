@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from kernel_lineage.workloads.draft import draft_of, recorded_drafts
 from kernel_lineage.workloads.files import Launcher, Target
-from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.model import Draft, DraftArgument
 from kernel_lineage.workloads.proof import Device, Proof, prove
 from kernel_lineage.workloads.recording.recorder import Recorder
 from kernel_lineage.workloads.saved import folder_of
@@ -87,6 +87,12 @@ def left_alone(reason: str) -> str:
 
 def as_inout(draft: Draft, name: str) -> Draft:
     """The draft with an output whose elements are partly left alone: what is there before is compared too."""
-    arguments = tuple(replace(a, kind="inout") if a.name == name else a for a in draft.arguments)
+    arguments = tuple(_kept(a) if a.name == name else a for a in draft.arguments)
     said = f"{name} is not written everywhere by the kernel, so what it leaves alone is compared too"
     return replace(draft, arguments=arguments, assumed=(*draft.assumed, said))
+
+
+def _kept(argument: DraftArgument) -> DraftArgument:
+    """An output as an inout; one of whole numbers gets a range."""
+    whole = argument.dtype is not None and "float" not in argument.dtype
+    return replace(argument, kind="inout", values=argument.values or ("integers(0, 8)" if whole else ""))

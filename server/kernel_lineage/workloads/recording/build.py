@@ -30,16 +30,31 @@ _SECONDS = 90.0
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 _TORCH = re.compile(r"(?:torch|ATen|c10|THC|pybind11|Python\.h)(?:/|$)")
 _NO_HEADER = re.compile(r"fatal error: ([^:\n]+): No such file|cannot open source file \"([^\"]+)\"")
-_ERROR = re.compile(r"^(.*?(?:\(\d+\)|:\d+(?::\d+)?)): (?:catastrophic |fatal )?error:? *(?:#[\w-]+: )?(.*)$", re.MULTILINE)
+_ERROR = re.compile(
+    r"^(.*?(?:\(\d+\)|:\d+(?::\d+)?)): (?:catastrophic |fatal )?error:? *(?:#[\w-]+: )?(.*)$", re.MULTILINE
+)
 _UNDEFINED = re.compile(r"undefined reference to [`']([\w.$]+)'")
 _PROGRAM = "program"
 _NVCC = ("-c", "-std=c++17", "-w", "-O0", "-cudart=none", "-Xcicc", "-O0", "--expt-relaxed-constexpr",
          "--expt-extended-lambda", "-gencode=arch=compute_90a,code=compute_90a", "-Xcompiler",
          f"-w,-fpermissive,-O1,-idirafter,{_ABSENT}")  # fmt: skip
-_GXX = ("-c", "-std=c++17", "-w", "-fpermissive", "-O0", "-include", "cuda_runtime.h", "-idirafter", str(_ABSENT))
+_GXX = (
+    "-c",
+    "-std=c++17",
+    "-w",
+    "-fpermissive",
+    "-O0",
+    "-include",
+    "cuda_runtime.h",
+    "-idirafter",
+    str(_ABSENT),
+)
 _DEFINED = ("-DNDEBUG", "-DTORCH_EXTENSION_NAME=recorded")
 _JOBS = 2
-_IF, _ENDIF = re.compile(rb"^[ \t]*#[ \t]*if", re.MULTILINE), re.compile(rb"^[ \t]*#[ \t]*endif", re.MULTILINE)
+_IF, _ENDIF = (
+    re.compile(rb"^[ \t]*#[ \t]*if", re.MULTILINE),
+    re.compile(rb"^[ \t]*#[ \t]*endif", re.MULTILINE),
+)
 _LINKED_WITH = ("-Wl,--no-demangle", "-lpthread", "-ldl", "-fopenmp")
 _NO_MAIN = "main"
 
@@ -88,7 +103,7 @@ def built(text: str, path: Path, root: Path, folder: Path, more: Sequence[Path] 
 
 
 def _other(path: Path, root: Path, folder: Path, shims: Path, number: int) -> str:
-    """The object of another source; "" where it does not compile: what it defines is not there then, and does nothing."""
+    """The object of another source; "" for one that does not compile: what it defines does nothing then."""
     try:
         text = read_file(path, within=root.resolve()).decode("utf-8", "replace")
         return _compiled(text, path, root, folder, shims, number)
@@ -162,23 +177,39 @@ def _linked(folder: Path, objects: Sequence[str]) -> Built:
         if not lost or _NO_MAIN in lost:
             break
         absent.write_text(
-            "".join(f'extern "C" long absent_{i}() asm("{n}"); long absent_{i}() {{ return 0; }}\n' for i, n in enumerate(lost)),
+            "".join(
+                f'extern "C" long absent_{i}() asm("{n}"); long absent_{i}() {{ return 0; }}\n'
+                for i, n in enumerate(lost)
+            ),
             "utf-8",
         )
     if _NO_MAIN in lost:
         raise HostBuildError("no `main` is in the text")
-    raise HostBuildError(f"it does not link: {done.output.strip().splitlines()[-1][:200] if done.output.strip() else done.excess}")
+    raise HostBuildError(
+        f"it does not link: {done.output.strip().splitlines()[-1][:200] if done.output.strip() else done.excess}"
+    )
 
 
 def _runtime_object(folder: Path, toolkit: Sequence[Path]) -> Path:
     """The recording runtime, compiled once for this user and toolkit."""
-    sources = [RUNTIME / "cudart.cpp", RUNTIME / "recorder.h"]
-    digest = hashlib.sha256(b"".join(s.read_bytes() for s in sources) + repr(toolkit).encode()).hexdigest()[:16]
+    sources = [RUNTIME / name for name in ("cudart.cpp", "device.h", "recorder.h")]
+    digest = hashlib.sha256(b"".join(s.read_bytes() for s in sources) + repr(toolkit).encode()).hexdigest()[
+        :16
+    ]
     here, kept = folder / "cudart.o", everything_kept() / "recorder" / f"cudart-{digest}.o"
     with suppress(OSError):
         here.write_bytes(read_file(kept, most=1 << 24))
         return here
-    command = ["g++", "-std=c++17", "-O1", "-w", "-c", *(f"-I{p}" for p in (RUNTIME, *toolkit)), "-o", here.name]
+    command = [
+        "g++",
+        "-std=c++17",
+        "-O1",
+        "-w",
+        "-c",
+        *(f"-I{p}" for p in (RUNTIME, *toolkit)),
+        "-o",
+        here.name,
+    ]
     done = _contained([*command, str(sources[0])], folder, [RUNTIME, *toolkit])
     if done.status != 0:
         raise RecordingError(f"the recording runtime does not compile here: {_why(done, sources[0])}")
@@ -202,7 +233,9 @@ def _why(done: Ran, path: Path) -> str:
         return f"compiling the host code of {path.name} {done.excess}"
     if (header := _NO_HEADER.search(done.output)) is not None:
         name = header[1] or header[2]
-        return f"{path.name} asks for the header {name}, which is not here: install it, or set its path in CPATH"
+        return (
+            f"{path.name} asks for the header {name}, which is neither in the repository nor in /usr/include: install it there"
+        )
     if (error := _ERROR.search(done.output)) is not None:
         return f"the host code does not compile: {Path(error[1]).name}: {error[2][:160]}"
     said = done.output.strip().splitlines()

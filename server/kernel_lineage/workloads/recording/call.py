@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-TYPES = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5, "float32": 6, "float64": 7, "bool": 11,
-         "bfloat16": 15, "float8_e5m2": 23, "float8_e4m3fn": 24}  # fmt: skip
+TYPES = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5, "float32": 6, "float64": 7,
+         "bool": 11, "bfloat16": 15, "float8_e5m2": 23, "float8_e4m3fn": 24}  # fmt: skip
 """PyTorch's numbers of element types, by the names that workloads have for them."""
 _EXTENTS = (64, 128, *(32 * n for n in range(3, 64) if n != 4))
 """No two of a call are the same, so that a value in a failed check says which extent it is."""
@@ -58,18 +58,39 @@ class Call:
         return tuple(self.root(f"{tensor}_size_{i}") for i in range(self.ranks.get(tensor, 2)))
 
     @property
+    def extents(self) -> int:
+        """How many extents all tensors have."""
+        return sum(
+            self.ranks.get(p.name, 2) for p in self.parameters if p.is_tensor and p.name not in self.absent
+        )
+
+    @property
     def sizes(self) -> dict[str, int]:
         """The free extents and whole numbers by their names, and their values."""
-        found: dict[str, int] = {}
+        free: dict[str, int] = {}
+        place = 0
+        # What an extent is does not change when others become equal: what a check compared stays what it was.
         for parameter in self.parameters:
-            if parameter.is_tensor and parameter.name not in self.absent:
-                for extent in self.shape(parameter.name):
-                    if extent not in self.fixed:
-                        found.setdefault(extent, 0)
-        for place, extent in enumerate(found):
-            step = self.multiple.get(extent, 1)
-            found[extent] = -(-_EXTENTS[place % len(_EXTENTS)] // step) * step
-        return found
+            for index in range(self.ranks.get(parameter.name, 2) if parameter.is_tensor else 0):
+                extent = f"{parameter.name}_size_{index}"
+                present = parameter.name not in self.absent
+                if present and extent not in self.same and extent not in self.fixed:
+                    step = self.multiple.get(extent, 1)
+                    free[extent] = -(-_EXTENTS[place % len(_EXTENTS)] // step) * step
+                place += present
+        roots = {
+            e
+            for p in self.parameters
+            if p.is_tensor and p.name not in self.absent
+            for e in self.shape(p.name)
+        }
+        return {
+            **free,
+            **{
+                e: _EXTENTS[(place + i) % len(_EXTENTS)]
+                for i, e in enumerate(sorted(roots - free.keys() - self.fixed.keys()))
+            },
+        }
 
     def values(self, changed: Mapping[str, int]) -> dict[str, int]:
         """The values of all extents, some of them changed."""
@@ -152,8 +173,14 @@ def _ranks(call: Call, failed: Failed) -> Iterator[Call]:
         asked = []
     for tensor in asked[:2]:
         rank = call.ranks.get(tensor, 2)
-        wanted = [int(v) for v in both if _NUMBER.fullmatch(v) and int(v) != rank and 0 <= int(v) <= _MOST_RANK]
-        wanted += [int(n) for n in re.findall(r"==\s*(\d)\b", failed.condition) if 0 < int(n) <= _MOST_RANK and int(n) != rank]
+        wanted = [
+            int(v) for v in both if _NUMBER.fullmatch(v) and int(v) != rank and 0 <= int(v) <= _MOST_RANK
+        ]
+        wanted += [
+            int(n)
+            for n in re.findall(r"==\s*(\d)\b", failed.condition)
+            if 0 < int(n) <= _MOST_RANK and int(n) != rank
+        ]
         for number in dict.fromkeys(wanted):
             yield replace(call, ranks={**call.ranks, tensor: number})
     if failed.left.count(",") != failed.right.count(",") and (tensors := _last(failed, "sizes")):
@@ -171,7 +198,13 @@ def _types(call: Call, failed: Failed) -> Iterator[Call]:
             if call.types.get(tensor, "float32") != dtype:
                 yield replace(call, types={**call.types, tensor: dtype})
                 if failed.op == "dispatch":
-                    yield replace(call, types={t: dtype if k == call.types.get(tensor, "float32") else k for t, k in call.types.items()})
+                    yield replace(
+                        call,
+                        types={
+                            t: dtype if k == call.types.get(tensor, "float32") else k
+                            for t, k in call.types.items()
+                        },
+                    )
 
 
 def _extents(call: Call, failed: Failed) -> Iterator[Call]:
@@ -195,7 +228,11 @@ def _extents(call: Call, failed: Failed) -> Iterator[Call]:
         yield from _equal(call, failed.left, failed.right)
     # A compound condition shows no values: its numbers are tried for what it names, else for what was asked last.
     by_name = [e for e, n in call.names.items() if re.search(rf"\b{re.escape(n)}\b", failed.condition)]
-    last = [f"{t}_size_{i}" for t, what, i in reversed(failed.asked) if what == "size" and i < call.ranks.get(t, 2)]
+    last = [
+        f"{t}_size_{i}"
+        for t, what, i in reversed(failed.asked)
+        if what == "size" and i < call.ranks.get(t, 2)
+    ]
     for extent in dict.fromkeys(call.root(e) for e in (by_name or last[:2])):
         for number in _allowed(failed.condition):
             if call.fixed.get(extent) != number:
@@ -219,7 +256,8 @@ def _equal(call: Call, left: str, right: str) -> Iterator[Call]:
     by_value = {v: n for n, v in values.items() if n not in call.same}
     one, other = by_value.get(int(left)), by_value.get(int(right))
     if one is not None and other is not None:
-        stays, goes = (one, other) if one not in call.fixed or other in call.fixed else (other, one)
+        order = list(values)
+        stays, goes = (one, other) if order.index(one) < order.index(other) else (other, one)
         fixed = {n: v for n, v in call.fixed.items() if n != goes}
         if goes in call.fixed and stays not in call.fixed:
             fixed[stays] = call.fixed[goes]
@@ -236,12 +274,21 @@ def _numbers(call: Call, failed: Failed) -> Iterator[Call]:
     for parameter in call.parameters:
         if parameter.kind not in ("i", "b", "oi") or not re.search(rf"\b{re.escape(parameter.name)}\b", said):
             continue
-        values = [int(v) for v in (failed.right, failed.left, *re.findall(r"\d+", failed.condition)) if _NUMBER.fullmatch(v)]
-        for value in dict.fromkeys((*values, 0, 2, 64)):
-            if call.numbers.get(parameter.name, 1) != value and abs(value) < 1 << 20:
-                yield replace(call, numbers={**call.numbers, parameter.name: value})
+        values = [
+            int(v)
+            for v in (failed.right, failed.left, *re.findall(r"\d+", failed.condition))
+            if _NUMBER.fullmatch(v)
+        ]
+        for number in dict.fromkeys((*values, 0, 2, 64)):
+            if call.numbers.get(parameter.name, 1) != number and abs(number) < 1 << 20:
+                yield replace(call, numbers={**call.numbers, parameter.name: number})
     for parameter in call.parameters:
-        if parameter.kind[:1] == "v" and parameter.name in said and failed.left.isdigit() and failed.right.isdigit():
+        if (
+            parameter.kind[:1] == "v"
+            and parameter.name in said
+            and failed.left.isdigit()
+            and failed.right.isdigit()
+        ):
             for value in (failed.right, failed.left):
                 yield replace(call, numbers={**call.numbers, f"{parameter.name}_count": int(value)})
 

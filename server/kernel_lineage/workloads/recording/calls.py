@@ -32,7 +32,9 @@ _OPTIONS = 6
 _MOST_CALLS = 4
 _TENSOR = re.compile(r"\bTensor\b")
 _BOUND = re.compile(r'\b(?:def|impl)\s*\(\s*"([\w.]+)[^"]*"\s*,\s*(?:TORCH_FN\s*\(\s*)?&?\s*([\w:]+)')
-_POINTED = re.compile(r"\b(\w+)\s*(?:\.|->)\s*(?:const_|mutable_)?data(?:_ptr)?\s*<\s*(?:const\s+)?([\w:]+)\s*>")
+_POINTED = re.compile(
+    r"\b(\w+)\s*(?:\.|->)\s*(?:const_|mutable_)?data(?:_ptr)?\s*<\s*(?:const\s+)?([\w:]+)\s*>"
+)
 _TYPED = re.compile(r"\b(\w+)\s*(?:\.|->)\s*(?:scalar_type|dtype)\s*\(\s*\)\s*==\s*(?:\w+::)*(k?[A-Z]\w+)")
 _MULTIPROCESSORS = "multiProcessorCount"
 _DEVICE = 132
@@ -71,17 +73,21 @@ def recorded_calls(
         program = built(f"{front}{text}\n{ending}", place, root, second, more)
     where = folder / "runs"
     where.mkdir()
-    search = _Search(program, where, root, place.resolve().parent, unit, {name: f for f, name in bound.items()})
+    search = _Search(
+        program, where, root, place.resolve().parent, unit, {name: f for f, name in bound.items()}
+    )
     return search.everything()
 
 
 def _registered(unit: Unit, bound: set[str]) -> str:
     """Lines that offer functions which nobody binds: those with a body of their own, once, and tensors."""
-    lines = []
+    lines: list[str] = []
     for name, functions in unit.functions.items():
         one = functions[0]
         if len(functions) == 1 and one.of_host and not one.template and name not in bound and _is_entry(one):
-            lines.append(f'static bool klineage_entry_{len(lines)} = klineage::entry("{name}", &{_qualified(one)});')
+            lines.append(
+                f'static bool klineage_entry_{len(lines)} = klineage::entry("{name}", &{_qualified(one)});'
+            )
     return "\n".join(lines)
 
 
@@ -118,7 +124,11 @@ class _Search:
             left = (end - time.monotonic()) / max(1, len(entries) - place)
             calls, said = self._accepted(entry, time.monotonic() + max(left, 2.0))
             for call in calls:
-                found += [s for s in self._varied(entry, call) if s.first.kernel not in {o.first.kernel for o in found}]
+                found += [
+                    s
+                    for s in self._varied(entry, call)
+                    if s.first.kernel not in {o.first.kernel for o in found}
+                ]
             if said:
                 why.append(f"{entry.name}: {said}")
         return Program(tuple(found), "; ".join(why)[:400])
@@ -131,8 +141,14 @@ class _Search:
         name = self.functions.get(fields[2], fields[2])
         written = [f for f in self.unit.functions.get(name, ()) if len(f.parameters) == len(kinds)]
         function = written[0] if written else None
-        names = [p.name for p in function.parameters] if function is not None else [f"a{i}" for i in range(len(kinds))]
-        parameters = tuple(Parameter(n or f"a{i}", k) for i, (n, k) in enumerate(zip(names, kinds, strict=True)))
+        names = (
+            [p.name for p in function.parameters]
+            if function is not None
+            else [f"a{i}" for i in range(len(kinds))]
+        )
+        parameters = tuple(
+            Parameter(n or f"a{i}", k) for i, (n, k) in enumerate(zip(names, kinds, strict=True))
+        )
         if not any(p.is_tensor for p in parameters):
             return None
         return _Entry(int(fields[1]), fields[2], parameters, function)
@@ -167,18 +183,25 @@ class _Search:
             waiting = [options[i] for i in range(widest) for options in more if i < len(options)] + waiting
         chosen: list[Call] = []
         seen: set[str] = set()
-        # Of calls that launch the same, the one that leaves the most sizes free says the most.
-        for call, kernels in sorted(good, key=lambda one: -len(one[0].sizes)):
+        # Of calls that launch the same, the plainest one counts, and of these the one that leaves the most sizes free.
+        for call, kernels in sorted(good, key=lambda one: (one[0].extents, -len(one[0].sizes))):
             if kernels - seen and len(chosen) < _MOST_CALLS:
                 chosen.append(call)
                 seen |= kernels
         return chosen, "" if chosen else said or "it launches nothing"
 
     def _run(
-        self, entry: _Entry, calls: Sequence[tuple[Call, Mapping[str, int]]], sizes: Mapping[str, int] | None = None
+        self,
+        entry: _Entry,
+        calls: Sequence[tuple[Call, Mapping[str, int]]],
+        sizes: Mapping[str, int] | None = None,
     ) -> tuple[list[list[Launch]], list[list[str]]]:
-        lines = "".join(f"{i}\t{entry.number}\t{call.line(changed)}\n" for i, (call, changed) in enumerate(calls))
-        (ended,) = run(self.program, [Run(sizes or {}, seconds=_SECONDS, calls=lines)], self.folder, self.root, self.cwd)
+        lines = "".join(
+            f"{i}\t{entry.number}\t{call.line(changed)}\n" for i, (call, changed) in enumerate(calls)
+        )
+        (ended,) = run(
+            self.program, [Run(sizes or {}, seconds=_SECONDS, calls=lines)], self.folder, self.root, self.cwd
+        )
         launches: list[list[Launch]] = [[] for _ in calls]
         for launch in ended.launches:
             if launch.call.isdigit() and int(launch.call) < len(calls):
@@ -199,7 +222,9 @@ class _Search:
         if entry.function is not None:
             asked = asked_of_tensors(entry.function)
             ranks = {t: r for t, r in asked.ranks.items() if t in tensors}
-            names = {f"{t}_size_{i}": n for (t, i), n in asked.names.items() if t in tensors and isinstance(i, int)}
+            names = {
+                f"{t}_size_{i}": n for (t, i), n in asked.names.items() if t in tensors and isinstance(i, int)
+            }
             body = text_of(entry.function.body)
             for pattern in (_POINTED, _TYPED):
                 for tensor, kind in pattern.findall(body):
@@ -219,8 +244,12 @@ class _Search:
 
     def _varied(self, entry: _Entry, call: Call) -> list[Series]:
         """The launches of a call at several sizes."""
-        base = {n: v for n, v in call.sizes.items()}
-        base |= {p.name: int(call.numbers.get(p.name, 1)) for p in entry.parameters if p.kind in ("i", "oi") and p.name not in call.absent}
+        base = dict(call.sizes.items())
+        base |= {
+            p.name: int(call.numbers.get(p.name, 1))
+            for p in entry.parameters
+            if p.kind in ("i", "oi") and p.name not in call.absent
+        }
         changes: list[dict[str, int]] = [{}]
         for name, value in base.items():
             changes += [{name: 2 * value}, {name: value + 5}, {name: value + 32}]
@@ -247,7 +276,15 @@ class _Search:
                 for sizes, got in samples
                 if any(one.kernel == kernel for one in got)
             )
-            found.append(Series(same[0][0], same, entry.name, given=True, said=(f"{entry.name} was called with {_shown(call)}",)))
+            found.append(
+                Series(
+                    same[0][0],
+                    same,
+                    entry.name,
+                    given=True,
+                    said=(f"{entry.name} was called with {_shown(call)}",),
+                )
+            )
         return found
 
 

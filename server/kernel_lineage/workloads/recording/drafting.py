@@ -45,10 +45,12 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
     pieces = pieces_of(kernel, [run for _, run in series.samples], unit)
     dtypes = _dtypes(pieces, series.first)
     found = _Gathered(steadied(series, _quantities(pieces, dtypes, series)))
-    grid, block = (_extents(getter, found) for getter in (lambda run: run.grid, lambda run: run.block))
+    grid, block = (_extents(getter, found) for getter in (_grid, _block))
     shared = found.whole(lambda run: run.shared_bytes) or str(series.first.shared_bytes)
     roles = roles_of(rooted)
-    arguments = tuple(_argument(p, d, roles.get(p.name), series, found) for p, d in zip(pieces, dtypes, strict=True))
+    arguments = tuple(
+        _argument(p, d, roles.get(p.name), series, found) for p, d in zip(pieces, dtypes, strict=True)
+    )
     first = series.first
     if first.cooperative or max(first.cluster) > 1:
         kind = "cooperative" if first.cooperative else "in clusters"
@@ -57,7 +59,12 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
     order = [n for a in arguments for extent in a.shape or () for n in _NAME.findall(extent)]
     names = [n for n in dict.fromkeys((*order, *used)) if n in series.sizes]
     dims = {n: multiprocessors() if counts_multiprocessors(n) else series.sizes[n] for n in names}
-    said = (f"recorded: {series.way} launches {kernel.name} so", *series.said, *(s for s in _told(series, dims)), *found.said)
+    said = (
+        f"recorded: {series.way} launches {kernel.name} so",
+        *series.said,
+        *(s for s in _told(series, dims)),
+        *found.said,
+    )
     return Draft(
         kernel.name,
         kernel.language,
@@ -73,7 +80,8 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
         missing=tuple(dict.fromkeys(found.missing)),
         way=series.way,
         entry=qualified_name(kernel),
-        has_fields=any(p.part for p in pieces),
+        # A size that is a macro of the text is a number there, where the file's own launch is read.
+        has_fields=any(p.part for p in pieces) or any(n in unit.macros for n in dims),
         recorded=True,
     )
 
@@ -89,7 +97,7 @@ def _type_argument(text: str) -> str:
 
 
 def _extents(of: Callable[[Launch], tuple[int, int, int]], found: _Gathered) -> tuple[str, ...]:
-    texts = [found.whole(lambda run, i=i: of(run)[i]) or str(of(found.fit.series.first)[i]) for i in range(3)]  # type: ignore[misc]
+    texts = [found.whole(_axis(of, i)) or str(of(found.fit.series.first)[i]) for i in range(3)]
     while len(texts) > 1 and texts[-1] == "1":
         texts.pop()
     return tuple(texts)
@@ -110,8 +118,8 @@ def _quantities(
 ) -> list[Callable[[Launch], int | None]]:
     """All that has to be an expression."""
     wanted: list[Callable[[Launch], int | None]] = [
-        *((lambda run, i=i: run.grid[i]) for i in range(3)),  # type: ignore[misc]
-        *((lambda run, i=i: run.block[i]) for i in range(3)),  # type: ignore[misc]
+        *(_axis(_grid, i) for i in range(3)),
+        *(_axis(_block, i) for i in range(3)),
         lambda run: run.shared_bytes,
     ]
     for piece, dtype in zip(pieces, dtypes, strict=True):
@@ -119,9 +127,25 @@ def _quantities(
             held = piece.held(series.first)
             if held is not None and held.buffer is not None and not _unshaped(held, series):
                 wanted.append(_elements(piece, dtype))
-        elif dtype is not None and not ELEMENTS[dtype].is_float and not piece.padding and not piece.name.endswith("_"):
-            wanted.append(lambda run, p=piece: int(p.number(run)))  # type: ignore[misc]
+        elif dtype is not None and not ELEMENTS[dtype].is_float and not piece.padding:
+            wanted.append(_number(piece))
     return wanted
+
+
+def _grid(run: Launch) -> tuple[int, int, int]:
+    return run.grid
+
+
+def _block(run: Launch) -> tuple[int, int, int]:
+    return run.block
+
+
+def _axis(of: Callable[[Launch], tuple[int, int, int]], index: int) -> Callable[[Launch], int]:
+    return lambda run: of(run)[index]
+
+
+def _number(piece: Piece) -> Callable[[Launch], int]:
+    return lambda run: int(piece.number(run))
 
 
 def _elements(piece: Piece, dtype: str | None) -> Callable[[Launch], int | None]:
@@ -139,7 +163,9 @@ def _unshaped(held: Held, series: Series) -> bool:
     return series.given and held.name != ""
 
 
-def _argument(piece: Piece, dtype: str | None, read_role: str | None, series: Series, found: _Gathered) -> DraftArgument:
+def _argument(
+    piece: Piece, dtype: str | None, read_role: str | None, series: Series, found: _Gathered
+) -> DraftArgument:
     if not piece.pointer:
         return _scalar(piece, dtype, series, found)
     held = piece.held(series.first)
@@ -169,7 +195,11 @@ def _values(piece: Piece, dtype: str, held: Held, role: str, found: _Gathered) -
         found.said.append(f"{piece.name} is cleared before the launch")
         return _ZEROS
     if ELEMENTS[dtype].is_float:
-        return "positive" if held.how == "data" and held.low is not None and held.low > 0 and not held.dtype else ""
+        return (
+            "positive"
+            if held.how == "data" and held.low is not None and held.low > 0 and not held.dtype
+            else ""
+        )
     if held.how == "data" and held.low is not None and held.high is not None and not held.dtype:
         return _range(piece, found)
     if dtype in WHOLE_RANGES:
@@ -182,13 +212,17 @@ def _values(piece: Piece, dtype: str, held: Held, role: str, found: _Gathered) -
 
 def _range(piece: Piece, found: _Gathered) -> str:
     """The range of the numbers that the host put there."""
-    seen = [(d, held) for d, run in found.fit.samples if (held := piece.held(run)) is not None and held.high is not None]
+    seen = [
+        (d, held)
+        for d, run in found.fit.samples
+        if (held := piece.held(run)) is not None and held.high is not None
+    ]
     low = min(int(held.low or 0) for _, held in seen)
     above = [(d, int(held.high or 0) + 1) for d, held in seen]
     if all(a == above[0][1] for _, a in above):
         return f"integers({low}, {above[0][1]})"
     text = found.whole(lambda run: int(h.high or 0) + 1 if (h := piece.held(run)) is not None else None)
-    if text is None:
+    if text is None or "," in text:  # what a workload has between the brackets takes no function
         near = (n for n in above[0][0] if all(d[n] // 2 < a <= d[n] for d, a in above))
         text = next(near, str(min(a for _, a in above)))
         found.texts.append(text)
@@ -201,8 +235,13 @@ def _scalar(piece: Piece, dtype: str | None, series: Series, found: _Gathered) -
         return DraftArgument(piece.name, "scalar", dtype)
     if ELEMENTS[dtype].is_float:
         return DraftArgument(piece.name, "scalar", dtype, value=_real(piece, found))
-    text = found.whole(lambda run: int(piece.number(run)))
-    return DraftArgument(piece.name, "scalar", dtype, value=text if text is not None else str(int(piece.number(series.first))))
+    text = "0" if piece.padding else found.whole(_number(piece))
+    if text is None and piece.nameless:
+        found.said.append(f"{piece.name} is taken to be 0: it was something else in each run")
+        text = "0"
+    return DraftArgument(
+        piece.name, "scalar", dtype, value=text if text is not None else str(int(piece.number(series.first)))
+    )
 
 
 def _real(piece: Piece, found: _Gathered) -> str:
@@ -212,9 +251,10 @@ def _real(piece: Piece, found: _Gathered) -> str:
     if all(value == first for _, value in seen):
         return repr(first)
     for name in seen[0][0]:
-        for written, times in ((f"{{}} / {name}", lambda d, v, n=name: v * d[n]), (f"{{}} * {name}", lambda d, v, n=name: v / d[n])):
-            factor = times(seen[0][0], first)
-            if factor and all(abs(times(d, v) - factor) <= 1e-5 * abs(factor) for d, v in seen):
+        for written, power in ((f"{{}} / {name}", 1), (f"{{}} * {name}", -1)):
+            factors_seen = [value * float(sizes[name]) ** power for sizes, value in seen]
+            factor = factors_seen[0]
+            if factor and all(abs(other - factor) <= 1e-5 * abs(factor) for other in factors_seen):
                 found.texts.append(name)
                 return written.format(repr(round(factor, 6)))
     found.said.append(f"{piece.name} changes with the sizes; it is taken to be {first!r} as it was recorded")

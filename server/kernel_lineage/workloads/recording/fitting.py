@@ -16,6 +16,7 @@ Sample = tuple[Mapping[str, int], int]
 _SHIFTS = (0, -1, 1, -2, 2)
 _MOST_FACTORS = 4
 _MOST_DIVISORS = 4
+_MULTIPLES = (2, 3, 4, 5, 6, 7, 9, 10, 12)
 
 
 def moving(samples: Sequence[Sample]) -> tuple[str, ...]:
@@ -53,7 +54,9 @@ def _gives(text: str, samples: Sequence[Sample]) -> bool:
         return False
 
 
-def _candidates(names: tuple[str, ...], samples: Sequence[Sample], constants: Collection[int]) -> Iterator[str]:
+def _candidates(
+    names: tuple[str, ...], samples: Sequence[Sample], constants: Collection[int]
+) -> Iterator[str]:
     yield from _products(names, samples, constants)
     # Some sizes multiply, and the others are divided on their own.
     for count in range(1, len(names)):
@@ -61,9 +64,14 @@ def _candidates(names: tuple[str, ...], samples: Sequence[Sample], constants: Co
             inner = tuple(n for n in names if n not in outer)
             rest = _divided(samples, outer)
             if rest is not None:
-                yield from (f"{' * '.join(outer)} * {_bracketed(t)}" for t in _products(inner, rest, constants))
+                yield from (
+                    f"{' * '.join(outer)} * {_bracketed(t)}" for t in _products(inner, rest, constants)
+                )
     if len(names) == 1:
-        yield from (f"{c} * next_power_of_2({names[0]})" if c != 1 else f"next_power_of_2({names[0]})" for c in (1, 2, 4, 8))
+        yield from (
+            f"{c} * next_power_of_2({names[0]})" if c != 1 else f"next_power_of_2({names[0]})"
+            for c in (1, 2, 4, 8)
+        )
     yield from _bounded(names, samples, constants)
     yield from _sums(names, samples)
 
@@ -75,9 +83,13 @@ def _products(names: tuple[str, ...], samples: Sequence[Sample], constants: Coll
         for shift in _SHIFTS:
             shown = [f"({n} {'+' if shift > 0 else '-'} {abs(shift)})" if shift else n for n in names]
             text = " * ".join(s for s, p in zip(shown, powers, strict=True) for _ in range(p))
-            values = [prod((d[n] + shift) ** p for n, p in zip(names, powers, strict=True)) for d, _ in samples]
+            values = [
+                prod((d[n] + shift) ** p for n, p in zip(names, powers, strict=True)) for d, _ in samples
+            ]
             if all(values):
-                yield from _scaled(text, [(v, q) for v, (_, q) in zip(values, samples, strict=True)], constants)
+                yield from _scaled(
+                    text, [(v, q) for v, (_, q) in zip(values, samples, strict=True)], constants
+                )
 
 
 def _scaled(text: str, seen: Sequence[tuple[int, int]], constants: Collection[int]) -> Iterator[str]:
@@ -95,6 +107,10 @@ def _scaled(text: str, seen: Sequence[tuple[int, int]], constants: Collection[in
             yield f"{front}ceil_div({text}, {divisor})"
         for divisor in _divisors(parts, constants, up=False):
             yield f"{front}({text} // {divisor})" if front else f"{text} // {divisor}"
+    # Three numbers for each of so many elements, shared out among blocks.
+    for times in _MULTIPLES:
+        for divisor in _divisors([(v * times, q) for v, q in seen], constants, up=True):
+            yield f"ceil_div({text} * {times}, {divisor})"
 
 
 def _divisors(seen: Sequence[tuple[int, int]], constants: Collection[int], *, up: bool) -> Iterator[int]:
@@ -141,7 +157,9 @@ def _sums(names: tuple[str, ...], samples: Sequence[Sample]) -> Iterator[str]:
     base, value = samples[0]
     slopes: dict[str, int] = {}
     for name in names:
-        other = next(((d, q) for d, q in samples if all((d[n] == base[n]) == (n != name) for n in base)), None)
+        other = next(
+            ((d, q) for d, q in samples if all((d[n] == base[n]) == (n != name) for n in base)), None
+        )
         if other is None:
             return
         slope = (other[1] - value) / (other[0][name] - base[name])

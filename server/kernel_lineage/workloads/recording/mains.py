@@ -66,9 +66,11 @@ def recorded_program(text: str, path: Path, root: Path, folder: Path, more: Sequ
         return Program((), f"{first.why or 'it ended'}; {_last_words(first.output)}".rstrip("; "))
     firsts = _firsts(first.launches)
     last = max((i for i, one in enumerate(first.launches) if one in firsts.values()), default=0) + 1
-    names = [n for n in base if base[n] > 1][:_MOST_SIZES] + [_MULTIPROCESSORS]
+    names = [*[n for n in base if base[n] > 1][:_MOST_SIZES], _MULTIPROCESSORS]
     others = [size for name in dict.fromkeys(names) for size in _others(base, name)]
-    others.append({n: v + _ODD[i % len(_ODD)] if n != _MULTIPROCESSORS else v for i, (n, v) in enumerate(base.items())})
+    others.append(
+        {n: v + _ODD[i % len(_ODD)] if n != _MULTIPROCESSORS else v for i, (n, v) in enumerate(base.items())}
+    )
     # Where sizes tell which kernels come at all, others may come first.
     ended_runs = run(program, [Run(o, last=2 * last, seconds=_SHORT) for o in others], where, root, cwd)
     found = []
@@ -103,7 +105,9 @@ def _first(
         (ended,) = run(program, [Run(sizes, seconds=_SECONDS)], folder, root, cwd)
         if best is None or len(_firsts(ended.launches)) > len(_firsts(best[0].launches)):
             best = ended, sizes
-        if ended.why != "its time was up" or not any(v > _SMALLEST for v in written.values()):
+        if ended.why != "its time was up" or all(
+            v <= _SMALLEST for n, v in written.items() if n != _MULTIPROCESSORS
+        ):
             break
     assert best is not None
     return best
@@ -114,11 +118,11 @@ def _smaller(size: int, divisor: int) -> int:
 
 
 def _others(base: Mapping[str, int], name: str) -> list[dict[str, int]]:
-    """Sizes that differ in one: one that is a multiple of the same, and one that is a multiple of nothing."""
+    """Sizes that differ in one: one that is a multiple of the same, and two that are multiples of nothing."""
     size = base[name]
-    if size >= 512:
-        return [{**base, name: size // 2}, {**base, name: size // 2 + 37}]
-    return [{**base, name: 2 * size}, {**base, name: size + 5}]
+    half = size // 2
+    changed = (half, half + 37, half + 5) if size >= 512 else (2 * size, size + 5, size + 18)
+    return [{**base, name: other} for other in changed]
 
 
 def _firsts(launches: Sequence[Launch]) -> dict[str, Launch]:

@@ -41,6 +41,11 @@ class Piece:
     """Whether it is a part of a structure."""
     padding: bool = False
 
+    @property
+    def nameless(self) -> bool:
+        """Whether no field is known to lie there: it may be what nobody sets."""
+        return self.padding or self.name.endswith(f"_at_{self.at}")
+
     def held(self, launch: Launch) -> Held | None:
         """What the pointer points into at a launch; None for a number."""
         return next((p for p in launch.arguments[self.argument].pointers if p.at == self.at), None)
@@ -97,7 +102,9 @@ def pieces_of(kernel: Kernel, launches: Sequence[Launch], unit: Unit) -> tuple[P
             found.append(Piece(name, place, 0, dtype, pointer, const))
         else:
             found += _padding(name, place, at, start)
-            found += _parts(name, place, [run.arguments[place] for run in launches], unit)
+            found += _parts(
+                name, place, len(launches[0].arguments), [r.arguments[place] for r in launches], unit
+            )
         at = start + len(argument.data)
     return tuple(found)
 
@@ -108,8 +115,9 @@ def _padding(name: str, place: int, at: int, start: int) -> Iterator[Piece]:
         yield Piece(f"{name}_before_{count}", place, 0, "uint32", pointer=False, part=True, padding=True)
 
 
-def _parts(name: str, place: int, seen: Sequence[Recorded], unit: Unit) -> Iterator[Piece]:
+def _parts(name: str, place: int, count: int, seen: Sequence[Recorded], unit: Unit) -> Iterator[Piece]:
     first = seen[0]
+    last = place + 1 == count
     named = _fields(element_type(first.type), unit, len(first.data))
     pointers = {p.at for one in seen for p in one.pointers if p.buffer is not None}
     at = 0
@@ -117,7 +125,15 @@ def _parts(name: str, place: int, seen: Sequence[Recorded], unit: Unit) -> Itera
     while at < len(first.data):
         field = named.get(at)
         if field is not None and (at in pointers or field.stars):
-            yield Piece(f"{name}_{field.name}", place, at, dtype_of_type(field.type, unit), True, field.const, part=True)
+            yield Piece(
+                f"{name}_{field.name}",
+                place,
+                at,
+                dtype_of_type(field.type, unit),
+                True,
+                field.const,
+                part=True,
+            )
             at += 8
         elif at in pointers:
             yield Piece(f"{name}_at_{at}", place, at, None, pointer=True, part=True)
@@ -129,7 +145,13 @@ def _parts(name: str, place: int, seen: Sequence[Recorded], unit: Unit) -> Itera
             step = width
             while step > 1 and (at % step or any(at < other < at + step for other in named)):
                 step //= 2
-            yield Piece(f"{name}_at_{at}", place, at, _WORDS[step], pointer=False, part=True)
+            # Between fields, and behind the last one where an argument follows, there is what aligns the next.
+            if not named:
+                yield Piece(f"{name}_at_{at}", place, at, _WORDS[step], pointer=False, part=True)
+            elif at > max(named) and not last:
+                yield Piece(
+                    f"{name}_at_{at}", place, at, _WORDS[step], pointer=False, part=True, padding=True
+                )
             at += step
 
 

@@ -9,16 +9,16 @@ from pathlib import Path
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.temporary import TemporaryFolder
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.workloads.following.unit import unit_of
+from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.preprocessed import Headers, active_text, with_headers
-from kernel_lineage.workloads.recording.build import RecordingError, included
+from kernel_lineage.workloads.recording.build import HostBuildError, RecordingError, included
 from kernel_lineage.workloads.recording.calls import recorded_calls, takes_tensors
 from kernel_lineage.workloads.recording.drafting import recorded_draft
+from kernel_lineage.workloads.recording.kept import keep, kept, key_of
 from kernel_lineage.workloads.recording.mains import Program, has_main, recorded_program
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
-
 
 _SOURCES = (".cu", ".cpp", ".cc")
 _MOST_BESIDE = 12
@@ -35,14 +35,20 @@ class Recorder:
 
     def places(self, kernel: Kernel, path: Path, state: State) -> list[Path]:
         """The files by which a kernel may be launched: those with a launch that include its own, and its own."""
-        sites = dict.fromkeys(site.path for site in state.launches_elsewhere(kernel.name) if site.path != path.resolve())
+        sites = dict.fromkeys(
+            site.path for site in state.launches_elsewhere(kernel.name) if site.path != path.resolve()
+        )
         headers = Headers(self.root.resolve())
-        own = [p for p in sites if path.resolve() in {at for _, at in included(_text(p, self.root), p, headers)}]
+        own = [
+            p for p in sites if path.resolve() in {at for _, at in included(_text(p, self.root), p, headers)}
+        ]
         if path.suffix in _SOURCES or not own:
             own = [path, *own]
         return own
 
-    def drafts(self, kernel: Kernel, rooted: Kernel, path: Path, place: Path, state: State) -> Iterator[Draft]:
+    def drafts(
+        self, kernel: Kernel, rooted: Kernel, path: Path, place: Path, state: State
+    ) -> Iterator[Draft]:
         """The drafts by the host code of `place`, a file that launches a kernel of `path`.
 
         Raises `RecordingError`, which says why there is none and what to do.
@@ -52,7 +58,8 @@ class Recorder:
         found = [
             s
             for s in program.series
-            if s.first.name.rsplit("::", 1)[-1] == kernel.name and len(s.first.arguments) == len(kernel.parameters)
+            if s.first.name.rsplit("::", 1)[-1] == kernel.name
+            and len(s.first.arguments) == len(kernel.parameters)
         ]
         if not found:
             seen = ", ".join(dict.fromkeys(s.first.name for s in program.series)) or "nothing"
@@ -75,20 +82,59 @@ class Recorder:
 
     def _recorded(self, place: Path, data: bytes | None, state: State) -> Program:
         text = _text(place, self.root) if data is None else data.decode("utf-8", "replace")
-        more: list[Path] = []
-        if not has_main(text):
-            place, text, more = _with_its_main(place, text, self.root)
-        with TemporaryFolder("recording") as name:
-            if has_main(text):
-                return recorded_program(text, place, self.root, Path(name), more)
-            callers = _callers(text, place, state)
-            unit = unit_of(active_text(with_headers(place, self.root, data, callers)))
-            if takes_tensors(unit.text):
-                sources = [place] if place.suffix in _SOURCES else _including(place, self.root)
-                first = text if sources[:1] == [place] else _text(sources[0], self.root) if sources else ""
-                more = [*sources[1:], *(p for p in callers if p.suffix in _SOURCES and p not in sources)]
-                return recorded_calls(first, sources[0] if sources else place, unit, self.root, Path(name), more)
+        source = _source(place, text, data, state)
+        headers = Headers(self.root.resolve())
+        texts = [source.text, *(_text(p, self.root) for p in source.more)]
+        closure = (at for t in texts for _, at in included(t, source.place, headers) if at is not None)
+        key = key_of(
+            t.encode()
+            for t in (*texts, str(source.place), *(_text(p, self.root) for p in dict.fromkeys(closure)))
+        )
+        known = kept(key)
+        if known is None:
+            try:
+                with TemporaryFolder("recording") as name:
+                    known = source.recorded(self.root, Path(name))
+            except HostBuildError as error:
+                known = str(error)
+            keep(key, known)
+        if isinstance(known, str):
+            raise RecordingError(known)
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What is built and run to see how the kernels of a file are launched."""
+
+    place: Path
+    text: str
+    more: tuple[Path, ...]
+    unit: Unit | None
+    """Of functions that take tensors; None for a program."""
+
+    def recorded(self, root: Path, folder: Path) -> Program:
+        """Build it, and run it. Raises `RecordingError`."""
+        if self.unit is None:
+            return recorded_program(self.text, self.place, root, folder, self.more)
+        return recorded_calls(self.text, self.place, self.unit, root, folder, self.more)
+
+
+def _source(place: Path, text: str, data: bytes | None, state: State) -> _Source:
+    root = state.root
+    if has_main(text):
+        return _Source(place, text, (), None)
+    place_of_main, main, more = _with_its_main(place, text, root)
+    if has_main(main):
+        return _Source(place_of_main, main, tuple(more), None)
+    callers = _callers(text, place, state)
+    unit = unit_of(active_text(with_headers(place, root, data, callers)))
+    sources = [place] if place.suffix in _SOURCES else _including(place, root)
+    if not takes_tensors(unit.text) or not sources:
         raise RecordingError(f"{place.name} has neither a main nor a function that takes tensors")
+    first = text if sources[0] == place else _text(sources[0], root)
+    others = [*sources[1:], *(p for p in callers if p.suffix in _SOURCES and p not in sources)]
+    return _Source(sources[0], first, tuple(others), unit)
 
 
 def _including(header: Path, root: Path) -> list[Path]:
@@ -106,7 +152,11 @@ def _callers(text: str, place: Path, state: State) -> tuple[Path, ...]:
     data = text.encode()
     for _ in range(_CALLERS_ABOVE):
         unit = unit_of(active_text(with_headers(place, state.root, data, found)))
-        outer = frozenset().union(*(unit.outermost(kernel) for kernel in unit.kernels)) if unit.kernels else frozenset()
+        outer = (
+            frozenset().union(*(unit.outermost(kernel) for kernel in unit.kernels))
+            if unit.kernels
+            else frozenset()
+        )
         more = [p for p in state.files_calling(outer, place) if p not in found][:_CALLERS_BESIDE]
         if not more:
             break
@@ -121,7 +171,9 @@ def _with_its_main(place: Path, text: str, root: Path) -> tuple[Path, str, list[
     """
     if place.suffix not in _SOURCES:
         return place, text, []
-    beside = sorted(p for p in place.parent.iterdir() if p.suffix in _SOURCES and p.name != place.name)[:_MOST_BESIDE]
+    beside = sorted(p for p in place.parent.iterdir() if p.suffix in _SOURCES and p.name != place.name)[
+        :_MOST_BESIDE
+    ]
     mains = [p for p in beside if has_main(_text(p, root))]
     if len(mains) != 1:
         return place, text, []

@@ -23,6 +23,8 @@ _ADDRESSES = 1 << 46
 """Address space of a run: buffers of any size are mapped, and few of their pages are touched."""
 _FOLDER_BYTES = 256 << 20
 _PROCESSES = 24
+_MOST_SAID = 2_000_000
+"""Bytes of what a run prints."""
 _SPARE_SECONDS = 5.0
 _TIME_IS_UP = 124
 
@@ -124,9 +126,11 @@ def run(built: Built, runs: Sequence[Run], folder: Path, root: Path, cwd: Path) 
         variables |= {"KLINEAGE_RECORD": str(record), "KLINEAGE_LAST": str(one.last), "OMP_NUM_THREADS": "1"}
         given = " ".join(shlex.quote(f"{n}={v}") for n, v in variables.items())
         program = " ".join(shlex.quote(word) for word in (str(built.program), *one.arguments))
+        limited = f"timeout --foreground -s KILL {one.seconds:g} {program}"
+        status = shlex.quote(str(folder / f"status{number}"))
         lines.append(
-            f"env {given} timeout --foreground -s KILL {one.seconds:g} {program} <{shlex.quote(str(calls))} 2>&1 | head -c 200000 "
-            f">{shlex.quote(str(said))}; echo ${{PIPESTATUS[0]}} >{shlex.quote(str(folder / f'status{number}'))}"
+            f"env {given} {limited} <{shlex.quote(str(calls))} 2>&1 | head -c {_MOST_SAID} >{shlex.quote(str(said))}"
+            f"; echo ${{PIPESTATUS[0]}} >{status}"
         )
     script = folder / "runs.sh"
     script.write_text("ulimit -c 0\n" + "\n".join(lines) + "\n", "utf-8")

@@ -19,8 +19,6 @@ class Series:
     samples: tuple[tuple[Mapping[str, int], Launch], ...]
     way: str
     """The function that led to the launch."""
-    chosen: tuple[str, ...] = ()
-    """Sizes that no code tells."""
     given: bool = False
     """Whether the buffers that have a shape were made for the call: they say nothing of what the kernel needs."""
     said: tuple[str, ...] = ()

@@ -19,11 +19,19 @@ _MOST = 1 << 40
 _FIXED = ("array_declarator", "template_argument_list", "case_statement", "static_assert_declaration", "enumerator",
           "bitfield_clause")  # fmt: skip
 """Where C++ asks for a number that is known when it compiles."""
-_CONSTANT = ("number_literal", "binary_expression", "parenthesized_expression", "unary_expression", "cast_expression")
+_CONSTANT = (
+    "number_literal",
+    "binary_expression",
+    "parenthesized_expression",
+    "unary_expression",
+    "cast_expression",
+)
 _OPERATORS = frozenset({"+", "-", "*", "/", "<<", "%"})
 _FLOAT = re.compile(r"(?:float|double|half|__half|__nv_bfloat16|bool|char|string|std::string|dim3)")
 _HEADER = 'extern "C" long klineage_size(const char *, long);\n#line 1\n'
-_DEFINE = re.compile(r"^([ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+)([0-9][\w \t*+()<-]*?)([ \t]*(?://.*)?)$", re.MULTILINE)
+_DEFINE = re.compile(
+    r"^([ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+)([0-9][\w \t*+()<-]*?)([ \t]*(?://.*)?)$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +111,13 @@ def _in(node: Node, fixed: frozenset[str], unit: Unit) -> Iterator[Size]:
     name, stars = declared_name(left) if node.type == "init_declarator" else (text_of(left), 0)
     above = declaration.parent
     in_for = above is not None and above.type == "for_statement"
-    if stars or not name.isidentifier() or name in fixed or in_for or _FLOAT.fullmatch(kind.strip()) and kind != "dim3":
+    if (
+        stars
+        or not name.isidentifier()
+        or name in fixed
+        or in_for
+        or (_FLOAT.fullmatch(kind.strip()) and kind != "dim3")
+    ):
         return
     if "constexpr" in text_of(declaration).split("=")[0]:
         return
@@ -128,7 +142,9 @@ def _constants(node: Node, name: str) -> Iterator[Size]:
 def _value(text: str) -> int | None:
     """What an expression of whole numbers comes to; None for another one."""
     plain = re.sub(r"\b(\d+|0[xX][0-9a-fA-F]+)[uUlL]+\b", r"\1", text).replace("'", "").strip()
-    plain = re.sub(r"\(\s*(?:unsigned|int|long|size_t|unsigned int|long long|uint32_t|int64_t|uint64_t)\s*\)", "", plain)
+    plain = re.sub(
+        r"\(\s*(?:unsigned|int|long|size_t|unsigned int|long long|uint32_t|int64_t|uint64_t)\s*\)", "", plain
+    )
     try:
         tree = ast.parse(plain, mode="eval").body
     except (SyntaxError, ValueError):
@@ -159,7 +175,10 @@ def _fixed_names(root: Node) -> frozenset[str]:
     """Names of which C++ asks the value when it compiles."""
     found: set[str] = set()
     for node in inside(root):
-        if node.type in _FIXED or (node.type == "declaration" and text_of(node).lstrip().startswith(("constexpr", "static constexpr"))):
+        if node.type in _FIXED or (
+            node.type == "declaration"
+            and text_of(node).lstrip().startswith(("constexpr", "static constexpr"))
+        ):
             found |= words_in(node)
     return frozenset(found)
 

@@ -1,6 +1,6 @@
 // Streams, guards and device functions of PyTorch that extensions use.
 #pragma once
-#include "tensor.h"
+#include "made.h"
 
 namespace c10 {
 inline cudaDeviceProp *klineage_device() {
