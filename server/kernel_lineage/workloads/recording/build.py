@@ -233,9 +233,7 @@ def _why(done: Ran, path: Path) -> str:
         return f"compiling the host code of {path.name} {done.excess}"
     if (header := _NO_HEADER.search(done.output)) is not None:
         name = header[1] or header[2]
-        return (
-            f"{path.name} asks for the header {name}, which is neither in the repository nor in /usr/include: install it there"
-        )
+        return f"{path.name} asks for the header {name}, which is not in the repository: install it in /usr/include"
     if (error := _ERROR.search(done.output)) is not None:
         return f"the host code does not compile: {Path(error[1]).name}: {error[2][:160]}"
     said = done.output.strip().splitlines()
