@@ -31,23 +31,17 @@ def key_of(texts: Iterable[bytes]) -> str:
     return digest.hexdigest()
 
 
-def kept(key: str) -> Program | str | None:
-    """The recording of that name, or why there was none; None where nothing is kept or it cannot be read."""
+def kept(key: str) -> Program | None:
+    """The recording of that name; None where nothing is kept or it cannot be read."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         row = json.loads(read_file(_place(key), most=_MOST_BYTES))
-        if "refused" in row:
-            return str(row["refused"])
         return Program(tuple(_series(one) for one in row["series"]), str(row["why"]))
     return None
 
 
-def keep(key: str, program: Program | str) -> None:
-    """Keep a recording, or why there is none. Where there is no room, it is made again."""
-    row: dict[str, Any]
-    if isinstance(program, str):
-        row = {"refused": program}
-    else:
-        row = {"series": [_row(one) for one in program.series], "why": program.why}
+def keep(key: str, program: Program) -> None:
+    """Keep a recording. Where there is no room, it is made again."""
+    row = {"series": [_row(one) for one in program.series], "why": program.why}
     with suppress(OSError):
         make_private(_place(key).parent)
         write_atomically(_place(key), json.dumps(row).encode())

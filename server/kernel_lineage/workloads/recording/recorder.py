@@ -12,7 +12,7 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.following.unit import Unit, unit_of
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.preprocessed import Headers, active_text, with_headers
-from kernel_lineage.workloads.recording.build import HostBuildError, RecordingError, included
+from kernel_lineage.workloads.recording.build import RecordingError, included
 from kernel_lineage.workloads.recording.calls import recorded_calls, takes_tensors
 from kernel_lineage.workloads.recording.drafting import recorded_draft
 from kernel_lineage.workloads.recording.kept import keep, kept, key_of
@@ -75,6 +75,8 @@ class Recorder:
                 self._programs[place] = self._recorded(place, data, state)
             except RecordingError as error:
                 self._programs[place] = str(error)
+            except OSError as error:
+                self._programs[place] = f"recording needs a place to build in: {error}"
         known = self._programs[place]
         if isinstance(known, str):
             raise RecordingError(known)
@@ -92,14 +94,11 @@ class Recorder:
         )
         known = kept(key)
         if known is None:
-            try:
-                with TemporaryFolder("recording") as name:
-                    known = source.recorded(self.root, Path(name))
-            except HostBuildError as error:
-                known = str(error)
-            keep(key, known)
-        if isinstance(known, str):
-            raise RecordingError(known)
+            with TemporaryFolder("recording") as name:
+                known = source.recorded(self.root, Path(name))
+            # What did not come to a launch may do so where a header is installed, or the machine is less busy.
+            if known.series:
+                keep(key, known)
         return known
 
 
