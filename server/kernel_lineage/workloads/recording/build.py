@@ -192,7 +192,7 @@ def _linked(folder: Path, objects: Sequence[str]) -> Built:
 
 def _runtime_object(folder: Path, toolkit: Sequence[Path]) -> Path:
     """The recording runtime, compiled once for this user and toolkit."""
-    sources = [RUNTIME / name for name in ("cudart.cpp", "device.h", "recorder.h")]
+    sources = [RUNTIME / name for name in ("cudart.cpp", "memory.h", "device.h", "recorder.h")]
     digest = hashlib.sha256(b"".join(s.read_bytes() for s in sources) + repr(toolkit).encode()).hexdigest()[
         :16
     ]
