@@ -1,7 +1,7 @@
 """For how many kernels of some repositories a workload is drafted, and what the rest lack.
 
 python -m tests.benchmarks drafts NAME=REPOSITORY:FOLDER[,FOLDER] … [--check] [--seconds 20] [--no-runs]
-    [--half first|second] [--rows FILE] [--write]
+    [--record] [--half first|second] [--rows FILE] [--write]
 python -m tests.benchmarks drafts --from FILE … [--write]
 
 Every kernel of the folders is drafted from its repository as it stands on disk. With `--check`, each complete draft is
@@ -30,6 +30,7 @@ from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.completing import tried_draft
 from kernel_lineage.workloads.of_state import NoDraft, State, draft_for
 from kernel_lineage.workloads.programs import ProgramError
+from kernel_lineage.workloads.recording.recorder import Recorder
 
 SUMMARY = "how many kernels of some repositories get a complete workload draft, and how many pass with it"
 RESULTS = Path(__file__).parent / "results" / "drafts.md"
@@ -60,10 +61,12 @@ def rows(
     measure: bool = True,
     language: Language | None = None,
     half: str = "",
+    record: bool = False,
 ) -> Iterator[Row]:
     """The kernels of one repository, or of one half of its files, in the order of the files."""
     root, _, folders = given.partition(":")
-    state = State(Path(root))
+    state = State(Path(root).resolve())
+    recorder = Recorder(state.root) if record else None
     for file in _files(Path(root), folders.split(",") if folders else [""]):
         path = str(file.relative_to(root))
         if half not in ("", _half(path)):
@@ -74,11 +77,11 @@ def rows(
         for kernel in kernels:
             if only in kernel.name:
                 started = time.monotonic()
-                draft = draft_for(state, path, kernel.name, measure=measure)
+                draft = draft_for(state, path, kernel.name, measure=measure, recorder=recorder)
                 took = time.monotonic() - started
                 missing = draft.reasons if isinstance(draft, NoDraft) else ()
                 row = Row(name, path, kernel.name, round(took, 3), missing)
-                yield _checked(row, state, seconds) if check and not missing else row
+                yield _checked(row, state, seconds, recorder) if check and not missing else row
 
 
 def _half(path: str) -> str:
@@ -90,11 +93,17 @@ def _files(root: Path, folders: list[str]) -> list[Path]:
     return sorted(f for f in found if not {".git", "tests", "test"} & set(f.relative_to(root).parts))
 
 
-def _checked(row: Row, state: State, seconds: float) -> Row:
+def _checked(row: Row, state: State, seconds: float, recorder: Recorder | None) -> Row:
     kernel = state.kernel(row.path, row.kernel)
     try:
         _, proof = tried_draft(
-            kernel, state.root / row.path, root=state.root, kinds=(), seconds=seconds, jobs=1
+            kernel,
+            state.root / row.path,
+            root=state.root,
+            kinds=(),
+            seconds=seconds,
+            jobs=1,
+            recorder=recorder,
         )
     except (ProgramError, WorkloadError) as error:
         return Row(**{**asdict(row), "checked": str(error)})
@@ -170,6 +179,9 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("repositories", nargs="*", metavar="NAME=REPOSITORY:FOLDER[,FOLDER]")
     parser.add_argument("--check", action="store_true", help="run complete drafts on the emulated device")
     parser.add_argument("--no-runs", action="store_true", help="run no kernel to see its shapes")
+    parser.add_argument(
+        "--record", action="store_true", help="run host code where reading leaves something open"
+    )
     parser.add_argument("--seconds", type=float, default=20.0, help="of checking, for each kernel")
     parser.add_argument("--language", type=Language, choices=list(Language), help="only kernels in this one")
     parser.add_argument("--half", default="", choices=["first", "second"], help="only one half of the files")
@@ -193,6 +205,7 @@ def main(arguments: list[str]) -> None:
             not options.no_runs,
             options.language,
             options.half,
+            options.record,
         ):
             found.append(row)
             if options.rows:

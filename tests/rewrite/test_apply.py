@@ -238,7 +238,7 @@ def test_where_the_repository_has_no_workload_one_is_drafted_and_its_blindness_a
     drafts = iter((Proof("", (Tried(MUTANT, "killed", ""),)), Proof("", (Tried(MUTANT, "survived", ""),))))
     monkeypatch.setattr(
         "kernel_lineage.rewrite.apply.workload_on_the_spot",
-        lambda *_: SpotWorkload(workload, None, ("N is chosen",), next(drafts)),
+        lambda *_, record: SpotWorkload(workload, None, ("N is chosen",), next(drafts)),
     )
     seen = ask(repository, Judges(ACCEPTED), draft=True, stated=ALIGNED, dry_run=True)
     assert seen.outcome == "accepted" and seen.verdict is not None

@@ -102,7 +102,7 @@ def run_contained(
     program = Path(command[0])
     own = [program.resolve()] if program.is_absolute() else []
     if own and own[0].is_relative_to(folder):
-        _make_executable(program)
+        make_executable(program)
     with tempfile.TemporaryFile() as output:
         process = start_contained(
             command,
@@ -123,7 +123,7 @@ def run_contained(
     return Ran(status, excess, text, containment.holds)
 
 
-def _make_executable(program: Path) -> None:
+def make_executable(program: Path) -> None:
     """A contained linker may not change modes. Raises `OSError` for what is no plain file."""
     handle = os.open(program, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:

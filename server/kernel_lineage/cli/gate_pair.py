@@ -120,7 +120,7 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
         if given is not None:
             spot = SpotWorkload(given, pair.workload)
         else:
-            spot = workload_on_the_spot(pair.baseline, old.bare, "emulated", show_mutants)
+            spot = workload_on_the_spot(pair.baseline, old.bare, "emulated", show_mutants, record=run.record)
             if spot.path is None:
                 clear()
                 click.echo(in_a_line(old.bare, pair.baseline, spot), err=True)

@@ -31,6 +31,8 @@ class GateRun:
     import_path: Path | None = None
     narrow_seconds: float = 0.0
     """For asking where a candidate that is rejected is right; 0: not asked."""
+    record: bool = True
+    """Whether host code is run where reading leaves a drafted workload open."""
 
     def judge(self, request: GateRequest, candidate: Path, name: str, worker: Worker | Pool) -> Verdict:
         """The verdict on a request, which may be an earlier one on the same question."""

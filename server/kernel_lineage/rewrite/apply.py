@@ -62,6 +62,8 @@ class ApplyRequest:
     device: str = "auto"
     draft: bool = False
     """Draft a workload in memory where the repository has none."""
+    record: bool = False
+    """Run host code where reading it leaves the draft open."""
     dry_run: bool = False
     """Gate, and write nothing."""
     stated: Facts = field(default_factory=Facts)
@@ -150,7 +152,7 @@ def _drafted(
     """A workload that is drafted in memory, with what it sees of wrong kernels; or the reason why there is none."""
     report("workload", f"no workload names {kernel.name}; one is drafted from {request.path.name}")
     try:
-        return workload_on_the_spot(request.path, kernel.name, "emulated"), ""
+        return workload_on_the_spot(request.path, kernel.name, "emulated", record=request.record), ""
     except (WorkloadError, ProgramError, DeviceError) as error:
         return None, str(error)
 

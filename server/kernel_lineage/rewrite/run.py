@@ -48,6 +48,7 @@ class Asked:
     token_budget: int | None = None
     text: bytes | None = None
     anyway: bool = False
+    record: bool = True
 
 
 def run(
@@ -117,6 +118,7 @@ def _request(asked: Asked) -> ApplyRequest:
         device=asked.device,
         dry_run=asked.dry_run,
         draft=True,
+        record=asked.record,
         stated=stated,
         anyway=asked.anyway,
     )

@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from kernel_lineage.workloads.draft import draft_of
-from kernel_lineage.workloads.files import Target
-from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.draft import draft_of, recorded_drafts
+from kernel_lineage.workloads.files import Launcher, Target
+from kernel_lineage.workloads.model import Draft, DraftArgument
 from kernel_lineage.workloads.proof import Device, Proof, prove
+from kernel_lineage.workloads.recording.recorder import Recorder
+from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
 
 _NOT_WRITTEN = re.compile(r"\b(\w+)\[[^\]]*\] is not written")
@@ -29,37 +31,52 @@ def tried_draft(
     jobs: int = 2,
     on_progress: Callable[[int, int], None] | None = None,
     answers: Mapping[str, str] = MappingProxyType({}),
+    recorder: Recorder | None = None,
 ) -> tuple[Draft, Proof | None]:
     """The draft of a kernel or a launcher and what it sees; no proof for a draft in which something is missing.
 
     `root` is the folder below which headers and modules are read, by default the repository around `path`.
-    `answers` are a person's, by the name of a dim or an argument.
+    `answers` are a person's, by the name of a dim or an argument. With a `recorder`, host code is run where what it
+    says leaves something open, or gives a workload that the kernel does not pass.
     An output of which the kernel leaves elements alone is an inout: what is there before is kept and compared.
     Raises as `prove` does.
     """
-    draft = draft_of(kernel, path, State(root) if root is not None else None, answers=answers)
+    state = State(root) if root is not None else State(folder_of(path))
+
+    def proved(draft: Draft) -> tuple[Draft, Proof]:
+        proof = Proof("")
+        for _ in draft.arguments:
+            proof = prove(
+                kernel,
+                path,
+                draft.workload(),
+                root=root,
+                device=device,
+                per_kind=per_kind,
+                kinds=kinds,
+                seconds=seconds,
+                jobs=jobs,
+                on_progress=on_progress,
+            )
+            left = left_alone(proof.baseline)
+            if not left:
+                break
+            draft = as_inout(draft, left)
+        return draft, proof
+
+    draft = draft_of(kernel, path, state, answers=answers, recorder=recorder)
     if draft.missing:
         return draft, None
-    proof = Proof("")
-    for _ in draft.arguments:
-        workload = draft.workload()
-        proof = prove(
-            kernel,
-            path,
-            workload,
-            root=root,
-            device=device,
-            per_kind=per_kind,
-            kinds=kinds,
-            seconds=seconds,
-            jobs=jobs,
-            on_progress=on_progress,
-        )
-        left = left_alone(proof.baseline)
-        if not left:
-            break
-        draft = as_inout(draft, left)
-    return draft, proof
+    tried = proved(draft)
+    if not tried[1].baseline or recorder is None or isinstance(kernel, Launcher) or draft.recorded:
+        return tried
+    # What was read does not run: what was recorded is tried, and the one that passes is right.
+    for other in recorded_drafts(kernel, path, state, recorder, answers=answers)[0]:
+        if not other.missing:
+            again = proved(other)
+            if not again[1].baseline:
+                return again
+    return tried
 
 
 def left_alone(reason: str) -> str:
@@ -70,6 +87,12 @@ def left_alone(reason: str) -> str:
 
 def as_inout(draft: Draft, name: str) -> Draft:
     """The draft with an output whose elements are partly left alone: what is there before is compared too."""
-    arguments = tuple(replace(a, kind="inout") if a.name == name else a for a in draft.arguments)
+    arguments = tuple(_kept(a) if a.name == name else a for a in draft.arguments)
     said = f"{name} is not written everywhere by the kernel, so what it leaves alone is compared too"
     return replace(draft, arguments=arguments, assumed=(*draft.assumed, said))
+
+
+def _kept(argument: DraftArgument) -> DraftArgument:
+    """An output as an inout; one of whole numbers gets a range."""
+    whole = argument.dtype is not None and "float" not in argument.dtype
+    return replace(argument, kind="inout", values=argument.values or ("integers(0, 8)" if whole else ""))

@@ -21,6 +21,8 @@ from kernel_lineage.workloads.measured import with_measured_shapes
 from kernel_lineage.workloads.model import UNRANGED, UNSHAPED, Draft, DraftArgument
 from kernel_lineage.workloads.preprocessed import active_text, with_headers
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
+from kernel_lineage.workloads.recording.build import RecordingError
+from kernel_lineage.workloads.recording.recorder import Recorder
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import Site, State
 from kernel_lineage.workloads.triton.draft import triton_drafts
@@ -39,11 +41,13 @@ def draft_of(
     *,
     measure: bool = True,
     answers: Mapping[str, str] = MappingProxyType({}),
+    recorder: Recorder | None = None,
 ) -> Draft:
     """The draft of a kernel, or of a host function that launches some. Never raises: what is not told is missing.
 
     `state` is the repository, by default the one around `path`; nothing outside of it is read. With `measure`, shapes
-    and sizes that no code tells are found by running the kernel on the emulated device, which takes seconds.
+    and sizes that no code tells are found by running the kernel on the emulated device, which takes seconds. With a
+    `recorder`, host code answers what reading leaves open: it is built and run, contained.
     """
     state = state or State(folder_of(path))
     drafts: list[Draft] = []
@@ -52,7 +56,7 @@ def draft_of(
         if not draft.missing and not draft.chosen and not _unusable(draft):
             break
     if not drafts and not isinstance(target, Launcher):
-        return _nothing(target, path)
+        drafts.append(_nothing(target, path))
     tried: list[Draft] = []
     # What a caller tells may be what no run keeps to, so the next best is run as well where the best one stays open.
     for likely in sorted(drafts, key=_openness)[:_RUN]:
@@ -60,7 +64,40 @@ def draft_of(
         tried.append(with_measured_shapes(best, target, path, state.root) if measure else best)
         if not measure or not tried[-1].missing or _openness(likely)[0] or not likely.way:
             break
-    return _readable(with_checked_sizes(min(tried, key=_openness)), target, path, state.root)
+    best = min(tried, key=_openness)
+    if recorder is not None and not isinstance(target, Launcher) and (best.missing or _unusable(best)):
+        recorded, why = recorded_drafts(target, path, state, recorder, measure=measure, answers=answers)
+        best = min((*recorded, best), key=_openness)
+        if why and best.missing:
+            best = replace(best, assumed=(*best.assumed, f"not recorded: {why}"))
+    return _readable(with_checked_sizes(best), target, path, state.root)
+
+
+def recorded_drafts(
+    kernel: Kernel,
+    path: Path,
+    state: State,
+    recorder: Recorder,
+    *,
+    measure: bool = True,
+    answers: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[list[Draft], str]:
+    """The drafts of a CUDA kernel by what its host code does when it is run, and why there are none."""
+    if kernel.language is not Language.CUDA:
+        return [], ""
+    rooted = with_what_it_calls(kernel, path, (), state.root)
+    why: list[str] = []
+    for place in recorder.places(kernel, path, state):
+        try:
+            found = list(recorder.drafts(kernel, rooted, path, place, state))
+        except RecordingError as error:
+            why.append(str(error))
+            continue
+        likely = sorted((with_answers(draft, answers) for draft in found), key=_openness)[:_RUN]
+        if measure:
+            likely = [with_measured_shapes(draft, kernel, path, state.root) for draft in likely]
+        return [with_checked_sizes(draft) for draft in likely], ""
+    return [], "; ".join(why)
 
 
 def _openness(draft: Draft) -> tuple[int, int, bool, int]:

@@ -72,6 +72,8 @@ class Draft:
     """The kernel's name with its namespaces, where it has some."""
     has_fields: bool = False
     """Whether a structure that the kernel takes by value is given by its fields, one argument each."""
+    recorded: bool = False
+    """Whether it is what host code did when it was run."""
     tested: bool = False
     """Whether that is a test, so that nothing had to be made up for what it gives."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.programs import ProgramError
+from kernel_lineage.workloads.recording.recorder import Recorder
 from kernel_lineage.workloads.state import State
 
 __all__ = ["NoDraft", "State", "draft_for"]
@@ -31,14 +32,17 @@ class NoDraft:
         return "; ".join(self.reasons)
 
 
-def draft_for(state: State | Path, path: str, kernel: str, *, measure: bool = True) -> Draft | NoDraft:
+def draft_for(
+    state: State | Path, path: str, kernel: str, *, measure: bool = True, recorder: Recorder | None = None
+) -> Draft | NoDraft:
     """The complete draft of a kernel's workload as one state of a repository tells it, or the reason why there is none.
 
     `state` is the folder that the state was written to, or a `State` of it, which reads each file once for many
     kernels; `path` is relative to it; `kernel` may be a host function that launches some. Launches, allocations, tests
     and headers of that state are read, nothing outside and nothing newer. With `measure`, shapes that no code tells are
     seen by running the kernel on the emulated device,
-    which takes seconds; without, nothing is built or run. Never raises: a file that is not there or does not parse is
+    which takes seconds; without, nothing is built or run. With a `recorder`, host code is run where what it says leaves
+    something open. Never raises: a file that is not there or does not parse is
     a reason.
 
     `tried_draft(state.kernel(path, kernel), state.root / path, root=state.root)` drafts it too, and then proves that
@@ -49,5 +53,5 @@ def draft_for(state: State | Path, path: str, kernel: str, *, measure: bool = Tr
         found = state.target(path, kernel)
     except ProgramError as error:
         return NoDraft((str(error),))
-    draft = draft_of(found, state.root / path, state, measure=measure)
+    draft = draft_of(found, state.root / path, state, measure=measure, recorder=recorder)
     return NoDraft(draft.missing, draft) if draft.missing else draft

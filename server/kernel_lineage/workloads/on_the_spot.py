@@ -14,6 +14,7 @@ from kernel_lineage.workloads.completing import tried_draft
 from kernel_lineage.workloads.files import Target, target_of
 from kernel_lineage.workloads.model import UNRANGED, Draft
 from kernel_lineage.workloads.proof import TELLING, Device, Proof
+from kernel_lineage.workloads.recording.recorder import Recorder, recorder_for
 from kernel_lineage.workloads.saved import folder_of, workloads_in
 
 _SHOWN = 3
@@ -36,10 +37,16 @@ class SpotWorkload:
 
 
 def workload_on_the_spot(
-    path: Path, kernel: str, device: Device, on_progress: Callable[[int, int], None] | None = None
+    path: Path,
+    kernel: str,
+    device: Device,
+    on_progress: Callable[[int, int], None] | None = None,
+    *,
+    record: bool = False,
 ) -> SpotWorkload:
     """The workload that the repository has for a kernel, else a draft with what it sees of wrong kernels.
 
+    With `record`, host code is built and run, contained, where reading it leaves something open.
     Raises `NoWorkloadError` when the draft is not complete, and when the repository's file for the kernel cannot be
     read: a draft does not take the place of what a person wrote. Raises as `prove` does, too.
     """
@@ -50,7 +57,10 @@ def workload_on_the_spot(
     if problems := workloads.about(kernel):
         raise NoWorkloadError(f"{'; '.join(problems)}. Mend the file, or remove it to have one drafted")
     try:
-        return drafted_workload(target_of(path, kernel), path, path, device, on_progress=on_progress)
+        recorder = recorder_for(path) if record else None
+        return drafted_workload(
+            target_of(path, kernel), path, path, device, on_progress=on_progress, recorder=recorder
+        )
     except NoWorkloadError as error:
         raise NoWorkloadError(
             f"no workload is given, none in {folder_of(path)} names {kernel}, and {error}"
@@ -65,6 +75,7 @@ def drafted_workload(
     *,
     root: Path | None = None,
     on_progress: Callable[[int, int], None] | None = None,
+    recorder: Recorder | None = None,
 ) -> SpotWorkload:
     """The draft of a kernel's workload with what it sees of wrong kernels; `written` is what commands call its file.
 
@@ -72,7 +83,14 @@ def drafted_workload(
     Raises `NoWorkloadError`, which asks what is left open, and as `prove` does.
     """
     draft, proof = tried_draft(
-        kernel, path, root=root, device=device, per_kind=1, kinds=TELLING, on_progress=on_progress
+        kernel,
+        path,
+        root=root,
+        device=device,
+        per_kind=1,
+        kinds=TELLING,
+        on_progress=on_progress,
+        recorder=recorder,
     )
     if proof is None:
         raise NoWorkloadError(question(draft, written))

@@ -7,6 +7,8 @@ from typing import Literal
 
 import click
 
+from kernel_lineage.cli.record_option import record_option
+
 
 @click.command()
 @click.argument("skill")
@@ -37,6 +39,7 @@ import click
     type=click.Choice(["-"]),
     help="Read the text of an unsaved buffer from stdin; the edit is printed and FILE is not written.",
 )
+@record_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option(
     "--progress", type=click.Choice(["text", "json"]), default="text", help="Form of the progress on stderr."
@@ -56,6 +59,7 @@ def command(
     base_url: str | None,
     token_budget: int | None,
     text_from: str | None,
+    record: bool,
     as_json: bool,
     progress: Literal["text", "json"],
 ) -> None:
@@ -80,6 +84,7 @@ def command(
                 model=model,
                 base_url=base_url,
                 token_budget=token_budget,
+                record=record,
                 text=sys.stdin.buffer.read() if text_from else None,
             ),
             as_json=as_json,

@@ -16,6 +16,7 @@ from kernel_lineage.cli.gate_reports import report_options, write_reports
 from kernel_lineage.cli.gate_run import GateRun, wrong_use
 from kernel_lineage.cli.gate_since import Where, gate_since
 from kernel_lineage.cli.one_case import one_case_options
+from kernel_lineage.cli.record_option import record_option
 
 Device = Literal["auto", "cuda", "emulated"]
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -101,6 +102,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help=f"Count only these for the exit status: {', '.join(s for s in Standing if s is not Standing.ACCEPTED)}. "
     "Default: all.",
 )
+@record_option
 @report_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(
@@ -127,6 +129,7 @@ def command(
     allow_uncontained: bool,
     narrow_seconds: float,
     no_cache: bool,
+    record: bool,
     fail_on: tuple[str, ...],
     as_json: bool,
     **rest: Any,
@@ -180,7 +183,7 @@ def command(
         else:
             if len(files) != 2 or jobs or cluster:
                 wrong_use("give BASELINE and CANDIDATE, or --since REV; --jobs and --cluster go with --since")
-            run = GateRun(timeout, no_cache, as_json, import_path, narrow_seconds)
+            run = GateRun(timeout, no_cache, as_json, import_path, narrow_seconds, record)
             pair = Pair(files[0], files[1], kernel, candidate_kernel, workload_path)
             judged = [gate_pair(pair, device, options, run)]
     except DeviceError as error:

@@ -12,6 +12,7 @@ import click
 
 from kernel_gate.standing import ExitCode
 from kernel_lineage.cli.live_line import show_line
+from kernel_lineage.cli.record_option import record_option
 
 if TYPE_CHECKING:
     from kernel_lineage.workloads.document import WorkloadDocument
@@ -51,6 +52,7 @@ def command() -> None:
     help="What no code tells: C=768 for a size, targets=0..V for the range of an index, alpha=0.5 for a number.",
 )
 @click.option("--force", is_flag=True, help="Write over a workload that is there.")
+@record_option
 @_device
 @_per_kind
 @_json
@@ -59,6 +61,7 @@ def init(
     out: Path | None,
     answers: tuple[str, ...],
     force: bool,
+    record: bool,
     device: Device,
     per_kind: int,
     as_json: bool,
@@ -74,6 +77,7 @@ def init(
     from kernel_lineage.workloads.completing import tried_draft
     from kernel_lineage.workloads.document import ProofDocument, WorkloadDocument
     from kernel_lineage.workloads.files import target_of
+    from kernel_lineage.workloads.recording.recorder import recorder_for
     from kernel_lineage.workloads.saved import folder_of, place_of
 
     path, name = _target(target)
@@ -88,7 +92,13 @@ def init(
     with _errors():
         given = answers_of(answers)
         draft, proof = tried_draft(
-            kernel, path, device=device, per_kind=per_kind, on_progress=_show, answers=given
+            kernel,
+            path,
+            device=device,
+            per_kind=per_kind,
+            on_progress=_show,
+            answers=given,
+            recorder=recorder_for(path) if record else None,
         )
     seen = ProofDocument.of(proof, draft.workload()) if proof is not None else None
     unseen = f"# does not see a wrong kernel: {seen.blind}\n" if seen is not None and seen.blind else ""

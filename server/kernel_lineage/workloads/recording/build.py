@@ -1,0 +1,286 @@
+"""Host code built against the recording runtime: nvcc and g++ in a sandbox, and what the build lacked."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernel_gate.build.compile import Limits
+from kernel_gate.build.contained_run import Ran, make_executable, run_contained
+from kernel_gate.build.errors import CompilerMissing
+from kernel_gate.build.toolkit import find_nvcc, include_dirs
+from kernel_gate.files.reading import read_file
+from kernel_gate.files.writing import write_atomically
+from kernel_gate.processes.surroundings import find_program
+from kernel_gate.sandbox.containment import ContainmentError
+from kernel_lineage.cache_folder import everything_kept, make_private
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.following.unit import inside
+from kernel_lineage.workloads.preprocessed import Headers
+
+RUNTIME = Path(__file__).parent / "runtime"
+_ABSENT = RUNTIME / "absent"
+_SECONDS = 90.0
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
+_TORCH = re.compile(r"(?:torch|ATen|c10|THC|pybind11|Python\.h)(?:/|$)")
+_NO_HEADER = re.compile(r"fatal error: ([^:\n]+): No such file|cannot open source file \"([^\"]+)\"")
+_ERROR = re.compile(
+    r"^(.*?(?:\(\d+\)|:\d+(?::\d+)?)): (?:catastrophic |fatal )?error:? *(?:#[\w-]+: )?(.*)$", re.MULTILINE
+)
+_UNDEFINED = re.compile(r"undefined reference to [`']([\w.$]+)'")
+_PROGRAM = "program"
+_NVCC = ("-c", "-std=c++17", "-w", "-O0", "-cudart=none", "-Xcicc", "-O0", "--expt-relaxed-constexpr",
+         "--expt-extended-lambda", "-gencode=arch=compute_90a,code=compute_90a", "-Xcompiler",
+         f"-w,-fpermissive,-O1,-idirafter,{_ABSENT}")  # fmt: skip
+_GXX = (
+    "-c",
+    "-std=c++17",
+    "-w",
+    "-fpermissive",
+    "-O0",
+    "-include",
+    "cuda_runtime.h",
+    "-idirafter",
+    str(_ABSENT),
+)
+_DEFINED = ("-DNDEBUG", "-DTORCH_EXTENSION_NAME=recorded")
+_JOBS = 2
+_IF, _ENDIF = (
+    re.compile(rb"^[ \t]*#[ \t]*if", re.MULTILINE),
+    re.compile(rb"^[ \t]*#[ \t]*endif", re.MULTILINE),
+)
+_LINKED_WITH = ("-Wl,--no-demangle", "-lpthread", "-ldl", "-fopenmp")
+_NO_MAIN = "main"
+
+
+class RecordingError(Exception):
+    """Nothing was recorded; the message says why and what to do."""
+
+
+class HostBuildError(RecordingError):
+    """The host code cannot be built here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A program that records."""
+
+    program: Path
+    undefined: tuple[str, ...]
+    """Functions that nothing here defines: they do nothing and give 0."""
+
+
+def refusal() -> str:
+    """Why nothing can be recorded on this machine; "" where it can."""
+    try:
+        find_nvcc()
+    except CompilerMissing as error:
+        return str(error)
+    return "" if find_program("g++") is not None else "nvcc needs a host compiler; install g++"
+
+
+def built(text: str, path: Path, root: Path, folder: Path, more: Sequence[Path] = ()) -> Built:
+    """The program of a text that stands in the place of `path`, made in `folder`; `more` are its other sources.
+
+    Nothing but `root`, the toolkit and the system's headers is read. Raises `HostBuildError` for code that does not
+    compile here, `RecordingError` where nothing can be built or contained.
+    """
+    if why := refusal():
+        raise RecordingError(why)
+    shims = folder / "headers"
+    shims.mkdir()
+    with ThreadPoolExecutor(_JOBS) as pool:
+        first = pool.submit(_compiled, text, path, root, folder, shims, 0)
+        others = [pool.submit(_other, p, root, folder, shims, i) for i, p in enumerate(more, 1)]
+        objects = [first.result(), *(name for o in others if (name := o.result()))]
+    return _linked(folder, objects)
+
+
+def _other(path: Path, root: Path, folder: Path, shims: Path, number: int) -> str:
+    """The object of another source; "" for one that does not compile: what it defines does nothing then."""
+    try:
+        text = read_file(path, within=root.resolve()).decode("utf-8", "replace")
+        return _compiled(text, path, root, folder, shims, number)
+    except (HostBuildError, OSError):
+        return ""
+
+
+def _compiled(text: str, path: Path, root: Path, folder: Path, shims: Path, number: int) -> str:
+    """The name of the object of one source. Raises `HostBuildError`, `RecordingError`."""
+    cuda = number == 0 or path.suffix == ".cu"
+    inner = folder / f"object{number}"  # one of its own for each of those that are compiled at once
+    inner.mkdir()
+    unit = inner / f"unit.{'cu' if cuda else 'cpp'}"
+    front = f'#include "program.h"\n#line 1 "{path.name}"\n'
+    unit.write_text(front + without_kernels(text), "utf-8", errors="replace")
+    searched = _include_folders(text, path, root, shims)
+    command = [str(find_nvcc()), *_NVCC] if cuda else ["g++", *_GXX]
+    places = (RUNTIME, shims, path.resolve().parent, *searched, *(() if cuda else _toolkit()))
+    options = [*_DEFINED, *(f"-I{place}" for place in places), "-o", "unit.o", unit.name]
+    done = _contained([*command, *options], inner, [root, shims, RUNTIME, *_toolkit()])
+    if done.status != 0:
+        raise HostBuildError(_why(done, path))
+    return f"{inner.name}/unit.o"
+
+
+def without_kernels(text: str) -> str:
+    """The text with kernels that do nothing: none is run, and compiling their bodies takes most of the time."""
+    if "__global__" not in text:
+        return text
+    data = text.encode()
+    root = read(data, Language.CUDA).root
+    bodies = [
+        (body.start_byte, body.end_byte)
+        for node in (inside(root) if root is not None else ())
+        if node.type == "function_definition"
+        and (body := node.child_by_field_name("body")) is not None
+        and b"__global__" in data[node.start_byte : body.start_byte]
+        and body.type == "compound_statement"
+        and _is_balanced(data[body.start_byte : body.end_byte])
+    ]
+    parts, at = [], 0
+    for start, end in bodies:
+        if start >= at:
+            lines = b"\n" * data.count(b"\n", start, end)
+            parts += [data[at:start], b"{", lines, b"}"]
+            at = end
+    return b"".join((*parts, data[at:])).decode("utf-8", "replace")
+
+
+def _is_balanced(text: bytes) -> bool:
+    """Whether every condition of the preprocessor that begins in a text ends there."""
+    return len(_IF.findall(text)) == len(_ENDIF.findall(text))
+
+
+def _toolkit() -> tuple[Path, ...]:
+    return include_dirs(find_nvcc().resolve().parent.parent)
+
+
+def _linked(folder: Path, objects: Sequence[str]) -> Built:
+    runtime = _runtime_object(folder, _toolkit())
+    absent = folder / "absent.cpp"
+    absent.write_text("", "utf-8")
+    lost: tuple[str, ...] = ()
+    command = ["g++", "-o", _PROGRAM, *objects, runtime.name, absent.name, *_LINKED_WITH]
+    for _ in range(2):
+        done = _contained(command, folder, [])
+        if done.status == 0:
+            make_executable(folder / _PROGRAM)
+            return Built(folder / _PROGRAM, lost)
+        lost = tuple(dict.fromkeys(_UNDEFINED.findall(done.output)))
+        if not lost or _NO_MAIN in lost:
+            break
+        absent.write_text(
+            "".join(
+                f'extern "C" long absent_{i}() asm("{n}"); long absent_{i}() {{ return 0; }}\n'
+                for i, n in enumerate(lost)
+            ),
+            "utf-8",
+        )
+    if _NO_MAIN in lost:
+        raise HostBuildError("no `main` is in the text")
+    raise HostBuildError(
+        f"it does not link: {done.output.strip().splitlines()[-1][:200] if done.output.strip() else done.excess}"
+    )
+
+
+def _runtime_object(folder: Path, toolkit: Sequence[Path]) -> Path:
+    """The recording runtime, compiled once for this user and toolkit."""
+    sources = [RUNTIME / name for name in ("cudart.cpp", "memory.h", "device.h", "recorder.h")]
+    digest = hashlib.sha256(b"".join(s.read_bytes() for s in sources) + repr(toolkit).encode()).hexdigest()[
+        :16
+    ]
+    here, kept = folder / "cudart.o", everything_kept() / "recorder" / f"cudart-{digest}.o"
+    with suppress(OSError):
+        here.write_bytes(read_file(kept, most=1 << 24))
+        return here
+    command = [
+        "g++",
+        "-std=c++17",
+        "-O1",
+        "-w",
+        "-c",
+        *(f"-I{p}" for p in (RUNTIME, *toolkit)),
+        "-o",
+        here.name,
+    ]
+    done = _contained([*command, str(sources[0])], folder, [RUNTIME, *toolkit])
+    if done.status != 0:
+        raise RecordingError(f"the recording runtime does not compile here: {_why(done, sources[0])}")
+    with suppress(OSError):
+        make_private(kept.parent)
+        write_atomically(kept, here.read_bytes())
+    return here
+
+
+def _contained(command: Sequence[str], folder: Path, readable: Iterable[Path]) -> Ran:
+    try:
+        return run_contained(command, folder, readable=readable, limits=Limits(seconds=_SECONDS))
+    except ContainmentError as error:
+        raise RecordingError(f"host code is not run where it cannot be contained: {error}") from error
+    except OSError as error:
+        raise RecordingError(f"{command[0]} cannot be started: {error.strerror or error}") from error
+
+
+def _why(done: Ran, path: Path) -> str:
+    if done.excess:
+        return f"compiling the host code of {path.name} {done.excess}"
+    if (header := _NO_HEADER.search(done.output)) is not None:
+        name = header[1] or header[2]
+        return f"{path.name} asks for the header {name}, which is not in the repository: install it in /usr/include"
+    if (error := _ERROR.search(done.output)) is not None:
+        return f"the host code does not compile: {Path(error[1]).name}: {error[2][:160]}"
+    said = done.output.strip().splitlines()
+    return f"the host code does not compile: {said[-1][:160] if said else f'status {done.status}'}"
+
+
+def _include_folders(text: str, path: Path, root: Path, shims: Path) -> list[Path]:
+    """The folders of the repository that headers are found in.
+
+    Headers without the bodies of their kernels, and what stands in for PyTorch's, are written to `shims`.
+    """
+    found: dict[Path, None] = {}
+    for name, at in included(text, path, Headers(root.resolve())):
+        if at is not None and str(at).endswith(f"/{name}"):
+            found[Path(str(at)[: -len(name)])] = None
+            _copied(shims, name, at, root)
+        elif at is None and _TORCH.match(name):
+            _shim(shims, name)
+    return list(found)
+
+
+def _copied(shims: Path, name: str, at: Path, root: Path) -> None:
+    target = (shims / name).resolve()
+    if not target.is_relative_to(shims.resolve()) or target.exists():
+        return
+    with suppress(OSError):
+        text = read_file(at, within=root.resolve()).decode("utf-8", "replace")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(without_kernels(text), "utf-8", errors="replace")
+
+
+def _shim(shims: Path, name: str) -> None:
+    target = (shims / name).resolve()
+    if target.is_relative_to(shims.resolve()):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text('#pragma once\n#include "pytorch/all.h"\n', "utf-8")
+
+
+def included(text: str, path: Path, headers: Headers) -> Iterator[tuple[str, Path | None]]:
+    """What a text includes, and what that includes, with where it is in the repository."""
+    waiting, seen = [(text, path.resolve().parent)], set[Path]()
+    while waiting:
+        inner, folder = waiting.pop()
+        for name in _INCLUDE.findall(inner):
+            at = headers.at(folder, name)
+            yield name, at
+            if at is not None and at not in seen:
+                seen.add(at)
+                with suppress(OSError):
+                    waiting.append((read_file(at, within=headers.root).decode("utf-8", "replace"), at.parent))

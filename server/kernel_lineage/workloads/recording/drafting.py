@@ -1,0 +1,261 @@
+"""A draft of a workload from launches that were recorded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kernel_gate.dtypes import DTYPES as ELEMENTS
+from kernel_lineage.kernels.naming import qualified_name
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.workloads.cuda.buffers import WHOLE_RANGES
+from kernel_lineage.workloads.cuda.roles import roles_of
+from kernel_lineage.workloads.device_size import counts_multiprocessors, multiprocessors
+from kernel_lineage.workloads.following.types import plain_type
+from kernel_lineage.workloads.following.unit import Unit
+from kernel_lineage.workloads.model import NULL, UNRANGED, UNSHAPED, Draft, DraftArgument
+from kernel_lineage.workloads.recording.fitting import factors
+from kernel_lineage.workloads.recording.pieces import Piece, pieces_of
+from kernel_lineage.workloads.recording.runs import Held, Launch
+from kernel_lineage.workloads.recording.series import Fitted, Series, steadied
+
+_ZEROS = "integers(0, 1)"
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """What is found while a draft is written."""
+
+    fit: Fitted
+    texts: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+    def whole(self, quantity: Callable[[Launch], int | None]) -> str | None:
+        text = self.fit.tried(quantity)
+        if text is not None:
+            self.texts.append(text)
+        return text
+
+
+def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, series: Series) -> Draft:
+    """The draft of a kernel by its recorded launches; `rooted` has the functions of its headers."""
+    pieces = pieces_of(kernel, [run for _, run in series.samples], unit)
+    dtypes = _dtypes(pieces, series.first)
+    found = _Gathered(steadied(series, _quantities(pieces, dtypes, series)))
+    grid, block = (_extents(getter, found) for getter in (_grid, _block))
+    shared = found.whole(lambda run: run.shared_bytes) or str(series.first.shared_bytes)
+    roles = roles_of(rooted)
+    arguments = tuple(
+        _argument(p, d, roles.get(p.name), series, found) for p, d in zip(pieces, dtypes, strict=True)
+    )
+    first = series.first
+    if first.cooperative or max(first.cluster) > 1:
+        kind = "cooperative" if first.cooperative else "in clusters"
+        found.missing.append(f"the launch is {kind}, which a workload cannot say yet")
+    used = [n for text in found.texts for n in _NAME.findall(text)]
+    order = [n for a in arguments for extent in a.shape or () for n in _NAME.findall(extent)]
+    names = [n for n in dict.fromkeys((*order, *used)) if n in series.sizes]
+    dims = {n: multiprocessors() if counts_multiprocessors(n) else series.sizes[n] for n in names}
+    said = (
+        f"recorded: {series.way} launches {kernel.name} so",
+        *series.said,
+        *(s for s in _told(series, dims)),
+        *found.said,
+    )
+    return Draft(
+        kernel.name,
+        kernel.language,
+        path_name,
+        dims,
+        dims,
+        arguments,
+        grid,
+        block,
+        shared,
+        template_arguments=tuple(_type_argument(t) for t in first.template),
+        assumed=said,
+        missing=tuple(dict.fromkeys(found.missing)),
+        way=series.way,
+        entry=qualified_name(kernel),
+        # A size that is a macro of the text is a number there, where the file's own launch is read.
+        has_fields=any(p.part for p in pieces) or any(n in unit.macros for n in dims),
+        recorded=True,
+    )
+
+
+def _told(series: Series, dims: Mapping[str, int]) -> list[str]:
+    where = "is chosen: nothing tells it" if series.given else f"is {{}} in {series.way}"
+    return [f"{n} {where.format(size)}" for n, size in dims.items() if not counts_multiprocessors(n)]
+
+
+def _type_argument(text: str) -> str:
+    """A template's argument as device code reads it, without PyTorch's names of types."""
+    return re.sub(r"(?:c10|at)::(?:Half|BFloat16)", lambda m: plain_type(m[0]), text)
+
+
+def _extents(of: Callable[[Launch], tuple[int, int, int]], found: _Gathered) -> tuple[str, ...]:
+    texts = [found.whole(_axis(of, i)) or str(of(found.fit.series.first)[i]) for i in range(3)]
+    while len(texts) > 1 and texts[-1] == "1":
+        texts.pop()
+    return tuple(texts)
+
+
+def _dtypes(pieces: tuple[Piece, ...], first: Launch) -> list[str | None]:
+    """The types of all pieces; what a pointer to bytes points to is what its tensor holds."""
+    found = []
+    for piece in pieces:
+        held = piece.held(first) if piece.pointer else None
+        told = held.dtype if held is not None and held.dtype in ELEMENTS else None
+        found.append(piece.dtype or told)
+    return found
+
+
+def _quantities(
+    pieces: tuple[Piece, ...], dtypes: list[str | None], series: Series
+) -> list[Callable[[Launch], int | None]]:
+    """All that has to be an expression."""
+    wanted: list[Callable[[Launch], int | None]] = [
+        *(_axis(_grid, i) for i in range(3)),
+        *(_axis(_block, i) for i in range(3)),
+        lambda run: run.shared_bytes,
+    ]
+    for piece, dtype in zip(pieces, dtypes, strict=True):
+        if piece.pointer:
+            held = piece.held(series.first)
+            if held is not None and held.buffer is not None and not _unshaped(held, series):
+                wanted.append(_elements(piece, dtype))
+        elif dtype is not None and not ELEMENTS[dtype].is_float and not piece.padding:
+            wanted.append(_number(piece))
+    return wanted
+
+
+def _grid(run: Launch) -> tuple[int, int, int]:
+    return run.grid
+
+
+def _block(run: Launch) -> tuple[int, int, int]:
+    return run.block
+
+
+def _axis(of: Callable[[Launch], tuple[int, int, int]], index: int) -> Callable[[Launch], int]:
+    return lambda run: of(run)[index]
+
+
+def _number(piece: Piece) -> Callable[[Launch], int]:
+    return lambda run: int(piece.number(run))
+
+
+def _elements(piece: Piece, dtype: str | None) -> Callable[[Launch], int | None]:
+    width = ELEMENTS[dtype].itemsize if dtype is not None else 4
+
+    def count(run: Launch) -> int | None:
+        held = piece.held(run)
+        return (held.size - held.offset) // width if held is not None and held.buffer is not None else None
+
+    return count
+
+
+def _unshaped(held: Held, series: Series) -> bool:
+    """Whether a buffer's size is that of a tensor that was made for the call."""
+    return series.given and held.name != ""
+
+
+def _argument(
+    piece: Piece, dtype: str | None, read_role: str | None, series: Series, found: _Gathered
+) -> DraftArgument:
+    if not piece.pointer:
+        return _scalar(piece, dtype, series, found)
+    held = piece.held(series.first)
+    name = piece.name
+    if held is None or held.is_null:
+        return DraftArgument(name, NULL, dtype or "uint8")
+    if held.buffer is None:
+        found.missing.append(f"{UNSHAPED}{name}: at the launch it points into no buffer")
+    if dtype is None:
+        dtype = "float32"
+        found.said.append(f"{name} is taken to point to {dtype}: nothing tells the dtype of {name}")
+    role = read_role or ("input" if piece.const else "inout")
+    shape: tuple[str, ...] | None = None
+    if held.buffer is not None and not _unshaped(held, series):
+        text = found.whole(_elements(piece, dtype))
+        shape = factors(text) if text is not None else None
+    if shape is None and held.buffer is not None:
+        found.missing.append(f"{UNSHAPED}{name}: it was made for the call that was recorded")
+    values = ""
+    if role != "output":
+        values = _values(piece, dtype, held, role, found)
+    return DraftArgument(name, role, dtype, shape, values)
+
+
+def _values(piece: Piece, dtype: str, held: Held, role: str, found: _Gathered) -> str:
+    if held.how == "cleared" and role != "input":
+        found.said.append(f"{piece.name} is cleared before the launch")
+        return _ZEROS
+    if ELEMENTS[dtype].is_float:
+        return (
+            "positive"
+            if held.how == "data" and held.low is not None and held.low > 0 and not held.dtype
+            else ""
+        )
+    if held.how == "data" and held.low is not None and held.high is not None and not held.dtype:
+        return _range(piece, found)
+    if dtype in WHOLE_RANGES:
+        return WHOLE_RANGES[dtype]
+    if role == "input":
+        found.missing.append(f"{UNRANGED}{piece.name}")
+        return ""
+    return "integers(0, 8)"
+
+
+def _range(piece: Piece, found: _Gathered) -> str:
+    """The range of the numbers that the host put there."""
+    seen = [
+        (d, held)
+        for d, run in found.fit.samples
+        if (held := piece.held(run)) is not None and held.high is not None
+    ]
+    low = min(int(held.low or 0) for _, held in seen)
+    above = [(d, int(held.high or 0) + 1) for d, held in seen]
+    if all(a == above[0][1] for _, a in above):
+        return f"integers({low}, {above[0][1]})"
+    text = found.whole(lambda run: int(h.high or 0) + 1 if (h := piece.held(run)) is not None else None)
+    if text is None or "," in text:  # what a workload has between the brackets takes no function
+        near = (n for n in above[0][0] if all(d[n] // 2 < a <= d[n] for d, a in above))
+        text = next(near, str(min(a for _, a in above)))
+        found.texts.append(text)
+    return f"integers({low}, {text})"
+
+
+def _scalar(piece: Piece, dtype: str | None, series: Series, found: _Gathered) -> DraftArgument:
+    if dtype is None:
+        found.missing.append(f"the dtype of {piece.name}: nothing tells what it is")
+        return DraftArgument(piece.name, "scalar", dtype)
+    if ELEMENTS[dtype].is_float:
+        return DraftArgument(piece.name, "scalar", dtype, value=_real(piece, found))
+    text = "0" if piece.padding else found.whole(_number(piece))
+    if text is None and piece.nameless:
+        found.said.append(f"{piece.name} is taken to be 0: it was something else in each run")
+        text = "0"
+    return DraftArgument(
+        piece.name, "scalar", dtype, value=text if text is not None else str(int(piece.number(series.first)))
+    )
+
+
+def _real(piece: Piece, found: _Gathered) -> str:
+    """A real number: a constant, or one over a size, or a multiple of a size."""
+    seen = [(d, float(piece.number(run))) for d, run in found.fit.samples]
+    first = seen[0][1]
+    if all(value == first for _, value in seen):
+        return repr(first)
+    for name in seen[0][0]:
+        for written, power in ((f"{{}} / {name}", 1), (f"{{}} * {name}", -1)):
+            factors_seen = [value * float(sizes[name]) ** power for sizes, value in seen]
+            factor = factors_seen[0]
+            if factor and all(abs(other - factor) <= 1e-5 * abs(factor) for other in factors_seen):
+                found.texts.append(name)
+                return written.format(repr(round(factor, 6)))
+    found.said.append(f"{piece.name} changes with the sizes; it is taken to be {first!r} as it was recorded")
+    return repr(first)

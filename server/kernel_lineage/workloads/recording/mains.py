@@ -1,0 +1,138 @@
+"""A program with a `main`, run at its own sizes and at others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kernel_lineage.workloads.recording.build import Built, HostBuildError, built
+from kernel_lineage.workloads.recording.runs import Ended, Launch, Run, run
+from kernel_lineage.workloads.recording.series import Series
+from kernel_lineage.workloads.recording.sizes_written import with_sizes
+
+_SECONDS = 2.5
+"""Of one run; code on the CPU that checks results takes longer at the sizes as they are written."""
+_SHORT = 1.0
+_MOST_SIZES = 10
+_SMALLER = (8, 64)
+_SMALLEST = 32
+_ODD = (37, 53, 29, 61, 43, 67, 31, 71, 41, 59)
+_MULTIPROCESSORS = "multiProcessorCount"
+_DEVICE = 132
+_ARGUMENTS = tuple((str(n),) for n in range(1, 9))
+"""What a program that asks for arguments is tried with, in the end."""
+_OWN_WORDS = ("timeout:", "/bin/bash:")
+_HAS_MAIN = re.compile(r"\bmain\s*\(")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a program did."""
+
+    series: tuple[Series, ...]
+    why: str
+    """How its run ended where that may be why kernels are not there; "" for a plain end."""
+
+
+def has_main(text: str) -> bool:
+    """Whether a text has a `main`."""
+    return _HAS_MAIN.search(text) is not None
+
+
+def recorded_program(text: str, path: Path, root: Path, folder: Path, more: Sequence[Path] = ()) -> Program:
+    """The launches of a program; `more` are its other sources. Raises `RecordingError`."""
+    changed, sizes = with_sizes(text)
+    try:
+        program = built(changed if sizes else text, path, root, _inner(folder, "sized"), more)
+    except HostBuildError:
+        if not sizes:
+            raise
+        program, sizes = built(text, path, root, _inner(folder, "plain"), more), {}
+    where = folder / "runs"
+    where.mkdir()
+    cwd = path.resolve().parent
+    written = {**sizes, _MULTIPROCESSORS: _DEVICE}
+    first, base = _first(program, written, where, root, cwd)
+    launches = list(first.launches)
+    why = first.why
+    if "argv" in text:
+        tried = [Run(base, arguments, seconds=_SHORT) for arguments in _ARGUMENTS]
+        for ended in run(program, tried, where, root, cwd):
+            seen = {one.kernel for one in launches}
+            launches += [one for one in ended.launches if one.kernel not in seen]
+    if not launches:
+        return Program((), f"{first.why or 'it ended'}; {_last_words(first.output)}".rstrip("; "))
+    firsts = _firsts(first.launches)
+    last = max((i for i, one in enumerate(first.launches) if one in firsts.values()), default=0) + 1
+    names = [*[n for n in base if base[n] > 1][:_MOST_SIZES], _MULTIPROCESSORS]
+    others = [size for name in dict.fromkeys(names) for size in _others(base, name)]
+    others.append(
+        {n: v + _ODD[i % len(_ODD)] if n != _MULTIPROCESSORS else v for i, (n, v) in enumerate(base.items())}
+    )
+    # Where sizes tell which kernels come at all, others may come first.
+    ended_runs = run(program, [Run(o, last=2 * last, seconds=_SHORT) for o in others], where, root, cwd)
+    found = []
+    for kernel, launch in _firsts(launches).items():
+        samples = [(base, launch)]
+        for other, ended in zip(others, ended_runs, strict=True):
+            same = _firsts(ended.launches).get(kernel)
+            if same is not None:
+                samples.append((other, same))
+        found.append(Series(written, tuple(samples), "main"))
+    return Program(tuple(replace(s, said=_said(base, written)) for s in found), why)
+
+
+def _said(base: Mapping[str, int], written: Mapping[str, int]) -> tuple[str, ...]:
+    smaller = [n for n in base if base[n] != written[n]]
+    return ("main was run at smaller sizes: its own take too long on the CPU",) if smaller else ()
+
+
+def _inner(folder: Path, name: str) -> Path:
+    inner = folder / name
+    inner.mkdir()
+    return inner
+
+
+def _first(
+    program: Built, written: Mapping[str, int], folder: Path, root: Path, cwd: Path
+) -> tuple[Ended, dict[str, int]]:
+    """The first run that comes to an end, at the sizes as they are written or at smaller ones."""
+    best: tuple[Ended, dict[str, int]] | None = None
+    for divisor in (1, *_SMALLER):
+        sizes = {n: _smaller(v, divisor) if n != _MULTIPROCESSORS else v for n, v in written.items()}
+        (ended,) = run(program, [Run(sizes, seconds=_SECONDS)], folder, root, cwd)
+        if best is None or len(_firsts(ended.launches)) > len(_firsts(best[0].launches)):
+            best = ended, sizes
+        if ended.why != "its time was up" or all(
+            v <= _SMALLEST for n, v in written.items() if n != _MULTIPROCESSORS
+        ):
+            break
+    assert best is not None
+    return best
+
+
+def _smaller(size: int, divisor: int) -> int:
+    return max(size // divisor, min(size, _SMALLEST))
+
+
+def _others(base: Mapping[str, int], name: str) -> list[dict[str, int]]:
+    """Sizes that differ in one: one that is a multiple of the same, and two that are multiples of nothing."""
+    size = base[name]
+    half = size // 2
+    changed = (half, half + 37, half + 5) if size >= 512 else (2 * size, size + 5, size + 18)
+    return [{**base, name: other} for other in changed]
+
+
+def _firsts(launches: Sequence[Launch]) -> dict[str, Launch]:
+    """Kernel → its first launch."""
+    found: dict[str, Launch] = {}
+    for one in launches:
+        found.setdefault(one.kernel, one)
+    return found
+
+
+def _last_words(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith(_OWN_WORDS)]
+    return f"it said: {lines[-1][:160]}" if lines else ""

@@ -1,0 +1,191 @@
+"""The drafts of a kernel by what its host code does when it is run; kept by text, so that it is run once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernel_gate.files.reading import read_file
+from kernel_gate.files.temporary import TemporaryFolder
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.workloads.following.unit import Unit, unit_of
+from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.preprocessed import Headers, active_text, with_headers
+from kernel_lineage.workloads.recording.build import RecordingError, included
+from kernel_lineage.workloads.recording.calls import recorded_calls, takes_tensors
+from kernel_lineage.workloads.recording.drafting import recorded_draft
+from kernel_lineage.workloads.recording.kept import keep, kept, key_of
+from kernel_lineage.workloads.recording.mains import Program, has_main, recorded_program
+from kernel_lineage.workloads.saved import folder_of
+from kernel_lineage.workloads.state import State
+
+_SOURCES = (".cu", ".cpp", ".cc")
+_MOST_BESIDE = 12
+_CALLERS_ABOVE, _CALLERS_BESIDE = 2, 3
+_INCLUDING = 3
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Records host code below one folder."""
+
+    root: Path
+    _programs: dict[Path, Program | str] = field(default_factory=dict)
+
+    def places(self, kernel: Kernel, path: Path, state: State) -> list[Path]:
+        """The files by which a kernel may be launched: those with a launch that include its own, and its own."""
+        sites = dict.fromkeys(
+            site.path for site in state.launches_elsewhere(kernel.name) if site.path != path.resolve()
+        )
+        headers = Headers(self.root.resolve())
+        own = [
+            p for p in sites if path.resolve() in {at for _, at in included(_text(p, self.root), p, headers)}
+        ]
+        if path.suffix in _SOURCES or not own:
+            own = [path, *own]
+        return own
+
+    def drafts(
+        self, kernel: Kernel, rooted: Kernel, path: Path, place: Path, state: State
+    ) -> Iterator[Draft]:
+        """The drafts by the host code of `place`, a file that launches a kernel of `path`.
+
+        Raises `RecordingError`, which says why there is none and what to do.
+        """
+        data = kernel.source.data if kernel.source is not None and place == path else None
+        program = self._program(place, data, state)
+        found = [
+            s
+            for s in program.series
+            if s.first.name.rsplit("::", 1)[-1] == kernel.name
+            and len(s.first.arguments) == len(kernel.parameters)
+        ]
+        if not found:
+            seen = ", ".join(dict.fromkeys(s.first.name for s in program.series)) or "nothing"
+            why = f" ({program.why})" if program.why else ""
+            raise RecordingError(f"{place.name} was run and launched {seen}, but not {kernel.name}{why}")
+        unit = unit_of(active_text(with_headers(place, self.root, data)))
+        for series in found:
+            yield recorded_draft(kernel, rooted, path.name, unit, series)
+
+    def _program(self, place: Path, data: bytes | None, state: State) -> Program:
+        if place not in self._programs:
+            try:
+                self._programs[place] = self._recorded(place, data, state)
+            except RecordingError as error:
+                self._programs[place] = str(error)
+            except OSError as error:
+                self._programs[place] = f"recording needs a place to build in: {error}"
+        known = self._programs[place]
+        if isinstance(known, str):
+            raise RecordingError(known)
+        return known
+
+    def _recorded(self, place: Path, data: bytes | None, state: State) -> Program:
+        text = _text(place, self.root) if data is None else data.decode("utf-8", "replace")
+        source = _source(place, text, data, state)
+        headers = Headers(self.root.resolve())
+        texts = [source.text, *(_text(p, self.root) for p in source.more)]
+        closure = (at for t in texts for _, at in included(t, source.place, headers) if at is not None)
+        key = key_of(
+            t.encode()
+            for t in (*texts, str(source.place), *(_text(p, self.root) for p in dict.fromkeys(closure)))
+        )
+        known = kept(key)
+        if known is None:
+            with TemporaryFolder("recording") as name:
+                known = source.recorded(self.root, Path(name))
+            # What did not come to a launch may do so where a header is installed, or the machine is less busy.
+            if known.series:
+                keep(key, known)
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What is built and run to see how the kernels of a file are launched."""
+
+    place: Path
+    text: str
+    more: tuple[Path, ...]
+    unit: Unit | None
+    """Of functions that take tensors; None for a program."""
+
+    def recorded(self, root: Path, folder: Path) -> Program:
+        """Build it, and run it. Raises `RecordingError`."""
+        if self.unit is None:
+            return recorded_program(self.text, self.place, root, folder, self.more)
+        return recorded_calls(self.text, self.place, self.unit, root, folder, self.more)
+
+
+def _source(place: Path, text: str, data: bytes | None, state: State) -> _Source:
+    root = state.root
+    if has_main(text):
+        return _Source(place, text, (), None)
+    place_of_main, main, more = _with_its_main(place, text, root)
+    if has_main(main):
+        return _Source(place_of_main, main, tuple(more), None)
+    callers = _callers(text, place, state)
+    unit = unit_of(active_text(with_headers(place, root, data, callers)))
+    sources = [place] if place.suffix in _SOURCES else _including(place, root)
+    if not takes_tensors(unit.text) or not sources:
+        raise RecordingError(f"{place.name} has neither a main nor a function that takes tensors")
+    first = text if sources[0] == place else _text(sources[0], root)
+    others = [*sources[1:], *(p for p in callers if p.suffix in _SOURCES and p not in sources)]
+    return _Source(sources[0], first, tuple(others), unit)
+
+
+def _including(header: Path, root: Path) -> list[Path]:
+    """Sources beside a header that include it, such as those that name its templates' types."""
+    headers = Headers(root.resolve())
+    beside = sorted(p for p in header.parent.iterdir() if p.suffix in _SOURCES)[: 2 * _MOST_BESIDE]
+    found = [p for p in beside if header.resolve() in {at for _, at in included(_text(p, root), p, headers)}]
+    # Some may be for types that the calls do not come with.
+    return found[-_INCLUDING:]
+
+
+def _callers(text: str, place: Path, state: State) -> tuple[Path, ...]:
+    """The files whose functions call those of a file that launch kernels, and the files that call these."""
+    found: dict[Path, None] = {}
+    data = text.encode()
+    for _ in range(_CALLERS_ABOVE):
+        unit = unit_of(active_text(with_headers(place, state.root, data, found)))
+        outer = (
+            frozenset().union(*(unit.outermost(kernel) for kernel in unit.kernels))
+            if unit.kernels
+            else frozenset()
+        )
+        more = [p for p in state.files_calling(outer, place) if p not in found][:_CALLERS_BESIDE]
+        if not more:
+            break
+        found |= dict.fromkeys(more)
+    return tuple(found)
+
+
+def _with_its_main(place: Path, text: str, root: Path) -> tuple[Path, str, list[Path]]:
+    """The program of several sources that a file is one of: the file with the only `main` beside it, and the others.
+
+    The file itself, and no others, where there is no such program.
+    """
+    if place.suffix not in _SOURCES:
+        return place, text, []
+    beside = sorted(p for p in place.parent.iterdir() if p.suffix in _SOURCES and p.name != place.name)[
+        :_MOST_BESIDE
+    ]
+    mains = [p for p in beside if has_main(_text(p, root))]
+    if len(mains) != 1:
+        return place, text, []
+    return mains[0], _text(mains[0], root), [place, *(p for p in beside if p not in mains)]
+
+
+def _text(path: Path, root: Path) -> str:
+    try:
+        return read_file(path, within=root).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def recorder_for(path: Path) -> Recorder:
+    """A recorder for the repository around a file."""
+    return Recorder(folder_of(path))

@@ -1,0 +1,28 @@
+// Before the text of a program: it does not leave at its first mismatch, which it has because no kernel runs.
+#pragma once
+#include "recorder.h"
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cmath>
+#include <cassert>
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <random>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+namespace std {
+using ::klineage_abort;
+using ::klineage_exit;
+}
+#define exit klineage_exit
+#define quick_exit klineage_exit
+#define _exit klineage_exit
+#define abort klineage_abort

@@ -1,0 +1,385 @@
+// Tensors without values: extents, strides, a type, and memory of the recorded device.
+#pragma once
+#include "checks.h"
+
+namespace c10 {
+struct SizesAndStrides {
+  std::vector<int64_t> sizes, strides;
+};
+inline std::vector<int64_t> contiguous_strides(const std::vector<int64_t> &sizes) {
+  std::vector<int64_t> strides(sizes.size());
+  int64_t step = 1;
+  for (size_t k = sizes.size(); k--;) strides[k] = step, step *= std::max<int64_t>(sizes[k], 1);
+  return strides;
+}
+struct Stored {
+  void *data;
+  size_t bytes;
+};
+struct TensorImpl {
+  std::string name;
+  SizesAndStrides at;
+  int64_t offset = 0;
+  ScalarType type = kFloat;
+  std::shared_ptr<Stored> stored;
+};
+}  // namespace c10
+
+namespace at {
+using namespace c10;
+
+template <class T> struct RestrictPtrTraits { using PtrType = T *__restrict__; };
+template <class T> struct DefaultPtrTraits { using PtrType = T *; };
+template <class T, size_t N, template <class> class P = DefaultPtrTraits, class I = int64_t> class TensorAccessor {
+ public:
+  using PtrType = typename P<T>::PtrType;
+  C10_HOST_DEVICE TensorAccessor(PtrType d, const I *s, const I *t) : data_(d), sizes_(s), strides_(t) {}
+  C10_HOST_DEVICE I size(I i) const { return sizes_[i]; }
+  C10_HOST_DEVICE I stride(I i) const { return strides_[i]; }
+  C10_HOST_DEVICE PtrType data() const { return data_; }
+  C10_HOST_DEVICE decltype(auto) operator[](I i) const {
+    if constexpr (N == 1) return (data_[strides_[0] * i]);
+    else return TensorAccessor<T, N - 1, P, I>(data_ + strides_[0] * i, sizes_ + 1, strides_ + 1);
+  }
+
+ protected:
+  PtrType data_;
+  const I *sizes_, *strides_;
+};
+template <class T, size_t N, template <class> class P = DefaultPtrTraits, class I = int64_t> class PackedTensorAccessor {
+ public:
+  using PtrType = typename P<T>::PtrType;
+  C10_HOST PackedTensorAccessor(PtrType d, const int64_t *s, const int64_t *t) : data_(d) {
+    for (size_t k = 0; k < N; ++k) sizes_[k] = I(s[k]), strides_[k] = I(t[k]);
+  }
+  C10_HOST_DEVICE I size(I i) const { return sizes_[i]; }
+  C10_HOST_DEVICE I stride(I i) const { return strides_[i]; }
+  C10_HOST_DEVICE PtrType data() const { return data_; }
+  C10_HOST_DEVICE decltype(auto) operator[](I i) const {
+    if constexpr (N == 1) return (data_[strides_[0] * i]);
+    else return TensorAccessor<T, N - 1, P, I>(data_ + strides_[0] * i, sizes_ + 1, strides_ + 1);
+  }
+
+ protected:
+  PtrType data_;
+  I sizes_[N], strides_[N];
+};
+template <class T, size_t N, template <class> class P = DefaultPtrTraits>
+using PackedTensorAccessor32 = PackedTensorAccessor<T, N, P, int32_t>;
+template <class T, size_t N, template <class> class P = DefaultPtrTraits>
+using PackedTensorAccessor64 = PackedTensorAccessor<T, N, P, int64_t>;
+template <class T, size_t N, template <class> class P = DefaultPtrTraits, class I = int64_t>
+using GenericPackedTensorAccessor = PackedTensorAccessor<T, N, P, I>;
+
+struct TypeMeta {
+  ScalarType type;
+  operator ScalarType() const { return type; }
+  ScalarType toScalarType() const { return type; }
+  size_t itemsize() const { return elementSize(type); }
+  friend bool operator==(TypeMeta a, ScalarType b) { return a.type == b; }
+  friend bool operator==(ScalarType a, TypeMeta b) { return a == b.type; }
+  friend bool operator==(TypeMeta a, TypeMeta b) { return a.type == b.type; }
+  friend bool operator!=(TypeMeta a, ScalarType b) { return a.type != b; }
+  friend bool operator!=(TypeMeta a, TypeMeta b) { return a.type != b.type; }
+  friend std::ostream &operator<<(std::ostream &out, TypeMeta t) { return out << t.type; }
+};
+struct DeprecatedTypeProperties {
+  ScalarType type;
+  ScalarType scalarType() const { return type; }
+  bool is_cuda() const { return true; }
+  operator TensorOptions() const { return TensorOptions(type); }
+};
+struct Indexing {};
+struct Storage {
+  std::shared_ptr<Stored> stored;
+  void *data() const { return stored->data; }
+  size_t nbytes() const { return stored->bytes; }
+};
+
+class Tensor {
+ public:
+  std::shared_ptr<TensorImpl> impl;
+  using V = std::vector<int64_t>;
+
+  Tensor() = default;
+  static Tensor make(IntArrayRef sizes, ScalarType type, const char *how, const std::string &name = "") {
+    Tensor t;
+    t.impl = std::make_shared<TensorImpl>();
+    t.impl->name = name;
+    t.impl->at = {sizes.vec(), contiguous_strides(sizes.vec())};
+    t.impl->type = type;
+    int64_t count = 1;
+    for (int64_t n : sizes) {
+      if (n < 0) klineage::fail("error", "an extent is negative", "");
+      count *= n;
+    }
+    size_t bytes = count * elementSize(type);
+    void *data = klineage_allocate(bytes, how);
+    if (!data) klineage::fail("error", "a tensor is too large", "");
+    t.impl->stored = std::shared_ptr<Stored>(new Stored{data, bytes});
+    const auto &at = t.impl->at;
+    klineage_describe(data, name.c_str(), klineage_dtype(type), how, int(at.sizes.size()),
+                      reinterpret_cast<const long *>(at.sizes.data()), reinterpret_cast<const long *>(at.strides.data()));
+    return t;
+  }
+  Tensor as(V sizes, V strides, int64_t offset) const {
+    Tensor t;
+    t.impl = std::make_shared<TensorImpl>(got());
+    t.impl->at = {std::move(sizes), std::move(strides)};
+    t.impl->offset = offset;
+    return t;
+  }
+  Tensor fresh(IntArrayRef sizes, const char *how = "unset") const { return make(sizes, got().type, how); }
+  const TensorImpl &got() const {
+    if (!impl) klineage::fail("error", "an undefined tensor is used", "");
+    return *impl;
+  }
+  int64_t wrapped(int64_t i, int64_t more = 0) const {
+    int64_t rank = int64_t(got().at.sizes.size()) + more, k = i < 0 ? i + rank : i;
+    if (k < 0 || k >= rank) {
+      klineage::ask(got().name, "dim");
+      klineage::compared() = {std::to_string(rank), ">=", std::to_string(i < 0 ? -i : i + 1)};
+      klineage::fail("check", "rank", "");
+    }
+    return k;
+  }
+
+  bool defined() const { return impl != nullptr; }
+  explicit operator bool() const { return defined(); }
+  bool has_storage() const { return defined(); }
+  bool is_same(const Tensor &o) const { return impl == o.impl; }
+  int64_t dim() const { return klineage::ask(got().name, "dim"), got().at.sizes.size(); }
+  int64_t ndimension() const { return dim(); }
+  int64_t size(int64_t i) const {
+    int64_t k = wrapped(i);
+    return klineage::ask(got().name, "size", k), got().at.sizes[k];
+  }
+  int64_t stride(int64_t i) const {
+    int64_t k = wrapped(i);
+    return klineage::ask(got().name, "stride", k), got().at.strides[k];
+  }
+  IntArrayRef sizes() const { return klineage::ask(got().name, "sizes"), IntArrayRef(got().at.sizes); }
+  IntArrayRef strides() const { return klineage::ask(got().name, "strides"), IntArrayRef(got().at.strides); }
+  int64_t sym_size(int64_t i) const { return size(i); }
+  int64_t numel() const {
+    klineage::ask(got().name, "numel");
+    int64_t n = 1;
+    for (int64_t s : got().at.sizes) n *= s;
+    return n;
+  }
+  size_t nbytes() const { return numel() * element_size(); }
+  int64_t element_size() const { return elementSize(got().type); }
+  int64_t itemsize() const { return element_size(); }
+  int64_t storage_offset() const { return got().offset; }
+  Storage storage() const { return {got().stored}; }
+  ScalarType scalar_type() const { return klineage::ask(got().name, "type"), got().type; }
+  TypeMeta dtype() const { return {scalar_type()}; }
+  DeprecatedTypeProperties type() const { return {scalar_type()}; }
+  TensorOptions options() const { return TensorOptions(got().type); }
+  Device device() const { return {}; }
+  DeviceIndex get_device() const { return 0; }
+  Layout layout() const { return kStrided; }
+  bool is_cuda() const { return true; }
+  bool is_cpu() const { return false; }
+  bool is_sparse() const { return false; }
+  bool is_floating_point() const { return isFloatingType(scalar_type()); }
+  bool is_complex() const { return isComplexType(scalar_type()); }
+  bool requires_grad() const { return false; }
+  Tensor &requires_grad_(bool = true) { return *this; }
+  Tensor set_requires_grad(bool) const { return *this; }
+  Tensor detach() const { return *this; }
+  bool is_contiguous(MemoryFormat = MemoryFormat::Contiguous) const {
+    klineage::ask(got().name, "contiguous");
+    int64_t step = 1;
+    for (size_t k = got().at.sizes.size(); k--;) {
+      if (got().at.sizes[k] != 1 && got().at.strides[k] != step) return false;
+      step *= got().at.sizes[k];
+    }
+    return true;
+  }
+  bool is_non_overlapping_and_dense() const { return is_contiguous(); }
+  MemoryFormat suggest_memory_format() const { return MemoryFormat::Contiguous; }
+  Tensor contiguous(MemoryFormat = MemoryFormat::Contiguous) const { return is_contiguous() ? *this : fresh(got().at.sizes, "data"); }
+
+  void *raw() const { return static_cast<char *>(got().stored->data) + got().offset * elementSize(got().type); }
+  void *data_ptr() const { return raw(); }
+  const void *const_data_ptr() const { return raw(); }
+  void *mutable_data_ptr() const { return raw(); }
+  template <class T> T *data_ptr() const { return typed<T>(); }
+  template <class T> T *data() const { return typed<T>(); }
+  template <class T> const T *const_data_ptr() const { return typed<std::remove_const_t<T>>(); }
+  template <class T> T *mutable_data_ptr() const { return typed<T>(); }
+  template <class T> T *typed() const {
+    typedef std::remove_const_t<T> Plain;
+    if (CppTypeToScalarType<Plain>::value != got().type) {
+      klineage::ask(got().name, "type");
+      klineage::compared() = {klineage_dtype(got().type), "==", klineage_dtype(CppTypeToScalarType<Plain>::value)};
+      klineage::fail("check", "expected scalar type", "");
+    }
+    return static_cast<T *>(raw());
+  }
+  template <class T, size_t N, template <class> class P = DefaultPtrTraits, class I = int64_t>
+  PackedTensorAccessor<T, N, P, I> packed_accessor() const {
+    if (got().at.sizes.size() != N) {
+      klineage::ask(got().name, "dim");
+      klineage::compared() = {std::to_string(got().at.sizes.size()), "==", std::to_string(N)};
+      klineage::fail("check", "rank of the accessor", "");
+    }
+    return {typed<T>(), got().at.sizes.data(), got().at.strides.data()};
+  }
+  template <class T, size_t N, template <class> class P = DefaultPtrTraits> auto packed_accessor32() const { return packed_accessor<T, N, P, int32_t>(); }
+  template <class T, size_t N, template <class> class P = DefaultPtrTraits> auto packed_accessor64() const { return packed_accessor<T, N, P, int64_t>(); }
+  template <class T, size_t N> TensorAccessor<T, N> accessor() const {
+    auto p = packed_accessor<T, N>();
+    return {p.data(), got().at.sizes.data(), got().at.strides.data()};
+  }
+  // A value of the host's: the one that was put there; memory of a buffer that nobody wrote is 0.
+  template <class T> T item() const { return got().type == kLong ? T(*static_cast<int64_t *>(raw())) : got().type == kInt ? T(*static_cast<int *>(raw())) : T(0); }
+  Scalar item() const { return Scalar(item<double>()); }
+
+  Tensor view(IntArrayRef wanted) const {
+    V sizes = wanted.vec();
+    int64_t known = 1, open = -1, all = numel();
+    for (size_t i = 0; i < sizes.size(); ++i) sizes[i] < 0 ? void(open = i) : void(known *= sizes[i]);
+    if (open >= 0) sizes[open] = known ? all / known : 0, known *= sizes[open];
+    if (known != all) {
+      klineage::compared() = {std::to_string(all), "==", std::to_string(known)};
+      klineage::fail("check", "view", "");
+    }
+    return as(sizes, contiguous_strides(sizes), got().offset);
+  }
+  Tensor view(ScalarType t) const { Tensor r = as(got().at.sizes, got().at.strides, got().offset); r.impl->type = t; return r; }
+  Tensor reshape(IntArrayRef sizes) const { return contiguous().view(sizes); }
+  Tensor reshape_as(const Tensor &o) const { return reshape(o.got().at.sizes); }
+  Tensor view_as(const Tensor &o) const { return view(o.got().at.sizes); }
+  Tensor flatten(int64_t from = 0, int64_t to = -1) const {
+    V sizes;
+    from = wrapped(from), to = wrapped(to);
+    for (int64_t k = 0; k < int64_t(got().at.sizes.size()); ++k)
+      if (k > from && k <= to) sizes.back() *= got().at.sizes[k]; else sizes.push_back(got().at.sizes[k]);
+    return reshape(sizes);
+  }
+  Tensor permute(IntArrayRef order) const {
+    V sizes, strides;
+    for (int64_t k : order) sizes.push_back(got().at.sizes[wrapped(k)]), strides.push_back(got().at.strides[wrapped(k)]);
+    return as(sizes, strides, got().offset);
+  }
+  Tensor transpose(int64_t a, int64_t b) const {
+    V sizes = got().at.sizes, strides = got().at.strides;
+    a = wrapped(a), b = wrapped(b);
+    std::swap(sizes[a], sizes[b]), std::swap(strides[a], strides[b]);
+    return as(sizes, strides, got().offset);
+  }
+  Tensor t() const { return got().at.sizes.size() < 2 ? *this : transpose(0, 1); }
+  Tensor unsqueeze(int64_t k) const {
+    V sizes = got().at.sizes, strides = got().at.strides;
+    k = wrapped(k, 1);
+    sizes.insert(sizes.begin() + k, 1), strides.insert(strides.begin() + k, 1);
+    return as(sizes, strides, got().offset);
+  }
+  Tensor squeeze(int64_t k) const {
+    V sizes = got().at.sizes, strides = got().at.strides;
+    k = wrapped(k);
+    if (sizes[k] == 1) sizes.erase(sizes.begin() + k), strides.erase(strides.begin() + k);
+    return as(sizes, strides, got().offset);
+  }
+  Tensor squeeze() const { Tensor r = *this; for (int64_t k = got().at.sizes.size(); k--;) r = r.squeeze(k); return r; }
+  Tensor select(int64_t k, int64_t j) const {
+    V sizes = got().at.sizes, strides = got().at.strides;
+    k = wrapped(k);
+    int64_t offset = got().offset + j * strides[k];
+    sizes.erase(sizes.begin() + k), strides.erase(strides.begin() + k);
+    return as(sizes, strides, offset);
+  }
+  Tensor operator[](int64_t j) const { return select(0, j); }
+  Tensor narrow(int64_t k, int64_t from, int64_t n) const {
+    V sizes = got().at.sizes;
+    k = wrapped(k);
+    sizes[k] = n;
+    return as(sizes, got().at.strides, got().offset + from * got().at.strides[k]);
+  }
+  Tensor slice(int64_t k = 0, optional<int64_t> a = {}, optional<int64_t> b = {}, int64_t step = 1) const {
+    int64_t n = got().at.sizes[wrapped(k)], from = a.value_or(0), to = std::min(b.value_or(n), n);
+    from += from < 0 ? n : 0, to += to < 0 ? n : 0;
+    return narrow(k, from, std::max<int64_t>(0, (to - from + step - 1) / step));
+  }
+  std::vector<Tensor> chunk(int64_t n, int64_t k = 0) const {
+    int64_t each = (got().at.sizes[wrapped(k)] + n - 1) / n;
+    std::vector<Tensor> parts;
+    for (int64_t i = 0; i < n; ++i) parts.push_back(narrow(k, i * each, each));
+    return parts;
+  }
+  std::vector<Tensor> unbind(int64_t k = 0) const {
+    std::vector<Tensor> parts;
+    for (int64_t i = 0; i < got().at.sizes[wrapped(k)]; ++i) parts.push_back(select(k, i));
+    return parts;
+  }
+  Tensor expand(IntArrayRef sizes) const {
+    V own = got().at.sizes, steps = got().at.strides, wanted = sizes.vec(), strides(wanted.size(), 0);
+    for (size_t i = 0; i < wanted.size() && i < own.size(); ++i) {
+      size_t to = wanted.size() - 1 - i, from = own.size() - 1 - i;
+      if (wanted[to] < 0) wanted[to] = own[from];
+      strides[to] = own[from] == 1 ? 0 : steps[from];
+    }
+    return as(wanted, strides, got().offset);
+  }
+  Tensor expand_as(const Tensor &o) const { return expand(o.got().at.sizes); }
+
+  Tensor to(ScalarType t, bool = false, bool = false) const { return t == got().type ? *this : make(got().at.sizes, t, "data"); }
+  Tensor to(TensorOptions o, bool = false, bool = false) const { return o.type ? to(*o.type) : *this; }
+  Tensor to(Device, ScalarType t, bool = false, bool = false) const { return to(t); }
+  Tensor to(Device, bool = false, bool = false) const { return *this; }
+  Tensor to(DeviceType, bool = false, bool = false) const { return *this; }
+  Tensor toType(ScalarType t) const { return to(t); }
+  Tensor to_type(ScalarType t) const { return to(t); }
+  Tensor type_as(const Tensor &o) const { return to(o.got().type); }
+  Tensor cuda() const { return *this; }
+  Tensor cpu() const { return *this; }
+  Tensor clone() const { return fresh(got().at.sizes, "data"); }
+  Tensor clone(MemoryFormat) const { return clone(); }
+  const Tensor &copy_(const Tensor &, bool = false) const { return *this; }
+  const Tensor &zero_() const { return filled("cleared"); }
+  const Tensor &fill_(Scalar v) const { return filled(v.v == 0 ? "cleared" : "data"); }
+  const Tensor &filled(const char *how) const {
+    klineage_describe(got().stored->data, got().name.c_str(), klineage_dtype(got().type), how, int(got().at.sizes.size()),
+                      reinterpret_cast<const long *>(got().at.sizes.data()),
+                      reinterpret_cast<const long *>(got().at.strides.data()));
+    return *this;
+  }
+  const Tensor &resize_(IntArrayRef sizes) const { *const_cast<Tensor *>(this) = fresh(sizes); return *this; }
+  Tensor new_empty(IntArrayRef s, TensorOptions o = {}) const { return make(s, o.type.value_or(got().type), "unset"); }
+  Tensor new_zeros(IntArrayRef s, TensorOptions o = {}) const { return make(s, o.type.value_or(got().type), "cleared"); }
+  Tensor new_ones(IntArrayRef s, TensorOptions o = {}) const { return make(s, o.type.value_or(got().type), "data"); }
+
+  Tensor reduced(optional<int64_t> k, bool keep, ScalarType t) const {
+    V sizes = got().at.sizes;
+    if (!k) sizes.clear();
+    else if (keep) sizes[wrapped(*k)] = 1;
+    else sizes.erase(sizes.begin() + wrapped(*k));
+    return make(sizes, t, "data");
+  }
+#define KLINEAGE_REDUCED(name)                                                                                         \
+  Tensor name() const { return reduced({}, false, got().type); }                                                      \
+  Tensor name(int64_t k, bool keep = false) const { return reduced(k, keep, got().type); }                            \
+  Tensor name(IntArrayRef k, bool keep = false, optional<ScalarType> t = {}) const { return reduced(k[0], keep, t.value_or(got().type)); }
+  KLINEAGE_REDUCED(sum) KLINEAGE_REDUCED(mean) KLINEAGE_REDUCED(amax) KLINEAGE_REDUCED(amin) KLINEAGE_REDUCED(norm)
+  Tensor max() const { return reduced({}, false, got().type); }
+  Tensor min() const { return reduced({}, false, got().type); }
+  Tensor argmax(int64_t k, bool keep = false) const { return reduced(k, keep, kLong); }
+  Tensor cumsum(int64_t, optional<ScalarType> t = {}) const { return make(got().at.sizes, t.value_or(got().type), "data"); }
+  Tensor matmul(const Tensor &o) const {
+    V sizes = got().at.sizes;
+    sizes.back() = o.got().at.sizes.back();
+    return fresh(sizes, "data");
+  }
+#define KLINEAGE_SAME(name) template <class... A> Tensor name(A &&...) const { return clone(); }
+  KLINEAGE_SAME(add) KLINEAGE_SAME(sub) KLINEAGE_SAME(mul) KLINEAGE_SAME(div) KLINEAGE_SAME(neg) KLINEAGE_SAME(exp)
+  KLINEAGE_SAME(sqrt) KLINEAGE_SAME(rsqrt) KLINEAGE_SAME(abs) KLINEAGE_SAME(clamp) KLINEAGE_SAME(pow) KLINEAGE_SAME(log)
+  KLINEAGE_SAME(sigmoid) KLINEAGE_SAME(relu) KLINEAGE_SAME(tanh) KLINEAGE_SAME(softmax) KLINEAGE_SAME(eq) KLINEAGE_SAME(ne)
+  KLINEAGE_SAME(masked_fill) KLINEAGE_SAME(index_select) KLINEAGE_SAME(gather) KLINEAGE_SAME(repeat_interleave)
+#define KLINEAGE_IN_PLACE(name) template <class... A> const Tensor &name(A &&...) const { return *this; }
+  KLINEAGE_IN_PLACE(add_) KLINEAGE_IN_PLACE(sub_) KLINEAGE_IN_PLACE(mul_) KLINEAGE_IN_PLACE(div_) KLINEAGE_IN_PLACE(clamp_)
+  KLINEAGE_IN_PLACE(record_stream) KLINEAGE_IN_PLACE(uniform_) KLINEAGE_IN_PLACE(normal_) KLINEAGE_IN_PLACE(random_)
+};
+using TensorList = ArrayRef<Tensor>;
+}  // namespace at

@@ -1,0 +1,80 @@
+"""One launch of a kernel at several sizes, and what of it follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import prod
+
+from kernel_lineage.workloads.recording.fitting import expression, moving
+from kernel_lineage.workloads.recording.runs import Launch
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The launches of one kernel that are the same but for sizes; the first one is at the base sizes."""
+
+    sizes: Mapping[str, int]
+    """As the code has them; those of the first sample may be smaller."""
+    samples: tuple[tuple[Mapping[str, int], Launch], ...]
+    way: str
+    """The function that led to the launch."""
+    given: bool = False
+    """Whether the buffers that have a shape were made for the call: they say nothing of what the kernel needs."""
+    said: tuple[str, ...] = ()
+
+    @property
+    def first(self) -> Launch:
+        """The launch at the base sizes."""
+        return self.samples[0][1]
+
+
+@dataclass(slots=True)
+class Fitted:
+    """The expressions of a series' quantities over those of its sizes by which all of them are told."""
+
+    series: Series
+    steady: set[str] = field(default_factory=set)
+    """Sizes that are left as they are: with them, something is no expression that is known."""
+    used: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def samples(self) -> list[tuple[Mapping[str, int], Launch]]:
+        """Those in which the steady sizes are the base's."""
+        base = self.series.samples[0][0]
+        return [(d, run) for d, run in self.series.samples if all(d[n] == base[n] for n in self.steady)]
+
+    def whole(self, quantity: Callable[[Launch], int | None]) -> str | None:
+        """A whole number as an expression; where there is none, the sizes that it changes with become steady."""
+        text = self.tried(quantity)
+        if text is not None:
+            return text
+        values = [(d, value) for d, run in self.samples if (value := quantity(run)) is not None]
+        if not values:
+            return None
+        more = set(moving(values)) or {n for n in self.series.sizes if n not in self.steady}
+        if not more - self.steady:
+            return None
+        self.steady |= more
+        return None
+
+    def tried(self, quantity: Callable[[Launch], int | None]) -> str | None:
+        """A whole number as an expression, if it is one."""
+        values = [(d, value) for d, run in self.samples if (value := quantity(run)) is not None]
+        if not values or len(values) != len(self.samples):
+            return None
+        block = self.series.first.block
+        return expression(values, [c for c in (prod(block), *block, block[0] * 4, block[0] * 2) if c > 1])
+
+
+def steadied(series: Series, quantities: list[Callable[[Launch], int | None]]) -> Fitted:
+    """The fit of a series in which every quantity is an expression, with as many sizes left free as that allows."""
+    fit = Fitted(series)
+    while True:
+        before = set(fit.steady)
+        for quantity in quantities:
+            fit.whole(quantity)
+            if fit.steady != before:
+                break
+        if fit.steady == before:
+            return fit

@@ -1,0 +1,209 @@
+"""The sizes that host code writes out, made such that a program takes others when it is run."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.workloads.following.unit import Unit, declared_name, inside, unit_of, words_in
+
+_LEAST = 2
+_MOST = 1 << 40
+_FIXED = ("array_declarator", "template_argument_list", "case_statement", "static_assert_declaration", "enumerator",
+          "bitfield_clause")  # fmt: skip
+"""Where C++ asks for a number that is known when it compiles."""
+_CONSTANT = (
+    "number_literal",
+    "binary_expression",
+    "parenthesized_expression",
+    "unary_expression",
+    "cast_expression",
+)
+_OPERATORS = frozenset({"+", "-", "*", "/", "<<", "%"})
+_FLOAT = re.compile(r"(?:float|double|half|__half|__nv_bfloat16|bool|char|string|std::string|dim3)")
+_HEADER = 'extern "C" long klineage_size(const char *, long);\n#line 1\n'
+_DEFINE = re.compile(
+    r"^([ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+)([0-9][\w \t*+()<-]*?)([ \t]*(?://.*)?)$", re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A number that host code writes out."""
+
+    name: str
+    value: int
+    start: int
+    end: int
+    """Bytes of the text."""
+
+
+def with_sizes(text: str) -> tuple[str, dict[str, int]]:
+    """The text with its sizes asked of `klineage_size`, and the sizes by their names."""
+    source = read(text.encode(), Language.CUDA)
+    if source.root is None:
+        return text, {}
+    data = text.encode()
+    found: dict[str, int] = {}
+    replaced: list[tuple[int, int, str]] = []
+    for size in _sizes(source.root, unit_of(text), text):
+        name, count = size.name, 1
+        while name in found and found[name] != size.value:
+            count += 1
+            name = f"{size.name}_{count}"
+        found[name] = size.value
+        written = data[size.start : size.end].decode()
+        replaced.append((size.start, size.end, f'((decltype({written}))klineage_size("{name}", {written}))'))
+    parts, at = [], 0
+    for start, end, new in sorted(replaced):
+        if start >= at:
+            parts += [data[at:start], new.encode()]
+            at = end
+    return _HEADER + b"".join((*parts, data[at:])).decode(), found
+
+
+def _sizes(root: Node, unit: Unit, text: str) -> Iterator[Size]:
+    inside_only = _fixed_names(root) | unit.threads
+    on_device = _device_words(unit)
+    for node in inside(root):
+        if node.type == "function_definition":
+            continue
+        if node.type not in ("init_declarator", "assignment_expression", "call_expression"):
+            continue
+        function = _function(node)
+        if function is None:  # what stands outside of functions may be read on the device
+            yield from _in(node, inside_only | on_device, unit)
+        elif is_of_host(function):
+            yield from _in(node, inside_only, unit)
+    for match in _DEFINE.finditer(text):
+        value = _value(match[3])
+        if value is not None and _LEAST <= value < _MOST and match[2] not in inside_only | on_device:
+            start = len(text[: match.start(3)].encode())
+            yield Size(match[2], value, start, start + len(match[3].encode()))
+
+
+def _in(node: Node, fixed: frozenset[str], unit: Unit) -> Iterator[Size]:
+    """The sizes in one declaration, assignment or call."""
+    if node.type == "call_expression":
+        name = text_of(node.child_by_field_name("function")).rsplit("::", 1)[-1].split("<")[0]
+        functions = [f for f in unit.functions.get(name, ()) if f.of_host]
+        listed = node.child_by_field_name("arguments")
+        if not functions or listed is None or any(c.type == "kernel_call_syntax" for c in node.children):
+            return
+        given = [c for c in listed.named_children if c.type != "comment"]
+        for parameter, argument in zip(functions[0].parameters, given, strict=False):
+            if not _FLOAT.fullmatch(parameter.type) and parameter.name not in fixed:
+                yield from _constants(argument, parameter.name)
+        return
+    left = node.child_by_field_name("declarator") or node.child_by_field_name("left")
+    value = node.child_by_field_name("value") or node.child_by_field_name("right")
+    declaration = node.parent
+    if left is None or value is None or declaration is None or declaration.type == "for_statement":
+        return
+    kind = text_of(declaration.child_by_field_name("type")) if declaration.type == "declaration" else ""
+    name, stars = declared_name(left) if node.type == "init_declarator" else (text_of(left), 0)
+    above = declaration.parent
+    in_for = above is not None and above.type == "for_statement"
+    if (
+        stars
+        or not name.isidentifier()
+        or name in fixed
+        or in_for
+        or (_FLOAT.fullmatch(kind.strip()) and kind != "dim3")
+    ):
+        return
+    if "constexpr" in text_of(declaration).split("=")[0]:
+        return
+    if value.type in (*_CONSTANT, "argument_list", "identifier"):
+        yield from _constants(value, name)
+
+
+def _constants(node: Node, name: str) -> Iterator[Size]:
+    """The largest parts of an expression that are made of numbers alone."""
+    written = text_of(node)
+    value = _value(written) if node.type in _CONSTANT else None
+    if value is not None:
+        if _LEAST <= value < _MOST:
+            yield Size(name, value, node.start_byte, node.end_byte)
+        return
+    if node.type in _CONSTANT or node.type == "argument_list":
+        inner = [c for c in node.named_children if c.type in _CONSTANT]
+        for position, child in enumerate(inner):
+            yield from _constants(child, name if len(inner) == 1 else f"{name}_{position}")
+
+
+def _value(text: str) -> int | None:
+    """What an expression of whole numbers comes to; None for another one."""
+    plain = re.sub(r"\b(\d+|0[xX][0-9a-fA-F]+)[uUlL]+\b", r"\1", text).replace("'", "").strip()
+    plain = re.sub(
+        r"\(\s*(?:unsigned|int|long|size_t|unsigned int|long long|uint32_t|int64_t|uint64_t)\s*\)", "", plain
+    )
+    try:
+        tree = ast.parse(plain, mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    return _evaluated(tree)
+
+
+def _evaluated(tree: ast.expr) -> int | None:
+    if isinstance(tree, ast.Constant):
+        return tree.value if type(tree.value) is int else None
+    if not isinstance(tree, ast.BinOp):
+        return None
+    left, right = _evaluated(tree.left), _evaluated(tree.right)
+    if left is None or right is None:
+        return None
+    if isinstance(tree.op, ast.LShift):
+        return left << right if 0 <= right < 48 else None
+    if isinstance(tree.op, ast.Div):
+        return left // right if right else None
+    if isinstance(tree.op, ast.Mult):
+        return left * right
+    if isinstance(tree.op, ast.Add):
+        return left + right
+    return left - right if isinstance(tree.op, ast.Sub) else None
+
+
+def _fixed_names(root: Node) -> frozenset[str]:
+    """Names of which C++ asks the value when it compiles."""
+    found: set[str] = set()
+    for node in inside(root):
+        if node.type in _FIXED or (
+            node.type == "declaration"
+            and text_of(node).lstrip().startswith(("constexpr", "static constexpr"))
+        ):
+            found |= words_in(node)
+    return frozenset(found)
+
+
+def _device_words(unit: Unit) -> frozenset[str]:
+    """Names in the text of what runs on the device."""
+    functions = [f for fs in unit.functions.values() for f in fs if not f.of_host]
+    macros = {m.name: m for m in unit.macros.values()}
+    words = frozenset().union(*(words_in(f.node) for f in functions)) if functions else frozenset()
+    while more := {w for n in words & macros.keys() for w in re.findall(r"\w+", macros[n].body)} - words:
+        words |= more
+    return words
+
+
+def _function(node: Node) -> Node | None:
+    """The function that a piece of code stands in."""
+    above = node.parent
+    while above is not None and above.type != "function_definition":
+        above = above.parent
+    return above
+
+
+def is_of_host(function: Node) -> bool:
+    """Whether only the host runs a function."""
+    body = function.child_by_field_name("body")
+    text = text_of(function)
+    head = text[: body.start_byte - function.start_byte] if body is not None else text
+    return "__global__" not in head and "__device__" not in head

@@ -1,0 +1,65 @@
+"""Quantities of launches as expressions over sizes."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernel_gate.expressions import evaluate
+from kernel_lineage.workloads.recording.fitting import expression, factors, moving
+
+BASE = {"N": 1024, "B": 3}
+
+
+def seen(quantity):
+    runs = [
+        BASE,
+        {"N": 512, "B": 3},
+        {"N": 549, "B": 3},
+        {"N": 517, "B": 3},
+        {"N": 1024, "B": 6},
+        {"N": 1024, "B": 8},
+        {"N": 1061, "B": 56},
+    ]
+    return [(sizes, quantity(**sizes)) for sizes in runs]
+
+
+@pytest.mark.parametrize(
+    "quantity",
+    [
+        lambda N, B: 7,
+        lambda N, B: N,
+        lambda N, B: N * B * 4,
+        lambda N, B: -(-N // 256),
+        lambda N, B: -(-N * B // 128),
+        lambda N, B: B * -(-N // 256),
+        lambda N, B: -(-N * B * 3 // 64),
+        lambda N, B: N // 4,
+        lambda N, B: N + 1,
+        lambda N, B: 32 * -(-N // 32),
+        lambda N, B: (N - 1) * B,
+        lambda N, B: min(-(-N // 32), 20),
+        lambda N, B: 3 * N + 2 * B + 5,
+    ],
+)
+def test_the_expression_gives_sizes_that_were_not_seen(quantity):
+    text = expression(seen(quantity), [256, 128, 64, 32])
+
+    assert text is not None
+    for sizes in ({"N": 2048, "B": 3}, {"N": 777, "B": 11}):
+        assert evaluate(text, sizes) == quantity(**sizes)
+
+
+def test_what_is_no_usual_expression_is_none():
+    assert expression(seen(lambda N, B: (N * 2654435761) % 1009)) is None
+
+
+def test_the_sizes_that_move_a_quantity_are_told():
+    assert moving(seen(lambda N, B: N // 2)) == ("N",)
+    assert moving(seen(lambda N, B: 5)) == ()
+
+
+def test_a_product_is_one_extent_for_each_factor():
+    assert factors("N * B * 4") == ("N", "B", "4")
+    assert factors("ceil_div(N * B, 4) * 2") == ("ceil_div(N * B, 4)", "2")
+    assert factors("N + 1") == ("N + 1",)
+    assert factors("1") == ("1",)

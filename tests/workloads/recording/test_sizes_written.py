@@ -1,0 +1,65 @@
+"""The sizes that host code writes out, and numbers that are none."""
+
+from __future__ import annotations
+
+from kernel_lineage.workloads.recording.sizes_written import with_sizes
+
+
+def sizes(text: str) -> dict[str, int]:
+    return with_sizes(text)[1]
+
+
+def test_constants_of_host_variables_calls_and_macros_are_sizes():
+    text = """
+#define ROWS 300
+void run(int count, float by);
+void run(int count, float by) {}
+int main() {
+  const int cols = 1 << 10;
+  int left;
+  left = 3 * 7;
+  dim3 extents(40, 50);
+  run(4096, 2.5f);
+  int rows = ROWS;
+}
+"""
+
+    assert sizes(text) == {
+        "ROWS": 300,
+        "cols": 1024,
+        "left": 21,
+        "extents_0": 40,
+        "extents_1": 50,
+        "count": 4096,
+    }
+
+
+def test_what_a_compiler_or_the_device_needs_stays_a_number():
+    text = """
+#define TILE 16
+#define LENGTH 64
+constexpr int kept = 128;
+const int on_device = 9;
+template <int N> void tell() {}
+__global__ void k(float* x) { __shared__ float s[TILE]; x[0] = s[0] + on_device; int inner = 77; }
+int main() {
+  float h[LENGTH];
+  int threads = 256;
+  tell<12>();
+  for (int i = 5; i < 10; ++i) {}
+  double scale = 44;
+  k<<<1, threads>>>(h);
+}
+"""
+
+    assert sizes(text) == {}
+
+
+def test_the_changed_text_asks_for_the_size_by_its_name():
+    text, _ = with_sizes("int main() { int n = 1 << 4; }\n")
+
+    assert 'int n = ((decltype(1 << 4))klineage_size("n", 1 << 4));' in text
+
+
+def test_one_name_with_two_values_is_two_sizes():
+    assert sizes("void f() { int n = 5; }\nint main() { int n = 6; }\n") == {"n": 5, "n_2": 6}
