@@ -12,7 +12,9 @@ interface Finding {
 /** What the server knows of a kernel (`klineage.kernels`). */
 interface Kernel {
   readonly kernel: string;
+  /** Where it begins: 1-based, and in the editor's units. */
   readonly line: number;
+  readonly character: number;
   readonly state: 'right' | 'wrong' | 'unknown' | null;
   readonly reason: string;
   readonly findings: readonly Finding[];
@@ -54,7 +56,8 @@ export function registerTests(context: vscode.ExtensionContext, server: Server):
           break;
         }
         running.started(test);
-        const place = { uri: test.uri.toString(), ...test.range!.start };
+        const { line, character } = test.range!.start; // they are no properties of its own
+        const place = { uri: test.uri.toString(), line, character };
         try {
           await ask('klineage.check', place);
           const kernel = (await kernelsOf(test.uri)).find(({ kernel: name }) => name === test.label);
@@ -81,7 +84,7 @@ function kernelItems(test: vscode.TestItem): vscode.TestItem[] {
 
 function item(controller: vscode.TestController, uri: vscode.Uri, kernel: Kernel): vscode.TestItem {
   const test = controller.createTestItem(kernel.kernel, kernel.kernel, uri);
-  test.range = new vscode.Range(kernel.line - 1, 0, kernel.line - 1, 0);
+  test.range = new vscode.Range(kernel.line - 1, kernel.character, kernel.line - 1, kernel.character);
   test.description = kernel.state ?? 'not checked yet';
   test.children.replace(kernel.passed.map((name) => controller.createTestItem(name, name, uri)));
   return test;

@@ -15,7 +15,7 @@ from attacks.wire import Editor
 
 EXACT = {"uri", "newText", "data", "arguments", "candidate", "token"}
 """Fields that an editor uses and does not show."""
-OURS = re.compile(r"\]\((command:klineage\.(apply|showLineage)\?|file://[^()]*/verdicts\.md#)")
+OURS = re.compile(r"\]\((command:klineage\.(apply|showLineage|showCards)\?|file://[^()]*/verdicts\.md#)")
 """Links that we make."""
 
 
@@ -57,6 +57,7 @@ def received(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
         editor.command(
             "klineage.apply", {**at, "kernel": WORDS, "skill": WORDS, "title": WORDS, "by": "assist"}
         )
+        editor.hover(uri, 1, 18)  # what can be done is known by now, and named
         editor.command(WORDS, at)
         editor.ask("textDocument/hover", {"textDocument": WORDS})
     finally:
@@ -64,9 +65,9 @@ def received(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     return [json.loads(body) for body in editor.received]
 
 
-def test_the_attack_reaches_hovers_menus_messages_and_progress(received: list[dict[str, Any]]):
+def test_the_attack_reaches_pages_menus_messages_and_progress(received: list[dict[str, Any]]):
     seen = {field for message in received for field, text in words(message) if "u202e" in text}
-    assert {"value", "title", "message", "markdown"} <= seen, seen
+    assert {"title", "message", "markdown"} <= seen, seen
     methods = {message.get("method") for message in received}
     assert {"window/showMessage", "$/progress"} <= methods
 

@@ -64,16 +64,13 @@ def register(server: EditorServer) -> None:
         if snapshot is None:
             return []
         judged = server.checks.judged(place.uri) if server.checks is not None else {}
+        nothing: dict[str, Any] = {"state": None, "reason": "", "findings": [], "passed": []}
         return [
-            {**judged[kernel.name].document.model_dump(mode="json"), "line": kernel.span.first_line}
-            if kernel.name in judged
-            else {
-                "kernel": kernel.name,
-                "line": kernel.span.first_line,
-                "state": None,
-                "reason": "",
-                "findings": [],
-                "passed": [],
+            {
+                **(judged[k.name].document.model_dump(mode="json") if k.name in judged else nothing),
+                "kernel": k.name,
+                "line": k.span.first_line,
+                "character": snapshot.text.position(k.span.start).character,
             }
-            for kernel in snapshot.source.kernels
+            for k in snapshot.source.kernels
         ]
