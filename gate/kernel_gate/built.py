@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, MutableMapping
 from dataclasses import dataclass, field
 
+from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.build.unit import Unit
 from kernel_gate.capture.record import Record
 from kernel_gate.capture.replay import replayed
@@ -21,14 +22,28 @@ class Built:
     """A program and its images."""
 
     program: Program
-    images: Mapping[Unit, Image]
+    images: MutableMapping[Unit, Image]
     records: tuple[Record, ...] | None = None
     """What its wrapper did on each shape, for a program that is recorded."""
+    build: Callable[[Unit], Image] | None = field(default=None, compare=False)
+    """Builds the image that another shape needs than those that it was built for; None: there is none."""
 
     @property
     def label(self) -> str:
         """For messages."""
         return self.program.name or self.program.entry
+
+    def image(self, unit: Unit, dims: Mapping[str, int]) -> Image:
+        """The image for one shape, built now where no earlier shape needed it. Raises `LaunchError`."""
+        shape = ", ".join(f"{name} {extent}" for name, extent in dims.items())
+        if unit not in self.images:
+            if self.build is None:
+                raise LaunchError(f"{self.label} was not built for {shape}")
+            try:
+                self.images[unit] = self.build(unit)
+            except (BuildError, CompilerMissing) as error:
+                raise LaunchError(f"{self.label} does not build for {shape}: {error}") from error
+        return self.images[unit]
 
     def bound(self, workload: Workload, dims: Mapping[str, int]) -> BoundProgram:
         """What the program does on one shape. Raises `LaunchError`."""
@@ -61,7 +76,8 @@ class LoadedProgram:
         """
         bound = self.built.bound(self.workload, dims)
         kernels = [
-            (self._kernel(launch.unit, dims), self._image(launch.unit, dims)) for launch in bound.launches
+            (self._kernel(launch.unit, dims), self.built.image(launch.unit, dims))
+            for launch in bound.launches
         ]
         return Execution(self.device, kernels, self.workload, self.built.program, bound, lent, memory)
 
@@ -70,16 +86,9 @@ class LoadedProgram:
         """Those that some shape has needed so far."""
         return self._kernels.values()
 
-    def _image(self, unit: Unit, dims: Mapping[str, int]) -> Image:
-        image = self.built.images.get(unit)
-        if image is None:
-            shape = ", ".join(f"{name} {extent}" for name, extent in dims.items())
-            raise LaunchError(f"{self.built.label} was not built for {shape}")
-        return image
-
     def _kernel(self, unit: Unit, dims: Mapping[str, int]) -> LoadedKernel:
         if unit not in self._kernels:
-            image = self._image(unit, dims)
+            image = self.built.image(unit, dims)
             # Kernels of one compilation share its global variables.
             beside = next(
                 (k for u, k in self._kernels.items() if self.built.images[u].ptx == image.ptx), None

@@ -206,7 +206,7 @@ class Replay:
                 raise DeviceError(f"{_sizes(dims)} is too large for the emulated device")
         device = EmulatedDevice(EMULATED_ARCH, Checks(counts=True), Limits(seconds=self.seconds))
         try:
-            loaded = LoadedProgram(device, Built(self.program, self._built(roomy, dims)), roomy)
+            loaded = LoadedProgram(device, Built(self.program, dict(self._built(roomy, dims))), roomy)
             with loaded.execution(dims) as execution:
                 return execution.run(make_inputs(roomy, Case(dims, SEED)), pattern)
         finally:
