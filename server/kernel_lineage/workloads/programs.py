@@ -129,18 +129,18 @@ def _site(
     if not whole.launches:
         return None
     also: Mapping[str, str] = {}
-    rewritten = False
+    changed = False
     if changed_from is not None and changed_from != source.data:
         before = kernel_as_written(read(changed_from, Language.CUDA), whole.name)
         if before is not None:
-            shown = followed_launch(before, _host_code(path, root, changed_from), workload, order)
-            also = shown.meanings if shown is not None else {}
-            rewritten = [_as_written(x) for x in before.launches] != [_as_written(x) for x in whole.launches]
-    followed = followed_launch(whole, _host_code(path, root, source.data), workload, order, also)
-    site = followed.launch if followed is not None else read_launch(whole, workload, order)
+            old = followed_launch(before, _host_code(path, root, changed_from), workload, order)
+            also = old.meanings if old is not None else {}
+            changed = [_as_written(x) for x in before.launches] != [_as_written(x) for x in whole.launches]
+    new = followed_launch(whole, _host_code(path, root, source.data), workload, order, also)
+    site = new.launch if new is not None else read_launch(whole, workload, order)
     if site is not None:
         return site
-    if rewritten:
+    if changed:
         raise ProgramError(
             f"{path}: the launch of `{whole.name}` is changed, and what it computes cannot be read; "
             "write grid and block over the kernel's arguments"

@@ -68,15 +68,15 @@ def _meanings(
     A kernel's argument tells what a name stands for; so does an extent of the grid that is a name alone.
     """
     meanings: dict[str, str] = {}
-    for given, name in zip(launch.arguments, order, strict=True):
+    for passed, name in zip(launch.arguments, order, strict=True):
         argument = workload.argument(name)
         if argument is None:
             continue
         if argument.kind == "scalar":
-            if isinstance(given.value, Number) and _NAME.fullmatch(given.value.text):
-                meanings.setdefault(given.value.text, name)
+            if isinstance(passed.value, Number) and _NAME.fullmatch(passed.value.text):
+                meanings.setdefault(passed.value.text, name)
             continue
-        extents = _extents(given.value)
+        extents = _extents(passed.value)
         shape = argument.shape or ()
         for extent, size in zip(extents, shape, strict=False) if len(extents) == len(shape) else ():
             if _NAME.fullmatch(extent.text):
@@ -142,10 +142,10 @@ def _same_way(
     for dims, expected in zip(workload.shapes(), _numbers(spec, workload), strict=False):
         values: dict[str, Plain] = {**dims, **workload.scalars(dims)}
         try:
-            given = {name: evaluate_int(text, values) for name, text in meanings.items()}
+            sizes = {name: evaluate_int(text, values) for name, text in meanings.items()}
         except ExpressionError:
             return False
-        launch = Follower(unit, Sizes(given, {}, asked_of_tensors(entry)), kernel, leading).follow(entry)
+        launch = Follower(unit, Sizes(sizes, {}, asked_of_tensors(entry)), kernel, leading).follow(entry)
         if launch is None:
             return False
         reached = (*launch.grid, *launch.block, launch.shared)
