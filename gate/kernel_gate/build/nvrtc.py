@@ -156,7 +156,8 @@ def build_failure(program: Program, log: str) -> BuildError:
             f"{label} does not compile: {lines[0] if lines else 'no message'}", diagnostics, log
         )
     place = f"{label}:{first.line + program.first_line - 1}" if first.line else label
-    return BuildError(f"{place}: {first.message}", diagnostics, log)
+    lacking = f"; it needs {', '.join(program.lacking)}" if program.lacking else ""
+    return BuildError(f"{place}: {first.message}{lacking}", diagnostics, log)
 
 
 def _header_not_allowed(label: str, header: str, diagnostics: tuple[Diagnostic, ...], log: str) -> BuildError:
@@ -165,11 +166,16 @@ def _header_not_allowed(label: str, header: str, diagnostics: tuple[Diagnostic, 
         diagnostics = (Diagnostic(int(line[1]), "error", f"the header {header} cannot be opened"),)
     return BuildError(
         f"{label} asks for the header {header}; only the CUDA toolkit's headers and the headers that come with the "
-        "program may be included",
+        f"program may be included{_remedy(header)}",
         diagnostics,
         log,
         code=Reason.SOURCE_NOT_ALLOWED,
     )
+
+
+def _remedy(header: str) -> str:
+    """What brings a header of the toolkit that its wheels for compiling leave out."""
+    return "; cuRAND's come with pip install nvidia-curand or a whole toolkit" if "curand" in header else ""
 
 
 def compile_nvrtc(program: Program, arch: str = "sm_80", *, want_cubin: bool = False) -> Image:

@@ -84,8 +84,8 @@ SHIMS: dict[str, str] = dict.fromkeys(
 
 _CUB = (
     *(f"block/block_{what}" for what in (
-        "adjacent_difference", "discontinuity", "exchange", "histogram", "load", "merge_sort", "radix_rank", "radix_sort",
-        "reduce", "run_length_decode", "scan", "shuffle", "store",
+        "adjacent_difference", "discontinuity", "exchange", "histogram", "load", "merge_sort", "radix_rank",
+        "radix_sort", "reduce", "run_length_decode", "scan", "shuffle", "store",
     )),
     *(f"warp/warp_{what}" for what in ("exchange", "load", "merge_sort", "reduce", "scan", "store")),
     *(f"thread/thread_{what}" for what in ("load", "operators", "reduce", "scan", "search", "sort", "store")),
@@ -100,3 +100,12 @@ SHIMS["cub/cub.cuh"] = "".join(
 TORCH = "kernel_gate/pytorch.cuh"
 STAND_INS: dict[str, str] = {TORCH: (Path(__file__).parent / "stand_ins" / "pytorch.cuh").read_text("utf-8")}
 """Headers of the gate's own, for device code of libraries whose headers no device compiler takes by itself."""
+
+
+def notes(source: str) -> tuple[str, ...]:
+    """What a reader of a verdict should know of the headers that a source was compiled with."""
+    if TORCH not in source:
+        return ()
+    return (
+        "PyTorch's device types and functions are those of the gate's own header, not of PyTorch's headers",
+    )

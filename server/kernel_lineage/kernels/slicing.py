@@ -58,6 +58,8 @@ class DeviceSlice:
     problems: tuple[Problem, ...] = ()
     declarations: tuple[str, ...] = ()
     """Names of what the kernel needs, in order."""
+    lacking: tuple[str, ...] = ()
+    """Headers of other libraries that nobody has, and whose library (`glm` of `glm/glm.hpp`) the kernel names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,9 @@ def device_slice(
         chosen, needed = _closure(pieces, wanted, also)
     lines, line_map = _written(pieces, chosen, needed, before)
     names = tuple(dict.fromkeys(p.declaration.name for p in pieces if id(p) in chosen and p.declaration))
-    return DeviceSlice("\n".join(lines) + "\n", tuple(line_map), tuple(problems), names)
+    return DeviceSlice(
+        "\n".join(lines) + "\n", tuple(line_map), tuple(problems), names, _lacking(pieces, needed)
+    )
 
 
 def _pieces(
@@ -155,9 +159,8 @@ def _included(
             seen.add(candidate)
             yield from _pieces(data, candidate, resolve, seen, problems)
             return
-    if is_torch(name):
-        yield _Piece(path, text, mark.start, mark.end, directive=mark)
-    elif quoted and not is_hosts(name):
+    yield _Piece(path, text, mark.start, mark.end, directive=mark)
+    if quoted and not is_hosts(name) and not is_torch(name):
         where = text.span(mark.start, mark.end) if len(seen) == 1 else None
         problems.append(
             Problem(f"{path} includes `{name}`, which was not found; what it declares is missing", where)
@@ -188,6 +191,12 @@ def _given(pieces: Sequence[_Piece]) -> set[bytes]:
     }
     declared = (_declared_names(p) for p in pieces if p.declaration and _eligible(p, of_the_device))
     return macros.union(*declared)
+
+
+def _lacking(pieces: Sequence[_Piece], needed: frozenset[bytes]) -> tuple[str, ...]:
+    headers = dict.fromkeys(_header_of(piece) for piece in pieces if _is_include(piece))
+    others = (h for h in headers if not (is_toolkit(h) or is_torch(h) or is_hosts(h)))
+    return tuple(h for h in others if re.split(r"[/.]", h)[0].encode() in needed)
 
 
 def _is_kernel(piece: _Piece, kernel: str) -> bool:
@@ -327,7 +336,7 @@ def _written(
                 continue
         elif _is_include(piece):
             header = _header_of(piece)
-            if is_torch(header) or not gives_one_of(header, names):
+            if not is_toolkit(header) or not gives_one_of(header, names):
                 continue
         namespace = piece.declaration.namespace if piece.declaration else ""
         in_c = piece.declaration is not None and piece.declaration.extern_c

@@ -8,6 +8,9 @@ from kernel_gate.build.errors import BuildError
 from kernel_gate.build.nvrtc import compile_nvrtc
 from kernel_gate.devices.emulated import EmulatedDevice
 from kernel_gate.program import Program
+from kernel_gate.stages.build import build
+from kernel_gate.verdict import StageStatus
+from kernel_gate.workload import parse_workload
 
 TORCH = "#include <kernel_gate/pytorch.cuh>\n"
 
@@ -67,7 +70,8 @@ def test_an_accessor_lies_in_memory_as_pytorchs_does():
 def test_small_atomics_change_their_own_bytes_only():
     source = TORCH + (
         "__global__ void k(signed char *bytes, short *words) {"
-        " gpuAtomicAdd(bytes + threadIdx.x % 4, (signed char)1); gpuAtomicMax(words + threadIdx.x % 2, (short)threadIdx.x); }"
+        " gpuAtomicAdd(bytes + threadIdx.x % 4, (signed char)1);"
+        " gpuAtomicMax(words + threadIdx.x % 2, (short)threadIdx.x); }"
     )
     device = EmulatedDevice("sm_80")
     buffers = [device.allocate(8, "bytes", 1), device.allocate(8, "words", 2)]
@@ -91,7 +95,7 @@ def test_cub_as_a_whole_gives_what_device_code_calls():
 @pytest.mark.parametrize(
     "code",
     [
-        "constexpr int most(int a, int b) { return a < b ? b : a; }\n__global__ void k(float *y) { y[most(1, 2)] = 1; }",
+        "constexpr int most(int a, int b) { return a < b ? b : a; }\n__global__ void k(int *y) { y[most(1, 2)] = 1; }",
         "struct P { int n; P() : n(0) {} };\n__global__ void k(float *y, P p) { y[p.n] = 1; }",
     ],
 )
@@ -100,7 +104,7 @@ def test_functions_of_the_host_stand_beside_a_kernel_as_they_do_for_nvcc(code):
 
 
 def test_code_that_is_wrong_is_told_before_the_kernel_that_it_hides():
-    with pytest.raises(BuildError, match="a.cu:1: .*Missing"):
+    with pytest.raises(BuildError, match=r"a\.cu:1: .*Missing"):
         compile_nvrtc(
             cuda("template <class T> __global__ void k(T *y, Missing m) {}", template_arguments=("float",))
         )
@@ -109,3 +113,16 @@ def test_code_that_is_wrong_is_told_before_the_kernel_that_it_hides():
 def test_the_version_of_the_toolkit_is_there():
     source = "#if CUDA_VERSION < 11000 || CUDART_VERSION < 11000\n#error old\n#endif\n__global__ void k() {}"
     assert compile_nvrtc(cuda(source)).ptx
+
+
+def test_a_verdict_notes_that_pytorchs_names_are_the_gates_own():
+    workload = parse_workload(
+        'kernel = "k"\nlanguage = "cuda"\n[dims]\nN = [32]\n[[args]]\nname = "y"\nkind = "output"\ndtype = "float16"\n'
+        'shape = ["N"]\n[launch]\ngrid = ["1"]\nblock = [32]\n'
+    )
+    plain = cuda("#include <cuda_fp16.h>\n__global__ void k(half *y) { y[threadIdx.x] = 1; }")
+    torch = cuda(TORCH + "__global__ void k(at::Half *y) { y[threadIdx.x] = 1; }")
+    for candidate, notes in ((plain, 0), (torch, 1)):
+        result = build(plain, candidate, workload, [{"N": 32}], arch="sm_80", want_cubin=False)
+        assert result.stage.status is StageStatus.PASS
+        assert len(result.stage.details.get("notes", ())) == notes
