@@ -321,7 +321,8 @@ def _absent(header: str, root: Path) -> str:
     paths = [p for p in submodules(root) if Path(p).name == library and not any(Path(root, p).glob("*"))]
     if paths:
         return f"`{header}`, whose submodule is not checked out (git submodule update --init {paths[0]})"
-    return f"`{header}`, which is neither in {root.name} nor in the CUDA toolkit: put {library}'s headers into the repository"
+    where = f"neither in {root.name} nor in the CUDA toolkit"
+    return f"`{header}`, which is {where}: put {library}'s headers into the repository"
 
 
 def _triton_text(data: bytes, kernels: Sequence[str], path: Path) -> tuple[str, str, dict[str, str]]:

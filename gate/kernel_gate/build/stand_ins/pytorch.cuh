@@ -117,6 +117,15 @@ template <class T> struct alignas(2 * sizeof(T)) complex {
   }
 };
 
+template <class T> class intrusive_ptr {
+  T *target_ = nullptr;
+
+ public:
+  __host__ __device__ T *operator->() const { return target_; }
+  __host__ __device__ T &operator*() const { return *target_; }
+  __host__ __device__ T *get() const { return target_; }
+};
+
 using ::cuda::std::nullopt, ::cuda::std::nullopt_t, ::cuda::std::optional;
 
 template <class T> struct integer_iterator {
@@ -163,7 +172,10 @@ __device__ inline double div(double x, double y) { return x / y; }
 namespace at {
 using namespace c10;
 
-class Tensor;
+// What classes of the host have as members; device code does not touch it.
+class Tensor {
+  void *impl_ = nullptr;
+};
 
 template <class T, bool on_cuda> struct AccumulateType;
 #define KG_ACCUMULATES(T, A, ON_HOST) \
@@ -422,4 +434,5 @@ __device__ inline T BlockReduce(T v, const Op &op, const T &identity, T *shared)
 }  // namespace at
 namespace torch {
 using namespace at;
-}
+struct CustomClassHolder {};
+}  // namespace torch
