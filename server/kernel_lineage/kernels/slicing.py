@@ -59,7 +59,7 @@ class DeviceSlice:
     declarations: tuple[str, ...] = ()
     """Names of what the kernel needs, in order."""
     lacking: tuple[str, ...] = ()
-    """Headers of other libraries that nobody has, and whose library (`glm` of `glm/glm.hpp`) the kernel names."""
+    """A header of each library that nobody has and that the kernel names, as `glm` of `glm/glm.hpp`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +195,9 @@ def _given(pieces: Sequence[_Piece]) -> set[bytes]:
 
 def _lacking(pieces: Sequence[_Piece], needed: frozenset[bytes]) -> tuple[str, ...]:
     headers = dict.fromkeys(_header_of(piece) for piece in pieces if _is_include(piece))
-    others = (h for h in headers if not (is_toolkit(h) or is_torch(h) or is_hosts(h)))
-    return tuple(h for h in others if re.split(r"[/.]", h)[0].encode() in needed)
+    others = [h for h in headers if not (is_toolkit(h) or is_torch(h) or is_hosts(h))]
+    libraries = {re.split(r"[/.]", h)[0]: h for h in reversed(others)}
+    return tuple(h for library, h in libraries.items() if library.encode() in needed)
 
 
 def _is_kernel(piece: _Piece, kernel: str) -> bool:
