@@ -101,7 +101,7 @@ def program_from_file(
             "triton", text, kernel_name, spec, name=label, arguments=renamed, includes=siblings, module=module
         )
     template = tuple(template_arguments) or _template_arguments(kernel, path)
-    text, lacking = _cuda_code(source, (kernel_name,), path, root or _repository(path), template)
+    text, lacking = device_code(source, (kernel_name,), path, root or _repository(path), template)
     # The slice holds the macros of the headers too, which launch expressions may name.
     whole = replace(kernel, source=None, text=text)
     site = _site(source, whole, path, workload, order, root or _repository(path), changed_from)
@@ -187,7 +187,7 @@ def _sequence(
         return Program("triton", text, entry, name=label, includes=siblings, module=module)
     bare = [kernel.rsplit("::", 1)[-1] for kernel in kernels]
     template = tuple(argument for step in launched for argument in step.template_arguments)
-    text, lacking = _cuda_code(source, bare, path, root or _repository(path), template)
+    text, lacking = device_code(source, bare, path, root or _repository(path), template)
     return Program("cuda", text, entry, lacking=lacking, name=label)
 
 
@@ -198,7 +198,7 @@ def _launched(
     kernels = launched_kernels(source, function)
     if not kernels:
         raise ProgramError(f"{path}: `{function}` launches no kernel of this file")
-    text, lacking = _cuda_code(source, kernels, path, root or _repository(path), ())
+    text, lacking = device_code(source, kernels, path, root or _repository(path), ())
     constants = constants_of(replace(source.kernels[0], source=None, text=text))
     try:
         read_steps = read_host_function(source, function, workload, constants)
@@ -291,12 +291,12 @@ def device_text(kernel: Kernel, path: Path, names: Sequence[str] = (), root: Pat
     if kernel.source is None:
         return kernel.text
     try:
-        return _cuda_code(kernel.source, (kernel.name,), path, root or _repository(path), names)[0]
+        return device_code(kernel.source, (kernel.name,), path, root or _repository(path), names)[0]
     except ProgramError:
         return kernel.text
 
 
-def _cuda_code(
+def device_code(
     source: SourceFile, kernels: Sequence[str], path: Path, root: Path, names: Sequence[str]
 ) -> tuple[str, tuple[str, ...]]:
     """The device code of kernels, and the headers of other libraries that it needs and nobody has."""
