@@ -100,6 +100,8 @@ class Program:
     includes: Mapping[str, str] = field(default_factory=dict)
     """Header name → contents, the only headers besides the toolkit's that the compiler may see."""
     defines: Mapping[str, str] = field(default_factory=dict)
+    lacking: tuple[str, ...] = ()
+    """CUDA: headers that nobody has and that the source needs, each with what to do: for a build that fails."""
     name: str = ""
     """For messages: `rmsnorm.cu (before)`."""
     first_line: int = 1

@@ -242,3 +242,58 @@ def test_a_header_takes_what_it_lacks_from_those_that_stand_before_it(
     assert part.declarations == declared
     assert ("tile.cuh" in part.text) is not bool(own)
     assert compiles(part, "rows")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "#include <ATen/ATen.h>\n__global__ void k(at::Half *y) { y[0] = at::opmath_type<at::Half>(y[1]) * 2; }",
+        "#include <torch/extension.h>\n__global__ void k(float *y) { y[0] = WARP_SHFL_XOR(y[threadIdx.x], 1); }",
+        "#include <c10/macros/Macros.h>\n__global__ void C10_LAUNCH_BOUNDS_1(64) k(int *y) { *y = C10_WARP_SIZE; }",
+    ],
+)
+def test_what_pytorch_declares_for_device_code_is_there(code):
+    part = cut(code, headers={})
+    assert part.text.startswith("#include <kernel_gate/pytorch.cuh>")
+    assert compiles(part)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "#include <torch/extension.h>\n__global__ void k(float *y) { y[0] = 1; }\nat::Tensor f(at::Tensor x);",
+        "namespace at { struct Half { short x; }; }\n__global__ void k(at::Half *y) { y[0].x = 1; }",
+    ],
+)
+def test_code_that_needs_nothing_of_pytorch_does_without_it(code):
+    part = cut(code, headers={})
+    assert "pytorch" not in part.text
+    assert compiles(part)
+
+
+def test_code_that_names_pytorch_without_its_headers_does_not_compile():
+    part = cut("__global__ void k(at::Half *y) { y[0] = 1; }", headers={})
+    with pytest.raises(BuildError):
+        compiles(part)
+
+
+def test_algorithms_of_the_standard_library_are_there():
+    part = cut(
+        "#include <algorithm>\n#include <cub/cub.cuh>\n#include <cub/device/device_scan.cuh>\n"
+        "__global__ void k(float *y) { using R = cub::WarpReduce<float>; __shared__ R::TempStorage s;"
+        " y[0] = std::max(std::clamp(y[1], 0.f, 1.f), R(s).Sum(y[2])); }",
+        headers={},
+    )
+    assert compiles(part)
+
+
+def test_headers_of_libraries_that_nobody_has_are_named_where_the_kernel_uses_them():
+    code = (
+        "#include <matrices/small.hpp>\n#include <images/images.hpp>\n#include <vector>\n"
+        "__global__ void k(float *y) { matrices::vec3 v; y[0] = v[0]; }\nvoid f(images::Image i);"
+    )
+    assert cut(code, headers={}).lacking == ("matrices/small.hpp",)
+    assert (
+        cut(code, headers={"matrices/small.hpp": b"namespace matrices { typedef float vec3[3]; }"}).lacking
+        == ()
+    )

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kernel_gate.build.errors import BuildError
 from kernel_gate.build.nvrtc import compile_nvrtc
 from kernel_gate.program import LaunchSpec
 from kernel_gate.workload import Workload, parse_workload
@@ -284,3 +285,24 @@ def test_invariants_beside_a_triton_function_come_with_it():
     kept = kernel_module(text, "k")
     assert kept is not None
     assert [n for n, line in enumerate(kept.split("\n"), 1) if line] == [2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("modules", "remedy"),
+    [
+        ('[submodule "m"]\n\tpath = outside/matrices\n', "git submodule update --init outside/matrices"),
+        ("", "put matrices's headers into the repository"),
+    ],
+)
+def test_a_library_that_is_not_there_is_named_with_what_to_do(tmp_path, modules, remedy):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitmodules").write_text(modules)
+    file = tmp_path / "a.cu"
+    file.write_text(
+        "#include <matrices/small.hpp>\n__global__ void scale_rows(float *out, const float *x, int rows, int cols)"
+        "{ matrices::vec3 v(x); out[0] = v[0]; }"
+    )
+    program = program_from_file(file, "scale_rows", workload())
+    with pytest.raises(BuildError, match=r"a\.cu:2: .*; it needs `matrices/small\.hpp`, wh") as caught:
+        compile_nvrtc(program)
+    assert remedy in str(caught.value)

@@ -42,7 +42,7 @@ def program_to_json(program: Program) -> dict[str, Any]:
 
 
 def _program(data: dict[str, Any]) -> Program:
-    lists = {k: tuple(data[k]) for k in ("template_arguments", "flags", "steps", "scratch")}
+    lists = {k: tuple(data[k]) for k in ("template_arguments", "flags", "steps", "scratch", "lacking")}
     arguments = tuple(data["arguments"]) if data["arguments"] is not None else None
     return Program(**{**data, **lists, "arguments": arguments})
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -31,8 +32,11 @@ _HEADER_NOT_OPENED = re.compile(
 )
 """What NVRTC and nvcc's front end say, and what g++ says."""
 _LINE_OF_HOST_COMPILER = re.compile(rf"^{re.escape(_SOURCE_NAME)}:(\d+):\d+: fatal error", re.MULTILINE)
+_OF_NAME_MAP = "__nv_name_map"
 _NAME_MAP = re.compile(r"^__nv_name_map(?:\(|:)[^\n]*error[^\n]*", re.MULTILINE)
 """NVRTC's own file of the names that were asked for: an error there is about the kernel's name."""
+_HOST_FUNCTION = "is considered a host function"
+_ALL_ON_DEVICE = "--device-as-default-execution-space"
 _ENTRY = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
 
 
@@ -141,7 +145,8 @@ def read_diagnostics(log: str, program: Program) -> tuple[Diagnostic, ...]:
 def build_failure(program: Program, log: str) -> BuildError:
     """The error that says the first compiler error with the user's line."""
     diagnostics = read_diagnostics(log, program)
-    first = next((d for d in diagnostics if d.severity == "error"), None)
+    errors = [d for d in diagnostics if d.severity == "error" and not d.message.startswith(_OF_NAME_MAP)]
+    first = errors[0] if errors else None
     label = program.name or program.entry
     if header := _HEADER_NOT_OPENED.search(log):
         return _header_not_allowed(label, header[1] or header[2], diagnostics, log)
@@ -151,7 +156,8 @@ def build_failure(program: Program, log: str) -> BuildError:
             f"{label} does not compile: {lines[0] if lines else 'no message'}", diagnostics, log
         )
     place = f"{label}:{first.line + program.first_line - 1}" if first.line else label
-    return BuildError(f"{place}: {first.message}", diagnostics, log)
+    lacking = f"; it needs {', '.join(program.lacking)}" if program.lacking else ""
+    return BuildError(f"{place}: {first.message}{lacking}", diagnostics, log)
 
 
 def _header_not_allowed(label: str, header: str, diagnostics: tuple[Diagnostic, ...], log: str) -> BuildError:
@@ -160,11 +166,16 @@ def _header_not_allowed(label: str, header: str, diagnostics: tuple[Diagnostic, 
         diagnostics = (Diagnostic(int(line[1]), "error", f"the header {header} cannot be opened"),)
     return BuildError(
         f"{label} asks for the header {header}; only the CUDA toolkit's headers and the headers that come with the "
-        "program may be included",
+        f"program may be included{_remedy(header)}",
         diagnostics,
         log,
         code=Reason.SOURCE_NOT_ALLOWED,
     )
+
+
+def _remedy(header: str) -> str:
+    """What brings a header of the toolkit that its wheels for compiling leave out."""
+    return "; cuRAND's come with pip install nvidia-curand or a whole toolkit" if "curand" in header else ""
 
 
 def compile_nvrtc(program: Program, arch: str = "sm_80", *, want_cubin: bool = False) -> Image:
@@ -199,15 +210,16 @@ def compile_kernels(
         *(f"--define-macro={k}={v}" for k, v in program.defines.items()),
         *program.flags,
     ]
-    headers = {**prelude.SHIMS, prelude.PRELUDE_NAME: prelude.PRELUDE, **program.includes}
+    headers = {
+        **prelude.SHIMS,
+        **prelude.STAND_INS,
+        prelude.PRELUDE_NAME: prelude.PRELUDE,
+        **program.includes,
+    }
     expressions = [unit.expression(program) for unit in units]
-    with _Handle(program.source, headers) as handle:
-        for expression in expressions:
-            handle.name(expression)
-        code = handle.compile(options)
-        log = handle.log()
+    with _compiled(program.source, headers, expressions, options) as (code, log, handle):
         nameless = f"{label} has no __global__ function named"
-        if code == _NAME_EXPRESSION_NOT_VALID or (code == _COMPILATION and _NAME_MAP.search(log)):
+        if code == _NAME_EXPRESSION_NOT_VALID or (code == _COMPILATION and _only_the_name(log, program)):
             raise BuildError(f"{nameless} {_unknown(expressions, log)}", log=log, code=Reason.UNKNOWN_KERNEL)
         if code == _COMPILATION:
             raise build_failure(program, log)
@@ -222,6 +234,33 @@ def compile_kernels(
         allowed.check_ptx(ptx)
         cubin = handle.output("CUBIN") if want_cubin else None
     return [image_of(entry, ptx, cubin, arch, log) for entry in entries]
+
+
+@contextmanager
+def _compiled(
+    source: str, headers: dict[str, str], expressions: Sequence[str], options: Sequence[str]
+) -> Iterator[tuple[int, str, _Handle]]:
+    """The result code, the log and the handle of a compilation.
+
+    nvcc has a host compiler for functions without `__device__`: the host's members of a class, and `constexpr` ones,
+    which device code may call. NVRTC has none. Where it stops at one, they are compiled as device functions.
+    """
+    for more in ((), (_ALL_ON_DEVICE,)):
+        with _Handle(source, headers) as handle:
+            for expression in expressions:
+                handle.name(expression)
+            code = handle.compile([*options, *more])
+            log = handle.log()
+            if more or code != _COMPILATION or _HOST_FUNCTION not in log:
+                yield code, log, handle
+                return
+
+
+def _only_the_name(log: str, program: Program) -> bool:
+    """Whether the kernel's name is all that the compiler complains of: code that does not compile has no names."""
+    errors = [d for d in read_diagnostics(log, program) if d.severity == "error"]
+    others = [d for d in errors if not d.message.startswith(_OF_NAME_MAP)]
+    return _NAME_MAP.search(log) is not None and not others
 
 
 def _unknown(expressions: Sequence[str], log: str) -> str:

@@ -6,6 +6,8 @@ headers. NVRTC has none, so device code that nvcc takes would not compile. Value
 
 from __future__ import annotations
 
+from pathlib import Path
+
 PRELUDE_NAME = "kernel_gate_prelude.h"
 
 PRELUDE = """\
@@ -35,7 +37,9 @@ typedef unsigned long ulong;
 #define DBL_MAX 1.79769313486231570815e+308
 #define DBL_MIN 2.22507385850720138309e-308
 #define DBL_EPSILON 2.22044604925031308085e-16
+#define CUDA_VERSION CUDART_VERSION
 #define CHAR_BIT 8
+#define CLOCKS_PER_SEC 1000000l
 #define INT_MAX 2147483647
 #define INT_MIN (-INT_MAX - 1)
 #define UINT_MAX 4294967295u
@@ -77,3 +81,31 @@ SHIMS: dict[str, str] = dict.fromkeys(
     f'#include "{PRELUDE_NAME}"\n',
 )
 """Host headers that device code commonly names; what of them means something on a device is in the prelude."""
+
+_CUB = (
+    *(f"block/block_{what}" for what in (
+        "adjacent_difference", "discontinuity", "exchange", "histogram", "load", "merge_sort", "radix_rank",
+        "radix_sort", "reduce", "run_length_decode", "scan", "shuffle", "store",
+    )),
+    *(f"warp/warp_{what}" for what in ("exchange", "load", "merge_sort", "reduce", "scan", "store")),
+    *(f"thread/thread_{what}" for what in ("load", "operators", "reduce", "scan", "search", "sort", "store")),
+    *(f"iterator/{what}_iterator" for what in ("cache_modified_input", "cache_modified_output")),
+    "util_ptx", "util_type",
+)  # fmt: skip
+SHIMS["cub/cub.cuh"] = "".join(
+    f"#if __has_include(<cub/{name}.cuh>)\n#include <cub/{name}.cuh>\n#endif\n" for name in _CUB
+)
+"""All of CUB that device code calls: its algorithms over the whole device need the host's C++ library."""
+
+TORCH = "kernel_gate/pytorch.cuh"
+STAND_INS: dict[str, str] = {TORCH: (Path(__file__).parent / "stand_ins" / "pytorch.cuh").read_text("utf-8")}
+"""Headers of the gate's own, for device code of libraries whose headers no device compiler takes by itself."""
+
+
+def notes(source: str) -> tuple[str, ...]:
+    """What a reader of a verdict should know of the headers that a source was compiled with."""
+    if TORCH not in source:
+        return ()
+    return (
+        "PyTorch's device types and functions are those of the gate's own header, not of PyTorch's headers",
+    )

@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from kernel_gate.build import prelude
 from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.building import build_program
@@ -96,14 +97,16 @@ def build(
     if not isinstance(built_baseline, Built) or not isinstance(built_candidate, Built):
         raise TypeError("a build is a program with images or an error")
     details = {"arch": arch, "baseline": _resources(built_baseline), "candidate": _resources(built_candidate)}
+    if said := dict.fromkeys((*prelude.notes(baseline.source), *prelude.notes(candidate.source))):
+        details["notes"] = list(said)
     for built in (built_baseline, built_candidate):
         if calls := [call for call in delegated_calls(built.records or ()) if call.matters]:
-            said = ", ".join(f"{call.op} ({call.place})" for call in calls[:3])
+            calls_said = ", ".join(f"{call.op} ({call.place})" for call in calls[:3])
             stage = Stage(
                 name="build",
                 status=StageStatus.UNAVAILABLE,
                 code=Reason.DELEGATED_LIBRARY_CALL,
-                reason=f"delegated: {built.label} leaves {said} to torch, and what that gives is used",
+                reason=f"delegated: {built.label} leaves {calls_said} to torch, and what that gives is used",
                 details=details,
             )
             return BuildResult(stage, "environment")

@@ -49,7 +49,7 @@ def attempts(
 ) -> Iterator[list[Program]]:
     """Programs to try: the first list that compiles, in whole or in part, says what the kernel is made of."""
     instances: list[list[str]] = [list(a) for a in told.get("templates", [])][:_INSTANCES_MOST]
-    drafted = [[arguments] for arguments in _drafted(kernel)]
+    drafted = [[arguments] for arguments in drafted_instances(kernel)]
     for tried in [instances, *drafted] if instances else drafted:
         yield [_program(source, kernel.name, root, path, arguments) for arguments in tried]
     for other in told.get("launched_in", []):
@@ -81,7 +81,7 @@ def _with_source(program: Program, text: str) -> Program:
     )
 
 
-def _drafted(kernel: Kernel) -> Iterator[list[str]]:
+def drafted_instances(kernel: Kernel) -> Iterator[list[str]]:
     """Arguments of a template: `float` for types, `false` for flags, some numbers; none for defaults."""
     given = [p for p in kernel.template_parameters if p.default is None]
     if not any(p.type for p in given):

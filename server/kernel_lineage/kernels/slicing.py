@@ -14,7 +14,14 @@ from dataclasses import dataclass, field
 
 from kernel_lineage.kernels.cuda_outline import Declaration, What, outline
 from kernel_lineage.kernels.cuda_text import Directive, Text, directives, text_of
-from kernel_lineage.kernels.device_headers import gives_one_of, header_name, is_hosts, is_toolkit, stand_ins
+from kernel_lineage.kernels.device_headers import (
+    gives_one_of,
+    header_name,
+    is_hosts,
+    is_toolkit,
+    is_torch,
+    stand_ins,
+)
 from kernel_lineage.kernels.source import Language, Problem, SourceFile
 
 _WORD = re.compile(rb"[A-Za-z_]\w*")
@@ -51,6 +58,8 @@ class DeviceSlice:
     problems: tuple[Problem, ...] = ()
     declarations: tuple[str, ...] = ()
     """Names of what the kernel needs, in order."""
+    lacking: tuple[str, ...] = ()
+    """A header of each library that nobody has and that the kernel names, as `glm` of `glm/glm.hpp`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +108,11 @@ def device_slice(
     if earlier := list(_of_earlier(before, needed - _given(pieces), resolve, seen)):
         pieces = [*earlier, *pieces]
         chosen, needed = _closure(pieces, wanted, also)
-    lines, line_map = _written(pieces, chosen, needed)
+    lines, line_map = _written(pieces, chosen, needed, before)
     names = tuple(dict.fromkeys(p.declaration.name for p in pieces if id(p) in chosen and p.declaration))
-    return DeviceSlice("\n".join(lines) + "\n", tuple(line_map), tuple(problems), names)
+    return DeviceSlice(
+        "\n".join(lines) + "\n", tuple(line_map), tuple(problems), names, _lacking(pieces, needed)
+    )
 
 
 def _pieces(
@@ -148,7 +159,8 @@ def _included(
             seen.add(candidate)
             yield from _pieces(data, candidate, resolve, seen, problems)
             return
-    if quoted and not is_hosts(name):
+    yield _Piece(path, text, mark.start, mark.end, directive=mark)
+    if quoted and not is_hosts(name) and not is_torch(name):
         where = text.span(mark.start, mark.end) if len(seen) == 1 else None
         problems.append(
             Problem(f"{path} includes `{name}`, which was not found; what it declares is missing", where)
@@ -179,6 +191,13 @@ def _given(pieces: Sequence[_Piece]) -> set[bytes]:
     }
     declared = (_declared_names(p) for p in pieces if p.declaration and _eligible(p, of_the_device))
     return macros.union(*declared)
+
+
+def _lacking(pieces: Sequence[_Piece], needed: frozenset[bytes]) -> tuple[str, ...]:
+    headers = dict.fromkeys(_header_of(piece) for piece in pieces if _is_include(piece))
+    others = [h for h in headers if not (is_toolkit(h) or is_torch(h) or is_hosts(h))]
+    libraries = {re.split(r"[/.]", h)[0]: h for h in reversed(others)}
+    return tuple(h for library, h in libraries.items() if library.encode() in needed)
 
 
 def _is_kernel(piece: _Piece, kernel: str) -> bool:
@@ -304,20 +323,22 @@ def _declared_names(piece: _Piece) -> set[bytes]:
 
 
 def _written(
-    pieces: Sequence[_Piece], chosen: set[int], needed: frozenset[bytes]
+    pieces: Sequence[_Piece], chosen: set[int], needed: frozenset[bytes], before: Sequence[str]
 ) -> tuple[list[str], list[tuple[str, int] | None]]:
     lines: list[str] = []
     line_map: list[tuple[str, int] | None] = []
     names = [word.decode() for word in needed]
     following: tuple[str, int] | None = None
-    lines.extend(_stand_ins(pieces, chosen, names))
+    lines.extend(_stand_ins(pieces, chosen, names, before))
     line_map.extend(None for _ in lines)
     for piece in pieces:
         if piece.declaration is not None:
             if id(piece) not in chosen:
                 continue
-        elif _is_include(piece) and not gives_one_of(_header_of(piece), names):
-            continue
+        elif _is_include(piece):
+            header = _header_of(piece)
+            if not is_toolkit(header) or not gives_one_of(header, names):
+                continue
         namespace = piece.declaration.namespace if piece.declaration else ""
         in_c = piece.declaration is not None and piece.declaration.extern_c
         start = piece.start if piece.declaration is None else _with_invariants(piece.text, piece.start)
@@ -352,8 +373,10 @@ def _with_invariants(text: Text, start: int) -> int:
     return first
 
 
-def _stand_ins(pieces: Sequence[_Piece], chosen: set[int], names: Sequence[str]) -> Iterator[str]:
-    headers = [_header_of(p) for p in pieces if _is_include(p)]
+def _stand_ins(
+    pieces: Sequence[_Piece], chosen: set[int], names: Sequence[str], before: Sequence[str]
+) -> Iterator[str]:
+    headers = [*before, *(_header_of(p) for p in pieces if _is_include(p))]
     members = {
         match.group(1).decode()
         for piece in pieces

@@ -167,6 +167,15 @@ class Headers:
         return self._places[folder]
 
 
+def submodules(root: Path) -> tuple[str, ...]:
+    """The folders of a repository's submodules, relative to it; none where it has none or they cannot be read."""
+    try:
+        text = read_file(root / ".gitmodules", within=root).decode("utf-8", "replace")
+    except OSError:
+        return ()
+    return tuple(re.findall(r"^\s*path\s*=\s*(\S+)\s*$", text, re.MULTILINE))
+
+
 def standing_before(path: Path, root: Path) -> tuple[str, ...]:
     """The headers that stand before this one in the first file that includes it, relative to its folder.
 

@@ -21,7 +21,13 @@ from kernel_lineage.workloads.host_functions import host_functions, launched_ker
 from kernel_lineage.workloads.host_launchers import read_host_function
 from kernel_lineage.workloads.host_names import Unreadable
 from kernel_lineage.workloads.launch_expressions import read_launch
-from kernel_lineage.workloads.preprocessed import Headers, active_text, standing_before, with_headers
+from kernel_lineage.workloads.preprocessed import (
+    Headers,
+    active_text,
+    standing_before,
+    submodules,
+    with_headers,
+)
 from kernel_lineage.workloads.python_package import package_of
 from kernel_lineage.workloads.switches import switches_for
 from kernel_lineage.workloads.triton_module import kernel_module
@@ -95,7 +101,7 @@ def program_from_file(
             "triton", text, kernel_name, spec, name=label, arguments=renamed, includes=siblings, module=module
         )
     template = tuple(template_arguments) or _template_arguments(kernel, path)
-    text = _cuda_text(source, (kernel_name,), path, root or _repository(path), template)
+    text, lacking = device_code(source, (kernel_name,), path, root or _repository(path), template)
     # The slice holds the macros of the headers too, which launch expressions may name.
     whole = replace(kernel, source=None, text=text)
     site = _site(source, whole, path, workload, order, root or _repository(path), changed_from)
@@ -107,6 +113,7 @@ def program_from_file(
         spec,
         template_arguments=template,
         defines=switches_for(text, kernel_name),
+        lacking=lacking,
         name=label,
         arguments=renamed,
     )
@@ -180,8 +187,8 @@ def _sequence(
         return Program("triton", text, entry, name=label, includes=siblings, module=module)
     bare = [kernel.rsplit("::", 1)[-1] for kernel in kernels]
     template = tuple(argument for step in launched for argument in step.template_arguments)
-    text = _cuda_text(source, bare, path, root or _repository(path), template)
-    return Program("cuda", text, entry, name=label)
+    text, lacking = device_code(source, bare, path, root or _repository(path), template)
+    return Program("cuda", text, entry, lacking=lacking, name=label)
 
 
 def _launched(
@@ -191,13 +198,21 @@ def _launched(
     kernels = launched_kernels(source, function)
     if not kernels:
         raise ProgramError(f"{path}: `{function}` launches no kernel of this file")
-    text = _cuda_text(source, kernels, path, root or _repository(path), ())
+    text, lacking = device_code(source, kernels, path, root or _repository(path), ())
     constants = constants_of(replace(source.kernels[0], source=None, text=text))
     try:
         read_steps = read_host_function(source, function, workload, constants)
     except Unreadable as error:
         raise ProgramError(f"{path}, {error}; give the launches in the workload, as [[launches]]") from error
-    return Program("cuda", text, function, steps=read_steps.steps, scratch=read_steps.scratch, name=label)
+    return Program(
+        "cuda",
+        text,
+        function,
+        lacking=lacking,
+        steps=read_steps.steps,
+        scratch=read_steps.scratch,
+        name=label,
+    )
 
 
 def _order(kernel: Kernel, workload: Workload, path: Path) -> tuple[str, ...]:
@@ -276,14 +291,15 @@ def device_text(kernel: Kernel, path: Path, names: Sequence[str] = (), root: Pat
     if kernel.source is None:
         return kernel.text
     try:
-        return _cuda_text(kernel.source, (kernel.name,), path, root or _repository(path), names)
+        return device_code(kernel.source, (kernel.name,), path, root or _repository(path), names)[0]
     except ProgramError:
         return kernel.text
 
 
-def _cuda_text(
+def device_code(
     source: SourceFile, kernels: Sequence[str], path: Path, root: Path, names: Sequence[str]
-) -> str:
+) -> tuple[str, tuple[str, ...]]:
+    """The device code of kernels, and the headers of other libraries that it needs and nobody has."""
     folder = path.resolve().parent
     inside = root.resolve()
     headers = Headers(inside)
@@ -296,7 +312,17 @@ def _cuda_text(
     if not cut.text.strip():
         said = "; ".join(p.message for p in cut.problems) or "nothing of it is device code"
         raise ProgramError(f"{path}: {said}")
-    return cut.text
+    return cut.text, tuple(_absent(header, inside) for header in cut.lacking)
+
+
+def _absent(header: str, root: Path) -> str:
+    """A header that nobody has, with what to do."""
+    library = re.split(r"[/.]", header)[0]
+    paths = [p for p in submodules(root) if Path(p).name == library and not any(Path(root, p).glob("*"))]
+    if paths:
+        return f"`{header}`, whose submodule is not checked out (git submodule update --init {paths[0]})"
+    where = f"neither in {root.name} nor in the CUDA toolkit"
+    return f"`{header}`, which is {where}: put {library}'s headers into the repository"
 
 
 def _triton_text(data: bytes, kernels: Sequence[str], path: Path) -> tuple[str, str, dict[str, str]]:
