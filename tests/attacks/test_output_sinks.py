@@ -223,7 +223,12 @@ def test_log_lines_are_one_line_without_what_acts():
 # The product's sources: a new sink is one of these, or it is found here.
 
 DRAWING = {"cli/live_line.py", "cli/terminal.py"}
-WRITES_ITSELF = {"kernel_gate/__main__.py", "processes/forked_job.py", "processes/seal.py", "sandbox/runner.py"}
+WRITES_ITSELF = {
+    "kernel_gate/__main__.py",
+    "processes/forked_job.py",
+    "processes/seal.py",
+    "sandbox/runner.py",
+}
 """Processes of ours whose words another process of ours reads."""
 
 
