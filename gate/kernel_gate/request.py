@@ -46,6 +46,7 @@ class ProgramModel(BaseModel):
     module: str = ""
     steps: tuple[LaunchStep | MemsetStep, ...] = ()
     scratch: tuple[Scratch, ...] = ()
+    lacking: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, program: Program) -> ProgramModel:
