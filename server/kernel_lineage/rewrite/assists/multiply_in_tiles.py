@@ -18,7 +18,7 @@ from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.product_examples import APPLIES, REFUSES
-from kernel_lineage.rewrite.assists.product_task import ProductTask, task_of
+from kernel_lineage.rewrite.assists.product_task import ProductTask, each_made, task_of
 from kernel_lineage.rewrite.assists.tensor_product_code import not_for_tensor_cores
 from kernel_lineage.rewrite.assists.tiled_product_code import NAMES, Tile, tiled_code
 from kernel_lineage.rewrite.candidate import Candidate
@@ -40,27 +40,24 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
 
 def tiled_candidates(task: ProductTask) -> tuple[Candidate, ...] | Refusal:
     """A candidate for each tile, in the order in which they are to be tried."""
-    made: list[Candidate] = []
-    for tile in TILES[1:] if task.total.type in ("double", "long long") else TILES:
-        candidate = _tiled(task, tile)
-        if isinstance(candidate, Refusal):
-            return candidate
-        made.append(candidate)
-    return tuple(made)
+    tiles = TILES[1:] if task.total.type in ("double", "long long") else TILES
+    return each_made(tiles, lambda tile: _tiled(task, tile))
 
 
 def _tiled(task: ProductTask, tile: Tile) -> Candidate | Refusal:
     names = task.names(NAMES)
-    value = f"{names['sums']}[{names['i']}][{names['j']}]"
-    outputs = task.outputs(names, value)
-    if isinstance(outputs, Refusal):
-        return outputs
-    launches = task.launches((tile.rows, tile.columns), tile.threads)
-    if isinstance(launches, Refusal):
-        return launches
+    edits = task.edits(
+        (names["row_at"], names["column_at"]),
+        f"{names['sums']}[{names['i']}][{names['j']}]",
+        (tile.rows, tile.columns),
+        tile.threads,
+        lambda outputs: tiled_code(task.product, task.total, tile, names, outputs),
+    )
+    if isinstance(edits, Refusal):
+        return edits
     return ASSIST.candidate(
         task.kernel,
-        [*launches, task.body(tiled_code(task.product, task.total, tile, names, outputs))],
+        edits,
         explanation=f"Blocks of {tile.threads} threads compute {tile.rows}x{tile.columns} outputs from tiles in shared "
         f"memory, each thread {tile.high}x{tile.wide} of them.",
     )

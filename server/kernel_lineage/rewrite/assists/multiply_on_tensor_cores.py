@@ -19,7 +19,7 @@ from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.multiply_in_tiles import tiled_candidates
-from kernel_lineage.rewrite.assists.product_task import ProductTask, task_of
+from kernel_lineage.rewrite.assists.product_task import ProductTask, each_made, task_of
 from kernel_lineage.rewrite.assists.tensor_product_code import (
     NAMES,
     TensorTile,
@@ -44,28 +44,28 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     refusal = not_for_tensor_cores(task.total)
     if refusal is not None:
         return refusal
-    made: list[Candidate] = []
-    for tile in TILES:
-        candidate = _multiplied(task, tile)
-        if isinstance(candidate, Refusal):
-            return candidate
-        made.append(candidate)
+    made = each_made(TILES, lambda tile: _multiplied(task, tile))
+    if isinstance(made, Refusal):
+        return made
     tiled = tiled_candidates(task)
-    made += () if isinstance(tiled, Refusal) else tiled
-    return replace(made[0], alternatives=tuple(made[1:]))
+    more = () if isinstance(tiled, Refusal) else tiled
+    return replace(made[0], alternatives=(*made[1:], *more))
 
 
 def _multiplied(task: ProductTask, tile: TensorTile) -> Candidate | Refusal:
     names = task.names(NAMES)
-    outputs = task.outputs(names, f"{names['sums']}[{names['i']}][{names['j']}][{names['v']}]")
-    if isinstance(outputs, Refusal):
-        return outputs
-    launches = task.launches((tile.rows, tile.columns), tile.threads)
-    if isinstance(launches, Refusal):
-        return launches
+    edits = task.edits(
+        (names["row_at"], names["column_at"]),
+        f"{names['sums']}[{names['i']}][{names['j']}][{names['v']}]",
+        (tile.rows, tile.columns),
+        tile.threads,
+        lambda outputs: tensor_code(task.product, task.total, tile, names, outputs),
+    )
+    if isinstance(edits, Refusal):
+        return edits
     return ASSIST.candidate(
         task.kernel,
-        [*launches, task.body(tensor_code(task.product, task.total, tile, names, outputs))],
+        edits,
         explanation=f"Blocks of {tile.threads} threads compute {tile.rows}x{tile.columns} outputs on tensor "
         f"cores, with {tile.stages} tiles of {tile.depth} rounds in shared memory; sums are rounded in another order.",
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel, Span
@@ -14,7 +15,9 @@ from kernel_lineage.rewrite.assists.product_launch import tiled_launches
 from kernel_lineage.rewrite.assists.product_outputs import outputs_of
 from kernel_lineage.rewrite.assists.product_sum import SumOfProducts, sum_of
 from kernel_lineage.rewrite.assists.products import Product, product_of
-from kernel_lineage.rewrite.candidate import Edit
+from kernel_lineage.rewrite.candidate import Candidate, Edit
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +35,29 @@ class ProductTask:
         taken = set(re.findall(r"[A-Za-z_]\w*", self.kernel.source.data.decode("utf-8", "replace")))
         return {name: fresh_name(name, taken) for name in wanted.split()}
 
-    def outputs(self, names: Mapping[str, str], value: str) -> list[str] | Refusal:
-        """The work for the output at `row_at`, `column_at` of `names`, whose sum of products is `value`."""
-        place = {self.product.first.axis: names["row_at"], self.product.second.axis: names["column_at"]}
-        return outputs_of(self.kernel, self.syntax, self.product, self.total, place, value)
+    def edits(
+        self,
+        place: tuple[str, str],
+        value: str,
+        tile: tuple[int, int],
+        threads: int,
+        code: Callable[[list[str]], list[str]],
+    ) -> list[Edit] | Refusal:
+        """The kernel's new body, and launches of a block of so many threads for each tile of outputs.
 
-    def launches(self, tile: tuple[int, int], threads: int) -> list[Edit] | Refusal:
-        """Edits that launch a block of so many threads for each tile of so many rows and columns of outputs."""
-        rows, columns = tile
-        return tiled_launches(
-            self.kernel, {self.product.first.axis: rows, self.product.second.axis: columns}, threads
+        `place` are the names of an output's row and column, `value` is its sum of products, `tile` counts rows and
+        columns; `code` makes the body's lines of the lines that do an output's work.
+        """
+        axes = self.product.first.axis, self.product.second.axis
+        outputs = outputs_of(
+            self.kernel, self.syntax, self.product, self.total, dict(zip(axes, place, strict=True)), value
         )
+        if isinstance(outputs, Refusal):
+            return outputs
+        launches = tiled_launches(self.kernel, dict(zip(axes, tile, strict=True)), threads)
+        return launches if isinstance(launches, Refusal) else [*launches, self._body(code(outputs))]
 
-    def body(self, lines: list[str]) -> Edit:
+    def _body(self, lines: list[str]) -> Edit:
         """An edit that makes lines, indented by four blanks, the kernel's body."""
         node = self.syntax.entry.node.child_by_field_name("body")
         assert node is not None and self.kernel.source is not None
@@ -53,6 +66,19 @@ class ProductTask:
         text = newline.join(margin + unit + line.replace("    ", unit) if line else "" for line in lines)
         span = Span(node.start_byte, node.end_byte, node.start_point.row + 1, node.end_point.row + 1)
         return Edit(span, f"{{{newline}{text}{newline}{margin}}}")
+
+
+def each_made(
+    tiles: Iterable[_T], make: Callable[[_T], Candidate | Refusal]
+) -> tuple[Candidate, ...] | Refusal:
+    """A candidate for each tile, in their order; the first refusal where there is one."""
+    made: list[Candidate] = []
+    for tile in tiles:
+        candidate = make(tile)
+        if isinstance(candidate, Refusal):
+            return candidate
+        made.append(candidate)
+    return tuple(made)
 
 
 def task_of(kernel: Kernel) -> ProductTask | Refusal:
