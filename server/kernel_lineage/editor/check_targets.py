@@ -22,7 +22,7 @@ class Target:
     line: int
     """Where it begins, 1-based."""
     digest: bytes
-    """Of the text that it depends on in its file, and of its workload."""
+    """The hash of the text that it depends on in its file, and of its workload."""
 
 
 def targets(snapshot: Snapshot) -> list[Target]:

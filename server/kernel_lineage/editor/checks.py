@@ -61,7 +61,7 @@ class Judged:
 
     document: CheckedDocument
     digest: bytes
-    """Of what was checked (`Target.digest`)."""
+    """The hash of what was checked (`Target.digest`)."""
     at: float
     """Seconds since the epoch."""
 

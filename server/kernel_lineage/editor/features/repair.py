@@ -26,7 +26,7 @@ class RepairRequest(Message):
     uri: str
     kernel: str
     line: int = Field(ge=1)
-    """Of the finding, 1-based."""
+    """The line of the finding, 1-based."""
     title: str
 
 
