@@ -3,8 +3,8 @@
     python -m tests.benchmarks lanes [--lanes emulated,gpu,both] [--jobs 8] [--seconds 280] [--rows FILE] [--write]
 
 The strangers' pairs, and the seeded bugs with the kernels they were made of. Every candidate is judged on every lane,
-in an order that is drawn with `--seed`, by several processes; what the time did not suffice for is counted. `--rows`
-keeps what there is, one a line, so that lanes measured on several machines make one table.
+in an order that is drawn with `--seed`, by gate processes as the product starts them; what the time did not suffice for
+is counted. `--rows` keeps what there is, one a line, so that lanes measured on several machines make one table.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
-from kernel_gate.gate import judge
-from kernel_gate.kept import Kept
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
+from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Verdict
+from kernel_gate.worker import Worker
 from kernel_gate.workload import Workload
 from kernel_lineage.workloads.mutants.model import Mutant
 from kernel_lineage.workloads.programs import ProgramError
@@ -39,6 +40,7 @@ from .strangers_table import LANES, SETS
 SUMMARY = "wrong and right candidates by lane: the emulated device, a GPU alone, and both"
 RESULTS = Path(__file__).parent / "results"
 HONEST = "honest"
+_LONGEST_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
@@ -98,21 +100,19 @@ def _programs(item: Item) -> tuple[Program, Program, Workload]:
     return request.baseline.program(), request.candidate.program(), workload
 
 
-@cache
-def _kept() -> Kept:
-    """What a process keeps between verdicts."""
-    return Kept(more_follow=True).__enter__()
-
-
-def judged(item: Item, lane: str, seed: int) -> Row:
-    """One candidate on one lane."""
+def judged(item: Item, lane: str, seed: int, workers: SimpleQueue[Worker]) -> Row:
+    """One candidate on one lane, by a worker that is free."""
     device, watch = LANES[lane]
     options = GateOptions(need="not_slower", profile_seconds=0.2, watch_seconds=watch, seed=seed)
+    worker = workers.get()
     started = time.monotonic()
     try:
-        verdict = judge(*_programs(item), device=device, options=options, kept=_kept())  # type: ignore[arg-type]
+        request = GateRequest.of(*_programs(item), device=device, options=options)  # type: ignore[arg-type]
+        verdict = worker.judge(request, timeout=_LONGEST_SECONDS)
     except ProgramError:
         return Row(item, lane, "no program", "", 0.0)
+    finally:
+        workers.put(worker)
     return Row(item, lane, fate_of(verdict), str(verdict.code), round(time.monotonic() - started, 2))
 
 
@@ -137,13 +137,17 @@ def measured(lanes: list[str], jobs: int, seconds: float, seed: int, only: str) 
     random.Random(seed).shuffle(drawn)
     waiting = ((item, lane) for item in drawn for lane in lanes)
     until = time.monotonic() + seconds
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(judged, *one, seed) for one in islice(waiting, jobs)}
+    workers: SimpleQueue[Worker] = SimpleQueue()
+    with ExitStack() as stack:
+        for _ in range(jobs):
+            workers.put(stack.enter_context(Worker()))
+        pool = stack.enter_context(ThreadPoolExecutor(jobs))
+        running = {pool.submit(judged, *one, seed, workers) for one in islice(waiting, jobs)}
         while running:
             done, running = wait(running, return_when="FIRST_COMPLETED")
             yield from (future.result() for future in done)
             if time.monotonic() < until:
-                running |= {pool.submit(judged, *one, seed) for one in islice(waiting, len(done))}
+                running |= {pool.submit(judged, *one, seed, workers) for one in islice(waiting, len(done))}
 
 
 def table(rows: list[Row]) -> str:
