@@ -69,7 +69,9 @@ def members_of(site: Site, position: int) -> Members:
         if outside.any():
             at = int(np.argmax(outside))
             own = int(wave.spread(mask)[at])
-            message = f"lane {int(lane[at])} is not in the mask {own:#010x} that it gives: the result is undefined"
+            message = (
+                f"lane {int(lane[at])} is not in the mask {own:#010x} that it gives: the result is undefined"
+            )
             wave.launch.findings.add(wave.fault("shuffle", message, site.instruction, at))
         return mask
 
