@@ -4,7 +4,8 @@
 
 The strangers' pairs, and the seeded bugs with the kernels they were made of. Every candidate is judged on every lane,
 in an order that is drawn with `--seed`, by gate processes as the product starts them; what the time did not suffice for
-is counted. `--rows` keeps what there is, one a line, so that lanes measured on several machines make one table.
+is counted. `--rows` keeps what there is, one a line, and what it has is not measured again: lanes measured on
+several machines make one table.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ SUMMARY = "wrong and right candidates by lane: the emulated device, a GPU alone,
 RESULTS = Path(__file__).parent / "results"
 HONEST = "honest"
 _LONGEST_SECONDS = 120.0
+_LONGEST_REASON = 300
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class Row:
     """`rejected`, `condition`, `right`, or the code of what did not decide."""
     code: str
     seconds: float
+    reason: str = ""
 
 
 def items() -> list[Item]:
@@ -113,7 +116,8 @@ def judged(item: Item, lane: str, seed: int, workers: SimpleQueue[Worker]) -> Ro
         return Row(item, lane, "no program", "", 0.0)
     finally:
         workers.put(worker)
-    return Row(item, lane, fate_of(verdict), str(verdict.code), round(time.monotonic() - started, 2))
+    seconds = round(time.monotonic() - started, 2)
+    return Row(item, lane, fate_of(verdict), str(verdict.code), seconds, verdict.reason[:_LONGEST_REASON])
 
 
 def fate_of(verdict: Verdict) -> str:
@@ -131,11 +135,13 @@ def fate_of(verdict: Verdict) -> str:
     return "condition" if any(s.details.get("conditions") for s in verdict.stages) else "right"
 
 
-def measured(lanes: list[str], jobs: int, seconds: float, seed: int, only: str) -> Iterator[Row]:
+def measured(
+    lanes: list[str], jobs: int, seconds: float, seed: int, only: str, done_before: set[tuple[Item, str]]
+) -> Iterator[Row]:
     """As many as the time allows, in an order that the seed draws; all lanes of a candidate together."""
     drawn = [item for item in items() if only in item.source]
     random.Random(seed).shuffle(drawn)
-    waiting = ((item, lane) for item in drawn for lane in lanes)
+    waiting = ((item, lane) for item in drawn for lane in lanes if (item, lane) not in done_before)
     until = time.monotonic() + seconds
     workers: SimpleQueue[Worker] = SimpleQueue()
     with ExitStack() as stack:
@@ -205,7 +211,8 @@ def main(arguments: list[str]) -> None:
     asked = parser.parse_args(arguments)
     texts = asked.rows.read_text().splitlines() if asked.rows and asked.rows.exists() else []
     rows = [_read(json.loads(text)) for text in texts]
-    for row in measured(asked.lanes.split(","), asked.jobs, asked.seconds, asked.seed, asked.only):
+    before = {(row.item, row.lane) for row in rows}
+    for row in measured(asked.lanes.split(","), asked.jobs, asked.seconds, asked.seed, asked.only, before):
         rows.append(row)
         if asked.rows:
             with asked.rows.open("a") as file:
