@@ -122,15 +122,14 @@ def judged(item: Item, lane: str, seed: int, workers: SimpleQueue[Worker]) -> Ro
 
 def fate_of(verdict: Verdict) -> str:
     """How a verdict ended, whatever the times say."""
-    if verdict.outcome is Outcome.REJECTED:
-        slow = (
-            verdict.code is not None
-            and verdict.code.stage == "profile"
-            and verdict.code != "wrong-after-timing"
-        )
-        return "right" if slow else "rejected"
     check = verdict.stage("check")
-    if check is None or check.status != "pass":
+    passed = check is not None and check.status == "pass"
+    late = verdict.code is not None and (
+        verdict.code.stage != "profile" or verdict.code == "wrong-after-timing"
+    )
+    if verdict.outcome is Outcome.REJECTED and (late or not passed):
+        return "rejected"
+    if not passed:
         return str(verdict.code)
     return "condition" if any(s.details.get("conditions") for s in verdict.stages) else "right"
 

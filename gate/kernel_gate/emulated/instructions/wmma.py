@@ -72,6 +72,10 @@ class Run:
     """Of the first element, by lane."""
 
 
+_ALIGNMENT = 16
+"""Bytes. The programming guide asks for 32; a GPU refuses what its widest loads cannot reach."""
+
+
 @dataclass(frozen=True)
 class Tile:
     """A matrix in memory and its fragment."""
@@ -83,6 +87,14 @@ class Tile:
     stride: Read | None
     """Elements from row to row (column to column); None: the matrix lies dense."""
     where: Access
+
+    def need_alignment(self, wave: Wave) -> None:
+        """Stop at a matrix that does not start at a multiple of 16 bytes."""
+        past = wave.spread(self.base(wave)).astype(np.int64) % _ALIGNMENT
+        if past.any():
+            at = int(np.argmax(past))
+            message = f"misaligned: a matrix of wmma that starts {int(past[at])} bytes past a multiple of {_ALIGNMENT}"
+            raise wave.stop("misaligned", message, self.where.instruction, at)
 
     def runs(self) -> Iterator[Run]:
         """Every element once: whole registers where memory holds them together."""
@@ -144,6 +156,7 @@ def _load(site: Site) -> Step:
 
     def step(wave: Wave) -> None:
         need_whole_warps(wave, site)
+        tile.need_alignment(wave)
         threads = wave.index
         per_register = tile.fragment.per_register if tile.bits >= 8 else 1
         cell = UNSIGNED[word // per_register]
@@ -176,6 +189,7 @@ def _store(site: Site) -> Step:
 
     def step(wave: Wave) -> None:
         need_whole_warps(wave, site)
+        tile.need_alignment(wave)
         threads = wave.index
         words = read_words(wave, reads).reshape(len(reads), -1)
         for run, where in runs:
