@@ -142,3 +142,6 @@ def test_a_matrix_starts_at_a_multiple_of_sixteen_bytes():
         done = launch(moved, arguments, 1, 32)
         assert len(done.faults) == faults, (past, done.faults)
         assert all(f.kind == "misaligned" and "wmma" in f.message for f in done.faults)
+    moved = source.replace("(fa, a,", "(fa, a + 1,")
+    (fault,) = launch(moved, arguments, 1, 32).faults
+    assert (fault.buffer, "2 bytes past a multiple of 16" in fault.message) == ("a", True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kernel_gate.emulated.access import Access, Located, Purpose, access
+from kernel_gate.emulated.addresses import SEGMENT_BITS, SHARED_WINDOW
 from kernel_gate.emulated.instructions.load_store import check_initialised, put, record_read
 from kernel_gate.emulated.instructions.mma import shape_of, warp_product
 from kernel_gate.emulated.matrices.elements import ELEMENTS
@@ -90,11 +91,15 @@ class Tile:
 
     def need_alignment(self, wave: Wave) -> None:
         """Stop at a matrix that does not start at a multiple of 16 bytes."""
-        past = wave.spread(self.base(wave)).astype(np.int64) % _ALIGNMENT
+        base = wave.spread(self.base(wave))
+        past = base & (_ALIGNMENT - 1)
         if past.any():
             at = int(np.argmax(past))
-            message = f"misaligned: a matrix of wmma that starts {int(past[at])} bytes past a multiple of {_ALIGNMENT}"
-            raise wave.stop("misaligned", message, self.where.instruction, at)
+            in_shared = self.where.space == "shared" or int(base[at]) >> SEGMENT_BITS == SHARED_WINDOW
+            words, where = ("shared memory", {}) if in_shared else wave.launch.space.describe(int(base[at]))
+            by = f"{int(past[at])} bytes past a multiple of {_ALIGNMENT}"
+            message = f"misaligned: a matrix of wmma starts at {words}, {by}"
+            raise wave.stop("misaligned", message, self.where.instruction, at, **where)
 
     def runs(self) -> Iterator[Run]:
         """Every element once: whole registers where memory holds them together."""
