@@ -1,6 +1,8 @@
 """What each lane sees of wrong candidates and does to right ones: the emulated device, a GPU alone, and both together.
+Beside them what a comparison of outputs alone sees (`allclose`).
 
-    python -m tests.benchmarks lanes [--lanes emulated,gpu,both] [--jobs 8] [--seconds 280] [--rows FILE] [--write]
+    python -m tests.benchmarks lanes [--lanes emulated,gpu,both,allclose] [--jobs 8]
+        [--seconds 280] [--rows FILE] [--write]
 
 The strangers' pairs, and the seeded bugs with the kernels they were made of. Every candidate is judged on every lane,
 in an order that is drawn with `--seed`, by gate processes as the product starts them; what the time did not suffice for
@@ -34,6 +36,7 @@ from kernel_gate.workload import Workload
 from kernel_lineage.workloads.mutants.model import Mutant
 from kernel_lineage.workloads.programs import ProgramError
 
+from . import allclose
 from .seeded_bugs import chosen, kernel_of, request_of
 from .seeded_cases import KERNELS
 from .strangers_table import LANES, SETS
@@ -105,6 +108,8 @@ def _programs(item: Item) -> tuple[Program, Program, Workload]:
 
 def judged(item: Item, lane: str, seed: int, workers: SimpleQueue[Worker]) -> Row:
     """One candidate on one lane, by a worker that is free."""
+    if lane == "allclose":
+        return _compared(item, seed)
     device, watch = LANES[lane]
     options = GateOptions(need="not_slower", profile_seconds=0.2, watch_seconds=watch, seed=seed)
     worker = workers.get()
@@ -118,6 +123,12 @@ def judged(item: Item, lane: str, seed: int, workers: SimpleQueue[Worker]) -> Ro
         workers.put(worker)
     seconds = round(time.monotonic() - started, 2)
     return Row(item, lane, fate_of(verdict), str(verdict.code), seconds, verdict.reason[:_LONGEST_REASON])
+
+
+def _compared(item: Item, seed: int) -> Row:
+    started = time.monotonic()
+    fate = allclose.fate(*_programs(item), seed)
+    return Row(item, "allclose", fate, "", round(time.monotonic() - started, 2))
 
 
 def fate_of(verdict: Verdict) -> str:
