@@ -133,7 +133,9 @@ def tried(user: str, form: str) -> Tried:
                 [*python, script, spec], capture_output=True, text=True, cwd="/", check=False, timeout=120
             )
             found = re.search(r"^RESULTS(.*)$", done.stdout, re.MULTILINE)
-            _DONE[user, form] = Tried({"failed": {"": done.stdout + done.stderr}}, ["the attempts did not end"])
+            _DONE[user, form] = Tried(
+                {"failed": {"": done.stdout + done.stderr}}, ["the attempts did not end"]
+            )
             assert found, done.stdout + done.stderr
             after = _state(outside)
             changed = [k for k in {*before, *after} if before.get(k) != after.get(k)]
