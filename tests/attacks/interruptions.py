@@ -46,6 +46,8 @@ class Tally:
     """What happened to one job."""
 
     kills: int = 0
+    of_servers: int = 0
+    """Kills that hit a fork server or what it has forked."""
     full_disks: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     words: list[str] = field(default_factory=list)
@@ -106,7 +108,8 @@ class Attack:
             process.wait(at)
         below = descendants(process.pid) if who != "itself" else []
         victim = self.chance.choice(below) if below else process.pid
-        with suppress(ProcessLookupError):
+        with suppress(OSError):
+            self.tally.of_servers += b"fork_server" in Path(f"/proc/{victim}/cmdline").read_bytes()
             os.kill(victim, number)
         self.tally.kills += 1
         self._wait(process, f"{signal.Signals(number).name} to {who} after {at:.2f} s", killed=not below)
@@ -235,7 +238,8 @@ def attack(
             filled = Attack(job, folder / f"disk-{job.name}" / "place", chance, tally)
             for _ in range(-(-full_disks * weight // share)):
                 filled.fill_disk(int(chance.choice([0, 2 ** chance.uniform(10, 23)])), mounted)
-        print(f"{job.name}: {tally.kills} kills, {tally.full_disks} full disks", file=sys.stderr, flush=True)
+        hit = f"{tally.kills} kills, {tally.of_servers} of them in fork servers"
+        print(f"{job.name}: {hit}, {tally.full_disks} full disks", file=sys.stderr, flush=True)
     return tallies, means
 
 
