@@ -85,11 +85,33 @@ def refusal() -> str:
     return "" if find_program("g++") is not None else "nvcc needs a host compiler; install g++"
 
 
+def readable_below(root: Path, place: Path) -> list[Path]:
+    """What host code may read of its repository: all that lies in `root` but hidden files and folders, such as `.git`.
+
+    The one that `place` lies in is readable in any case. Raises `RecordingError` where `root` holds the home folder.
+    """
+    root, place = root.resolve(), place.resolve()
+    if Path.home().resolve().is_relative_to(root):
+        raise RecordingError(
+            f"{place.name} belongs to {root}, which holds the home folder: host code that is run could read all of it; "
+            "move the project to a folder of its own"
+        )
+
+    def is_shown(path: Path) -> bool:
+        real = path.resolve()
+        inside = real.parts[len(root.parts) :] if real.is_relative_to(root) else ()
+        return place.is_relative_to(path) or (bool(inside) and not inside[0].startswith("."))
+
+    with suppress(OSError):
+        return [path for path in sorted(root.iterdir()) if is_shown(path)]
+    return []
+
+
 def built(text: str, path: Path, root: Path, folder: Path, more: Sequence[Path] = ()) -> Built:
     """The program of a text that stands in the place of `path`, made in `folder`; `more` are its other sources.
 
-    Nothing but `root`, the toolkit and the system's headers is read. Raises `HostBuildError` for code that does not
-    compile here, `RecordingError` where nothing can be built or contained.
+    Nothing but what is not hidden in `root`, the toolkit and the system's headers is read. Raises `HostBuildError` for
+    code that does not compile here, `RecordingError` where nothing can be built or contained.
     """
     if why := refusal():
         raise RecordingError(why)
@@ -123,7 +145,7 @@ def _compiled(text: str, path: Path, root: Path, folder: Path, shims: Path, numb
     command = [str(find_nvcc()), *_NVCC] if cuda else ["g++", *_GXX]
     places = (RUNTIME, shims, path.resolve().parent, *searched, *(() if cuda else _toolkit()))
     options = [*_DEFINED, *(f"-I{place}" for place in places), "-o", "unit.o", unit.name]
-    done = _contained([*command, *options], inner, [root, shims, RUNTIME, *_toolkit()])
+    done = _contained([*command, *options], inner, [*readable_below(root, path), shims, RUNTIME, *_toolkit()])
     if done.status != 0:
         raise HostBuildError(_why(done, path))
     return f"{inner.name}/unit.o"
@@ -256,20 +278,21 @@ def _include_folders(text: str, path: Path, root: Path, shims: Path) -> list[Pat
 
 
 def _copied(shims: Path, name: str, at: Path, root: Path) -> None:
-    target = (shims / name).resolve()
-    if not target.is_relative_to(shims.resolve()) or target.exists():
-        return
     with suppress(OSError):
-        text = read_file(at, within=root.resolve()).decode("utf-8", "replace")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(without_kernels(text), "utf-8", errors="replace")
+        _put(shims, name, without_kernels(read_file(at, within=root.resolve()).decode("utf-8", "replace")))
 
 
 def _shim(shims: Path, name: str) -> None:
-    target = (shims / name).resolve()
-    if target.is_relative_to(shims.resolve()):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text('#pragma once\n#include "pytorch/all.h"\n', "utf-8")
+    _put(shims, name, '#pragma once\n#include "pytorch/all.h"\n')
+
+
+def _put(shims: Path, name: str, text: str) -> None:
+    """Write a header by the name that a text has for it, once; one that no file there can have stays missing."""
+    with suppress(OSError, ValueError):
+        target = (shims / name).resolve()
+        if target.is_relative_to(shims.resolve()) and not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, "utf-8", errors="replace")
 
 
 def included(text: str, path: Path, headers: Headers) -> Iterator[tuple[str, Path | None]]:

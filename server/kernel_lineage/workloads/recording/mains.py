@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernel_lineage.workloads.recording.build import Built, HostBuildError, built
-from kernel_lineage.workloads.recording.runs import Ended, Launch, Run, run
+from kernel_lineage.workloads.recording.launches import Launch
+from kernel_lineage.workloads.recording.runs import Ended, Run, run
 from kernel_lineage.workloads.recording.series import Series
 from kernel_lineage.workloads.recording.sizes_written import with_sizes
 
