@@ -100,16 +100,18 @@ class Attack:
         at = self.chance.uniform(0, self.seconds)
         who, number = self.chance.choice(
             [("itself", signal.SIGKILL)] * 4
-            + [("a process of it", signal.SIGKILL)] * 2
+            + [("a process of it", signal.SIGKILL), ("a fork server of it", signal.SIGKILL)]
             + [("itself", signal.SIGTERM), ("itself", signal.SIGINT)]
         )
         process = self.job.start(self.place, None)
         with suppress(subprocess.TimeoutExpired):
             process.wait(at)
         below = descendants(process.pid) if who != "itself" else []
+        if who == "a fork server of it":
+            below = [pid for pid in below if is_of_server(pid)] or below
         victim = self.chance.choice(below) if below else process.pid
-        with suppress(OSError):
-            self.tally.of_servers += b"fork_server" in Path(f"/proc/{victim}/cmdline").read_bytes()
+        self.tally.of_servers += is_of_server(victim)
+        with suppress(ProcessLookupError):
             os.kill(victim, number)
         self.tally.kills += 1
         self._wait(process, f"{signal.Signals(number).name} to {who} after {at:.2f} s", killed=not below)
@@ -172,6 +174,13 @@ def descendants(root: int) -> list[int]:
         below += children
         waiting += children
     return sorted(below)
+
+
+def is_of_server(pid: int) -> bool:
+    """Whether a process is a fork server, or one that it has forked and that has not become another program."""
+    with suppress(OSError):
+        return b"processes.fork_server" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
 
 
 def orphans() -> list[str]:

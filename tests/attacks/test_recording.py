@@ -16,18 +16,22 @@ import pytest
 from attacks import attempts
 from attacks.fuzz_targets import LAUNCH
 from attacks.test_sandbox import needs_containment, on_x86
+from kernel_gate.build.contained_run import Ran
 from kernel_gate.sandbox.containment import offered
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.preprocessed import Headers, active_text, with_headers
 from kernel_lineage.workloads.recording import build, calls, runs
+from kernel_lineage.workloads.recording import recorder as recorders
 from kernel_lineage.workloads.recording.build import Built, HostBuildError, RecordingError, built, refusal
 from kernel_lineage.workloads.recording.call import Call, Failed, Parameter, mended
 from kernel_lineage.workloads.recording.drafting import recorded_draft
 from kernel_lineage.workloads.recording.launches import launch_of
+from kernel_lineage.workloads.recording.mains import Program
 from kernel_lineage.workloads.recording.runs import Run, run
 from kernel_lineage.workloads.recording.series import Series
 from kernel_lineage.workloads.recording.sizes_written import with_sizes
+from kernel_lineage.workloads.state import State
 from workloads.recording.test_recorder import LAUNCHES
 
 needs_compilers = pytest.mark.skipif(
@@ -71,7 +75,7 @@ int main(int argc, char** argv) {
 """
 
 
-class Program:
+class HostileProgram:
     """The hostile program, built in a repository beside which a secret lies."""
 
     def __init__(self, place: Path) -> None:
@@ -96,10 +100,10 @@ class Program:
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
+def program(tmp_path_factory: pytest.TempPathFactory) -> HostileProgram:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KLINEAGE_KEEP_IN", str(tmp_path_factory.getbasetemp() / "kept"))
-        return Program(tmp_path_factory.mktemp("hostile"))
+        return HostileProgram(tmp_path_factory.mktemp("hostile"))
 
 
 @on_x86
@@ -204,6 +208,41 @@ def test_without_a_sandbox_no_host_code_is_built(tmp_path, monkeypatch):
     (tmp_path / "repository").mkdir()
     with pytest.raises(RecordingError, match="not run where it cannot be contained"):
         built("int main() {}", tmp_path / "repository" / "code.cu", tmp_path / "repository", tmp_path)
+
+
+KILLED = [(-9, ""), (1, "g++: fatal error: Killed signal terminated program cc1plus"),
+          (137, "nvcc error : 'cicc' died due to signal 9 (Kill signal)"), (1, "collect2: fatal error: ld terminated with signal 9 [Killed]")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "output"), KILLED)
+def test_a_compiler_that_something_else_has_ended_says_nothing_of_the_code(
+    tmp_path, monkeypatch, status, output
+):
+    monkeypatch.setattr(build, "run_contained", lambda *_, **__: Ran(status, "", output, contained=True))
+    with pytest.raises(RecordingError, match="ended from outside; try again") as error:
+        build._contained(["nvcc"], tmp_path, [])
+    assert not isinstance(error.value, HostBuildError)
+
+
+def test_a_full_disk_says_nothing_of_the_code(tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "run_contained", lambda *_, **__: Ran(1, "", "", contained=True))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: shutil._ntuple_diskusage(1 << 30, 1 << 30, 4096))
+    with pytest.raises(RecordingError, match="the disk of .* is full") as error:
+        build._contained(["nvcc"], tmp_path, [])
+    assert not isinstance(error.value, HostBuildError)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_recording_that_was_cut_is_not_kept(tmp_path, monkeypatch, whole):
+    monkeypatch.setenv("KLINEAGE_KEEP_IN", str(tmp_path / "kept"))
+    path = tmp_path / "code.cu"
+    path.write_text(LAUNCHES % ("", ""))
+    row = json.dumps({**LAUNCH, "kernel": "k(float*)", "arguments": LAUNCH["arguments"][:1]})
+    seen = Series({}, (({}, launch_of(row)),), "main")
+    monkeypatch.setattr(recorders, "recorded_program", lambda *_: Program((seen,), "", whole))
+    program = recorders.Recorder(tmp_path)._program(path, None, State(tmp_path))
+    assert program.series == (seen,)
+    assert len(list((tmp_path / "kept").rglob("*.json"))) == whole
 
 
 GOOD = json.dumps(LAUNCH)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -16,6 +18,7 @@ from kernel_gate.build.errors import CompilerMissing
 from kernel_gate.build.toolkit import find_nvcc, include_dirs
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.writing import write_atomically
+from kernel_gate.full_disk import MAKE_ROOM
 from kernel_gate.processes.surroundings import find_program
 from kernel_gate.sandbox.containment import ContainmentError
 from kernel_lineage.cache_folder import everything_kept, make_private
@@ -34,6 +37,9 @@ _ERROR = re.compile(
     r"^(.*?(?:\(\d+\)|:\d+(?::\d+)?)): (?:catastrophic |fatal )?error:? *(?:#[\w-]+: )?(.*)$", re.MULTILINE
 )
 _UNDEFINED = re.compile(r"undefined reference to [`']([\w.$]+)'")
+_KILLED = re.compile(r"Killed signal terminated program|died due to signal 9|terminated with signal 9")
+"""What g++, nvcc and the linker say of a part of theirs."""
+_LEAST_FREE = 1 << 20
 _PROGRAM = "program"
 _NVCC = ("-c", "-std=c++17", "-w", "-O0", "-cudart=none", "-Xcicc", "-O0", "--expt-relaxed-constexpr",
          "--expt-extended-lambda", "-gencode=arch=compute_90a,code=compute_90a", "-Xcompiler",
@@ -128,8 +134,11 @@ def _other(path: Path, root: Path, folder: Path, shims: Path, number: int) -> st
     """The object of another source; "" for one that does not compile: what it defines does nothing then."""
     try:
         text = read_file(path, within=root.resolve()).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    try:
         return _compiled(text, path, root, folder, shims, number)
-    except (HostBuildError, OSError):
+    except HostBuildError:
         return ""
 
 
@@ -242,12 +251,23 @@ def _runtime_object(folder: Path, toolkit: Sequence[Path]) -> Path:
 
 
 def _contained(command: Sequence[str], folder: Path, readable: Iterable[Path]) -> Ran:
+    """Run a compiler. Raises `RecordingError` where that says nothing of the code, because something else ended it."""
     try:
-        return run_contained(command, folder, readable=readable, limits=Limits(seconds=_SECONDS))
+        done = run_contained(command, folder, readable=readable, limits=Limits(seconds=_SECONDS))
     except ContainmentError as error:
         raise RecordingError(f"host code is not run where it cannot be contained: {error}") from error
     except OSError as error:
         raise RecordingError(f"{command[0]} cannot be started: {error.strerror or error}") from error
+    check_room(folder)
+    if done.status is not None and (done.status < 0 or _KILLED.search(done.output)):
+        raise RecordingError(f"{Path(command[0]).name} was ended from outside; try again")
+    return done
+
+
+def check_room(folder: Path) -> None:
+    """Raises `RecordingError` for a full disk: what was to be written may not be there."""
+    if shutil.disk_usage(folder).free < _LEAST_FREE:
+        raise RecordingError(f"the disk of {tempfile.gettempdir()} is full; {MAKE_ROOM}")
 
 
 def _why(done: Ran, path: Path) -> str:

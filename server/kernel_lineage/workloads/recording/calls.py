@@ -119,6 +119,8 @@ class _Search:
     cwd: Path
     unit: Unit
     functions: Mapping[str, str]
+    was_cut: bool = False
+    """Whether a run was ended by something else than itself."""
 
     def everything(self) -> Program:
         """The series of all functions that come to a launch."""
@@ -143,7 +145,7 @@ class _Search:
                 ]
             if said:
                 why.append(f"{entry.name}: {said}")
-        return Program(tuple(found), "; ".join(why)[:400])
+        return Program(tuple(found), "; ".join(why)[:400], not self.was_cut)
 
     def _entry(self, line: str) -> _Entry | None:
         fields = line.split("\t")
@@ -216,6 +218,7 @@ class _Search:
         (ended,) = run(
             self.program, [Run(sizes or {}, seconds=_SECONDS, calls=lines)], self.folder, self.root, self.cwd
         )
+        self.was_cut |= ended.was_cut
         launches: list[list[Launch]] = [[] for _ in calls]
         for launch in ended.launches:
             if _PLACE.fullmatch(launch.call) and int(launch.call) < len(calls):

@@ -103,7 +103,9 @@ def _whole(value: object, low: int, high: int) -> int:
 
 
 def _number(value: object) -> float | None:
-    if value is not None and (type(value) not in (int, float) or not abs(value) < 1 << 64):
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1 << 64:
         raise ValueError(f"{str(value)[:40]} is no number that a buffer holds")
     return value
 

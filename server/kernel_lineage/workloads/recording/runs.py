@@ -14,7 +14,7 @@ from kernel_gate.build.compile import Limits
 from kernel_gate.build.contained_run import run_contained
 from kernel_gate.files.reading import read_file
 from kernel_gate.sandbox.containment import ContainmentError
-from kernel_lineage.workloads.recording.build import Built, RecordingError, readable_below
+from kernel_lineage.workloads.recording.build import Built, RecordingError, check_room, readable_below
 from kernel_lineage.workloads.recording.launches import Launch, launch_of
 
 _MOST_RECORD = 16 << 20
@@ -26,6 +26,7 @@ _MOST_SAID = 2_000_000
 """Bytes of what a run prints."""
 _SPARE_SECONDS = 5.0
 _TIME_IS_UP = 124
+_BY_ITSELF = "it ended with status"
 _STATUS = re.compile(r"[0-9]{1,3}")
 
 
@@ -51,6 +52,11 @@ class Ended:
     why: str
     """How it ended, in words; "" for status 0."""
     output: str
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether it was ended, so that what it did not come to says nothing."""
+        return bool(self.why) and not self.why.startswith(_BY_ITSELF)
 
 
 def run(built: Built, runs: Sequence[Run], folder: Path, root: Path, cwd: Path) -> list[Ended]:
@@ -84,6 +90,7 @@ def run(built: Built, runs: Sequence[Run], folder: Path, root: Path, cwd: Path) 
         raise RecordingError(f"host code is not run where it cannot be contained: {error}") from error
     except OSError as error:
         raise RecordingError(f"the recorded program cannot be started: {error.strerror or error}") from error
+    check_room(folder)
     return [_ended(folder, number, done.excess) for number in range(len(runs))]
 
 
@@ -105,7 +112,7 @@ def _ending(status: str, excess: str) -> str:
     number = int(status)
     if number in (_TIME_IS_UP, 137):
         return "its time was up"
-    return f"it ended with signal {number - 128}" if number > 128 else f"it ended with status {number}"
+    return f"it ended with signal {number - 128}" if number > 128 else f"{_BY_ITSELF} {number}"
 
 
 def _lines(path: Path) -> list[str]:
