@@ -24,7 +24,16 @@ from kernel_gate.devices.base import (
     Place,
 )
 from kernel_gate.dtypes import DTYPES, Array
-from kernel_gate.launching import ALLOCATORS_ALIGN, BoundLaunch, BoundMemset, BoundPointer, BoundProgram, Dim3
+from kernel_gate.launching import (
+    ALLOCATORS_ALIGN,
+    BoundLaunch,
+    BoundMemset,
+    BoundOperand,
+    BoundPointer,
+    BoundProgram,
+    BoundStructure,
+    Dim3,
+)
 from kernel_gate.program import Program
 from kernel_gate.workload import Argument, Workload
 
@@ -132,11 +141,25 @@ class Execution:
         block = (threads, 1, 1) if threads else launch.block
         return launch.grid, block, launch.shared_bytes, arguments
 
-    def _argument(self, operand: BoundPointer | np.generic) -> Buffer | np.generic:
+    def _argument(self, operand: BoundOperand) -> Buffer | np.generic:
+        if isinstance(operand, BoundStructure):
+            return self._structure(operand)
         if not isinstance(operand, BoundPointer):
             return operand
         buffer = self._buffers[operand.buffer]
         return np.uint64(buffer.address + operand.offset) if operand.offset else buffer
+
+    def _structure(self, structure: BoundStructure) -> np.void:
+        """A structure as words that are as wide as its alignment, as far as there are such words."""
+        data = bytearray(structure.nbytes)
+        for at, operand in structure.fields:
+            word = self._argument(operand)
+            raw = word.tobytes() if isinstance(word, np.generic) else np.uint64(word.address).tobytes()
+            data[at : at + len(raw)] = raw
+        width = min(structure.align, 8)
+        words = np.dtype([("words", f"u{width}", (structure.nbytes // width,))])
+        structured: np.void = np.frombuffer(bytes(data), words)[0]
+        return structured
 
     def overwrite_variables(self, seed: int) -> tuple[str, ...]:
         """Put random bytes into the variables that the program's modules keep between launches, if it changed any."""

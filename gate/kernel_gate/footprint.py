@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.build.kept_images import KeptImages
@@ -21,6 +22,16 @@ from kernel_gate.program import Program
 from kernel_gate.workload import Workload, WorkloadError
 
 _SEED = 91
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What a program does with one buffer."""
+
+    elements: int
+    """How many it must have: up to the last one that is touched, 0 for none."""
+    reads: bool
+    writes: bool
 
 
 class FootprintError(Exception):
@@ -46,8 +57,8 @@ def footprints(
     kept: KeptImages | None = None,
     seed: int = _SEED,
     variation: Variation = Variation.DECLARED,
-) -> Iterator[dict[str, int]]:
-    """For each shape, how many elements each buffer must have: up to the last one that is touched, 0 for none.
+) -> Iterator[dict[str, Footprint]]:
+    """For each shape, what the program does with each buffer.
 
     Buffers have the workload's shapes, so give those that are not known far more elements than they need. `seconds` is
     what one launch may take; with `races`, a race is a fault too; `kept` holds what was built before; inputs are drawn
@@ -83,7 +94,7 @@ def footprints(
         device.close()
 
 
-def _footprint(loaded: LoadedProgram, workload: Workload, case: Case, races: bool) -> dict[str, int]:
+def _footprint(loaded: LoadedProgram, workload: Workload, case: Case, races: bool) -> dict[str, Footprint]:
     with loaded.execution(case.dims) as execution:
         execution.fill(make_inputs(workload, case), 0)
         reached = {n: b.measure() for n, b in execution.buffers.items() if isinstance(b, EmulatedBuffer)}
@@ -93,4 +104,8 @@ def _footprint(loaded: LoadedProgram, workload: Workload, case: Case, races: boo
             fault = done.faults[0]
             raise FootprintError(f"{fault.message} at {sizes}", of_races=races and fault.kind in _OF_RACES)
     items = {a.name: DTYPES[a.dtype].itemsize for a in workload.args if a.is_pointer}
-    return {name: -(-reached[name].stop // items[name]) for name in items if name in reached}
+    return {
+        name: Footprint(-(-seen.stop // items[name]), seen.reads, seen.writes)
+        for name in items
+        if (seen := reached.get(name)) is not None
+    }

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
-from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Value
+from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Structure, Value, Word
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*$")]
 KernelName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(::[A-Za-z_]\w*)*$")]
 Expression = str | int | float | bool
+
+
+MOST_STRUCTURE = 32764
+"""Bytes of all parameters of a kernel, from compute capability 7.0 and CUDA 12.1 on."""
 
 
 class Table(BaseModel):
@@ -60,11 +64,31 @@ class ValueTable(Table):
     dtype: str
 
 
+class StructureTable(Table):
+    """`{ fields = ["x", "n"], at = [0, 8], bytes = 16 }` among the arguments of a launch: a structure by value."""
+
+    fields: tuple[Name | PointerTable | ValueTable, ...]
+    at: tuple[Annotated[int, Field(ge=0)], ...]
+    """Of each field, the bytes from the structure's start."""
+    bytes: int = Field(gt=0, le=MOST_STRUCTURE)
+    align: Literal[1, 2, 4, 8, 16] = 8
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if len(self.fields) != len(self.at):
+            raise ValueError(f"{len(self.fields)} fields need as many places in `at`; it has {len(self.at)}")
+        if self.bytes % self.align or max(self.at, default=0) >= self.bytes:
+            raise ValueError(
+                f"`bytes` is a multiple of `align` ({self.align}), and more than every place in `at`"
+            )
+        return self
+
+
 class KernelLaunch(Launch):
     """One `[[launches]]` table that launches a kernel."""
 
     kernel: KernelName
-    arguments: tuple[Name | PointerTable | ValueTable, ...] | None = None
+    arguments: tuple[Name | PointerTable | ValueTable | StructureTable, ...] | None = None
     """In the kernel's order; None: all arguments of the workload."""
     template_arguments: tuple[str, ...] = ()
 
@@ -104,7 +128,14 @@ class Wrapper(Table):
         return (value,) if isinstance(value, str) else value
 
 
-def _operand(given: str | PointerTable | ValueTable) -> Operand:
+def _operand(given: str | PointerTable | ValueTable | StructureTable) -> Operand:
+    if isinstance(given, StructureTable):
+        fields = zip(given.at, map(_word, given.fields), strict=True)
+        return Structure(tuple(fields), given.bytes, given.align)
+    return _word(given)
+
+
+def _word(given: str | PointerTable | ValueTable) -> Word:
     match given:
         case PointerTable():
             return Pointer(given.buffer, str(given.offset))

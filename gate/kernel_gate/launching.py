@@ -12,7 +12,17 @@ from kernel_gate.build.unit import Unit
 from kernel_gate.compile_time import Constant, constant
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
-from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Program, Value
+from kernel_gate.program import (
+    LaunchSpec,
+    LaunchStep,
+    MemsetStep,
+    Operand,
+    Pointer,
+    Program,
+    Structure,
+    Value,
+    Word,
+)
 from kernel_gate.reasons import Reason
 from kernel_gate.workload import Argument, Workload
 
@@ -44,6 +54,18 @@ class BoundPointer:
 
 
 @dataclass(frozen=True, slots=True)
+class BoundStructure:
+    """A structure by value: what lies at which of its bytes."""
+
+    fields: tuple[tuple[int, BoundPointer | np.generic], ...]
+    nbytes: int
+    align: int
+
+
+BoundOperand = BoundPointer | BoundStructure | np.generic
+
+
+@dataclass(frozen=True, slots=True)
 class BoundLaunch:
     """All that one launch needs besides its buffers."""
 
@@ -54,7 +76,7 @@ class BoundLaunch:
     shared_bytes: int
     order: tuple[str, ...]
     """Names of the arguments, in the kernel's order."""
-    operands: Mapping[str, BoundPointer | np.generic]
+    operands: Mapping[str, BoundOperand]
     """What each name stands for."""
     unit: Unit
 
@@ -187,8 +209,26 @@ class _Binding:
         entry = unit.entry or self.program.entry
         return BoundLaunch(entry, grid, block, shared_bytes, tuple(order), operands, unit)
 
-    def _operand(self, operand: Operand) -> tuple[BoundPointer | np.generic, str]:
+    def _operand(self, operand: Operand) -> tuple[BoundOperand, str]:
         """What an argument is, and its dtype; with a `*` for pointers."""
+        return (self._structure(operand), "") if isinstance(operand, Structure) else self._word(operand)
+
+    def _structure(self, structure: Structure) -> BoundStructure:
+        """Raises `LaunchError` for a field that does not lie within the structure, and behind the one before it."""
+        fields: list[tuple[int, BoundPointer | np.generic]] = []
+        end = 0
+        for at, word in sorted(structure.fields, key=lambda field: field[0]):
+            bound, _ = self._word(word)
+            if (
+                at < end
+                or (end := at + (8 if isinstance(bound, BoundPointer) else bound.nbytes)) > structure.nbytes
+            ):
+                shown = word if isinstance(word, str) else f"what lies at {at}"
+                raise LaunchError(f"{shown} does not fit into its structure of {structure.nbytes} bytes")
+            fields.append((at, bound))
+        return BoundStructure(tuple(fields), structure.nbytes, structure.align)
+
+    def _word(self, operand: Word) -> tuple[BoundPointer | np.generic, str]:
         match operand:
             case Value(value, name):
                 if name not in DTYPES:
@@ -208,7 +248,7 @@ class _Binding:
         launch: LaunchSpec,
         constants: Mapping[str, Constant],
         order: list[str],
-        operands: Mapping[str, BoundPointer | np.generic],
+        operands: Mapping[str, BoundOperand],
         dtypes: list[str],
     ) -> Unit:
         """What Triton's launcher would specialise on.
@@ -227,7 +267,7 @@ class _Binding:
                 align = self.argument(operand.buffer).align
                 if align is not None and align % _TRITON_DIVISOR == 0 == operand.offset % _TRITON_DIVISOR:
                     divisible.append(name)
-            elif not kind.is_float and kind.name != "bool":
+            elif isinstance(operand, np.generic) and not kind.is_float and kind.name != "bool":
                 if operand == 1:
                     ones.append(name)
                 elif operand.item() % _TRITON_DIVISOR == 0:

@@ -46,8 +46,22 @@ class Value:
     dtype: str
 
 
-Operand = str | Pointer | Value
-"""An argument of a launch; text is the name of an argument of the workload or of a scratch buffer."""
+Word = str | Pointer | Value
+"""A pointer or a number; text is the name of an argument of the workload or of a scratch buffer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """An argument that is a structure, given by value. What no field covers is 0."""
+
+    fields: tuple[tuple[int, Word], ...]
+    """Bytes from the structure's start, and what lies there."""
+    nbytes: int
+    align: int
+
+
+Operand = Word | Structure
+"""An argument of a launch."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from kernel_gate.launch_tables import (
     MemsetTable,
     Name,
     PointerTable,
+    StructureTable,
     Table,
     ValueTable,
     Wrapper,
@@ -293,7 +294,11 @@ class Workload(Table):
             expressions.evaluate_int(value, names)
 
     def _try_arguments(self, launch: KernelLaunch, known: Mapping[str, Number]) -> None:
-        for given in launch.arguments or ():
+        arguments = launch.arguments or ()
+        if self.language != "cuda" and any(isinstance(given, StructureTable) for given in arguments):
+            raise ValueError(f"launches: {launch.kernel} is no CUDA C++, so it takes no structure by value")
+        parts = [given.fields if isinstance(given, StructureTable) else (given,) for given in arguments]
+        for given in itertools.chain.from_iterable(parts):
             match given:
                 case PointerTable():
                     self._try_buffer(given.buffer, (given.offset,), known)

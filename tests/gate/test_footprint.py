@@ -61,7 +61,13 @@ def workload() -> Workload:
 
 def test_each_buffer_counts_to_the_last_element_that_is_touched(workload: Workload) -> None:
     seen = list(footprints(Program("cuda", SOURCE, "rows"), workload, [{"n": 10}, {"n": 33}]))
-    assert seen == [{"out": 19, "x": 40, "at": 10}, {"out": 65, "x": 132, "at": 33}]
+    elements = [{name: touched.elements for name, touched in one.items()} for one in seen]
+    assert elements == [{"out": 19, "x": 40, "at": 10}, {"out": 65, "x": 132, "at": 33}]
+    assert {name: (touched.reads, touched.writes) for name, touched in seen[0].items()} == {
+        "out": (False, True),
+        "x": (True, False),
+        "at": (True, False),
+    }
 
 
 @pytest.mark.parametrize(

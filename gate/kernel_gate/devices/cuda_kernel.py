@@ -120,6 +120,9 @@ class CudaKernel:
     def _prepared(
         self, grid: tuple[int, int, int], block: tuple[int, int, int], dynamic: int, values: list[np.generic]
     ) -> Callable[[], None]:
+        values = [
+            word for value in values for word in (value["words"] if isinstance(value, np.void) else [value])
+        ]
         self._function.prepare([value.dtype for value in values])
         call = self._function.prepared_async_call
         return functools.partial(call, grid, block, None, *values, shared_size=dynamic)

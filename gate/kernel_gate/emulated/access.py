@@ -126,7 +126,11 @@ class Access:
             self._outside(wave, address, segment)
         assert segment is not None
         if segment.reached is not None:
-            segment.reached.include(high + self.nbytes - segment.origin)
+            segment.reached.include(
+                high + self.nbytes - segment.origin,
+                reads=self.purpose != "write",
+                writes=self.purpose != "read",
+            )
         if segment.constant and self.purpose != "read":
             raise wave.stop("out_of_bounds", f"write to constant `{segment.name}`", self.instruction)
         if self.alignment > 1:

@@ -71,10 +71,14 @@ class Reached:
     """How far into a segment's `data` accesses went, in bytes; nothing yet while `stop` is 0."""
 
     stop: int = 0
+    reads: bool = False
+    writes: bool = False
 
-    def include(self, stop: int) -> None:
+    def include(self, stop: int, *, reads: bool, writes: bool) -> None:
         """An access that ended before this byte."""
         self.stop = max(self.stop, stop)
+        self.reads |= reads
+        self.writes |= writes
 
 
 _GB = 1 << 30

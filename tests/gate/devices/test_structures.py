@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from kernel_gate.building import build_program
+from kernel_gate.built import LoadedProgram
+from kernel_gate.cases import Case
+from kernel_gate.devices.emulated import EmulatedDevice
+from kernel_gate.devices.opening import EMULATED_ARCH
 from kernel_gate.devices.signature import with_structures
+from kernel_gate.inputs import make_inputs
+from kernel_gate.launching import LaunchError, bind
+from kernel_gate.program import Program
+from kernel_gate.workload import WorkloadError, parse_workload
 
 
 def _bytes(declared: list[int], *given: np.generic) -> list[bytes] | None:
@@ -39,3 +49,85 @@ def test_fields_go_where_all_parameters_are_filled() -> None:
         small.tobytes() + bytes(4) + wide.tobytes(),
     ]
     assert _bytes([16, 8], wide, small, np.int32(1), wide) is not None
+
+
+KERNEL = """
+struct Parts { float *out; const float *rows[3]; int n; unsigned char row_of[8]; };
+__global__ void scaled(Parts parts, float by) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < parts.n) parts.out[i] = parts.rows[parts.row_of[i % 8]][i] * by;
+}
+"""
+WORKLOAD = """
+kernel = "scaled"
+language = "cuda"
+[dims]
+n = [40]
+[[args]]
+name = "out"
+kind = "output"
+dtype = "float32"
+shape = ["n"]
+[[args]]
+name = "first"
+kind = "input"
+dtype = "float32"
+shape = ["n"]
+[[args]]
+name = "last"
+kind = "input"
+dtype = "float32"
+shape = ["n"]
+[[args]]
+name = "n"
+kind = "scalar"
+dtype = "int32"
+value = "n"
+[[args]]
+name = "by"
+kind = "scalar"
+dtype = "float32"
+value = 3.0
+[[launches]]
+kernel = "scaled"
+arguments = [GIVEN, "by"]
+grid = ["ceil_div(n, 32)"]
+block = [32]
+"""
+GIVEN = """{ fields = ["out", "first", "last", "n", { value = "2", dtype = "uint8" }], \
+at = [0, 8, 24, 32, 39], bytes = 48, align = 8 }"""
+
+
+def test_a_structure_has_its_fields_where_the_workload_says() -> None:
+    workload = parse_workload(WORKLOAD.replace("GIVEN", GIVEN))
+    program = Program("cuda", KERNEL, "scaled")
+    device = EmulatedDevice()
+    inputs = make_inputs(workload, Case({"n": 40}, 7))
+    loaded = LoadedProgram(
+        device, build_program(program, workload, [{"n": 40}], arch=EMULATED_ARCH), workload
+    )
+    with loaded.execution({"n": 40}) as execution:
+        done = execution.run(inputs, 0)
+    assert done.faults == ()
+    rows = np.where(np.arange(40) % 8 == 3, inputs["last"], inputs["first"])
+    assert np.array_equal(done.outputs["out"], rows * np.float32(3))
+
+
+@pytest.mark.parametrize(
+    ("gone", "there", "why"),
+    [
+        ("bytes = 48", "bytes = 36", "multiple of `align`"),
+        ("8, 24, 32, 39]", "8, 24, 32]", "need as many places"),
+        ("32, 39]", "32, 48]", "more than every place"),
+        ('"n", {', '"m", {', "`m` of scaled is not among the args"),
+    ],
+)
+def test_a_structure_that_is_none_is_refused(gone: str, there: str, why: str) -> None:
+    with pytest.raises(WorkloadError, match=why):
+        parse_workload(WORKLOAD.replace("GIVEN", GIVEN.replace(gone, there)))
+
+
+def test_fields_that_overlap_are_refused() -> None:
+    workload = parse_workload(WORKLOAD.replace("GIVEN", GIVEN.replace("8, 24,", "4, 24,")))
+    with pytest.raises(LaunchError, match="first does not fit into its structure of 48 bytes"):
+        bind(workload, Program("cuda", KERNEL, "scaled"), {"n": 40})
