@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernel_gate.build.compile import Limits
@@ -26,6 +26,7 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.following.unit import inside
 from kernel_lineage.workloads.preprocessed import Headers
+from kernel_lineage.workloads.recording.salvage import without_errors
 
 RUNTIME = Path(__file__).parent / "runtime"
 _ABSENT = RUNTIME / "absent"
@@ -36,6 +37,11 @@ _NO_HEADER = re.compile(r"fatal error: ([^:\n]+): No such file|cannot open sourc
 _ERROR = re.compile(
     r"^(.*?(?:\(\d+\)|:\d+(?::\d+)?)): (?:catastrophic |fatal )?error:? *(?:#[\w-]+: )?(.*)$", re.MULTILINE
 )
+_AT_LINE = re.compile(
+    r"^([^\s:(]+)(?:\((\d{1,9})\)|:(\d{1,9}):\d+): (?:fatal )?error:? *(?:#[\w-]+: )?(.*)$", re.MULTILINE
+)
+_TRIES = 5
+"""Compilations of one text, each without what did not compile in the one before."""
 _UNDEFINED = re.compile(r"undefined reference to [`']([\w.$]+)'")
 _KILLED = re.compile(r"Killed signal terminated program|died due to signal 9|terminated with signal 9")
 """What g++, nvcc and the linker say of a part of theirs."""
@@ -55,6 +61,8 @@ _GXX = (
     "-idirafter",
     str(_ABSENT),
 )
+_ZEROED = "-ftrivial-auto-var-init=zero"
+"""What a function does not set is 0, and not what other code left on the stack."""
 _DEFINED = ("-DNDEBUG", "-DTORCH_EXTENSION_NAME=recorded")
 _JOBS = 2
 _IF, _ENDIF = (
@@ -80,6 +88,8 @@ class Built:
     program: Path
     undefined: tuple[str, ...]
     """Functions that nothing here defines: they do nothing and give 0."""
+    without: tuple[str, ...] = ()
+    """Why parts of the code do not compile here; they are lost."""
 
 
 def refusal() -> str:
@@ -126,8 +136,9 @@ def built(text: str, path: Path, root: Path, folder: Path, more: Sequence[Path] 
     with ThreadPoolExecutor(_JOBS) as pool:
         first = pool.submit(_compiled, text, path, root, folder, shims, 0)
         others = [pool.submit(_other, p, root, folder, shims, i) for i, p in enumerate(more, 1)]
-        objects = [first.result(), *(name for o in others if (name := o.result()))]
-    return _linked(folder, objects)
+        main, without = first.result()
+        objects = [main, *(name for o in others if (name := o.result()))]
+    return replace(_linked(folder, objects), without=without)
 
 
 def _other(path: Path, root: Path, folder: Path, shims: Path, number: int) -> str:
@@ -137,27 +148,68 @@ def _other(path: Path, root: Path, folder: Path, shims: Path, number: int) -> st
     except OSError:
         return ""
     try:
-        return _compiled(text, path, root, folder, shims, number)
+        return _compiled(text, path, root, folder, shims, number)[0]
     except HostBuildError:
         return ""
 
 
-def _compiled(text: str, path: Path, root: Path, folder: Path, shims: Path, number: int) -> str:
-    """The name of the object of one source. Raises `HostBuildError`, `RecordingError`."""
+def _compiled(
+    text: str, path: Path, root: Path, folder: Path, shims: Path, number: int
+) -> tuple[str, tuple[str, ...]]:
+    """The name of the object of one source, and why parts of it are lost. Raises `HostBuildError`, `RecordingError`."""
     cuda = number == 0 or path.suffix == ".cu"
     inner = folder / f"object{number}"  # one of its own for each of those that are compiled at once
     inner.mkdir()
     unit = inner / f"unit.{'cu' if cuda else 'cpp'}"
-    front = f'#include "program.h"\n#line 1 "{path.name}"\n'
-    unit.write_text(front + without_kernels(text), "utf-8", errors="replace")
     searched = _include_folders(text, path, root, shims)
     command = [str(find_nvcc()), *_NVCC] if cuda else ["g++", *_GXX]
     places = (RUNTIME, shims, path.resolve().parent, *searched, *(() if cuda else _toolkit()))
-    options = [*_DEFINED, *(f"-I{place}" for place in places), "-o", "unit.o", unit.name]
-    done = _contained([*command, *options], inner, [*readable_below(root, path), shims, RUNTIME, *_toolkit()])
-    if done.status != 0:
-        raise HostBuildError(_why(done, path))
-    return f"{inner.name}/unit.o"
+    zeroed = ["-Xcompiler", _ZEROED] if cuda else [_ZEROED]
+    readable = [*readable_below(root, path), shims, RUNTIME, *_toolkit()]
+    left, why = without_kernels(text), list[str]()
+    for _ in range(_TRIES):
+        unit.write_text(f'#include "program.h"\n#line 1 "{path.name}"\n{left}', "utf-8", errors="replace")
+        options = [*_DEFINED, *(f"-I{place}" for place in places), "-o", "unit.o", unit.name]
+        done = _contained([*command, *zeroed, *options], inner, readable)
+        if done.status == 0:
+            return f"{inner.name}/unit.o", tuple(why)
+        if _ZEROED in done.output and zeroed:  # a g++ before 12 has no such option
+            zeroed = []
+            continue
+        why.append(_why(done, path))
+        if (header := _NO_HEADER.search(done.output)) is not None:
+            # What needs a header that nobody has is lost then, and nothing else.
+            if not _put(shims, header[1] or header[2], "#pragma once\n"):
+                break
+        elif (rest := _salvaged(left, path, shims, done.output)) is not None:
+            left = rest
+        else:
+            break
+    raise HostBuildError(why[0] if why else f"g++ does not take {_ZEROED}")
+
+
+def _salvaged(text: str, path: Path, shims: Path, output: str) -> str | None:
+    """The text without what does not compile, as headers in `shims` become; None where that is not to be mended."""
+    found: dict[str, dict[int, str]] = {}
+    for match in _AT_LINE.finditer(output):
+        found.setdefault(match[1], {}).setdefault(int(match[2] or match[3]), match[4][:200])
+    if not found:
+        return None
+    for name, errors in found.items():
+        if name == path.name:
+            rest = without_errors(text, errors)
+            if rest is None:
+                return None
+            text = rest
+            continue
+        header = Path(name).resolve()
+        if not header.is_relative_to(shims.resolve()):
+            return None
+        rest = without_errors(read_file(header).decode("utf-8", "replace"), errors)
+        if rest is None:
+            return None
+        header.write_text(rest, "utf-8")
+    return text
 
 
 def without_kernels(text: str) -> str:
@@ -306,13 +358,15 @@ def _shim(shims: Path, name: str) -> None:
     _put(shims, name, '#pragma once\n#include "pytorch/all.h"\n')
 
 
-def _put(shims: Path, name: str, text: str) -> None:
+def _put(shims: Path, name: str, text: str) -> bool:
     """Write a header by the name that a text has for it, once; one that no file there can have stays missing."""
     with suppress(OSError, ValueError):
         target = (shims / name).resolve()
         if target.is_relative_to(shims.resolve()) and not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, "utf-8", errors="replace")
+            return True
+    return False
 
 
 def included(text: str, path: Path, headers: Headers) -> Iterator[tuple[str, Path | None]]:

@@ -59,14 +59,14 @@ def recorded_program(text: str, path: Path, root: Path, folder: Path, more: Sequ
     written = {**sizes, _MULTIPROCESSORS: _DEVICE}
     first, base = _first(program, written, where, root, cwd)
     launches = list(first.launches)
-    why = first.why
+    why = "; ".join(filter(None, (first.why, *program.without)))
     if "argv" in text:
         tried = [Run(base, arguments, seconds=_SHORT) for arguments in _ARGUMENTS]
         for ended in run(program, tried, where, root, cwd):
             seen = {one.kernel for one in launches}
             launches += [one for one in ended.launches if one.kernel not in seen]
     if not launches:
-        return Program((), f"{first.why or 'it ended'}; {_last_words(first.output)}".rstrip("; "))
+        return Program((), f"{why or 'it ended'}; {_last_words(first.output)}".rstrip("; "))
     firsts = _firsts(first.launches)
     last = max((i for i, one in enumerate(first.launches) if one in firsts.values()), default=0) + 1
     names = [*[n for n in base if base[n] > 1][:_MOST_SIZES], _MULTIPROCESSORS]

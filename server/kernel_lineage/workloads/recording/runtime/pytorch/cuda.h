@@ -2,6 +2,8 @@
 #pragma once
 #include "made.h"
 
+struct cublasContext;
+struct cublasLtContext;
 namespace c10 {
 inline cudaDeviceProp *klineage_device() {
   static cudaDeviceProp device;
@@ -34,7 +36,8 @@ inline void set_device(int) {}
 inline int warp_size() { return 32; }
 inline cudaDeviceProp *getCurrentDeviceProperties() { return klineage_device(); }
 template <class... A> cudaDeviceProp *getDeviceProperties(A...) { return klineage_device(); }
-inline void *getCurrentCUDABlasHandle() { return nullptr; }
+inline cublasContext *getCurrentCUDABlasHandle() { return nullptr; }
+inline cublasLtContext *getCurrentCUDABlasLtHandle() { return nullptr; }
 template <class T> C10_HOST_DEVICE T ATenCeilDiv(T a, T b) { return (a + b - 1) / b; }
 namespace CUDACachingAllocator {
 inline void *raw_alloc(size_t n) { return klineage_allocate(n, "unset"); }
