@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
 from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.cases import Variation
-from kernel_gate.footprint import FootprintError, footprints
+from kernel_gate.footprint import Footprint, FootprintError, footprints
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.workloads.chosen_sizes import Plan, plans
 from kernel_lineage.workloads.files import Target, data_of
 from kernel_lineage.workloads.fit import NoFitError, Sizes, fitted, sizes_for_products, sizes_for_sums
 from kernel_lineage.workloads.index_ranges import with_ranges_in_bounds
-from kernel_lineage.workloads.model import UNRANGED, UNSHAPED, Draft, DraftArgument
+from kernel_lineage.workloads.model import NULL, UNRANGED, UNSHAPED, Draft, DraftArgument, Role
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 from kernel_lineage.workloads.promises import fitted_sizes
 
@@ -37,9 +37,9 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
     A draft in which something else is missing, or whose kernel cannot be run at the sizes that are tried, keeps what
     is missing and says why.
     """
-    unknown = [a.name for a in draft.arguments if a.kind != "scalar" and a.shape is None and a.kind != "null"]
+    unknown = [a.name for a in draft.arguments if a.is_buffer and a.shape is None]
     unranged = any(m.startswith(UNRANGED) for m in draft.missing)
-    if not unknown and not draft.chosen and not unranged:
+    if not unknown and not draft.chosen and not unranged and not draft.unread_roles:
         return draft
     if unranged and not unknown:
         draft = with_ranges_in_bounds(draft, kernel, path, root)
@@ -55,10 +55,14 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
     # A kernel that only takes whole tiles reaches into other rows at smaller sizes: threads race there. One that fails
     # of something else fails of it where nobody looks for races, too.
     racing: list[tuple[Draft, Plan]] = []
-    ways = [(free, p, True) for p in found[:1] if free is not None] + [(ranged, p, True) for p in found]
+    partly: Draft | None = None
+    ways = [(free, _of(free, p), True) for p in found[:1] if free is not None] + [
+        (ranged, p, True) for p in found
+    ]
     for way, plan, races in chain(ways, ((d, p, False) for d, p in racing)):
         try:
-            shapes = _Measured(way, plan, races, kept, kernel, path, root).shapes(unknown)
+            measured = _Measured(way, plan, races, kept, kernel, path, root)
+            shapes = measured.shapes(unknown)
         except (WorkloadError, ProgramError, FootprintError, NoFitError) as error:
             why.append(str(error).splitlines()[0])
             if isinstance(error, FootprintError) and error.of_races:
@@ -66,14 +70,31 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
             continue
         left = [n for n in unknown if shapes[n] is None]
         if not left:
-            return _completed(way, plan, shapes)
+            return _completed(way, plan, shapes, measured.uses)
         # What is not reached at some sizes, or with some values, may be at others.
         why.append(f"{', '.join(left)} is touched at none of the sizes that were tried")
+        writes = any(written for _, written in measured.uses.values())
+        if (
+            partly is None
+            and writes
+            and not any(a.kind == "output" and a.name in left for a in way.arguments)
+        ):
+            partly = _completed(way, plan, shapes, measured.uses)
+    if partly is not None:
+        return partly
+    if not draft.missing and not draft.chosen:  # only roles were asked for, and they stay what they are
+        return draft
     reason = f"the kernel cannot be run to see it: {'; '.join(dict.fromkeys(why))}"
     missing = [f"{m} ({reason})" for m in ranged.missing] or [
         f"sizes for {', '.join(draft.chosen)}: {reason}"
     ]
     return replace(ranged, dims=first.timed, checked=first.tried, missing=tuple(missing))
+
+
+def _of(draft: Draft, plan: Plan) -> Plan:
+    """A plan for the dims that a draft has."""
+    tried, timed = ({n: sizes[n] for n in draft.dims} for sizes in (plan.tried, plan.timed))
+    return replace(plan, tried=tried, timed=timed)
 
 
 def _promised(plan: Plan, promises: tuple[str, ...]) -> Plan:
@@ -124,10 +145,19 @@ Shapes = Mapping[str, tuple[str, ...] | None]
 """Buffer → its extents; None for one that is not touched."""
 
 
-def _completed(draft: Draft, plan: Plan, shapes: Shapes) -> Draft:
-    arguments = tuple(replace(a, shape=shapes[a.name]) if a.name in shapes else a for a in draft.arguments)
+def _completed(draft: Draft, plan: Plan, shapes: Shapes, uses: Mapping[str, tuple[bool, bool]]) -> Draft:
+    """The draft with what was measured; a buffer that is not touched at all is given as a null pointer."""
+    untouched = [name for name, shape in shapes.items() if shape is None]
+    arguments = tuple(
+        replace(a, kind=NULL)
+        if a.name in untouched
+        else _with_role(replace(a, shape=shapes.get(a.name, a.shape)), draft, uses)
+        for a in draft.arguments
+    )
+    shapes = {name: shape for name, shape in shapes.items() if shape is not None}
     said = [f"{name} is chosen: nothing tells it" for name in draft.chosen if name not in draft.told]
     said += [f"{n} is checked with {plan.tried[n]} and timed with {plan.timed[n]}" for n in draft.told]
+    said += [f"{name} is null: the kernel did not touch it on the emulated device" for name in untouched]
     said += [f"the shape of {name} is what the kernel reaches on the emulated device" for name in shapes]
     return replace(
         draft,
@@ -137,6 +167,15 @@ def _completed(draft: Draft, plan: Plan, shapes: Shapes) -> Draft:
         assumed=(*draft.assumed, *said),
         missing=(),
     )
+
+
+def _with_role(argument: DraftArgument, draft: Draft, uses: Mapping[str, tuple[bool, bool]]) -> DraftArgument:
+    """A buffer whose role no code tells, with the one that it has when the kernel runs."""
+    reads, writes = uses.get(argument.name, (False, False))
+    if argument.name not in draft.unread_roles or not (reads or writes):
+        return argument
+    role: Role = "inout" if reads and writes else "output" if writes else "input"
+    return replace(argument, kind=role, values="" if role == "output" else argument.values)
 
 
 @dataclass(slots=True)
@@ -150,6 +189,8 @@ class _Measured:
     kernel: Target
     path: Path
     root: Path
+    uses: dict[str, tuple[bool, bool]] = field(default_factory=dict)
+    """Buffer → whether it was read, and whether it was written."""
 
     def shapes(self, unknown: list[str]) -> Shapes:
         """The extents of the buffers that are not known. Raises as running a program does, and `NoFitError`."""
@@ -182,8 +223,14 @@ class _Measured:
             )
             for sizes, seen in zip(wanted, runs, strict=True):
                 before = reached.setdefault(_key(sizes), {})
-                before.update({name: max(extent, before.get(name, 0)) for name, extent in seen.items()})
+                before.update({name: max(f.elements, before.get(name, 0)) for name, f in seen.items()})
+                self._used(seen)
         yield from reached.items()
+
+    def _used(self, seen: Mapping[str, Footprint]) -> None:
+        for name, footprint in seen.items():
+            reads, writes = self.uses.get(name, (False, False))
+            self.uses[name] = reads or footprint.reads, writes or footprint.writes
 
     def _roomy(self, unknown: list[str], drawn: bool) -> Workload:
         """The workload with room to spare in the buffers that are not known."""
@@ -196,7 +243,9 @@ def _fitted(
     base: Mapping[str, int], probe: Mapping[str, int], name: str, seen: Mapping[_Key, Mapping[str, int]]
 ) -> tuple[str, ...] | None:
     """The extents of a buffer; None where it is not touched at all."""
-    return fitted(base, probe, _of(name, seen)) if any(reached[name] for reached in seen.values()) else None
+    return (
+        fitted(base, probe, _reached(name, seen)) if any(reached[name] for reached in seen.values()) else None
+    )
 
 
 _Key = tuple[tuple[str, int], ...]
@@ -206,5 +255,5 @@ def _key(sizes: Sizes) -> _Key:
     return tuple(sorted(sizes.items()))
 
 
-def _of(name: str, seen: Mapping[_Key, Mapping[str, int]]) -> Callable[[Sizes], int]:
+def _reached(name: str, seen: Mapping[_Key, Mapping[str, int]]) -> Callable[[Sizes], int]:
     return lambda sizes: seen[_key(sizes)][name]

@@ -12,6 +12,8 @@ from kernel_lineage.workloads.toml_text import written
 
 NULL = "null"
 """The kind of a pointer that the launch gives nothing."""
+CONSTANT = "constant"
+"""The kind of a number in a structure that no name is known for; it stands at the launch, not among the arguments."""
 UNSHAPED = "the shape of "
 """How what is missing of a shape begins."""
 UNRANGED = "the range of the values of "
@@ -32,6 +34,21 @@ class DraftArgument:
     shape: tuple[str, ...] | None = None
     values: str = ""
     value: str | float | None = None
+    place: tuple[int, int] | None = None
+    """Of a field of a structure by value: the number of the kernel's parameter, and the bytes before the field."""
+
+    @property
+    def is_buffer(self) -> bool:
+        """Whether it is memory that the launch gives."""
+        return self.kind not in ("scalar", NULL, CONSTANT)
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """The layout of a parameter that is a structure by value."""
+
+    nbytes: int
+    align: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +89,10 @@ class Draft:
     """The kernel's name with its namespaces, where it has some."""
     has_fields: bool = False
     """Whether a structure that the kernel takes by value is given by its fields, one argument each."""
+    structures: Mapping[int, Structure] = field(default_factory=dict)
+    """By the number of the parameter: those whose fields have a place."""
+    unread_roles: frozenset[str] = frozenset()
+    """Buffers of which no code tells whether they are read or written: what the kernel does when it is run tells it."""
     recorded: bool = False
     """Whether it is what host code did when it was run."""
     tested: bool = False

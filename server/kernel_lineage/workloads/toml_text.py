@@ -32,18 +32,16 @@ def _lines(draft: Draft) -> Iterator[str]:
     if draft.dims:
         yield "[[profile_dims]]"
         yield from (f"{name} = {size}" for name, size in draft.dims.items())
-    nulls = [a.name for a in draft.arguments if a.kind == "null"]
+    apart = [a.name for a in draft.arguments if a.kind in ("null", "constant")]
     for argument in draft.arguments:
-        if argument.name not in nulls:
+        if argument.name not in apart:
             yield ""
             yield from _argument(argument)
     yield ""
-    if nulls or draft.template_arguments or draft.has_fields:
+    if apart or draft.template_arguments or draft.has_fields:
         yield "[[launches]]"
         yield f"kernel = {_text(draft.entry or draft.kernel)}"
-        null = '{ value = "0", dtype = "uint64" }'
-        names = [null if a.name in nulls else _text(a.name) for a in draft.arguments]
-        yield f"arguments = [{', '.join(names)}]"
+        yield f"arguments = [{', '.join(_given(draft))}]"
         if draft.template_arguments:
             yield f"template_arguments = {json.dumps(list(draft.template_arguments))}"
     else:
@@ -62,6 +60,33 @@ def _lines(draft: Draft) -> Iterator[str]:
     if draft.language.value == "triton":
         yield f"num_warps = {draft.num_warps}"
         yield f"num_stages = {draft.num_stages}"
+
+
+def _given(draft: Draft) -> Iterator[str]:
+    """What the launch gives for each parameter of the kernel."""
+    rest = list(draft.arguments)
+    number = 0
+    while rest or number in draft.structures:
+        structure = draft.structures.get(number)
+        if structure is None:
+            yield _word(rest.pop(0))
+        else:
+            own = [a for a in rest if a.place is not None and a.place[0] == number]
+            rest = rest[len(own) :]
+            there = [(a.place[1], _word(a)) for a in own if a.place is not None and a.kind != "null"]
+            yield (
+                f"{{ fields = [{', '.join(word for _, word in there)}], at = {[at for at, _ in there]}, "
+                f"bytes = {structure.nbytes}, align = {structure.align} }}"
+            )
+        number += 1
+
+
+def _word(argument: DraftArgument) -> str:
+    if argument.kind == "null":
+        return '{ value = "0", dtype = "uint64" }'
+    if argument.kind == "constant":
+        return f"{{ value = {_text(str(argument.value))}, dtype = {_text(argument.dtype or 'uint32')} }}"
+    return _text(argument.name)
 
 
 def _argument(argument: DraftArgument) -> Iterator[str]:

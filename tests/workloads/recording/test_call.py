@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from kernel_lineage.workloads.recording.call import Call, Failed, Parameter, mended
+from kernel_lineage.workloads.recording.call import (
+    Call,
+    Failed,
+    Parameter,
+    mended,
+)
+from kernel_lineage.workloads.recording.likeness import larger, layouts, unlike, with_alike
 
 X, W = Parameter("x", "T"), Parameter("w", "T")
 CALL = Call((X, W, Parameter("groups", "i")), {"x": 2, "w": 1}, {"x": "float32", "w": "float32"})
@@ -68,3 +74,47 @@ def test_a_type_that_is_asked_for_is_taken():
 
 def test_a_number_among_the_parameters_is_what_the_check_compares_it_with():
     assert first(failed("groups == 8", "1", "==", "8")).numbers["groups"] == 8
+
+
+DX = Parameter("dx", "T")
+STRIDED = Call((X, W, DX), {"x": 3, "w": 2, "dx": 2}, {})
+ASKED = (("x", "sizes", 0), ("w", "size", 1), ("dx", "stride", 1))
+
+
+def test_a_tensor_whose_extents_no_code_asks_for_is_like_the_one_that_its_name_tells():
+    assert unlike(STRIDED, ASKED) == ["dx"]
+    assert with_alike(STRIDED, ASKED).shape("dx") == STRIDED.shape("x")
+
+
+def test_a_tensor_with_a_name_of_its_own_is_like_the_first_one():
+    call = Call((X, W, Parameter("y", "T")), {"x": 3, "w": 2, "y": 1}, {})
+
+    assert with_alike(call, ASKED).shape("y") == call.shape("x")
+
+
+def test_where_strides_are_asked_another_extent_is_innermost_in_all_of_the_shape():
+    call = with_alike(STRIDED, ASKED)
+    (other,) = {c.line({}) for c in layouts(call, (*ASKED, ("x", "stride", 1)))}
+
+    assert other == "T:6:64,128,96:x:1;T:6:160,192:w;T:6:64,128,96:dx:1"
+
+
+def test_one_whole_number_at_a_time_is_large():
+    assert [c.numbers for c in larger(CALL)] == [{"groups": 1 << 16}]
+
+
+def test_extents_that_a_compound_condition_compares_become_one():
+    call = Call((X, W), {"x": 2, "w": 1}, {}, names={"x_size_0": "rows"})
+
+    assert first(failed("x.size(-1) == w.size(0) && rows > 0"), call).line({}) == "T:6:64,128:x;T:6:128:w"
+
+
+def test_extents_that_were_those_of_a_tensor_which_becomes_like_another_stay_equal():
+    # As where a call begins with all tensors alike: the first one, whose extents no code asks for, stood for both.
+    y = Parameter("y", "T")
+    same = {f"{t}_size_{i}": f"w_size_{i}" for t in ("x", "y") for i in range(2)}
+    call = with_alike(
+        Call((W, X, y), {"w": 2, "x": 2, "y": 2}, {}, same=same), (("x", "size", 0), ("y", "size", 0))
+    )
+
+    assert call.shape("w") == call.shape("x") == call.shape("y") == ("x_size_0", "x_size_1")

@@ -8,10 +8,11 @@ import pytest
 
 from kernel_lineage.workloads.draft import draft_of, recorded_drafts
 from kernel_lineage.workloads.files import kernel_of
+from kernel_lineage.workloads.model import CONSTANT, Structure
 from kernel_lineage.workloads.recording import recorder as recorders
 from kernel_lineage.workloads.recording.build import refusal, without_kernels
-from kernel_lineage.workloads.recording.recorder import Recorder
 from kernel_lineage.workloads.recording.launches import template_arguments
+from kernel_lineage.workloads.recording.recorder import Recorder
 from kernel_lineage.workloads.state import State
 
 needs_compilers = pytest.mark.skipif(bool(refusal()), reason=refusal() or "has nvcc and g++")
@@ -90,10 +91,11 @@ def test_a_program_tells_sizes_that_its_functions_calculate(tmp_path):
     assert draft.template_arguments == ("float", "2")
     assert draft.grid == ("ceil_div(seed * SIDE * 3, 64)",)
     by_name = {a.name: a for a in draft.arguments}
-    assert list(by_name) == ["out", "in_pixels", "in_width", "in_at_12", "order", "by"]
+    assert list(by_name) == ["out", "in_pixels", "in_width", "order", "by"]
     assert by_name["out"].shape == ("seed", "SIDE", "3")
     assert by_name["in_width"].value == "SIDE"
-    assert by_name["in_at_12"].value == "0"  # what aligns the next argument
+    assert [by_name[n].place for n in ("in_pixels", "in_width", "order")] == [(1, 0), (1, 8), None]
+    assert draft.structures == {1: Structure(16, 8)}
     assert by_name["order"].values == "integers(0, seed * SIDE * 3)"
     assert by_name["by"].value == "1.5"
 
@@ -178,6 +180,112 @@ def test_the_program_can_neither_write_nor_leave_processes(tmp_path):
 
     assert len(drafts) == 1
     assert not mark.exists()
+
+
+PARTLY = """
+#include <torch/extension.h>
+#include <absent/rng.h>
+__global__ void halve(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= 0.5f; }
+__global__ void noise(float* x, rng_state seed) { x[0] = next(seed); }
+void halved(at::Tensor x) { halve<<<1, 64>>>(x.data_ptr<float>(), x.size(0)); }
+void noised(at::Tensor x) {
+  rng_state seed = make_state(x.size(0));
+  noise<<<1, 1>>>(x.data_ptr<float>(), seed);
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("halved", &halved); m.def("noised", &noised); }
+"""
+
+
+@needs_compilers
+def test_what_a_header_is_missing_for_is_lost_alone(tmp_path):
+    (draft, *_), why = recorded(tmp_path, PARTLY, "halve")
+    none, absent = recorded(tmp_path, PARTLY, "noise")
+
+    assert (why, draft.kernel, none) == ("", "halve", [])
+    assert "asks for the header absent/rng.h" in absent
+
+
+TABLES = """
+#include <torch/extension.h>
+template <int N> struct Table { void* places[N][8]; int sizes[8]; unsigned char tensor_of[256]; int part_of[256]; };
+template <class T> __global__ void scale_all(int64_t part, Table<2> table, float by) {
+  const int tensor = table.tensor_of[blockIdx.x];
+  const int64_t start = table.part_of[blockIdx.x] * part, left = table.sizes[tensor] - start;
+  for (int64_t i = threadIdx.x; i < left && i < part; i += 128)
+    ((T*)table.places[1][tensor])[start + i] = ((const T*)table.places[0][tensor])[start + i] * by;
+}
+void scale_lists(int64_t part, std::vector<std::vector<at::Tensor>> lists, double by) {
+  TORCH_CHECK(lists.size() == 2, "one list to read and one to write");
+  Table<2> table;
+  int blocks = 0;
+  for (size_t t = 0; t < lists[0].size(); ++t) {
+    TORCH_CHECK(lists[0][t].numel() == lists[1][t].numel());
+    table.sizes[t] = lists[0][t].numel();
+    for (int d = 0; d < 2; ++d) table.places[d][t] = lists[d][t].data_ptr();
+    for (int64_t at = 0; at * part < lists[0][t].numel() && blocks < 256; ++at)
+      table.tensor_of[blocks] = t, table.part_of[blocks++] = at;
+  }
+  AT_DISPATCH_FLOATING_TYPES(lists[0][0].scalar_type(), "scale", [&] {
+    scale_all<scalar_t><<<blocks, 128>>>(part, table, by);
+  });
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("scale_lists", &scale_lists); }
+"""
+
+
+@needs_compilers
+def test_tables_of_tensors_are_given_by_their_places(tmp_path):
+    path = tmp_path / "code.cu"
+    path.write_text(TABLES)
+    (draft, *_), why = recorded_drafts(
+        kernel_of(path, "scale_all"), path, State(tmp_path), Recorder(tmp_path)
+    )
+    by_name = {a.name: a for a in draft.arguments}
+
+    assert (why, draft.missing) == ("", ())
+    assert (draft.grid, by_name["part"].value) == (("2",), "65536")  # large, so that the table is short
+    assert draft.structures == {1: Structure(1440, 8)}
+    assert [by_name[f"table_at_{at}"].kind for at in (0, 8, 64, 72)] == ["input", "input", "output", "output"]
+    assert by_name["table_at_128"].value in draft.dims
+    assert by_name["table_at_0"].shape == (by_name["table_at_128"].value,)
+    # That the second block has the second tensor is a number that no size changes.
+    assert (by_name["table_at_160"].kind, by_name["table_at_160"].value) == (CONSTANT, "256")
+
+
+ACCESSORS = """
+#include <torch/extension.h>
+template <class T> __global__ void add_bias(at::PackedTensorAccessor32<T, 2, at::RestrictPtrTraits> out,
+    const at::PackedTensorAccessor32<T, 2, at::RestrictPtrTraits> x,
+    const at::PackedTensorAccessor32<T, 1, at::RestrictPtrTraits> bias) {
+  const int row = blockIdx.y, column = blockIdx.x * 64 + threadIdx.x;
+  if (column < x.size(1)) out[row][column] = x[row][column] + bias[column];
+}
+at::Tensor add(at::Tensor x, at::Tensor bias) {
+  TORCH_CHECK(x.size(1) == bias.size(0) && x.size(1) % 16 == 0, "whole vectors");
+  auto out = torch::empty_like(x);
+  const dim3 grid((x.size(1) + 63) / 64, x.size(0));
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "add", ([&] {
+    add_bias<scalar_t><<<grid, 64>>>(out.packed_accessor32<scalar_t, 2, at::RestrictPtrTraits>(),
+        x.packed_accessor32<scalar_t, 2, at::RestrictPtrTraits>(),
+        bias.packed_accessor32<scalar_t, 1, at::RestrictPtrTraits>());
+  }));
+  return out;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("add", &add); }
+"""
+
+
+@needs_compilers
+def test_packed_accessors_are_given_with_their_extents(tmp_path):
+    path = tmp_path / "code.cu"
+    path.write_text(ACCESSORS)
+    (draft, *_), why = recorded_drafts(kernel_of(path, "add_bias"), path, State(tmp_path), Recorder(tmp_path))
+    by_name = {a.name: a for a in draft.arguments}
+
+    assert (why, draft.missing) == ("", ())
+    assert [by_name[f"{n}_at_0"].kind for n in ("out", "x", "bias")] == ["output", "input", "input"]
+    assert by_name["x_at_0"].shape == ("x_size_0", "x_size_1")
+    assert by_name["bias_at_8"].value == "x_size_1"
 
 
 @needs_compilers

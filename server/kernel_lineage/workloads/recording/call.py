@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 TYPES = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5, "float32": 6, "float64": 7,
@@ -14,10 +14,17 @@ _EXTENTS = (64, 128, *(32 * n for n in range(3, 64) if n != 4))
 _NUMBER = re.compile(r"-?[0-9]{1,15}")
 _DIGITS = re.compile(r"\b[0-9]{1,15}\b")
 _MODULO = re.compile(r"%\s*(\w+)\s*(?:==\s*0)?")
-_MOST_RANK = 5
+_SIZE = re.compile(r"(\w+)\s*\.\s*size\s*\(\s*(-?\d+)\s*\)")
+_SIDE = r"\w+(?:\s*\.\s*size\s*\(\s*-?\d+\s*\))?"
+_COMPARED = re.compile(rf"({_SIDE})\s*==\s*({_SIDE})")
+MOST_RANK = 5
 _MOST_LISTED = 64
 _MOST_WORDS = 4000
 """Characters of one field of a failed check."""
+
+
+Asked = Sequence[tuple[str, str, int]]
+"""What tensors were asked: name, what, index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,8 @@ class Call:
     """What an extent has to be a multiple of."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Extent → the name that the code gives it."""
+    inner: Mapping[str, int] = field(default_factory=dict)
+    """Tensor → the extent whose elements lie side by side, where that is not the last one."""
 
     def root(self, extent: str) -> str:
         """The extent that stands for all that equal it."""
@@ -124,7 +133,8 @@ class Call:
                 yield "-"
                 return
             shape = ",".join(str(values[e]) for e in self.shape(name))
-            yield f"T:{TYPES[self.types.get(name, 'float32')]}:{shape}:{name}"
+            inner = f":{self.inner[name]}" if name in self.inner else ""
+            yield f"T:{TYPES[self.types.get(name, 'float32')]}:{shape}:{name}{inner}"
         elif kind == "t":
             yield str(TYPES["float32"])
         elif kind == "s":
@@ -144,16 +154,20 @@ class Failed:
     op: str
     right: str
     message: str
-    asked: tuple[tuple[str, str, int], ...]
+    asked: Asked
     """What tensors were asked before it: name, what, index."""
 
     @classmethod
     def of(cls, fields: list[str]) -> Failed:
         """From the fields of a line."""
         condition, left, op, right, message, asked = (f[:_MOST_WORDS] for f in (*fields, *[""] * 6)[:6])
-        parts = [word.split(",") for word in asked.split()]
-        told = tuple((p[0], p[1], int(p[2])) for p in parts if len(p) == 3 and _NUMBER.fullmatch(p[2]))
-        return cls(condition, left, op, right, message, told)
+        return cls(condition, left, op, right, message, asked_in(asked))
+
+
+def asked_in(text: str) -> Asked:
+    """What tensors were asked: name, what, index."""
+    parts = [word.split(",") for word in text[:_MOST_WORDS].split()]
+    return tuple((p[0], p[1], int(p[2])) for p in parts if len(p) == 3 and _NUMBER.fullmatch(p[2]))
 
 
 def mended(call: Call, failed: Failed) -> Iterator[Call]:
@@ -178,18 +192,18 @@ def _ranks(call: Call, failed: Failed) -> Iterator[Call]:
     for tensor in asked[:2]:
         rank = call.ranks.get(tensor, 2)
         wanted = [
-            int(v) for v in both if _NUMBER.fullmatch(v) and int(v) != rank and 0 <= int(v) <= _MOST_RANK
+            int(v) for v in both if _NUMBER.fullmatch(v) and int(v) != rank and 0 <= int(v) <= MOST_RANK
         ]
         wanted += [
             int(n)
             for n in re.findall(r"==\s*(\d)\b", failed.condition)
-            if 0 < int(n) <= _MOST_RANK and int(n) != rank
+            if 0 < int(n) <= MOST_RANK and int(n) != rank
         ]
         for number in dict.fromkeys(wanted):
             yield replace(call, ranks={**call.ranks, tensor: number})
     if failed.left.count(",") != failed.right.count(",") and (tensors := _last(failed, "sizes")):
         for text in (failed.left, failed.right):
-            if text.count(",") < _MOST_RANK:
+            if text.count(",") < MOST_RANK:
                 yield replace(call, ranks={**call.ranks, tensors[0]: text.count(",") + 1 if text else 0})
 
 
@@ -221,6 +235,8 @@ def _extents(call: Call, failed: Failed) -> Iterator[Call]:
         if changed != call:
             yield changed
         return
+    if "&&" in failed.condition and (joined := _all_equal(call, failed.condition)) != call:
+        yield joined
     if (step := _MODULO.search(failed.condition)) is not None:
         for tensor, what, index in reversed(failed.asked):
             if what == "size" and index < call.ranks.get(tensor, 2):
@@ -242,6 +258,25 @@ def _extents(call: Call, failed: Failed) -> Iterator[Call]:
         for number in _allowed(failed.condition):
             if call.fixed.get(extent) != number:
                 yield replace(call, fixed={**call.fixed, extent: number})
+
+
+def _all_equal(call: Call, condition: str) -> Call:
+    """The call in which extents that a compound condition compares are equal: it does not show their values."""
+    for left, right in _COMPARED.findall(condition):
+        one, other = (_extent_written(call, text) for text in (left, right))
+        values = call.values({})
+        if one in values and other in values and one != other:
+            call = next(_equal(call, str(values[one]), str(values[other])), call)
+    return call
+
+
+def _extent_written(call: Call, text: str) -> str:
+    """The extent that a piece of a condition names: by a name of the code, or as `x.size(1)`; "" for another."""
+    size = _SIZE.fullmatch(text)
+    if size is not None:
+        rank = call.ranks.get(size[1], 2)
+        return call.root(f"{size[1]}_size_{int(size[2]) % rank}") if rank else ""
+    return next((call.root(e) for e, name in call.names.items() if name == text), "")
 
 
 def _allowed(condition: str) -> list[int]:

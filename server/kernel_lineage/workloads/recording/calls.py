@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,25 +14,31 @@ from kernel_lineage.workloads.following.types import SCALAR_KINDS, dtype_of
 from kernel_lineage.workloads.following.unit import HostCode, Unit, unit_of
 from kernel_lineage.workloads.preprocessed import active_text
 from kernel_lineage.workloads.recording.build import Built, HostBuildError, built
-from kernel_lineage.workloads.recording.call import Call, Failed, Parameter, mended
+from kernel_lineage.workloads.recording.call import Call, Failed, Parameter, asked_in, mended
 from kernel_lineage.workloads.recording.launches import Launch
+from kernel_lineage.workloads.recording.likeness import larger, layouts, unlike, with_alike
 from kernel_lineage.workloads.recording.mains import Program
 from kernel_lineage.workloads.recording.runs import Run, run
 from kernel_lineage.workloads.recording.series import Series
 
 _SECONDS = 10.0
 """Of one batch of calls."""
-_ALL_SECONDS = 12.0
+_ALL_SECONDS = 30.0
 """Of looking for calls, for all functions of a file."""
 _MOST_SECONDS = 60.0
 """Of the same, where each function has its least time."""
 _ROUNDS = 24
 _WIDEST = 24
 """Calls that are tried at once."""
-_ROUNDS_AFTER = 1
+_ROUNDS_AFTER = 2
 """Rounds that follow the first call that launches something."""
 _OPTIONS = 6
 _MOST_CALLS = 4
+_ANY, _STEPS = 5, (8, 32)
+"""What is added to a size: a number that it need not be a multiple of, and some that it may have to be one of."""
+_MOST_SAID = 600
+_TABLE = 512
+"""Bytes of a structure that holds arrays, as of what each block has to do."""
 _TENSOR = re.compile(r"\bTensor\b")
 _BOUND = re.compile(r'\b(?:def|impl)\s*\(\s*"([\w.]+)[^"]*"\s*,\s*(?:TORCH_FN\s*\(\s*)?&?\s*([\w:]+)')
 _POINTED = re.compile(
@@ -125,8 +131,9 @@ class _Search:
     def everything(self) -> Program:
         """The series of all functions that come to a launch."""
         (listing,) = run(self.program, [Run({}, seconds=_SECONDS)], self.folder, self.root, self.cwd)
-        entries = [e for line in listing.output.splitlines() if (e := self._entry(line)) is not None]
-        del entries[_MOST_ENTRIES:]
+        every = [e for line in listing.output.splitlines() if (e := self._entry(line)) is not None]
+        # What is bound here and defined in a source that was not built does nothing.
+        entries = ([e for e in every if e.function is not None] or every)[:_MOST_ENTRIES]
         begun = time.monotonic()
         end = begun + _ALL_SECONDS
         found: list[Series] = []
@@ -145,7 +152,7 @@ class _Search:
                 ]
             if said:
                 why.append(f"{entry.name}: {said}")
-        return Program(tuple(found), "; ".join(why)[:400], not self.was_cut)
+        return Program(tuple(found), "; ".join((*self.program.without, *why))[:_MOST_SAID], not self.was_cut)
 
     def _entry(self, line: str) -> _Entry | None:
         fields = line.split("\t")
@@ -172,7 +179,7 @@ class _Search:
     def _accepted(self, entry: _Entry, end: float) -> tuple[list[Call], str]:
         """Calls that came back and launched something, each kernel by one; and what the last one that failed said."""
         waiting, tried = self._starts(entry), set[str]()
-        good: list[tuple[Call, set[str]]] = []
+        good: list[tuple[Call, set[str], tuple[int, int]]] = []
         said, after, idle = "", 0, False
         for _ in range(_ROUNDS):
             batch: list[Call] = []
@@ -189,18 +196,24 @@ class _Search:
             for call, launches, answer in zip(batch, launched, answers, strict=True):
                 idle |= answer[:1] == ["done"]
                 if answer[:1] == ["done"] and launches:
-                    good.append((call, {one.kernel for one in launches}))
+                    asked = asked_in(" ".join(answer[1:2]))
+                    filled = max(map(_filled, launches))
+                    good.append((call, {one.kernel for one in launches}, (len(unlike(call, asked)), filled)))
+                    more.append([with_alike(call, asked), *layouts(call, asked)][:_OPTIONS])
+                    if filled:
+                        more.append(list(larger(call))[:_OPTIONS])
                 elif answer[:1] != ["done"]:
                     said = " ".join(a for a in answer[1:4] if a)[:160] or said
                 if answer[:1] == ["check"]:
-                    more.append(list(mended(call, Failed.of(answer[1:])))[:_OPTIONS])
+                    failed = Failed.of(answer[1:])
+                    more.append([*list(mended(call, failed))[:_OPTIONS], *layouts(call, failed.asked[-2:])])
             # What each says first comes before what any says second.
             widest = max(map(len, more), default=0)
             waiting = [options[i] for i in range(widest) for options in more if i < len(options)] + waiting
         chosen: list[Call] = []
         seen: set[str] = set()
         # Of calls that launch the same, the plainest one counts, and of these the one that leaves the most sizes free.
-        for call, kernels in sorted(good, key=lambda one: (one[0].extents, -len(one[0].sizes))):
+        for call, kernels, _ in sorted(good, key=lambda one: (one[2], one[0].extents, -len(one[0].sizes))):
             if kernels - seen and len(chosen) < _MOST_CALLS:
                 chosen.append(call)
                 seen |= kernels
@@ -263,13 +276,13 @@ class _Search:
         """The launches of a call at several sizes."""
         base = dict(call.sizes.items())
         base |= {
-            p.name: int(call.numbers.get(p.name, 1))
+            p.name: 1
             for p in entry.parameters
-            if p.kind in ("i", "oi") and p.name not in call.absent
+            if p.kind in ("i", "oi") and p.name not in call.absent and p.name not in call.numbers
         }
         changes: list[dict[str, int]] = [{}]
         for name, value in base.items():
-            changes += [{name: 2 * value}, {name: value + 5}, {name: value + 32}]
+            changes += [{name: 2 * value}, *({name: value + step} for step in (_ANY, *_STEPS))]
         changes.append({n: v + 32 * (i + 1) for i, (n, v) in enumerate(base.items()) if v > 1})
         launches, answers = self._run(entry, [(call, change) for change in changes])
         samples: list[tuple[dict[str, int], list[Launch]]] = [
@@ -300,6 +313,7 @@ class _Search:
                     entry.name,
                     given=True,
                     said=(f"{entry.name} was called with {_shown(call)}",),
+                    promises=tuple(_multiples(same)),
                 )
             )
         return found
@@ -316,6 +330,25 @@ def _alike(call: Call) -> Call:
             if other != parameter.name:
                 same |= {f"{parameter.name}_size_{i}": f"{other}_size_{i}" for i in range(rank)}
     return replace(call, same=same)
+
+
+def _multiples(samples: Sequence[tuple[Mapping[str, int], Launch]]) -> Iterator[str]:
+    """What sizes have to be multiples of: those with which the launch did not come with another number added."""
+    base = samples[0][0]
+    alone = [{n: s - base[n] for n, s in sizes.items() if s != base[n]} for sizes, _ in samples[1:]]
+    for name, size in base.items():
+        added = {step[name] for step in alone if set(step) == {name}}
+        if name == _MULTIPROCESSORS or not added or _ANY in added:
+            continue
+        step = min(added)
+        if size % step == 0:
+            yield f"{name} % {step} == 0"
+
+
+def _filled(launch: Launch) -> int:
+    """How many bytes of a launch's tables are not 0: structures that are larger than those of a few fields."""
+    tables = [a.data for a in launch.arguments if len(a.data) > _TABLE]
+    return sum(len(data) - data.count(0) for data in tables)
 
 
 def _shown(call: Call) -> str:

@@ -14,7 +14,7 @@ from kernel_lineage.workloads.cuda.roles import roles_of
 from kernel_lineage.workloads.device_size import counts_multiprocessors, multiprocessors
 from kernel_lineage.workloads.following.types import plain_type
 from kernel_lineage.workloads.following.unit import Unit
-from kernel_lineage.workloads.model import NULL, UNRANGED, UNSHAPED, Draft, DraftArgument
+from kernel_lineage.workloads.model import CONSTANT, NULL, UNRANGED, UNSHAPED, Draft, DraftArgument, Structure
 from kernel_lineage.workloads.recording.fitting import factors
 from kernel_lineage.workloads.recording.launches import Held, Launch
 from kernel_lineage.workloads.recording.pieces import Piece, pieces_of
@@ -53,12 +53,19 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
     shared = found.whole(lambda run: run.shared_bytes) or str(series.first.shared_bytes)
     roles = roles_of(rooted)
     arguments = tuple(
-        _argument(p, d, roles.get(p.name), series, found) for p, d in zip(pieces, dtypes, strict=True)
+        replace(
+            _argument(p, d, roles.get(p.name), series, found), place=(p.argument, p.at) if p.part else None
+        )
+        for p, d in zip(pieces, dtypes, strict=True)
     )
     first = series.first
     if first.cooperative or max(first.cluster) > 1:
         kind = "cooperative" if first.cooperative else "in clusters"
         found.missing.append(f"the launch is {kind}, which a workload cannot say yet")
+    whole = {p.argument for p in pieces if not p.part}
+    structures = {
+        n: Structure(len(a.data), a.alignment) for n, a in enumerate(first.arguments) if n not in whole
+    }
     used = [n for text in found.texts for n in _NAME.findall(text)]
     order = [n for a in arguments for extent in a.shape or () for n in _NAME.findall(extent)]
     names = [n for n in dict.fromkeys((*order, *used)) if n in series.sizes]
@@ -82,10 +89,13 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
         template_arguments=tuple(_type_argument(t) for t in first.template),
         assumed=said,
         missing=tuple(dict.fromkeys(found.missing)),
+        promises=tuple(p for p in series.promises if set(_NAME.findall(p)) <= dims.keys()),
         way=series.way,
         entry=qualified_name(kernel),
         # A size that is a macro of the text is a number there, where the file's own launch is read.
-        has_fields=any(p.part for p in pieces) or any(n in unit.macros for n in dims),
+        has_fields=bool(structures) or any(n in unit.macros for n in dims),
+        structures=structures,
+        unread_roles=frozenset(p.name for p in pieces if p.part and p.pointer and not p.const),
         recorded=True,
     )
 
@@ -140,7 +150,7 @@ def _quantities(
             held = piece.held(series.first)
             if held is not None and held.buffer is not None and not _unshaped(held, series):
                 wanted.append(_elements(piece, dtype))
-        elif dtype is not None and not ELEMENTS[dtype].is_float and not piece.padding:
+        elif dtype is not None and not ELEMENTS[dtype].is_float:
             wanted.append(_number(piece))
     return wanted
 
@@ -248,10 +258,11 @@ def _scalar(piece: Piece, dtype: str | None, series: Series, found: _Gathered) -
         return DraftArgument(piece.name, "scalar", dtype)
     if ELEMENTS[dtype].is_float:
         return DraftArgument(piece.name, "scalar", dtype, value=_real(piece, found))
-    text = "0" if piece.padding else found.whole(_number(piece))
-    if text is None and piece.nameless:
-        found.said.append(f"{piece.name} is taken to be 0: it was something else in each run")
-        text = "0"
+    text = found.whole(_number(piece))
+    if piece.nameless and (text is None or text.isdigit()):
+        if text is None:
+            found.said.append(f"{piece.name} is taken to be 0: it was something else in each run")
+        return DraftArgument(piece.name, CONSTANT, dtype, value=text or "0")
     return DraftArgument(
         piece.name, "scalar", dtype, value=text if text is not None else str(int(piece.number(series.first)))
     )

@@ -58,6 +58,7 @@ def _row(series: Series) -> dict[str, Any]:
         "way": series.way,
         "given": series.given,
         "said": list(series.said),
+        "promises": list(series.promises),
     }
 
 
@@ -71,4 +72,5 @@ def _series(row: dict[str, Any]) -> Series:
         str(row["way"]),
         bool(row["given"]),
         tuple(str(s) for s in row["said"]),
+        tuple(str(p) for p in row["promises"]),
     )

@@ -39,12 +39,8 @@ class Piece:
     const: bool = False
     part: bool = False
     """Whether it is a part of a structure."""
-    padding: bool = False
-
-    @property
-    def nameless(self) -> bool:
-        """Whether no field is known to lie there: it may be what nobody sets."""
-        return self.padding or self.name.endswith(f"_at_{self.at}")
+    nameless: bool = False
+    """Whether no field is known to lie there: it may be what nobody sets."""
 
     def held(self, launch: Launch) -> Held | None:
         """What the pointer points into at a launch; None for a number."""
@@ -52,7 +48,7 @@ class Piece:
 
     def number(self, launch: Launch) -> int | float:
         """The scalar's value at a launch."""
-        if self.padding or self.dtype is None:
+        if self.dtype is None:
             return 0
         element = ELEMENTS[self.dtype]
         raw = launch.arguments[self.argument].data[self.at : self.at + element.itemsize]
@@ -87,72 +83,48 @@ def dtype_of_type(spelled: str, unit: Unit) -> str | None:
 
 
 def pieces_of(kernel: Kernel, launches: Sequence[Launch], unit: Unit) -> tuple[Piece, ...]:
-    """What a kernel is given, in the order of its parameters' bytes."""
+    """What a kernel is given, in the order of its parameters' bytes; of structures, what is not 0 at every launch."""
     found: list[Piece] = []
-    at = 0
     for place, argument in enumerate(launches[0].arguments):
         name = kernel.parameters[place].name if place < len(kernel.parameters) else f"argument_{place}"
         written = kernel.parameters[place] if place < len(kernel.parameters) else None
         spelled = argument.type.strip()
         pointer = spelled.endswith("*")
         dtype = (written.dtype if written is not None else None) or dtype_of_type(spelled, unit)
-        start = -(-at // argument.alignment) * argument.alignment
         if pointer or (dtype is not None and ELEMENTS[dtype].itemsize == len(argument.data)):
             const = spelled.startswith("const ") or (written is not None and written.const)
             found.append(Piece(name, place, 0, dtype, pointer, const))
         else:
-            found += _padding(name, place, at, start)
-            found += _parts(
-                name, place, len(launches[0].arguments), [r.arguments[place] for r in launches], unit
-            )
-        at = start + len(argument.data)
+            found += _parts(name, place, [run.arguments[place] for run in launches], unit)
     return tuple(found)
 
 
-def _padding(name: str, place: int, at: int, start: int) -> Iterator[Piece]:
-    """What lies before a structure: its parts alone would begin earlier."""
-    for count in range((start - at) // 4):
-        yield Piece(f"{name}_before_{count}", place, 0, "uint32", pointer=False, part=True, padding=True)
-
-
-def _parts(name: str, place: int, count: int, seen: Sequence[Recorded], unit: Unit) -> Iterator[Piece]:
+def _parts(name: str, place: int, seen: Sequence[Recorded], unit: Unit) -> Iterator[Piece]:
     first = seen[0]
-    last = place + 1 == count
     named = _fields(element_type(first.type), unit, len(first.data))
     pointers = {p.at for one in seen for p in one.pointers if p.buffer is not None}
+    for at, field in named.items():
+        dtype = dtype_of_type(unit.types.get(field.type, field.type), unit)
+        yield Piece(
+            f"{name}_{field.name}",
+            place,
+            at,
+            dtype,
+            at in pointers or field.stars > 0,
+            field.const,
+            part=True,
+        )
+    if named:
+        return
     at = 0
-    width = min(4, first.alignment)
     while at < len(first.data):
-        field = named.get(at)
-        if field is not None and (at in pointers or field.stars):
-            yield Piece(
-                f"{name}_{field.name}",
-                place,
-                at,
-                dtype_of_type(field.type, unit),
-                True,
-                field.const,
-                part=True,
-            )
-            at += 8
-        elif at in pointers:
-            yield Piece(f"{name}_at_{at}", place, at, None, pointer=True, part=True)
-            at += 8
-        elif field is not None and (dtype := dtype_of_type(field.type, unit)) is not None:
-            yield Piece(f"{name}_{field.name}", place, at, dtype, pointer=False, part=True)
-            at += ELEMENTS[dtype].itemsize
-        else:
-            step = width
-            while step > 1 and (at % step or any(at < other < at + step for other in named)):
-                step //= 2
-            # Between fields, and behind the last one where an argument follows, there is what aligns the next.
-            if not named:
-                yield Piece(f"{name}_at_{at}", place, at, _WORDS[step], pointer=False, part=True)
-            elif at > max(named) and not last:
-                yield Piece(
-                    f"{name}_at_{at}", place, at, _WORDS[step], pointer=False, part=True, padding=True
-                )
-            at += step
+        step = min(4, first.alignment)
+        if at in pointers:
+            step = 8
+            yield Piece(f"{name}_at_{at}", place, at, None, pointer=True, part=True, nameless=True)
+        elif any(any(one.data[at : at + step]) for one in seen):
+            yield Piece(f"{name}_at_{at}", place, at, _WORDS[step], pointer=False, part=True, nameless=True)
+        at += step
 
 
 def _fields(kind: str, unit: Unit, size: int) -> dict[int, HostParameter]:

@@ -26,6 +26,8 @@ class Series:
     given: bool = False
     """Whether the buffers that have a shape were made for the call: they say nothing of what the kernel needs."""
     said: tuple[str, ...] = ()
+    promises: tuple[str, ...] = ()
+    """Conditions over sizes without which the launch is another one, or none."""
 
     @property
     def first(self) -> Launch:

@@ -1,7 +1,8 @@
 // Functions that Python would call, called with tensors and numbers that lines of text describe.
 //
-// A line is `TAG <tab> ENTRY <tab> ARGUMENT;ARGUMENT;…`. An argument is `T:TYPE:EXTENT,EXTENT:NAME` for a tensor, `-`
-// for an optional one that is left out, `[COUNT` before the elements of a list, or a number or a word.
+// A line is `TAG <tab> ENTRY <tab> ARGUMENT;ARGUMENT;…`. An argument is `T:TYPE:EXTENT,EXTENT:NAME:INNER` for a tensor
+// (INNER is the extent whose elements lie side by side, where that is not the last one), `-` for an optional one that is
+// left out, `[COUNT` before the elements of a list, or a number or a word.
 #pragma once
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,6 +33,13 @@ inline at::Tensor tensor_of(const std::string &text) {
   for (auto &one : split(parts.at(2), ',')) sizes.push_back(std::stoll(one));
   auto type = static_cast<at::ScalarType>(std::stoi(parts.at(1)));
   auto t = at::Tensor::make(sizes, type, "data", parts.at(3));
+  if (parts.size() > 4) {
+    const size_t inner = std::stoul(parts[4]);
+    auto &at = t.impl->at;
+    for (size_t k = sizes.size(), step = sizes.at(inner); k--;)
+      if (k == inner) at.strides[k] = 1;
+      else at.strides[k] = step, step *= std::max<int64_t>(sizes[k], 1);
+  }
   // What the host may ask an element of: offsets that rise, as lengths and starts of rows do.
   if (type == at::kInt) fill(t, [p = static_cast<int *>(t.raw())](int64_t i) { p[i] = int(i); });
   if (type == at::kLong) fill(t, [p = static_cast<int64_t *>(t.raw())](int64_t i) { p[i] = i; });
@@ -126,7 +134,7 @@ inline int listen() {
       try {
         Given given{split(parts[2], ';')};
         entries().at(std::stoi(parts[1])).call(given);
-        printf("%s\tdone\n", parts[0].c_str());
+        printf("%s\tdone\t%s\n", parts[0].c_str(), all_asked().c_str());
       } catch (std::exception &error) {
         printf("%s\t%s\n", parts[0].c_str(), error.what());
       }

@@ -73,6 +73,11 @@ using ValueError = Error;
 }  // namespace c10
 
 namespace klineage {
+inline std::string all_asked() {
+  std::string all;
+  for (const Asked &a : asked()) all += a.tensor + "," + a.what + "," + std::to_string(a.index) + " ";
+  return all;
+}
 template <class... A> std::string joined(const A &...parts) {
   std::string all;
   ((all += Shown<A>::text(parts)), ...);
@@ -80,8 +85,7 @@ template <class... A> std::string joined(const A &...parts) {
 }
 [[noreturn]] inline void fail(const char *kind, const std::string &condition, const std::string &message) {
   std::string line = std::string(kind) + "\t" + clean(condition) + "\t" + clean(compared().left) + "\t" + compared().op +
-                     "\t" + clean(compared().right) + "\t" + clean(message) + "\t";
-  for (const Asked &a : asked()) line += a.tensor + "," + a.what + "," + std::to_string(a.index) + " ";
+                     "\t" + clean(compared().right) + "\t" + clean(message) + "\t" + all_asked();
   throw c10::Error(line);
 }
 }  // namespace klineage

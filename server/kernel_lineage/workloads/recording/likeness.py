@@ -1,0 +1,71 @@
+"""Other calls of a function that takes tensors: extents, layouts and numbers that no check asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kernel_lineage.workloads.recording.call import MOST_RANK, Asked, Call
+
+_LARGE = 1 << 16
+_OF_EXTENTS = frozenset({"size", "sizes", "dim", "numel"})
+_BESIDE = frozenset({"d", "g", "grad", "new", "next", "prev", "out", "in", "copy"})
+"""What stands before or behind a tensor's name in that of one of the same shape: `dweight`, `grad_input`, `x_new`."""
+
+
+def unlike(call: Call, asked: Asked) -> list[str]:
+    """The tensors whose extents no code asks for and that have others than the tensor that they are like."""
+    return [t for t, other in _likenesses(call, asked).items() if call.shape(t) != call.shape(other)]
+
+
+def with_alike(call: Call, asked: Asked) -> Call:
+    """The call in which tensors whose extents no code asks for have those of the tensor that they are like."""
+    pairs = _likenesses(call, asked)
+    own = {f"{t}_size_{i}" for t in pairs for i in range(MOST_RANK)}
+    ranks = {**call.ranks, **{t: call.ranks.get(other, 2) for t, other in pairs.items()}}
+    same: dict[str, str] = {}
+    heirs: dict[str, str] = {}
+    for extent in (e for e in call.same if e not in own):
+        root = call.root(extent)
+        # What was equal to an extent that goes is equal to the first of those that stay.
+        stands = heirs.setdefault(root, extent) if root in own else root
+        if stands != extent:
+            same[extent] = stands
+    same |= {f"{t}_size_{i}": f"{other}_size_{i}" for t, other in pairs.items() for i in range(ranks[t])}
+    fixed = {heirs.get(e, e): n for e, n in call.fixed.items() if e not in own or e in heirs}
+    return replace(call, ranks=ranks, same=same, fixed=fixed)
+
+
+def _likenesses(call: Call, asked: Asked) -> dict[str, str]:
+    """Tensor whose extents no code asks for → the one whose name it has a part of, else the first that is asked."""
+    known = {tensor for tensor, what, _ in asked if what in _OF_EXTENTS}
+    tensors = [p.name for p in call.parameters if p.is_tensor and p.name not in call.absent]
+    asked_for = [t for t in tensors if t in known]
+    if not asked_for:
+        return {}
+    return {t: next((o for o in asked_for if _beside(t, o)), asked_for[0]) for t in tensors if t not in known}
+
+
+def _beside(name: str, other: str) -> bool:
+    name, other = name.strip("_").lower(), other.strip("_").lower()
+    rests = [name.removesuffix(other)] if name.endswith(other) else []
+    rests += [name.removeprefix(other)] if name.startswith(other) else []
+    return any(rest.strip("_") in _BESIDE for rest in rests)
+
+
+def layouts(call: Call, asked: Asked) -> Iterator[Call]:
+    """Calls in which the tensors of a shape have another extent innermost, whose stride the code asks for."""
+    for tensor, what, index in asked:
+        rank = call.ranks.get(tensor, 2)
+        if what == "stride" and 0 < index < rank - 1 and not call.inner and tensor not in call.absent:
+            alike = [
+                p.name for p in call.parameters if p.is_tensor and call.shape(p.name) == call.shape(tensor)
+            ]
+            yield replace(call, inner=dict.fromkeys(alike, index))
+
+
+def larger(call: Call) -> Iterator[Call]:
+    """Calls in which one whole number is large: parts into which work is cut are few then."""
+    for parameter in call.parameters:
+        if parameter.kind == "i" and parameter.name not in call.numbers:
+            yield replace(call, numbers={**call.numbers, parameter.name: _LARGE})
