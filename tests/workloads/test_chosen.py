@@ -187,3 +187,24 @@ def test_only_a_kernel_that_raced_is_run_again_without_looking_for_races(
     (state.root / "rows.cu").write_text(ROWS.replace("    if (n >= N)", f"    {body}\n    if (n >= N)"))
     draft_for(state, "rows.cu", "row_means")
     assert tried == looked
+
+
+SWITCHED = """
+__global__ void shift(float* out, const float* x, const float* mean, int n, bool centred) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = centred ? x[i] - mean[i] : x[i];
+}
+void run(float* out, const float* x, const float* mean, int n) {
+    shift<<<(n + 127) / 128, 128>>>(out, x, mean, n, %s);
+}
+"""
+
+
+@pytest.mark.parametrize(("centred", "kind"), [("false", "null"), ("true", "input")])
+def test_a_buffer_that_the_kernel_never_touches_is_null(tmp_path: Path, centred: str, kind: str) -> None:
+    (tmp_path / "shift.cu").write_text(SWITCHED % centred)
+    draft = draft_for(State(tmp_path), "shift.cu", "shift")
+    assert isinstance(draft, Draft), draft.reason
+    assert {a.name: a.kind for a in draft.arguments}["mean"] == kind
+    said = "mean is null: the kernel did not touch it on the emulated device"
+    assert (said in draft.assumed) == (kind == "null")
