@@ -8,7 +8,7 @@ from kernel_lineage.workloads.recording.call import (
     Parameter,
     mended,
 )
-from kernel_lineage.workloads.recording.likeness import larger, layouts, unlike, with_alike
+from kernel_lineage.workloads.recording.likeness import larger, layouts, others, unlike, with_alike
 
 X, W = Parameter("x", "T"), Parameter("w", "T")
 CALL = Call((X, W, Parameter("groups", "i")), {"x": 2, "w": 1}, {"x": "float32", "w": "float32"})
@@ -118,3 +118,14 @@ def test_extents_that_were_those_of_a_tensor_which_becomes_like_another_stay_equ
     )
 
     assert call.shape("w") == call.shape("x") == call.shape("y") == ("x_size_0", "x_size_1")
+
+
+def test_where_nothing_is_launched_lists_have_other_lengths_and_numbers_are_0():
+    call = Call((Parameter("parts", "vT"), Parameter("mode", "i")), {}, {})
+
+    assert [c.numbers for c in others(call)] == [
+        {"parts_count": 3},
+        {"parts_count": 1},
+        {"parts_count": 4},
+        {"mode": 0},
+    ]

@@ -16,7 +16,7 @@ from kernel_lineage.workloads.preprocessed import active_text
 from kernel_lineage.workloads.recording.build import Built, HostBuildError, built
 from kernel_lineage.workloads.recording.call import Call, Failed, Parameter, asked_in, mended
 from kernel_lineage.workloads.recording.launches import Launch
-from kernel_lineage.workloads.recording.likeness import larger, layouts, unlike, with_alike
+from kernel_lineage.workloads.recording.likeness import larger, layouts, others, unlike, with_alike
 from kernel_lineage.workloads.recording.mains import Program
 from kernel_lineage.workloads.recording.runs import Run, run
 from kernel_lineage.workloads.recording.series import Series
@@ -204,6 +204,8 @@ class _Search:
                         more.append(list(larger(call))[:_OPTIONS])
                 elif answer[:1] != ["done"]:
                     said = " ".join(a for a in answer[1:4] if a)[:160] or said
+                if answer[:1] == ["signal"] or (answer[:1] == ["done"] and not launches):
+                    more.append(list(others(call))[:_OPTIONS])
                 if answer[:1] == ["check"]:
                     failed = Failed.of(answer[1:])
                     more.append([*list(mended(call, failed))[:_OPTIONS], *layouts(call, failed.asked[-2:])])

@@ -8,6 +8,7 @@ from dataclasses import replace
 from kernel_lineage.workloads.recording.call import MOST_RANK, Asked, Call
 
 _LARGE = 1 << 16
+_LENGTHS = (3, 1, 4)
 _OF_EXTENTS = frozenset({"size", "sizes", "dim", "numel"})
 _BESIDE = frozenset({"d", "g", "grad", "new", "next", "prev", "out", "in", "copy"})
 """What stands before or behind a tensor's name in that of one of the same shape: `dweight`, `grad_input`, `x_new`."""
@@ -69,3 +70,13 @@ def larger(call: Call) -> Iterator[Call]:
     for parameter in call.parameters:
         if parameter.kind == "i" and parameter.name not in call.numbers:
             yield replace(call, numbers={**call.numbers, parameter.name: _LARGE})
+
+
+def others(call: Call) -> Iterator[Call]:
+    """Calls with lists of other lengths, or with 0 for a number: where nothing is launched and no check says why."""
+    for parameter in call.parameters:
+        count = f"{parameter.name}_count"
+        if parameter.kind[:1] == "v" and count not in call.numbers:
+            yield from (replace(call, numbers={**call.numbers, count: length}) for length in _LENGTHS)
+        elif parameter.kind == "i" and parameter.name not in call.numbers:
+            yield replace(call, numbers={**call.numbers, parameter.name: 0})
