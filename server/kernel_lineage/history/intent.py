@@ -171,6 +171,7 @@ def _from_diff(diff: Difference, variant: bool, copied: bool) -> list[Sign]:
             signs.append((Intent.OPTIMISATION, 0.9, "only numbers of its launch change"))
         else:
             signs.append((Intent.REFACTOR, 0.2, "only its launcher changes"))
+            signs.append((Intent.OPTIMISATION, -0.2, "its code does the same"))
     if diff.lines_removed and not diff.lines_added and not diff.removed:
         signs.append((Intent.REFACTOR, 0.7, "only takes lines away"))
     return signs
