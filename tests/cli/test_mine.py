@@ -93,8 +93,16 @@ def test_the_screen_has_80_columns_and_is_sorted_by_what_happened(tmp_path: Path
     screen = out[: out.index("One lineage in full")]
     assert code == 0
     assert max(map(len, screen.splitlines())) <= 80
-    assert screen.index("Optimised: 1 commit\n") < screen.index("Bugs answered: 1 commit\n")
-    assert "…/a_long_folder_name/" in screen and "(answers " in screen
+    assert screen.index("Optimised: 1 commit\n") < screen.index("Bugs fixed, with the ")
+    assert "1 lineage of kernels, 2 changes in 3 commits: 1 optimisation, 1 fix\n" in screen
+    assert "…/a_long_folder_name/" in screen and "(mends " in screen
+
+
+def test_variants_that_came_side_by_side_are_no_change(tmp_path: Path):
+    both = KERNEL.replace("row_sum", "sum_kernel1") + WARP.format(name="sum_kernel2")
+    make_repository(tmp_path, [Step("add", {"sum.cu": both})])
+    _, out, _ = run(tmp_path)
+    assert "0 changes in 1 commit\n" in out and "Optimised" not in out
 
 
 def test_a_name_of_several_lineages_asks_which(tmp_path: Path):

@@ -191,14 +191,3 @@ def test_a_kernel_that_gets_its_old_name_and_body_back_is_reverted(tmp_path: Pat
     there, back = transitions(tmp_path, ("begin", old), ("the faster kernel 5", new), ("swap 5 for 3", old))
     assert there.intent is Intent.OPTIMISATION
     assert back.intent is Intent.REVERT and back.answers == there.id
-
-
-def test_what_a_message_says_is_new_is_the_new_kernel_not_what_changes_beside_it(tmp_path: Path):
-    changed = NAIVE.replace("c++", "c += 1")
-    other = (
-        "__global__ void scale(float* out, float a, int n) { int i = threadIdx.x; if (i < n) out[i] *= a; }"
-    )
-    steps = [Step("begin", {"sum.cu": NAIVE}), Step("feat: scale rows", {"sum.cu": changed + other})]
-    make_repository(tmp_path, steps)
-    made = [t for line in mine(tmp_path, use_cache=False).lineages for t in line.transitions]
-    assert [t.intent for t in made] == [Intent.REFACTOR]

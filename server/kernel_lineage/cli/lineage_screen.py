@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,9 +16,19 @@ _SHOWN = {Intent.OPTIMISATION: 6, Intent.FIX: 4, Intent.REVERT: 2}
 """How many commits of each are shown; the rest are counted."""
 _TITLES = {
     Intent.OPTIMISATION: ("Optimised", "green"),
-    Intent.FIX: ("Bugs answered", "red"),
+    Intent.FIX: ("Bugs fixed, with the change that brought them", "red"),
     Intent.REVERT: ("Taken back", "magenta"),
 }
+_COUNTED = (
+    (Intent.OPTIMISATION, "optimisation", "optimisations"),
+    (Intent.FIX, "fix", "fixes"),
+    (Intent.REVERT, "revert", "reverts"),
+    (Intent.FEATURE, "feature", "features"),
+    (Intent.REFACTOR, "refactoring", "refactorings"),
+    (Intent.UNKNOWN, "without a reason that shows", ""),
+)
+_MECHANISMS = 8
+"""How many mechanisms of one commit are named."""
 _NARROWEST = 60
 _INDENT = "            "
 
@@ -39,15 +50,9 @@ class _Event:
 def print_screen(console: Console, mined: Mined) -> None:
     """One screen for a repository, in lines that end at words."""
     width = max(_NARROWEST, console.width)
-    versions = sum(len(line.versions) for line in mined.lineages)
-    _print(console, f"{mined.repository}", "bold", width)
-    _print(
-        console,
-        f"{len(mined.lineages)} lineages, {versions} versions in {mined.commits_read} commits",
-        "",
-        width,
-    )
     by_id = {v.id: v for line in mined.lineages for v in line.versions}
+    _print(console, f"{mined.repository}", "bold", width)
+    _print(console, _summary(mined, by_id), "", width)
     step_of = {t.id: t for line in mined.lineages for t in line.transitions}
     for intent, limit in _SHOWN.items():
         events = _events(mined, intent, by_id)
@@ -61,13 +66,34 @@ def print_screen(console: Console, mined: Mined) -> None:
                 console.print(Text(line), soft_wrap=True)
 
 
+def _summary(mined: Mined, by_id: dict[str, Version]) -> str:
+    """How many lineages there are, and how often their kernels were changed for what."""
+    lines = len(mined.lineages)
+    changes = [t for line in mined.lineages for t in line.transitions if not _beside(t, by_id)]
+    counts = Counter(t.intent for t in changes)
+    told = ", ".join(
+        f"{n} {one if n == 1 or not many else many}"
+        for intent, one, many in _COUNTED
+        if (n := counts[intent])
+    )
+    return (
+        f"{lines} lineage{'s' * (lines != 1)} of kernels, {len(changes)} change{'s' * (len(changes) != 1)} "
+        f"in {mined.commits_read} commit{'s' * (mined.commits_read != 1)}{': ' if told else ''}{told}"
+    )
+
+
+def _beside(transition: Transition, by_id: dict[str, Version]) -> bool:
+    """Whether both versions came with one commit, side by side: nothing was changed."""
+    return by_id[transition.before].commit == transition.commit
+
+
 def _events(mined: Mined, intent: Intent, by_id: dict[str, Version]) -> list[_Event]:
     """The commits with transitions of an intent: those that say most first, of equals the latest."""
     found: dict[str, list[Transition]] = {}
     for lineage in mined.lineages:
         for transition in lineage.transitions:
             told = intent is not Intent.FIX or transition.answers or transition.mends
-            if transition.intent is intent and told:
+            if transition.intent is intent and told and not _beside(transition, by_id):
                 found.setdefault(transition.commit or "", []).append(transition)
     events = [
         _Event(mined.commits.get(sha), tuple(ts), tuple(by_id[t.after] for t in ts))
@@ -94,11 +120,14 @@ def _lines(
     answered = step_of.get(first.answers or "")
     mended = by_id.get(first.mends or "")
     source = answered.commit if answered else mended.commit if mended else None
-    answers = f" (answers {source[:8]})" if source and intent is not Intent.OPTIMISATION else ""
+    verb = {Intent.FIX: "mends", Intent.REVERT: "undoes"}.get(intent)
+    answers = f" ({verb} {source[:8]})" if source and verb else ""
     if event.commit:
         yield from _wrapped(f"{_INDENT}{event.commit.sha[:8]} {_words(event.commit.subject)}{answers}", width)
     if event.mechanisms and intent is Intent.OPTIMISATION:
-        yield from _wrapped(f"{_INDENT}+ {', '.join(event.mechanisms)}", width)
+        left = len(event.mechanisms) - _MECHANISMS
+        more = f" and {left} more" if left > 0 else ""
+        yield from _wrapped(f"{_INDENT}+ {', '.join(event.mechanisms[:_MECHANISMS])}{more}", width)
 
 
 def _words(text: str) -> str:

@@ -49,23 +49,17 @@ def judge(
     reverts: str,
     variant: bool,
     copied: bool = False,
-    brings: int = 0,
 ) -> tuple[Intent, str]:
     """The intent of a transition and why, in words.
 
     `reverts` says how it undoes an earlier transition, "" when it does not; `variant` is whether the two versions
-    live side by side, `copied` whether the earlier one stays where it was, in another file. The
-    commit changes `kernels_changed` kernels and brings `brings` that were not there.
+    live side by side, `copied` whether the earlier one stays where it was, in another file.
     """
     if reverts:
         return Intent.REVERT, reverts
     if diff.same_code and not (diff.added or diff.removed):
         return Intent.REFACTOR, _unchanged(diff)
-    seen, said = _from_diff(diff, variant, copied), from_message(commit, kernels_changed)
-    if brings and not variant and not any(intent is Intent.FEATURE for intent, _, _ in seen):
-        said = [(i, w, why) for i, w, why in said if i is not Intent.FEATURE]  # it speaks of what is new
-        seen.append((Intent.REFACTOR, 0.8, "what its commit adds are other kernels"))
-    signs = [*seen, *said]
+    signs = [*_from_diff(diff, variant, copied), *from_message(commit, kernels_changed)]
     totals: dict[Intent, float] = {}
     for intent, weight, _ in signs:
         totals[intent] = totals.get(intent, 0.0) + weight
@@ -171,6 +165,7 @@ def _from_diff(diff: Difference, variant: bool, copied: bool) -> list[Sign]:
             signs.append((Intent.OPTIMISATION, 0.9, "only numbers of its launch change"))
         else:
             signs.append((Intent.REFACTOR, 0.2, "only its launcher changes"))
+            signs.append((Intent.OPTIMISATION, -0.05, "its code does the same"))
     if diff.lines_removed and not diff.lines_added and not diff.removed:
         signs.append((Intent.REFACTOR, 0.7, "only takes lines away"))
     return signs

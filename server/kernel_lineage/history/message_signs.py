@@ -16,7 +16,7 @@ _FIX = re.compile(
     r"race conditions?|data race|out[- ]of[- ]bounds?|oob|overflows?|underflows?|nans?|illegal memory|misaligned|"
     r"dead-?lock\w*|regression|corrupt\w*|mistake|off[- ]by[- ]one|guards?|prevent\w*|work ?arounds?|hangs?|segfault|"
     r"harden\w*|stabili[sz]\w*|64[- ]bit index\w*|int64|"
-    r"only (?:when|if)|never written|missing|make sure|ensur(?:e[sd]?|ing)|happy|"
+    r"only (?:when|if)|never written|missing|make sure|happy|"
     r"(?:improv\w*|better) (?:numerical )?(?:precision|stability|accuracy))\b",
     re.IGNORECASE,
 )
