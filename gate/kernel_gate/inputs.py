@@ -174,6 +174,8 @@ def _make(
         return _integers(argument, shape, tuple(int(evaluate(g, known)) for g in given), generator, variation)
     if kind == "listed":
         return dtype.narrow(np.resize(np.array([evaluate(g, known) for g in given]), shape))
+    if kind == "permutation":
+        return dtype.narrow(_permutation(int(evaluate(given[0], known)), shape, generator))
     if kind == "offsets":
         return dtype.narrow(_offsets(int(evaluate(given[0], known)), shape, generator))
     if not dtype.is_float:
@@ -262,6 +264,13 @@ def _offsets(total: int, shape: tuple[int, ...], generator: np.random.Generator)
     if drawn.size:
         drawn[..., 0], drawn[..., -1] = 0, total
     return drawn
+
+
+def _permutation(total: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
+    """The numbers below `total` in any order; where there are more elements, none comes again before all have come."""
+    rounds = -(-math.prod(shape) // max(1, total))
+    drawn = [generator.permutation(max(1, total)) for _ in range(max(1, rounds))]
+    return np.resize(np.concatenate(drawn), shape)
 
 
 def _constant_rows(values: Array) -> Array:

@@ -115,6 +115,7 @@ class Reads(Protocol):
     perhaps: list[list[object]]
     applied: list[tuple[Instance, object]]
     dims_down_to: int
+    shaping: frozenset[str]
     forced: bool
     """Whether a branch that leads to the launch is read although its condition does not hold."""
     depth: int
