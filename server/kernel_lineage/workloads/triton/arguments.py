@@ -84,6 +84,7 @@ def buffer(
         reading.missing.append(f"{UNSHAPED}{name}: {why_unknown(value)}")
         return DraftArgument(name, role, dtype)
     if tensor.shape is None:
+        reading.unshaped.add(tensor.name)
         reading.missing.append(
             f"{UNSHAPED}{name}: no test of the repository gives it, nor does the kernel alone"
         )

@@ -5,8 +5,9 @@ What no code of the repository tells is missing, or is chosen and said to be.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from kernel_lineage.kernels.source import Kernel
@@ -20,10 +21,10 @@ from kernel_lineage.workloads.triton.named_dims import with_named_dims
 from kernel_lineage.workloads.triton.promises import promises_of
 from kernel_lineage.workloads.triton.roles import Touch, roles_of, touches_of
 from kernel_lineage.workloads.triton.shapes import shapes_by_addresses
-from kernel_lineage.workloads.triton.sites import sites_of, standing_in
+from kernel_lineage.workloads.triton.sites import Site, sites_of, standing_in
 from kernel_lineage.workloads.triton.usages import Usage, usages_of
 from kernel_lineage.workloads.triton.values import Tensor, Unknown, is_number
-from kernel_lineage.workloads.triton.ways import Reading, Ways
+from kernel_lineage.workloads.triton.ways import Reading, Ways, may_be_none
 
 _MOST_READINGS = 60
 
@@ -37,17 +38,21 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules) -> Iterator[Draf
         own = module_of(path.resolve(), kernel.source.module)
         modules.known[own.path] = own
     touches = touches_of(kernel)
-    left = _MOST_READINGS
-    for reading, defaults in _readings(kernel, own, modules):
-        left -= 1
-        if left < 0:
-            return
-        yield _draft(kernel, path, own, reading, touches, defaults)
-
-
-def _readings(kernel: Kernel, own: HostModule, modules: Modules) -> Iterator[tuple[Reading, Defaults]]:
-    """The ways to the kernel's launches, those that tell most first."""
     sites = sites_of(kernel.name, own, modules)
+    unshaped: set[str] = set()
+    for reading, defaults in islice(_readings(kernel, sites, modules), _MOST_READINGS):
+        yield _draft(kernel, path, own, reading, touches, defaults)
+        unshaped |= reading.unshaped
+    # What may be left out is left out where nothing tells its shape.
+    absent = frozenset[str]().union(*(may_be_none(site.module, unshaped) for site in sites))
+    if absent:
+        ways = Ways(kernel.function, modules, absent=absent)
+        for reading in ways.from_functions(sites):
+            yield _draft(kernel, path, own, reading, touches, {})
+
+
+def _readings(kernel: Kernel, sites: Sequence[Site], modules: Modules) -> Iterator[tuple[Reading, Defaults]]:
+    """The ways to the kernel's launches, those that tell most first."""
     if not sites or kernel.function is None:
         return
     usages, defaults, seen, said = _users(sites[0].module, modules)

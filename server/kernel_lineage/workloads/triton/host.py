@@ -316,8 +316,12 @@ class Reader:
         return Size(name)
 
     def example_of(self, extent: int | Size) -> int | Size:
-        """An extent, as a dim where a number that was made a dim stands in it."""
-        return Size(self.examples[extent]) if isinstance(extent, int) and extent in self.examples else extent
+        """An extent, as a dim where a number that was made a dim stands in it.
+
+        One that the test has a name for is that dim wherever the name is used, and nowhere else.
+        """
+        unnamed = isinstance(extent, int) and self.examples.get(extent) == f"d{extent}"
+        return Size(f"d{extent}") if unnamed else extent
 
 
 @lru_cache(maxsize=1 << 10)
@@ -331,7 +335,9 @@ def shaping(function: ast.FunctionDef) -> frozenset[str]:
                 used = _read_in(value)
                 for target in (n for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)):
                     by_name.setdefault(target.id, set()).update(used)
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr=made), args=given) if made in MADE:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr=made), args=given) if (
+                made in MADE
+            ):
                 given = given[:1] if made == "full" else given
                 size = [k.value for k in node.keywords if k.arg in ("size", "high")]
                 found.update(*map(_read_in, () if made in _OF_ELEMENTS else (*given, *size)))
