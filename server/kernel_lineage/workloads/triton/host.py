@@ -51,6 +51,8 @@ from kernel_lineage.workloads.triton.values import (
 )
 
 _DEPTH = 24
+_HELPERS = 3
+"""How many calls deep functions of a test's module help it."""
 STEPS = 6_000
 """Statements that are read on one way, at most."""
 _OF_ELEMENTS = frozenset({"tensor", "as_tensor", "linspace"})
@@ -71,6 +73,8 @@ class Reader:
     """What a parameter is of which the caller is not known, and whether its shape is asked for; None for no tensor."""
     dims_down_to: int = 0
     """How many calls deep numbers in shapes become dims: 0 for none, 1 in a test itself, where they are examples."""
+    test: HostModule | None = None
+    """The module of the test, where that launches no kernel itself: its functions help the test to make tensors."""
     shaping: frozenset[str] = frozenset()
     """Names of the test that is being read by which it makes tensors: numbers that they are given are dims."""
     forced: bool = False
@@ -104,7 +108,7 @@ class Reader:
         self.depth += 1
         self.perhaps.append([])
         around, self.shaping = self.shaping, frozenset()
-        if self.depth <= self.dims_down_to:
+        if self.makes_dims(module):
             self.shaping = shaping(function)
         try:
             self.block(function.body, module, names)
@@ -288,6 +292,11 @@ class Reader:
             self.sizes[wanted] = size
             self.said.append(f"{wanted} is taken to be {size}: {why}")
         return Size(wanted)
+
+    def makes_dims(self, module: HostModule) -> bool:
+        """Whether numbers of the function that is being read are examples of sizes."""
+        helps = self.test is module and self.dims_down_to > 0 and self.depth <= _HELPERS
+        return helps or self.depth <= self.dims_down_to
 
     def example(self, value: object) -> object:
         """A number of a test as a dim of its own; the same number is the same dim."""

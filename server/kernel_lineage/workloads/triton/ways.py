@@ -16,7 +16,7 @@ from kernel_gate.expressions import Number
 from kernel_lineage.workloads.triton.calls import bound
 from kernel_lineage.workloads.triton.cases import cases_of, parameters_of
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
-from kernel_lineage.workloads.triton.host import STEPS, Reader
+from kernel_lineage.workloads.triton.host import STEPS, Reader, launched_in
 from kernel_lineage.workloads.triton.host_modules import HostModule, called_in
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.objects import Class, Instance, Names, Reached, Stopped
@@ -69,7 +69,7 @@ class Ways:
         """The launch as tests reach it: each with its largest case, then with others."""
         left: list[tuple[Usage, list[Names]]] = []
         for usage in usages:
-            cases = cases_of(usage, self._test_reader())
+            cases = cases_of(usage, self._test_reader(usage))
             found = self._tried(usage, cases[0], keeps=True)
             if found is not None:
                 yield found
@@ -82,14 +82,16 @@ class Ways:
                     yield found
                     break
 
-    def _test_reader(self, depth: int = 1) -> Reader:
-        return Reader(self.modules, self.target, {}, lambda _name, _asked: None, dims_down_to=depth)
+    def _test_reader(self, usage: Usage, depth: int = 1) -> Reader:
+        helps = self.target.name not in launched_in(usage.module.tree)
+        test = usage.module if helps else None
+        return Reader(self.modules, self.target, {}, lambda _name, _asked: None, depth, test)
 
     def _tried(self, usage: Usage, case: Names, keeps: bool = False, depth: int = 1) -> Reading | None:
         """One case of a test; None where it does not reach the launch."""
         if self.steps < 0:
             return None
-        reader = self._test_reader(depth)
+        reader = self._test_reader(usage, depth)
         names: Names = {}
         try:
             names = parameters_of(usage, case, reader)
