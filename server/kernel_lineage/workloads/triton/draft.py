@@ -16,6 +16,7 @@ from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffe
 from kernel_lineage.workloads.triton.given import given_at
 from kernel_lineage.workloads.triton.grid import grid_of, whole_option
 from kernel_lineage.workloads.triton.host_modules import HostModule, module_of
+from kernel_lineage.workloads.triton.indices import indices_of
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.named_dims import with_named_dims
 from kernel_lineage.workloads.triton.promises import promises_of
@@ -97,6 +98,7 @@ def _draft(
     """The draft of one way to a launch."""
     given, options = given_at(kernel, own, reading)
     roles = roles_of(touches)
+    indices = indices_of(kernel.function) if kernel.function is not None else frozenset()
     pointers = [p for p in kernel.parameters if not p.constexpr and _is_pointer(p.name, roles, given)]
     tensors = {p.name: as_tensor(given.get(p.name), reading) for p in pointers}
     known = {n: t for n, t in tensors.items() if t is not None and t.shape is not None}
@@ -118,7 +120,7 @@ def _draft(
                 constexpr[name] = text
         elif name in tensors:
             role = roles.get(name, "input")
-            arguments.append(buffer(parameter, tensors[name], value, role, False, reading))
+            arguments.append(buffer(parameter, tensors[name], value, role, name in indices, reading))
         else:
             arguments.append(scalar(parameter, value, tensors, defaults, reading))
     grid = grid_of(reading, constexpr)
