@@ -24,6 +24,8 @@ from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 
 _MODULE = "gated_program"
+_REMEDIES = {"Block pointers have been removed": "Triton 3.8 is the last that builds them: pip install 'triton<3.9'"}
+"""What to do about some of Triton's messages."""
 
 
 def load() -> None:
@@ -76,6 +78,8 @@ def _failure(program: Program, line: int | None, message: str) -> BuildError:
     label = program.name or program.entry
     place = f"{label}:{line + program.first_line - 1}" if line else label
     first = message.strip().splitlines()[0] if message.strip() else "no message"
+    remedy = next((what for said, what in _REMEDIES.items() if said in message), "")
+    first = f"{first}; {remedy}" if remedy else first
     return BuildError(f"{place}: {first}", (Diagnostic(line, "error", message),), message)
 
 
