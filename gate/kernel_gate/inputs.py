@@ -15,6 +15,7 @@ import numpy as np
 from kernel_gate.cases import OF_ALL, OF_INDICES, Case, Variation
 from kernel_gate.dtypes import DTYPES, Array, DType
 from kernel_gate.expressions import Number, evaluate
+from kernel_gate.placed_integers import offsets, permutation
 from kernel_gate.workload import Argument, Workload, WorkloadError, read_companion
 
 _BOUNDARY = (0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-38, 88.5, -88.5, 103.5, -103.5, 1e4, -1e4, 0.5, 3e-5)
@@ -175,9 +176,9 @@ def _make(
     if kind == "listed":
         return dtype.narrow(np.resize(np.array([evaluate(g, known) for g in given]), shape))
     if kind == "permutation":
-        return dtype.narrow(_permutation(int(evaluate(given[0], known)), shape, generator))
+        return dtype.narrow(permutation(int(evaluate(given[0], known)), shape, generator))
     if kind == "offsets":
-        return dtype.narrow(_offsets(int(evaluate(given[0], known)), shape, generator))
+        return dtype.narrow(offsets(int(evaluate(given[0], known)), shape, generator))
     if not dtype.is_float:
         chosen = (
             _one_hot(shape, generator, 1.0)
@@ -256,21 +257,6 @@ def _integers(
             chosen = generator.random(shape) < 0.5
             return np.where(chosen, generator.choice(boundary_values(dtype), shape), values)
     return values
-
-
-def _offsets(total: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
-    """Ascending rows from 0 to `total`, both included: where the parts of something begin, and where the last ends."""
-    drawn = np.sort(generator.integers(0, total, shape, endpoint=True), axis=-1)
-    if drawn.size:
-        drawn[..., 0], drawn[..., -1] = 0, total
-    return drawn
-
-
-def _permutation(total: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
-    """The numbers below `total` in any order; where there are more elements, none comes again before all have come."""
-    rounds = -(-math.prod(shape) // max(1, total))
-    drawn = [generator.permutation(max(1, total)) for _ in range(max(1, rounds))]
-    return np.resize(np.concatenate(drawn), shape)
 
 
 def _constant_rows(values: Array) -> Array:

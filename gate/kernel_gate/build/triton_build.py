@@ -24,7 +24,9 @@ from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 
 _MODULE = "gated_program"
-_REMEDIES = {"Block pointers have been removed": "Triton 3.8 is the last that builds them: pip install 'triton<3.9'"}
+_REMEDIES = {
+    "Block pointers have been removed": "Triton 3.8 is the last that builds them: pip install 'triton<3.9'"
+}
 """What to do about some of Triton's messages."""
 
 

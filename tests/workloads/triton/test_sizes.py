@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from kernel_gate.launching import bind
 from kernel_lineage.workloads.completing import tried_draft
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.model import Draft
+from kernel_lineage.workloads.programs import program_from_file
 from kernel_lineage.workloads.triton.indices import indices_of
 from kernel_lineage.workloads.triton_module import kernel_module
 
@@ -254,3 +256,28 @@ def k(out, BLOCK: tl.constexpr):
     cut = kernel_module(text, "k")
     assert cut is not None
     assert "not_there" not in cut and "SCALE = 2" in cut
+
+
+FLAT = """\
+@triton.jit
+def add_kernel(out, x, T, D, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < T) + D, mask=at < T)
+
+
+def add(x):
+    out = torch.empty_like(x)
+    T, D = x.numel(), x.shape[-1]
+    add_kernel[(triton.cdiv(T, 64),)](out, x, T, D, BLOCK=64)
+    return out
+"""
+
+
+def test_a_dim_and_a_scalar_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    test = "def test_add():\n    T, D = 32, 24\n    assert add(torch.randn(3, T, D)).shape == (3, T, D)\n"
+    draft = drafted(tmp_path, FLAT, test, "add_kernel")
+    assert draft.missing == ()
+    assert {a.name: a.value for a in draft.arguments if a.kind == "scalar"} == {"T": "d3 * T_ * D", "D": "D"}
+    workload = draft.workload()
+    program = program_from_file(tmp_path / "rows.py", "add_kernel", workload)
+    assert bind(workload, program, {"d3": 3, "T_": 32, "D": 24}).launches[0].grid == (36, 1, 1)

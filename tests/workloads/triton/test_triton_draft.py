@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kernel_gate.launching import bind
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.workloads.completing import tried_draft
 from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.model import Draft
-from kernel_lineage.workloads.programs import program_from_file
 
 HEAD = """\
 import torch
@@ -398,38 +396,3 @@ def test_a_drafted_triton_workload_is_proved_by_mutants(tmp_path: Path) -> None:
         ("dropped_term", "killed"),
         ("zero_output", "killed"),
     ]
-
-
-FLAT = f"""\
-{HEAD}
-
-@triton.jit
-def add_kernel(out, x, T, D, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(out + at, tl.load(x + at, mask=at < T) + D, mask=at < T)
-
-
-def add(x):
-    out = torch.empty_like(x)
-    T, D = x.numel(), x.shape[-1]
-    add_kernel[(triton.cdiv(T, 64),)](out, x, T, D, BLOCK=64)
-    return out
-"""
-FLAT_TEST = """\
-import torch
-from rows import add
-
-
-def test_add():
-    T, D = 32, 24
-    assert add(torch.randn(3, T, D)).shape == (3, T, D)
-"""
-
-
-def test_a_dim_and_a_scalar_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    draft = drafted(tmp_path, FLAT, FLAT_TEST, "add_kernel")
-    assert draft.missing == ()
-    assert {a.name: a.value for a in draft.arguments if a.kind == "scalar"} == {"T": "d3 * T_ * D", "D": "D"}
-    workload = draft.workload()
-    program = program_from_file(tmp_path / "rows.py", "add_kernel", workload)
-    assert bind(workload, program, {"d3": 3, "T_": 32, "D": 24}).launches[0].grid == (36, 1, 1)
