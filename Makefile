@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test attack lint format types imports docs docs-check bench test-gpu package extension test-editor reproducible audit lock clean
+.PHONY: help setup demo test test-long attack lint format types imports docs docs-check bench test-gpu package extension test-editor reproducible audit lock clean
 
 help: ## show the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,8 +23,13 @@ $(STAMP): requirements/lock.txt pyproject.toml
 demo: $(STAMP) ## the main job on a sample repository: mine, explain, check, apply, report
 	@$(BIN)/klineage demo
 
-test: $(STAMP) ## all tests that need no GPU and no editor
-	@$(BIN)/python -m pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) --dist loadfile $(ARGS)
+PYTEST = $(BIN)/python -m pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) --dist loadfile
+
+test: $(STAMP) ## the tests that need no GPU and no editor, but for the long ones
+	@$(PYTEST) -m "not gpu and not long" $(ARGS)
+
+test-long: $(STAMP) ## the others that need no GPU and no editor: the demo from end to end, large products, the corpus
+	@$(PYTEST) -m "long and not gpu" $(ARGS)
 
 test-gpu: $(STAMP) ## the tests that need an NVIDIA GPU (REPORT=folder for JUnit and a summary)
 	@$(BIN)/python tests/gpu.py $(if $(REPORT),--report $(REPORT)) $(ARGS)

@@ -32,6 +32,8 @@ class Variation(StrEnum):
     FAR_BELOW = "mean far below zero"
     NEGATIVE = "all negative"
     SORTED = "sorted rows"
+    FIRST_PEAK = "first elements far above, last far below"
+    LAST_PEAK = "last elements far above, first far below"
     TIES = "ties and halves"
     """Few values, many of them half-way between numbers that may be rounded to."""
     SIGNED_ZEROS = "zeros of both signs"
@@ -45,6 +47,8 @@ class Variation(StrEnum):
     ALL_TINY = "all scaled by 1e-10"
     """Every input, where other variations change one; by 1e-3 in types of 16 bits and fewer."""
     ALL_LARGE = "all scaled by 1e3"
+    MIXED = "each input by a variation of its own"
+    """Of `ONE_INPUT`, drawn."""
     LOWEST = "indices at their lowest"
     HIGHEST = "indices at their highest"
 
@@ -55,6 +59,21 @@ OF_CONSTANTS = frozenset({Variation.AROUND, Variation.ABOVE, Variation.BELOW})
 """Variations around constants of the code."""
 OF_ALL = frozenset({Variation.ALL_TINY, Variation.ALL_LARGE})
 """Variations that keep the sign, and so are of positive inputs as well; of all inputs at once."""
+
+ONE_INPUT = (
+    Variation.DECLARED,
+    Variation.SMALL,
+    Variation.LARGE,
+    Variation.HEAVY_TAILED,
+    Variation.BOUNDARY,
+    Variation.FAR_FROM_ZERO,
+    Variation.NEGATIVE,
+    Variation.FIRST_PEAK,
+    Variation.LAST_PEAK,
+)
+"""What `MIXED` draws from for each input; finite all of them."""
+AT_LARGEST = frozenset({Variation.LOWEST, Variation.HIGHEST, Variation.FIRST_PEAK, Variation.LAST_PEAK})
+"""Asked of the largest named shape as well: for counts that overflow, and ends that a block does not reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +301,12 @@ def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
         ]
     if named:
         typical = typical_shape(named)
-        cases += [Case(typical, seed + 2000 + i, v) for i, v in enumerate(_variations(workload))]
+        variations = list(_variations(workload))
+        cases += [Case(typical, seed + 2000 + i, v) for i, v in enumerate(variations)]
+        if named[-1] != typical:
+            cases += [
+                Case(named[-1], seed + 2300 + i, v) for i, v in enumerate(variations) if v in AT_LARGEST
+            ]
         cases += [
             Case(typical, seed + 2500 + i, scalars=((name, value),))
             for i, (name, value) in enumerate(
@@ -295,6 +319,8 @@ def plan(workload: Workload, seed: int, *, hidden: bool = True) -> list[Case]:
     return cases
 
 
+_MIXED = 3
+"""Draws of a variation for each input."""
 _MOST_SCALARS = 3
 """Float scalars that are varied, and integers."""
 _WIDE = 1 << 32
@@ -334,7 +360,9 @@ def _variations(workload: Workload) -> Iterator[Variation]:
     for variation in Variation:
         if variation is Variation.DECLARED or variation in OF_CONSTANTS:
             continue
-        if limited if variation in OF_INDICES else scaled > free if variation in OF_ALL else free:
+        if variation is Variation.MIXED:
+            yield from (variation,) * (_MIXED if sum(a.has_free_values for a in inputs) > 1 else 0)
+        elif limited if variation in OF_INDICES else scaled > free if variation in OF_ALL else free:
             yield variation
 
 

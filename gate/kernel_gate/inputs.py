@@ -12,10 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from kernel_gate.cases import OF_ALL, OF_INDICES, Case, Variation
+from kernel_gate.cases import OF_ALL, OF_INDICES, ONE_INPUT, Case, Variation
 from kernel_gate.dtypes import DTYPES, Array, DType
 from kernel_gate.expressions import Number, evaluate
 from kernel_gate.placed_integers import offsets, permutation
+from kernel_gate.value_variations import constant_rows, masked, one_hot, vary
 from kernel_gate.workload import Argument, Workload, WorkloadError, read_companion
 
 _BOUNDARY = (0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-38, 88.5, -88.5, 103.5, -103.5, 1e4, -1e4, 0.5, 3e-5)
@@ -72,6 +73,8 @@ def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:
         shape = workload.extents(argument, case.dims)
         changed = argument.name == varied or case.variation in OF_INDICES | OF_ALL
         variation = case.variation if changed else Variation.DECLARED
+        if case.variation is Variation.MIXED:
+            variation = ONE_INPUT[int(generator.integers(len(ONE_INPUT)))]
         arrays[argument.name] = _make(argument, shape, known, generator, variation, workload.folder)
         if case.around and not argument.has_structure:
             _put_around(argument, arrays[argument.name], case, generator)
@@ -181,7 +184,7 @@ def _make(
         return dtype.narrow(offsets(int(evaluate(given[0], known)), shape, generator))
     if not dtype.is_float:
         chosen = (
-            _one_hot(shape, generator, 1.0)
+            one_hot(shape, generator, 1.0)
             if kind == "one_hot"
             else generator.choice(boundary_values(dtype), shape)
         )
@@ -202,15 +205,15 @@ def _make(
     elif kind == "boundary":
         values = generator.choice(boundary_values(dtype), shape)
     elif kind == "one_hot":
-        values = _one_hot(shape, generator, 1.0)
+        values = one_hot(shape, generator, 1.0)
     elif kind == "peaked":
         height = float(evaluate(given[0], known))
-        values = generator.standard_normal(shape) + _one_hot(shape, generator, height)
+        values = generator.standard_normal(shape) + one_hot(shape, generator, height)
     elif kind == "masked":
-        values = _masked(generator.standard_normal(shape), generator)
+        values = masked(generator.standard_normal(shape), generator)
     else:
         values = generator.standard_normal(shape) * _scale(variation, dtype)
-        values = _vary(values, variation, generator, boundary_values(dtype))
+        values = vary(values, variation, generator, boundary_values(dtype))
     return dtype.narrow(np.where(np.isfinite(values), np.clip(values, -dtype.largest, dtype.largest), values))
 
 
@@ -250,102 +253,13 @@ def _integers(
         case Variation.SMALL:
             return generator.integers(max(least, -3), min(most, 3), shape, dtype.storage, endpoint=True)
         case Variation.ONE_HOT:
-            return _one_hot(shape, generator, 1.0).astype(dtype.storage)
+            return one_hot(shape, generator, 1.0).astype(dtype.storage)
         case Variation.CONSTANT:
-            return _constant_rows(values)
+            return constant_rows(values)
         case Variation.BOUNDARY:
             chosen = generator.random(shape) < 0.5
             return np.where(chosen, generator.choice(boundary_values(dtype), shape), values)
     return values
-
-
-def _constant_rows(values: Array) -> Array:
-    first = values[..., :1] if values.ndim else values
-    return np.broadcast_to(first, values.shape).copy()
-
-
-def _vary(values: Array, variation: Variation, generator: np.random.Generator, boundary: Array) -> Array:
-    """Standard normal values, changed."""
-    match variation:
-        case Variation.SMALL:
-            return values * 1e-3
-        case Variation.LARGE:
-            return values * 1e3
-        case Variation.HEAVY_TAILED:
-            return values * np.exp(2.0 * np.abs(generator.standard_normal(values.shape)))
-        case Variation.ONE_HOT:
-            return _one_hot(values.shape, generator, 30.0)
-        case Variation.CONSTANT:
-            return _constant_rows(values)
-        case Variation.CANCELLING:
-            return _cancelling(values, generator)
-        case Variation.BOUNDARY:
-            chosen = generator.random(values.shape) < 0.1
-            return np.where(chosen, generator.choice(boundary, values.shape), values)
-        case Variation.NON_FINITE:
-            return _with_specials(values, generator, (-np.inf, np.nan, np.inf))
-        case Variation.NOT_A_NUMBER:
-            return _with_specials(values, generator, (_DEVICE_NAN,))
-        case Variation.INFINITE:
-            return _with_specials(values, generator, (np.inf,))
-        case Variation.FAR_FROM_ZERO:
-            return values + 1000.0
-        case Variation.FAR_BELOW:
-            return values - 1000.0
-        case Variation.NEGATIVE:
-            return -np.abs(values) - 0.5
-        case Variation.SORTED:
-            return np.sort(values, axis=-1)[..., :: generator.choice((-1, 1))] if values.ndim else values
-        case Variation.TIES:
-            return generator.integers(-64, 64, values.shape, endpoint=True) / 32.0
-        case Variation.SIGNED_ZEROS:
-            return np.where(generator.random(values.shape) < 0.5, -0.0, 0.0)
-        case Variation.SUBNORMAL:
-            return values * (100.0 * float(boundary[boundary > 0].min()))
-    return values
-
-
-def _one_hot(shape: tuple[int, ...], generator: np.random.Generator, peak: float) -> Array:
-    """Zeros with one peak in each row (last axis)."""
-    values = np.zeros(shape)
-    if values.size:
-        rows = values.reshape(-1, shape[-1] if shape else 1)
-        rows[np.arange(len(rows)), generator.integers(0, rows.shape[1], len(rows))] = peak
-    return values
-
-
-def _masked(values: Array, generator: np.random.Generator) -> Array:
-    """Rows in turn as they are, with −inf in about half of the places, and all −inf: as attention masks leave them."""
-    result = values.copy()
-    rows = result.reshape(-1, result.shape[-1]) if result.ndim and result.size else result.reshape(1, -1)
-    rows[1::3][generator.random(rows[1::3].shape) < 0.5] = -np.inf
-    rows[2::3] = -np.inf
-    return rows.reshape(values.shape)
-
-
-def _cancelling(values: Array, generator: np.random.Generator) -> Array:
-    """Rows whose large terms come in pairs of opposite sign, so that sums are small beside their terms."""
-    if not values.ndim or values.shape[-1] < 2:
-        return values
-    half = values.shape[-1] // 2
-    result = values * 1e-2
-    result[..., :half] += 100.0 * values[..., :half]
-    result[..., half : 2 * half] -= 100.0 * values[..., :half]
-    return generator.permuted(result, axis=-1)
-
-
-_DEVICE_NAN = float(np.uint64(0x7FFFFFFFFFFFFFFF).view(np.float64))
-"""The NaN that a GPU's arithmetic gives: all bits of the payload set, so that adding to its bits overflows."""
-
-
-def _with_specials(values: Array, generator: np.random.Generator, specials: tuple[float, ...]) -> Array:
-    """One special value in each of the first rows, so that they do not hide each other."""
-    result = values.copy()
-    rows = result.reshape(-1, result.shape[-1]) if result.ndim and result.size else result.reshape(1, -1)
-    if rows.size:
-        for row, special in zip(range(len(rows)), specials, strict=False):
-            rows[row, generator.integers(0, rows.shape[1])] = special
-    return rows.reshape(values.shape)
 
 
 def perturbed(workload: Workload, case: Case, inputs: Mapping[str, Array], draw: int = 0) -> dict[str, Array]:

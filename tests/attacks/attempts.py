@@ -43,6 +43,11 @@ def path(text):
     return os.fsencode(text)
 
 
+def parent():
+    """The parent's number on the machine: in a namespace of processes it has none for its children."""
+    return int(open("/proc/self/stat").read().rpartition(")")[2].split()[1])
+
+
 def opened():
     """A descriptor of a file outside that may be read: enough to change its owner, mode and times, if calls let it."""
     return os.open(READABLE, os.O_RDONLY)
@@ -105,7 +110,7 @@ ATTEMPTS = {
     "write to a program": lambda: open("/usr/bin/env", "ab"),
     "execute one's own file": lambda: executes("/usr/bin/cat", FILE),
     "read through /proc/self/root": lambda: open(f"/proc/self/root{FILE}", "rb").read(),
-    "read the parent's environment": lambda: open(f"/proc/{os.getppid()}/environ", "rb").read(),
+    "read the parent's environment": lambda: open(f"/proc/{parent()}/environ", "rb").read(),
     "read a process's environment": lambda: open(f"/proc/{VICTIM}/environ", "rb").read(),
     "read a process's memory": lambda: open(f"/proc/{VICTIM}/mem", "rb").read(1),
     "read a process's working directory": lambda: os.readlink(f"/proc/{VICTIM}/cwd"),
@@ -151,8 +156,9 @@ ATTEMPTS = {
     "notify of a folder": lambda: fcntl.fcntl(os.open("/usr", os.O_RDONLY), 1026, 1),
     # Other processes.
     "end a process": lambda: os.kill(VICTIM, signal.SIGKILL),
-    "end the parent": lambda: os.kill(os.getppid(), signal.SIGTERM),
+    "end the parent": lambda: os.kill(parent(), signal.SIGTERM),
     "ask whether a process is there": lambda: os.kill(VICTIM, 0),
+    "signal the first process": lambda: os.kill(1, 0),
     "end all": lambda: [os.kill(VICTIM, 0), os.kill(-1, signal.SIGTERM)],
     "end a thread": lambda: call(200, VICTIM, 9),
     "tgkill": lambda: call(234, VICTIM, VICTIM, 9),

@@ -9,8 +9,10 @@ import json
 import shutil
 import sqlite3
 import tempfile
+import tomllib
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +38,15 @@ from kernel_lineage.rewrite.model.answer import AnswerError, parse_answer
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
 from kernel_lineage.skills.conditions.stated import StatedFactError, stated_facts
 from kernel_lineage.skills.library import builtin_folder, load
+from kernel_lineage.workloads.following.unit import unit_of
+from kernel_lineage.workloads.preprocessed import active_text
+from kernel_lineage.workloads.recording.build import RecordingError, without_kernels
+from kernel_lineage.workloads.recording.call import Call, Failed, Parameter, mended
+from kernel_lineage.workloads.recording.drafting import recorded_draft
+from kernel_lineage.workloads.recording.launches import launch_of
+from kernel_lineage.workloads.recording.series import Series
+from kernel_lineage.workloads.recording.sizes_written import with_sizes
+from workloads.recording.test_recorder import EXTENSION, PROGRAM
 
 _REPOSITORY = Path(__file__).parents[2]
 _HISTORY = _REPOSITORY / "server" / "kernel_lineage" / "demo" / "history"
@@ -181,6 +192,69 @@ def _model_answer(text: str) -> None:
     parse_answer(text, "kernel scale")
 
 
+LAUNCH = {
+    "kernel": "void brighten<float, 2>(float*, Image, int const*, float)", "call": "", "grid": [45, 1, 1],
+    "block": [64, 1, 1], "cluster": [1, 1, 1], "shared": 0, "cooperative": False,
+    "arguments": [
+        {"type": "float*", "alignment": 8, "bytes": "00f0d444447f0000", "pointers": [[0, {"buffer": 0, "offset": 0,
+         "bytes": 11520, "how": "unset", "name": "", "dtype": "", "shape": [], "strides": []}]]},
+        {"type": "Image", "alignment": 8, "bytes": "00b0d444447f00003000000000000000", "pointers": [[0, {"null": True}]]},
+        {"type": "const int*", "alignment": 8, "bytes": "0020c444447f0000", "pointers": [[0, {"buffer": 2, "offset": 0,
+         "bytes": 11520, "how": "data", "name": "x", "dtype": "int32", "shape": [60, 48], "strides": [48, 1], "low": 0,
+         "high": 2879}]]},
+        {"type": "float", "alignment": 4, "bytes": "0000c03f", "pointers": []},
+    ],
+}  # fmt: skip
+"""A launch as the recording runtime tells of it."""
+
+
+class _Recorded:
+    """A draft of what a program told of its launches, line by line: the first at the sizes as they are written."""
+
+    def __init__(self) -> None:
+        (self.kernel,) = (k for k in read(PROGRAM.encode(), Language.CUDA).kernels if k.name == "brighten")
+        self.unit = unit_of(active_text(PROGRAM))
+
+    def read(self, text: str) -> None:
+        launches = []
+        for line in text.splitlines():
+            with suppress(ValueError):
+                launches.append(launch_of(line))
+        if not launches or len(launches[0].arguments) != len(self.kernel.parameters):
+            return
+        samples = tuple(({"seed": 20 + 20 * n, "SIDE": 48}, launch) for n, launch in enumerate(launches))
+        series = Series({"seed": 20, "SIDE": 48}, samples, "main", said=(text[:40],))
+        draft = recorded_draft(self.kernel, self.kernel, "code.cu", self.unit, series)
+        written = tomllib.loads(draft.text)
+        assert (written["kernel"], written["source"]) == ("brighten", "code.cu")
+        assert written.keys() <= {
+            "kernel",
+            "language",
+            "source",
+            "dims",
+            "profile_dims",
+            "args",
+            "launches",
+            "launch",
+        }
+
+
+def _failed_check(text: str) -> None:
+    kinds = ("T", "oT", "vT", "i", "ob", "f", "s")
+    parameters = tuple(Parameter(f"a{n}", kind) for n, kind in enumerate(kinds))
+    call = Call(parameters, {"a0": 2, "a1": 3}, {"a0": "float32"})
+    for _ in range(3):
+        for option in list(mended(call, Failed.of(text.split("\t"))))[:6]:
+            assert len(option.line({})) < 100_000
+            call = option
+
+
+def _host_code(text: str) -> None:
+    without_kernels(text)
+    with_sizes(text)
+    unit_of(active_text(text))
+
+
 class _Mined:
     """A repository that is mined from a cache in which one row was replaced."""
 
@@ -282,13 +356,19 @@ _ROWS = [f"{t} {v}" for t in ("files", "texts", "facts", "walks", "pieces")
          for v in ("[]", "{}", "null", "1", '"x"', '[["a",1,2,"b"]]', '{"version": 1, "items": [[]]}', "[" * 50)]  # fmt: skip
 
 
+_CHECKS = ["x.dim() == 3\t2\t==\t3\tthree extents\ta0,dim,0", "x.size(2) % 8 == 0\t\t\t\tx\ta0,size,1 a1,size,2",
+           "x.sizes()\t4,5,6\t==\t4,6,6\t\ta0,sizes,0", "a3 > 0\t1\t>\t2\ta2\ta0,type,0", "rank\t1\t==\t2"]  # fmt: skip
+
+
 NAMES = ("cuda", "triton", "condition", "fact", "workload", "card", "carrier", "expression", "invariant", "ptx",
-         "model answer", "words", "cache row", "message")  # fmt: skip
+         "model answer", "words", "recorded launch", "failed check", "host code", "cache row", "message")  # fmt: skip
 
 
 def targets() -> dict[str, Target]:
     """All of them; made anew, because some hold a process or a folder."""
-    mined, server = _Mined(), _Server()
+    mined, server, recorded = _Mined(), _Server(), _Recorded()
+    launch = json.dumps(LAUNCH)
+    larger = launch.replace("45", "90").replace("11520", "23040").replace("2879", "5759")
     every = (
         Target("cuda", texts([NAIVE, *_files(_HISTORY, ".cu", 12)]), _source(Language.CUDA)),
         Target("triton", texts(_files(_HISTORY, ".py", 12)), _source(Language.TRITON)),
@@ -306,6 +386,9 @@ def targets() -> dict[str, Target]:
         Target("model answer", texts([json.dumps({"range": "kernel scale", "replacement": NAIVE, "launch": None,
                "explanation": WORDS, "declined": None})]), _model_answer, (AnswerError,)),
         Target("words", st.text(max_size=300), lambda text: [cleaned(text, s) for s in ("terminal", "markdown", "html", "log")]),
+        Target("recorded launch", texts([launch, f"{launch}\n{larger}"]), recorded.read, (RecordingError,)),
+        Target("failed check", texts(_CHECKS), _failed_check),
+        Target("host code", texts([PROGRAM, EXTENSION]), _host_code),
         Target("cache row", texts(_ROWS), mined.read, cost=60),
         Target("message", texts(_MESSAGES), server.read, cost=6),
     )  # fmt: skip

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from attacks.fuzz_targets import Target, targets
+from attacks.fuzz_targets import NAMES, Target, targets
 
 CORPUS = Path(__file__).parent / "corpus"
 HANG_SECONDS = 10
@@ -93,11 +93,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=1200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--targets", nargs="+", choices=NAMES, default=NAMES)
     asked = parser.parse_args()
     os.environ.setdefault("KLINEAGE_KEEP_IN", tempfile.mkdtemp(prefix="klineage-fuzz-kept-"))
     found = 0
     print("| target | executions | seconds | crashes |\n|---|---|---|---|")
-    every = targets()
+    every = {name: target for name, target in targets().items() if name in asked.targets}
     sums = [0, 0.0]
     for target in every.values():
         executions, crashes, began = [0], 0, time.monotonic()

@@ -1,4 +1,4 @@
-"""What is interrupted: mining, replay, an application, its write, a draft, an editor's session.
+"""What is interrupted: mining, replay, an application, its write, drafts, an editor's session.
 
 Each job says what it must keep.
 """
@@ -39,6 +39,22 @@ int main() {
     fill<<<1, N>>>(d_out, d_x);
 }
 """
+RUN_TO_BE_READ = """\
+#include <string>
+__global__ void shift(float* out, const float* x, int n, int by) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = x[i] + by;
+}
+int main() {
+    const std::string words = "seventy-two";
+    int n = words.size() * 8, by = std::stoi("3");
+    float *out, *x;
+    cudaMalloc(&out, n * sizeof(float));
+    cudaMalloc(&x, n * sizeof(float));
+    shift<<<(n + 31) / 32, 32>>>(out, x, n, by);
+}
+"""
+"""A program whose sizes only running it tells."""
 KLINEAGE = [sys.executable, "-B", "-m", "kernel_lineage"]
 
 
@@ -218,6 +234,7 @@ def _one_kernel(place: Place) -> None:
         (workloads / "scale.toml").write_text(WORKLOAD)
         (place.repository / "scale.cu").write_text(SCALE)
         (place.repository / "fill.cu").write_text(FILL)
+        (place.repository / "shift.cu").write_text(RUN_TO_BE_READ)
 
 
 def _patch(place: Place) -> str:
@@ -256,21 +273,31 @@ def _source(place: Place) -> str:
 
 # Drafting
 
-_DRAFT = Path(".klineage") / "workloads" / "fill.toml"
+_DRAFTS = ("fill", "shift")
+
+
+def _drafts(place: Place) -> dict[str, str]:
+    paths = [place.repository / ".klineage" / "workloads" / f"{name}.toml" for name in _DRAFTS]
+    return {str(path): path.read_text("utf-8") for path in paths if path.exists()}
 
 
 def _draft(place: Place) -> str:
-    path = place.repository / _DRAFT
-    return path.read_text("utf-8") if path.exists() else ""
+    return "".join(_drafts(place).values())
+
+
+def _recorded_draft(place: Place) -> str:
+    text = _draft(place)
+    return text if "# recorded: " in text else ""
 
 
 def _half_a_draft(place: Place) -> str:
-    text = _draft(place)
-    return "" if not text or (text.endswith("\n") and "[launch]" in text) else f"half a workload: {text}"
+    halves = [t for t in _drafts(place).values() if not (t.endswith("\n") and "[launch]" in t)]
+    return f"half a workload: {halves}" if halves else ""
 
 
 def _without_draft(place: Place) -> None:
-    (place.repository / _DRAFT).unlink(missing_ok=True)
+    for path in _drafts(place):
+        Path(path).unlink()
 
 
 # An editor's session
@@ -369,6 +396,16 @@ JOBS = {
             [*KLINEAGE, "workload", "init", "fill.cu:fill", "--mutants", "1", "--json"],
             _one_kernel,
             _draft,
+            _half_a_draft,
+            _without_draft,
+        ),
+        Job(
+            "record",
+            "`klineage workload init`, host code built and run",
+            4,
+            [*KLINEAGE, "workload", "init", "shift.cu:shift", "--mutants", "1", "--json"],
+            _one_kernel,
+            _recorded_draft,
             _half_a_draft,
             _without_draft,
         ),

@@ -46,6 +46,8 @@ class Tally:
     """What happened to one job."""
 
     kills: int = 0
+    of_servers: int = 0
+    """Kills that hit a fork server or what it has forked."""
     full_disks: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     words: list[str] = field(default_factory=list)
@@ -98,14 +100,17 @@ class Attack:
         at = self.chance.uniform(0, self.seconds)
         who, number = self.chance.choice(
             [("itself", signal.SIGKILL)] * 4
-            + [("a process of it", signal.SIGKILL)] * 2
+            + [("a process of it", signal.SIGKILL), ("a fork server of it", signal.SIGKILL)]
             + [("itself", signal.SIGTERM), ("itself", signal.SIGINT)]
         )
         process = self.job.start(self.place, None)
         with suppress(subprocess.TimeoutExpired):
             process.wait(at)
         below = descendants(process.pid) if who != "itself" else []
+        if who == "a fork server of it":
+            below = [pid for pid in below if is_of_server(pid)] or below
         victim = self.chance.choice(below) if below else process.pid
+        self.tally.of_servers += is_of_server(victim)
         with suppress(ProcessLookupError):
             os.kill(victim, number)
         self.tally.kills += 1
@@ -169,6 +174,13 @@ def descendants(root: int) -> list[int]:
         below += children
         waiting += children
     return sorted(below)
+
+
+def is_of_server(pid: int) -> bool:
+    """Whether a process is a fork server, or one that it has forked and that has not become another program."""
+    with suppress(OSError):
+        return b"processes.fork_server" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
 
 
 def orphans() -> list[str]:
@@ -235,7 +247,8 @@ def attack(
             filled = Attack(job, folder / f"disk-{job.name}" / "place", chance, tally)
             for _ in range(-(-full_disks * weight // share)):
                 filled.fill_disk(int(chance.choice([0, 2 ** chance.uniform(10, 23)])), mounted)
-        print(f"{job.name}: {tally.kills} kills, {tally.full_disks} full disks", file=sys.stderr, flush=True)
+        hit = f"{tally.kills} kills, {tally.of_servers} of them in fork servers"
+        print(f"{job.name}: {hit}, {tally.full_disks} full disks", file=sys.stderr, flush=True)
     return tallies, means
 
 

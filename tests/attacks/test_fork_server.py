@@ -8,13 +8,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from attacks.interruptions import descendants
 from gate.build.test_compile import SOFTMAX, UNIT, build_error, triton
 from kernel_gate.build.compile import compile_program
-from kernel_gate.processes import forking
+from kernel_gate.processes import forking, namespaces
 from kernel_gate.sandbox.containment import offered
 
 pytestmark = pytest.mark.skipif(
@@ -30,6 +32,13 @@ def said(text: str) -> str:
 def server() -> int:
     """The fork server of this process's contained jobs."""
     return forking._SERVERS[forking._key()]._process.pid
+
+
+@cache
+def has_process_namespaces() -> bool:
+    """Tried as the server does, in a process of its own: it would count for this one's children, too."""
+    code = f"from {namespaces.__name__} import *; make(PROCESSES)"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 
 def children(parent: int) -> set[int]:
@@ -110,7 +119,8 @@ def test_it_shows_none_of_the_gates_variables_in_proc(monkeypatch):
 
 
 def test_one_contained_process_cannot_see_another_or_the_server():
-    """By each way in which a process of the same user is looked into, stopped or joined."""
+    """By each way in which a process of the same user is looked into, stopped or joined, and by each number that it
+    can have: that of the machine, and of those who were forked before in its own namespace."""
     text = """\
 import ctypes, os, signal
 libc = ctypes.CDLL(None, use_errno=True)
@@ -134,7 +144,7 @@ ways = {
     "priority": lambda pid: os.setpriority(os.PRIO_PROCESS, pid, 5),
 }
 worked = []
-for pid in PIDS:
+for pid in [*PIDS, 1, *range(2, os.getpid())]:
     for name, way in ways.items():
         try:
             way(pid)
@@ -179,13 +189,40 @@ one.join()
 """
 
 
-def sleepers() -> list[bytes]:
+def sleepers() -> list[int]:
     found = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
-            if (words := entry.read_bytes()).startswith((b"sleep\x0078.625", b"sleep\x0079.375")):
-                found.append(words)
+            if entry.read_bytes().startswith((b"sleep\x0078.625", b"sleep\x0079.375")):
+                found.append(int(entry.parent.name))
     return found
+
+
+def own_processes(gate: int) -> list[int]:
+    """The gate, its server and all below it, except what a contained program has started and left asleep."""
+    return [pid for pid in (gate, *descendants(gate)) if pid not in sleepers()]
+
+
+@pytest.mark.parametrize("survivor", ["nothing", "the gate", "the server"])
+def test_what_is_left_asleep_ends_when_all_of_ours_are_killed_at_one_moment(tmp_path, survivor):
+    """All are stopped before the first is killed: none can do anything about the others, and one may be spared."""
+    if not has_process_namespaces():
+        pytest.skip("this machine gives no namespaces of processes")
+    gate = subprocess.Popen([sys.executable, "-c", GATE, str(tmp_path)])
+    try:
+        assert within(30, lambda: len(sleepers()) == 2)
+        every = own_processes(gate.pid)
+        spared = {"nothing": set(), "the gate": {gate.pid}, "the server": children(gate.pid)}[survivor]
+        for pid in every:
+            os.kill(pid, signal.SIGSTOP)
+        for pid in {*every} - spared:
+            os.kill(pid, signal.SIGKILL)
+        assert within(1, lambda: not sleepers())
+    finally:
+        for pid in (*sleepers(), gate.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        gate.wait()
 
 
 @pytest.mark.parametrize("has_a_copy", [False, True], ids=["", "a forked copy of the gate lives on"])

@@ -40,10 +40,15 @@ USERS = ("this user", "nobody")
 class Tried:
     """What the attempts of one run said, and what they had changed outside."""
 
-    said: dict[str, str]
+    ways: dict[str, dict[str, str]]
+    """For a forked process, where the system has one, and for a started one: what each attempt came to."""
     changed: list[str]
     form: str = ""
     """The containment that this user was given here."""
+
+    def said(self, name: str) -> list[str]:
+        """What came of one attempt in each way; "" where it worked."""
+        return [said[name] for said in self.ways.values()]
 
 
 def _as_nobody() -> list[str]:
@@ -127,14 +132,16 @@ def tried(user: str, form: str) -> Tried:
             done = subprocess.run(
                 [*python, script, spec], capture_output=True, text=True, cwd="/", check=False, timeout=120
             )
-            found = re.search(r"^RESULT(.*)$", done.stdout, re.MULTILINE)
-            _DONE[user, form] = Tried({"failed": done.stdout + done.stderr}, ["the attempts did not end"])
+            found = re.search(r"^RESULTS(.*)$", done.stdout, re.MULTILINE)
+            _DONE[user, form] = Tried(
+                {"failed": {"": done.stdout + done.stderr}}, ["the attempts did not end"]
+            )
             assert found, done.stdout + done.stderr
             after = _state(outside)
             changed = [k for k in {*before, *after} if before.get(k) != after.get(k)]
             _DONE[user, form] = Tried(json.loads(found[1]), changed, done.stdout)
     result = _DONE[user, form]
-    if not result.said:
+    if not result.ways:
         pytest.skip("this machine does not offer this form")
     return result
 
@@ -151,21 +158,21 @@ class TestAttempts:
 
     @pytest.mark.parametrize("name", attempts.HONEST)
     def test_what_honest_programs_do_works(self, user, form, name):
-        assert tried(user, form).said[name] == ""
+        assert tried(user, form).said(name) in ([""], ["", ""])
 
     @pytest.mark.parametrize("name", attempts.ATTEMPTS)
     def test_the_attempt_is_refused(self, user, form, name):
-        assert tried(user, form).said[name]
+        assert all(tried(user, form).said(name))
 
     @pytest.mark.parametrize("name", attempts.COMMANDS)
     def test_landlock_hides_what_proc_shows_to_everybody(self, user, form, name):
         run = tried(user, form)
-        assert run.said[name] or "Containment(landlock=0" in run.form
+        assert all(run.said(name)) or "Containment(landlock=0" in run.form
 
     @pytest.mark.parametrize("name", attempts.NAMES_ONLY)
     def test_a_private_root_hides_names(self, user, form, name):
         run = tried(user, form)
-        assert run.said[name] or "private_root=False" in run.form
+        assert all(run.said(name)) or "private_root=False" in run.form
 
 
 HEADERS = {

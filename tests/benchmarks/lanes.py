@@ -1,10 +1,13 @@
 """What each lane sees of wrong candidates and does to right ones: the emulated device, a GPU alone, and both together.
+Beside them what a comparison of outputs alone sees (`allclose`).
 
-    python -m tests.benchmarks lanes [--lanes emulated,gpu,both] [--jobs 8] [--seconds 280] [--rows FILE] [--write]
+    python -m tests.benchmarks lanes [--lanes emulated,gpu,both,allclose] [--jobs 8]
+        [--seconds 280] [--rows FILE] [--write]
 
 The strangers' pairs, and the seeded bugs with the kernels they were made of. Every candidate is judged on every lane,
-in an order that is drawn with `--seed`, by several processes; what the time did not suffice for is counted. `--rows`
-keeps what there is, one a line, so that lanes measured on several machines make one table.
+in an order that is drawn with `--seed`, by gate processes as the product starts them; what the time did not suffice for
+is counted. `--rows` keeps what there is, one a line, and what it has is not measured again: lanes measured on
+several machines make one table.
 """
 
 from __future__ import annotations
@@ -15,23 +18,25 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
-from kernel_gate.gate import judge
-from kernel_gate.kept import Kept
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
+from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Verdict
+from kernel_gate.worker import Worker
 from kernel_gate.workload import Workload
 from kernel_lineage.workloads.mutants.model import Mutant
 from kernel_lineage.workloads.programs import ProgramError
 
+from . import allclose
 from .seeded_bugs import chosen, kernel_of, request_of
 from .seeded_cases import KERNELS
 from .strangers_table import LANES, SETS
@@ -39,6 +44,8 @@ from .strangers_table import LANES, SETS
 SUMMARY = "wrong and right candidates by lane: the emulated device, a GPU alone, and both"
 RESULTS = Path(__file__).parent / "results"
 HONEST = "honest"
+_LONGEST_SECONDS = 120.0
+_LONGEST_REASON = 300
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,7 @@ class Row:
     """`rejected`, `condition`, `right`, or the code of what did not decide."""
     code: str
     seconds: float
+    reason: str = ""
 
 
 def items() -> list[Item]:
@@ -98,52 +106,64 @@ def _programs(item: Item) -> tuple[Program, Program, Workload]:
     return request.baseline.program(), request.candidate.program(), workload
 
 
-@cache
-def _kept() -> Kept:
-    """What a process keeps between verdicts."""
-    return Kept(more_follow=True).__enter__()
-
-
-def judged(item: Item, lane: str, seed: int) -> Row:
-    """One candidate on one lane."""
+def judged(item: Item, lane: str, seed: int, workers: SimpleQueue[Worker]) -> Row:
+    """One candidate on one lane, by a worker that is free."""
+    if lane == "allclose":
+        return _compared(item, seed)
     device, watch = LANES[lane]
     options = GateOptions(need="not_slower", profile_seconds=0.2, watch_seconds=watch, seed=seed)
+    worker = workers.get()
     started = time.monotonic()
     try:
-        verdict = judge(*_programs(item), device=device, options=options, kept=_kept())  # type: ignore[arg-type]
+        request = GateRequest.of(*_programs(item), device=device, options=options)  # type: ignore[arg-type]
+        verdict = worker.judge(request, timeout=_LONGEST_SECONDS)
     except ProgramError:
         return Row(item, lane, "no program", "", 0.0)
-    return Row(item, lane, fate_of(verdict), str(verdict.code), round(time.monotonic() - started, 2))
+    finally:
+        workers.put(worker)
+    seconds = round(time.monotonic() - started, 2)
+    return Row(item, lane, fate_of(verdict), str(verdict.code), seconds, verdict.reason[:_LONGEST_REASON])
+
+
+def _compared(item: Item, seed: int) -> Row:
+    started = time.monotonic()
+    fate = allclose.fate(*_programs(item), seed)
+    return Row(item, "allclose", fate, "", round(time.monotonic() - started, 2))
 
 
 def fate_of(verdict: Verdict) -> str:
     """How a verdict ended, whatever the times say."""
-    if verdict.outcome is Outcome.REJECTED:
-        slow = (
-            verdict.code is not None
-            and verdict.code.stage == "profile"
-            and verdict.code != "wrong-after-timing"
-        )
-        return "right" if slow else "rejected"
     check = verdict.stage("check")
-    if check is None or check.status != "pass":
+    passed = check is not None and check.status == "pass"
+    late = verdict.code is not None and (
+        verdict.code.stage != "profile" or verdict.code == "wrong-after-timing"
+    )
+    if verdict.outcome is Outcome.REJECTED and (late or not passed):
+        return "rejected"
+    if not passed:
         return str(verdict.code)
     return "condition" if any(s.details.get("conditions") for s in verdict.stages) else "right"
 
 
-def measured(lanes: list[str], jobs: int, seconds: float, seed: int, only: str) -> Iterator[Row]:
+def measured(
+    lanes: list[str], jobs: int, seconds: float, seed: int, only: str, done_before: set[tuple[Item, str]]
+) -> Iterator[Row]:
     """As many as the time allows, in an order that the seed draws; all lanes of a candidate together."""
     drawn = [item for item in items() if only in item.source]
     random.Random(seed).shuffle(drawn)
-    waiting = ((item, lane) for item in drawn for lane in lanes)
+    waiting = ((item, lane) for item in drawn for lane in lanes if (item, lane) not in done_before)
     until = time.monotonic() + seconds
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(judged, *one, seed) for one in islice(waiting, jobs)}
+    workers: SimpleQueue[Worker] = SimpleQueue()
+    with ExitStack() as stack:
+        for _ in range(jobs):
+            workers.put(stack.enter_context(Worker()))
+        pool = stack.enter_context(ThreadPoolExecutor(jobs))
+        running = {pool.submit(judged, *one, seed, workers) for one in islice(waiting, jobs)}
         while running:
             done, running = wait(running, return_when="FIRST_COMPLETED")
             yield from (future.result() for future in done)
             if time.monotonic() < until:
-                running |= {pool.submit(judged, *one, seed) for one in islice(waiting, len(done))}
+                running |= {pool.submit(judged, *one, seed, workers) for one in islice(waiting, len(done))}
 
 
 def table(rows: list[Row]) -> str:
@@ -201,7 +221,8 @@ def main(arguments: list[str]) -> None:
     asked = parser.parse_args(arguments)
     texts = asked.rows.read_text().splitlines() if asked.rows and asked.rows.exists() else []
     rows = [_read(json.loads(text)) for text in texts]
-    for row in measured(asked.lanes.split(","), asked.jobs, asked.seconds, asked.seed, asked.only):
+    before = {(row.item, row.lane) for row in rows}
+    for row in measured(asked.lanes.split(","), asked.jobs, asked.seconds, asked.seed, asked.only, before):
         rows.append(row)
         if asked.rows:
             with asked.rows.open("a") as file:

@@ -175,3 +175,18 @@ def test_a_sum_in_another_order_may_be_further_off_than_one_launch_was() -> None
     assert verdict(SERIAL, backwards, algebra_seconds=20).reason.endswith(
         "the same expression as the baseline's"
     )
+
+
+NORMED = """float m = 0, v = 0; for (int k = 0; k < c; k++) m += x[k]; m /= c;
+    for (int k = 0; k < c; k++) v += (x[k] - m) * (x[k] - m); float r = rsqrtf(v / c + 1e-5f);"""
+SCALED = "float offset = -(m * r); y[i] = fmaf(x[i], r, offset);"
+
+
+@pytest.mark.parametrize(
+    ("after", "status"),
+    [(SCALED, StageStatus.PASS), (SCALED.replace("offset)", "offset + 4e-3f)"), StageStatus.FAIL)],
+)
+def test_a_row_that_cancels_is_as_far_off_as_its_inputs_are_rounded(after: str, status: StageStatus) -> None:
+    # Of a row of one element the mean is the element: zero before, the rounding of a product after.
+    stage = verdict(NORMED + "y[i] = (x[i] - m) * r;", NORMED + after, algebra_seconds=20)
+    assert stage.status is status, stage.reason

@@ -57,7 +57,7 @@ def test_the_plan_starts_with_the_named_shapes_cheapest_first():
     assert [dict(c.dims) for c in cases[:4]] == [
         {"N": n, "C": c} for n, c in ((1, 32), (1, 70), (3, 32), (3, 70))
     ]
-    assert {c.variation for c in cases} == set(Variation) - OTHERS - OF_ALL
+    assert {c.variation for c in cases} == set(Variation) - OTHERS - OF_ALL - {Variation.MIXED}
     assert len({(str(c.dims), c.seed) for c in cases}) == len(cases)
     assert all(c.required == (c.origin == "named" and c.variation is Variation.DECLARED) for c in cases)
 
@@ -73,6 +73,23 @@ def test_several_inputs_are_scaled_together_and_positive_ones_stay_positive():
     assert {c.variation for c in cases} == OF_ALL
     tiny = make_inputs(both, next(c for c in cases if c.variation is Variation.ALL_TINY))
     assert tiny["w"].min() > 0 and tiny["w"].max() < 1e-9 and np.abs(tiny["x"]).max() < 1e-9
+
+
+def test_several_inputs_are_varied_each_in_its_own_way():
+    another = 'name = "w"\nkind = "input"\ndtype = "float32"\nshape = ["N", "C"]\n'
+    both = workload(**{'[[args]]\nname = "x"': f'[[args]]\n{another}[[args]]\nname = "x"'})
+    spreads = []
+    for seed in range(30):
+        cases = [c for c in plan(both, 50 * seed) if c.variation is Variation.MIXED]
+        assert len(cases) == 3
+        spreads += [tuple(float(v.std()) for v in make_inputs(both, c).values()) for c in cases]
+    assert any(a > 300 and b < 2 for a, b in spreads) and any(b > 300 and a < 2 for a, b in spreads)
+
+
+def test_indices_and_peaks_are_at_the_ends_of_the_largest_shape_too():
+    cases = plan(workload(), 91)
+    largest = {c.variation for c in cases if c.dims == {"N": 3, "C": 70} and not c.required}
+    assert {Variation.FIRST_PEAK, Variation.LAST_PEAK} <= largest
 
 
 def test_all_of_an_input_lies_above_or_below_the_constants_of_the_code():
@@ -158,7 +175,7 @@ def test_indices_are_taken_at_both_ends_of_their_range():
     assert len(set(ends[Variation.HIGHEST].flat)) == 1 and ends[Variation.HIGHEST].flat[0] >= 31
 
 
-@pytest.mark.parametrize("variation", [v for v in Variation if v not in OTHERS])
+@pytest.mark.parametrize("variation", [v for v in Variation if v not in OTHERS | {Variation.MIXED}])
 def test_variations_change_what_they_say(variation):
     x = drawn("normal", variation=variation).astype(np.float64)
     checks = {
@@ -181,6 +198,8 @@ def test_variations_change_what_they_say(variation):
         Variation.SORTED: lambda: len(set(np.sign(np.diff(x, axis=-1)).flat)) == 1,
         Variation.TIES: lambda: len(set(x.flat)) < 0.7 * x.size and (x * 16 % 1 == 0.5).any(),
         Variation.SIGNED_ZEROS: lambda: not x.any() and 0 < np.signbit(x).mean() < 1,
+        Variation.FIRST_PEAK: lambda: (x[:, 0] > x[:, 1:].max() + 88).all() and (x[:, -1] < -88).all(),
+        Variation.LAST_PEAK: lambda: (x[:, -1] > x[:, :-1].max() + 88).all() and (x[:, 0] < -88).all(),
         Variation.ALL_TINY: lambda: 0 < np.abs(x).max() < 1e-9,
         Variation.ALL_LARGE: lambda: x.std() > 500,
         Variation.SUBNORMAL: lambda: 0 < np.abs(x).max() < np.finfo(np.float32).tiny,

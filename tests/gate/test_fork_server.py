@@ -26,6 +26,18 @@ def started(statement: str, **rest) -> Forked:
     return process
 
 
+def that_starts(note: Path, then: str) -> tuple[Forked, int]:
+    """A process that starts one which sleeps, and goes on with a statement; the number of that one as we see it."""
+    shell = f"read own rest </proc/self/stat; echo $own >{note}.part; mv {note}.part {note}; exec sleep 60"
+    process = started(
+        f"import subprocess, os, time; p = subprocess.Popen(['/bin/sh', '-c', {shell!r}])\n"
+        f"while not os.path.exists({str(note)!r}): time.sleep(0.01)\n{then}"
+    )
+    while not note.exists():
+        time.sleep(0.01)
+    return process, int(note.read_text())
+
+
 def runs(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
@@ -77,26 +89,18 @@ def test_what_it_says_goes_where_it_is_told(tmp_path):
 
 
 def test_one_that_goes_on_is_waited_for_as_long_as_asked_and_ended_with_all_that_it_started(tmp_path):
-    note = tmp_path / "child"
-    process = started(
-        f"import subprocess, time; p = subprocess.Popen(['sleep', '60']); open({str(note)!r}, 'w').write(str(p.pid)); "
-        "time.sleep(60)"
-    )
-    while not (note.exists() and note.read_text()):
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(0.05)
-    assert process.poll() is None and runs(int(note.read_text()))
+    process, its_own = that_starts(tmp_path / "child", "time.sleep(60)")
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.05)
+    assert process.poll() is None and runs(its_own)
     assert process.end_group() == -signal.SIGKILL == process.end_group()
-    assert ends(int(note.read_text()))
+    assert ends(its_own)
 
 
 def test_what_one_has_started_ends_with_it_in_any_case(tmp_path):
-    note = tmp_path / "child"
-    process = started(
-        f"import subprocess, os; p = subprocess.Popen(['sleep', '60']); open({str(note)!r}, 'w').write(str(p.pid))"
-    )
+    process, its_own = that_starts(tmp_path / "child", "pass")
     assert process.wait(60) == 0
-    assert ends(int(note.read_text()))
+    assert ends(its_own)
 
 
 def test_variables_folder_and_handles_are_its_own(tmp_path):
@@ -127,17 +131,11 @@ def test_many_threads_ask_at_once():
 
 
 def test_when_the_server_is_killed_its_processes_end_and_the_next_job_is_served(tmp_path):
-    note = tmp_path / "child"
-    process = started(
-        f"import subprocess, time; p = subprocess.Popen(['sleep', '60']); open({str(note)!r}, 'w').write(str(p.pid)); "
-        "time.sleep(60)"
-    )
-    while not (note.exists() and note.read_text()):
-        time.sleep(0.01)
+    process, its_own = that_starts(tmp_path / "child", "time.sleep(60)")
     before = the_server()
     os.kill(before, signal.SIGKILL)
     assert process.wait(60) == -signal.SIGKILL
-    assert ends(process.pid) and ends(int(note.read_text()))
+    assert ends(process.pid) and ends(its_own)
     assert started("import os; os._exit(5)").wait(60) == 5
     assert the_server() != before
 

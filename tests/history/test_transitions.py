@@ -12,6 +12,25 @@ from kernel_lineage.history.model import Intent, Transition, TransitionKind
 NAIVE = KERNEL.replace("row_sum", "sum")
 FAST = WARP.format(name="sum")
 BIAS = NAIVE.replace("int C)", "int C, float bias)").replace("= total;", "= total + bias;")
+UNROLLED = NAIVE.replace(
+    "    float total",
+    "    float most = 0.0f;\n#pragma unroll 4\n    for (int k = 0; k < 4; ++k) { most += k; }\n    float total",
+)
+IN_A_HELPER = """
+__device__ float row_total(const float* inp, int row, int C) {
+        float total = 0.0f;
+        for (int c = 0; c < C; c++) {
+            total += inp[row * C + c];
+        }
+        return total;
+}
+__global__ void sum(float* out, const float* inp, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < N) {
+        out[row] = row_total(inp, row, C);
+    }
+}
+"""
 WRONG = FAST.replace("c < C", "c < C - 1")
 
 
@@ -44,6 +63,19 @@ def transitions(folder: Path, *steps: tuple[str, str]) -> list[Transition]:
         ("improve precision", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.FIX),
         ("K3: less index math", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.OPTIMISATION),
         ("as `fix_rows` expects", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.UNKNOWN),
+        ("fixbug for odd C", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.FIX),
+        ("reduce index bookkeeping overhead", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.OPTIMISATION),
+        ("avoid a recomputation", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.OPTIMISATION),
+        ("avoid a NaN in rows of zeros", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.FIX),
+        ("Add double buffering", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.OPTIMISATION),
+        ("Implement masks", NAIVE, UNROLLED, Intent.FEATURE),
+        (
+            "wip",
+            NAIVE,
+            NAIVE.replace("float total", "__syncthreads();\n    float total"),
+            Intent.FIX,
+        ),
+        ("wip", NAIVE, IN_A_HELPER, Intent.REFACTOR),
     ],
 )
 def test_intent_is_read_from_the_diff_first_and_the_message_second(
@@ -152,3 +184,21 @@ def test_what_a_message_says_against_its_own_change_is_a_risk_of_it(
 def test_what_a_new_comment_says_is_a_risk(tmp_path: Path):
     (transition,) = transitions(tmp_path, ("begin", NAIVE), ("warps", "// bad idea if C is small\n" + FAST))
     assert [(r.kind, r.message) for r in transition.risk] == [("warning", "bad idea if C is small")]
+
+
+def test_a_kernel_that_gets_its_old_name_and_body_back_is_reverted(tmp_path: Path):
+    old, new = NAIVE.replace("sum(", "sum_kernel3("), FAST.replace("sum(", "sum_kernel5(")
+    there, back = transitions(tmp_path, ("begin", old), ("the faster kernel 5", new), ("swap 5 for 3", old))
+    assert there.intent is Intent.OPTIMISATION
+    assert back.intent is Intent.REVERT and back.answers == there.id
+
+
+def test_what_a_message_says_is_new_is_the_new_kernel_not_what_changes_beside_it(tmp_path: Path):
+    changed = NAIVE.replace("c++", "c += 1")
+    other = (
+        "__global__ void scale(float* out, float a, int n) { int i = threadIdx.x; if (i < n) out[i] *= a; }"
+    )
+    steps = [Step("begin", {"sum.cu": NAIVE}), Step("feat: scale rows", {"sum.cu": changed + other})]
+    make_repository(tmp_path, steps)
+    made = [t for line in mine(tmp_path, use_cache=False).lineages for t in line.transitions]
+    assert [t.intent for t in made] == [Intent.REFACTOR]

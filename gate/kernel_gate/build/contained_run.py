@@ -62,7 +62,7 @@ def start_contained(
         "command": list(command),
         "folder": str(folder),
         "cwd": str((cwd or folder).resolve()),
-        "readable": [str(p.resolve()) for p in readable],
+        "readable": [str(p.absolute()) for p in readable],
         "environment": {**bare_environment(folder), **(environment or {})},
         "limits": limits.of_one_process,
         "containment": containment.to_json(),

@@ -99,8 +99,12 @@ class CudaBuffer:
 
     def free(self) -> None:
         """Give the memory back; after the context was lost there is nothing to give."""
+        if not self._device.lost:
+            try:
+                self._memory.free()
+            except self._driver.Error:  # a launch that nothing waited for has failed
+                self._device.lost = True
+            else:
+                self._device.memory.give_back(self._taken)
         if self._device.lost:
             KEPT.append(self._memory)
-        else:
-            self._memory.free()
-            self._device.memory.give_back(self._taken)

@@ -138,6 +138,9 @@ class CudaKernel:
         except DeviceError as error:
             return LaunchResult((Fault("launch", str(error)),))
         except driver.Error as error:
+            if (kind := kind_of(str(error))) in ("illegal_address", "misaligned"):
+                self._device.lost = True
+                return LaunchResult((Fault(kind, f"an earlier launch failed: {error}"),), device_lost=True)
             return LaunchResult((Fault("launch", f"the launch is refused: {error}"),))
         try:
             ended = self._device.wait()

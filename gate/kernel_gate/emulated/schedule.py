@@ -2,24 +2,32 @@
 
 By default all threads run as one, which hides what depends on it. A schedule gives one warp the turn until it waits or
 ends; the next is chosen by the schedule's order. Lanes of a warp are run in two halves where the mode says so, but come
-together at instructions that name their lanes (shuffles, votes, matrix products, warp barriers).
+together at instructions that name their lanes (shuffles, votes, matrix products, warp barriers), and the four warps of
+a warpgroup where it multiplies.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from kernel_gate.emulated.terminators import WAIT
+from kernel_gate.emulated.terminators import END, WAIT
 
 if TYPE_CHECKING:
+    from kernel_gate.emulated.ptx.model import Instruction
     from kernel_gate.emulated.scheduler import Flow
     from kernel_gate.emulated.wave import Index
 
+    Mask = npt.NDArray[np.bool_]
+
 _TOGETHER = frozenset({"shfl", "vote", "match", "activemask", "redux", "mma", "wmma", "wgmma", "ldmatrix"})
+_GROUP = 128
+"""Threads of a warpgroup."""
 _PATIENCE = 500
 """Steps that a warp has in a row while others can run: one that waits for another would wait for ever."""
 
@@ -56,6 +64,10 @@ class Turns:
     """Of each group: the smallest goes first."""
     _together: frozenset[int] = field(init=False)
     """Basic blocks that all lanes of a warp run together."""
+    _by_warpgroup: frozenset[int] = field(init=False)
+    """Basic blocks that all warps of a warpgroup run together."""
+    _warpgroup: Index = field(init=False)
+    """Of each thread."""
 
     def __post_init__(self) -> None:
         wave, mode = self.flow.wave, self.schedule.mode
@@ -69,13 +81,17 @@ class Turns:
             self._rank = self._rank ^ 1
         elif mode is Mode.STARVED:
             self._rank[int(np.random.default_rng(self.schedule.seed).integers(count))] = count
-        self._together = self._blocks_together()
+        self._together = self._blocks_with(
+            lambda i: i.parts[0] in _TOGETHER or i.parts[:2] == ("bar", "warp")
+        )
+        self._by_warpgroup = self._blocks_with(lambda i: i.parts[:2] == ("wgmma", "mma_async"))
+        self._warpgroup = wave.block_of * wave.launch.block_threads + wave.thread_in_block // _GROUP
 
-    def _blocks_together(self) -> frozenset[int]:
+    def _blocks_with(self, named: Callable[[Instruction], bool]) -> frozenset[int]:
         found, start = set(), 0
         for number, block in enumerate(self.flow.kernel.blocks):
             body = self.flow.kernel.flat.body[start : start + block.count]
-            if any(i.parts[0] in _TOGETHER or i.parts[:2] == ("bar", "warp") for i in body):
+            if any(named(i) for i in body):
                 found.add(number)
             start += block.count
         return frozenset(found)
@@ -91,25 +107,59 @@ class Turns:
                 elif not flow.release():
                     return
                 continue
-            group = self._next(runnable)
+            group, block, active = self._turn(runnable)
+            if not active.any():
+                continue
             steps = steps + 1 if group == last else 0
             if steps > _PATIENCE:
                 self._rank[group] = int(self._rank.max()) + 1
                 steps = 0
             last = group
-            members = runnable & (self._group == group)
-            block = int(flow.at[members].min())
-            active = members & (flow.at == block)
-            if block in self._together and self.schedule.mode is Mode.REVERSED:
-                warp = flow.wave.warp == group // 2
-                others = warp & runnable & (flow.at != block) & ~members
-                if others.any():
-                    block = int(flow.at[others].min())
-                    active = others & (flow.at == block)
-                else:
-                    active = warp & runnable & (flow.at == block)
             flow.run_apart(block, np.flatnonzero(active))
 
-    def _next(self, runnable: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
+    def _turn(self, runnable: Mask) -> tuple[int, int, Mask]:
+        """The group whose turn it is, a block, and the threads that run it; none where others had to be let go on."""
+        flow, left = self.flow, runnable
+        while True:
+            group = self._next(left)
+            members = left & (self._group == group)
+            block = int(flow.at[members].min())
+            active = members & (flow.at == block)
+            whole = self._whole(block, active)
+            if whole is None:
+                return group, block, active
+            others = whole & runnable & (flow.at != block) & ~members
+            if others.any():
+                # They come first, one group of them at a time.
+                members = others & (self._group == self._next(others))
+                block = int(flow.at[members].min())
+                return group, block, members & (flow.at == block)
+            there = whole & runnable & (flow.at == block)
+            absent = whole & ~runnable & (flow.at < END)
+            if block not in self._by_warpgroup or not absent.any():
+                return group, block, there
+            left = left & ~whole
+            if not left.any():
+                return group, block, there & (not self._let_go())
+
+    def _whole(self, block: int, active: Mask) -> Mask | None:
+        """The threads that run a block together with some others; None where each group runs it for itself."""
+        of: Index | None = None
+        if block in self._by_warpgroup:
+            of = self._warpgroup
+        elif block in self._together and self.schedule.mode is Mode.REVERSED:
+            of = self.flow.wave.warp
+        return None if of is None else np.equal(of, of[active][0]).astype(np.bool_)
+
+    def _let_go(self) -> bool:
+        """Whether some of the threads that wait can go on now."""
+        flow = self.flow
+        if flow.wave.stalled.any():
+            flow.wave.stalled[:] = False
+            return True
+        waiting, ended = flow.at == WAIT, flow.at == END
+        return bool(waiting.any()) and flow.barriers.may_open(waiting, ended) and flow.release()
+
+    def _next(self, runnable: Mask) -> int:
         groups = np.unique(self._group[runnable])
         return int(groups[np.argmin(self._rank[groups])])

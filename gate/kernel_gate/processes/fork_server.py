@@ -4,7 +4,8 @@ A process that begins with its imports done costs little beside one that makes t
 what those import, and never anything of a job: it is handed the job's pipes and does not read them. So every process
 begins as fresh as the last one, with no more in its memory than imported modules. The server has one thread, or it
 refuses to fork. It ends when its only client ends, however that ends, and with it go all processes that it forked and
-the groups of these.
+the groups of these. Where the machine gives namespaces of processes, all of them are in one, whose first process ends
+with the server: then the kernel ends whatever is in it, also where client, server and jobs are killed at one moment.
 
 Over the control socket (its stdin) comes one message a job: the name of what to import, and five handles: the job's
 text, the job's own socket, and stdin, stdout and stderr of the new process. Over the job's socket the server tells the
@@ -25,6 +26,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from kernel_gate.processes import namespaces
 from kernel_gate.processes.forked_job import Job, run_job
 from kernel_gate.processes.parent import end_with_parent
 
@@ -38,6 +40,8 @@ NUMBER = struct.Struct("<i")
 HANDLES = 5
 _NAME_BYTES = 64
 _CONTROL = 0
+_OUTSIDE = 0
+"""The number that a process sees for a parent outside of its namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +71,30 @@ def _import(what: str) -> None:
     gc.freeze()  # what all processes share is not written to by their collectors
 
 
+def _gather() -> int:
+    """Have what is forked from now on in a namespace, if there is one; the number that it sees for this process."""
+    server = os.getpid()
+    try:
+        namespaces.make(namespaces.PROCESSES)
+    except OSError:
+        return server
+    if os.fork() > 0:
+        return _OUTSIDE
+    # The first one inside: all that lose their parent become its children, and end with it.
+    end_with_parent(_OUTSIDE)
+    os.closerange(0, 3)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+    while True:
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        signal.sigwait({signal.SIGCHLD})
+
+
 class _Server:
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, seen_as: int) -> None:
         self._control = control
+        self._seen_as = seen_as
         self._selector = selectors.DefaultSelector()
         self._selector.register(control, selectors.EVENT_READ)
         self._running: dict[int, _Running] = {}
@@ -102,11 +127,11 @@ class _Server:
         if what not in self._imported:
             _import(what)
             self._imported.add(what)
-        server, process = os.getpid(), -1
+        process = -1
         with suppress(OSError):  # no room for a process: the client sees its handles closed
             process = os.fork() if len(handles) == HANDLES and threads() == 1 else -1
         if process == 0:
-            end_with_parent(server)
+            end_with_parent(self._seen_as)
             os.setsid()
             return True
         if process > 0:
@@ -157,7 +182,8 @@ def _settle(handles: list[int]) -> Job:
 
 def main() -> None:
     """Serve; in each forked process, do its job and end."""
-    handles = _Server(socket.socket(fileno=os.dup(_CONTROL))).serve()
+    seen_as = _gather()
+    handles = _Server(socket.socket(fileno=os.dup(_CONTROL)), seen_as).serve()
     if handles:
         run_job(_settle(handles))
     os._exit(0)

@@ -13,8 +13,9 @@ _PR_SET_PDEATHSIG = 1
 def end_with_parent(parent: int | None = None) -> None:
     """End when the thread that started this process ends, however it ends; what it becomes by `exec` does, too.
 
-    That thread must wait for this process; a fork server has no other. `parent` is its process, for who knows it from
-    before. Processes that this one starts are not covered: their time is limited (`sandbox.own_limits.limit`).
+    That thread must wait for this process; a fork server has no other. `parent` is its process as `os.getppid` sees it,
+    for who knows it from before. Processes that this one starts are not covered: a fork server's are in a namespace
+    that ends with it, and their time is limited (`sandbox.own_limits.limit`).
     """
     if sys.platform != "linux":
         return

@@ -13,7 +13,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-_NEW_MOUNTS, _NEW_USER = 0x00020000, 0x10000000
+from kernel_gate.files.temporary import TemporaryFolder
+from kernel_gate.processes.namespaces import MOUNTS, make
+from kernel_gate.processes.python import python_command
+from kernel_gate.processes.tools import run_tool
+
 _RECURSIVE, _PRIVATE, _BIND = 0x4000, 1 << 18, 0x1000
 _NO_SET_USER, _NO_DEVICES = 2, 4
 _DETACH = 2
@@ -21,7 +25,6 @@ _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _MOUNT_SETATTR = 442
 _READ_ONLY = 1
 _AT_RECURSIVE, _AT_FDCWD = 0x8000, -100
-_SYSTEM_ADMINISTRATOR = 21
 _PLACE = ".root"
 _PROBE_SECONDS = 20
 
@@ -63,24 +66,6 @@ def _make_read_only(target: Path, *, recursive: bool) -> None:
     _checked(result, f"making {target} read-only")
 
 
-def _may_mount() -> bool:
-    status = Path("/proc/self/status").read_text("ascii")
-    effective = next(line.split()[1] for line in status.splitlines() if line.startswith("CapEff:"))
-    return bool(int(effective, 16) >> _SYSTEM_ADMINISTRATOR & 1)
-
-
-def _own_namespace() -> None:
-    """Mounts of this process alone; in a user namespace with the same user, where it may not mount otherwise."""
-    user, group = os.geteuid(), os.getegid()
-    as_it_is = _may_mount()
-    _checked(_libc().unshare(_NEW_MOUNTS | (0 if as_it_is else _NEW_USER)), "a mount namespace")
-    if not as_it_is:
-        Path("/proc/self/setgroups").write_text("deny", "ascii")
-        Path("/proc/self/uid_map").write_text(f"{user} {user} 1", "ascii")
-        Path("/proc/self/gid_map").write_text(f"{group} {group} 1", "ascii")
-    _mount(None, Path("/"), None, _RECURSIVE | _PRIVATE)
-
-
 def _outermost(paths: Iterable[Path]) -> Iterator[Path]:
     """Existing absolute paths and what they resolve to, without those beneath another."""
     every = {place for path in paths if path.exists() for place in (path.absolute(), path.resolve())}
@@ -100,7 +85,8 @@ def enter(folder: Path, visible: Iterable[Path]) -> None:
     root = folder / _PLACE
     root.mkdir()
     outer = list(_outermost(p for p in visible if not p.resolve().is_relative_to(folder)))
-    _own_namespace()
+    make(MOUNTS)
+    _mount(None, Path("/"), None, _RECURSIVE | _PRIVATE)
     _mount("tmpfs", root, "tmpfs", _NO_SET_USER | _NO_DEVICES)
     for path in [*outer, folder]:
         target = root / path.relative_to("/")
@@ -131,13 +117,9 @@ def available(visible: Iterable[Path]) -> bool:
     """Whether this user is given one here, with these paths in it: tried in a process of its own."""
     if sys.platform != "linux" or os.uname().machine not in _PIVOT_ROOT:
         return False
-    # Imported here: run as a program, this file has the standard library alone.
-    from kernel_gate.files.temporary import TemporaryFolder
-    from kernel_gate.processes.tools import run_tool
-
     with TemporaryFolder("probe") as name:
         try:
-            command = [sys.executable, "-I", "-S", __file__, name, *map(str, visible)]
+            command = python_command(__name__, name, *map(str, visible))
             done = run_tool(command, seconds=_PROBE_SECONDS)
         except (OSError, subprocess.TimeoutExpired):
             return False

@@ -31,8 +31,10 @@ from kernel_gate.stages.check_state import (
 )
 from kernel_gate.tolerance import Allowed, Errors
 
-_MAY_BREAK = re.compile(r"\b(?:ld|st)\.\S*\.v[248]\b|\b__assertfail\b|\btrap;")
-"""Vectors, which must be aligned, and assertions: what a shape that no caller comes with makes fail."""
+_MAY_BREAK = re.compile(
+    r"\b(?:ld|st)\.\S*\.v[248]\b|\bwmma\.(?:load|store)\b|\bldmatrix\b|\b__assertfail\b|\btrap;"
+)
+"""Vectors and matrices, which must be aligned, and assertions: what a shape that no caller comes with makes fail."""
 _BREAKS = frozenset({"misaligned", "out_of_bounds", "trap"})
 _FEW, _DRAWS = 256, 5
 _BASELINE_GROSS = 2e-2

@@ -91,16 +91,17 @@ def named(
 
 
 def undone(walk: Walk, edges: Sequence[int], edge: Edge) -> int | None:
-    """The earlier transition that `edge` takes back exactly: what it leads to is what that one started from."""
-    after = walk.nodes[edge.after]
+    """The earlier transition that `edge` takes back exactly: what it leads to is what that one started from.
+
+    Where a kernel gets an earlier name back, its own body is enough.
+    """
+    before, after = walk.nodes[edge.before], walk.nodes[edge.after]
     for index in edges:
         earlier = walk.edges[index]
         start = walk.nodes[earlier.before]
-        if (
-            start.seen == after.seen
-            and start.foreign == after.foreign
-            and earlier.kind is not TransitionKind.VARIANT
-        ):
+        same = start.seen == after.seen and start.foreign == after.foreign
+        renamed_back = before.symbol != after.symbol == start.symbol and start.body == after.body
+        if (same or renamed_back) and earlier.kind is not TransitionKind.VARIANT:
             return index
     return None
 

@@ -12,7 +12,7 @@ from kernel_lineage.history.model import GuardSeen
 from kernel_lineage.history.narrowings import WIDENING
 from kernel_lineage.history.outline import Role
 from kernel_lineage.history.similarity import TOKEN, code_lines, code_statements
-from kernel_lineage.history.variants import parameter_names
+from kernel_lineage.history.variants import parameter_names, step_number
 from kernel_lineage.history.walk import Node
 from kernel_lineage.kernels.mechanisms.comparing import Change, added_and_removed, changes
 from kernel_lineage.kernels.mechanisms.model import Occurrence
@@ -21,6 +21,7 @@ from kernel_lineage.kernels.source import Language
 _QUALIFIERS = frozenset({"const", "constexpr", "static", "inline", "__forceinline__", "volatile"})
 _WIDE = re.compile(r"\b(?:u?int64(?:_t)?|size_t|ptrdiff_t|long long)\b")
 _FEW_LINES = 12
+_FEW_MOVED = 3
 _TEXTS_KEPT = 2000
 """Texts whose statements are remembered: a long history has more than memory should hold."""
 
@@ -40,6 +41,10 @@ class Difference:
     """The code is the same without `const` and the like."""
     same_but_numbers: bool
     """The code is the same but for numbers that stand in it."""
+    same_but_places: bool
+    """Most lines that left the kernel's own body stand in a function that it calls now, or the other way round."""
+    next_number: bool
+    """Its new name is the old one with a larger number."""
     widens_integers: bool
     """Few lines change, and 64-bit integers come into them."""
     device_changed: bool
@@ -173,6 +178,8 @@ def text_difference(before: Node, after: Node, texts: Texts) -> Difference:
         and max(less.total(), more.total()) <= _FEW_LINES
         and _same_but_qualifiers(old_code, new_code, texts),
         same_but_numbers=not same_code and _same_but_numbers(texts.tokens(old_code), texts.tokens(new_code)),
+        same_but_places=not same_device and _same_but_places(before, after, texts, less, more),
+        next_number=before.symbol != after.symbol and _next_number(before.symbol, after.symbol),
         widens_integers=_widens(less, more),
         device_changed=not same_device,
         launch_changed=old_host != new_host,
@@ -249,6 +256,19 @@ def _widens(removed: Counter[str], added: Counter[str]) -> bool:
         and any(_WIDE.search(line) for line in added)
         and not any(_WIDE.search(line) for line in removed)
     )
+
+
+def _same_but_places(before: Node, after: Node, texts: Texts, less: Counter[str], more: Counter[str]) -> bool:
+    """Whether most of what left or entered the kernel's body went to, or came from, the functions around it."""
+    old, new = (Counter(texts.lines(n, Role.KERNEL)) for n in (before, after))
+    left, came = old - new, new - old
+    moved = (left - less).total() + (came - more).total()
+    return moved >= _FEW_MOVED and 2 * moved >= left.total() + came.total()
+
+
+def _next_number(old: str, new: str) -> bool:
+    one, other = step_number(old), step_number(new)
+    return one is not None and other is not None and one[0] == other[0] and one[1] < other[1]
 
 
 def _same_but_numbers(old: Sequence[str], new: Sequence[str]) -> bool:

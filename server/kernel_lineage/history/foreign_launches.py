@@ -30,7 +30,7 @@ class ForeignLaunches:
         old_path, old_blob = change.parents[0] if change.parents else (change.path, None)
         old = self.units.launched(old_path, old_blob) if old_blob else {}
         now = self.units.launched(change.path, change.blob) if change.blob else {}
-        for symbol in sorted(old.keys() | now.keys()):
+        for symbol in sorted(name for name in old.keys() | now.keys() if self.growing.named(name)):
             target = self._meant(symbol, now.get(symbol) or old.get(symbol, ""), change.path)
             if target is None:
                 continue

@@ -16,14 +16,28 @@ from kernel_lineage.history.narrowings import NARROWINGS
 from kernel_lineage.kernels.mechanisms.model import BACKGROUND
 
 _ENOUGH = 0.8
-_ALSO_FOR_FEATURES = frozenset({"mixed_precision", "template_specialisation"})
-"""Mechanisms that another type or option brings as well: alone they do not tell an optimisation."""
+_ALSO_FOR_FEATURES = frozenset({"mixed_precision", "template_specialisation", "kernel_fusion"})
+"""Mechanisms that another type, option or task brings as well: alone they do not tell an optimisation."""
+_OF_NEW_LOOPS = frozenset({"loop_unroll"})
+"""Mechanisms that new loops are written with: there they do not tell an optimisation."""
 
 _OF_THE_WHOLE_LAUNCH = re.compile(
     r"\b[A-Za-z_]\w*\s*%\s*\d+\s*[=!]=|capability|is_contiguous|\.dtype\b|align"
 )
 """Guards that test a size, a type, a layout or a device, not a thread's own index."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_WAITS = re.compile(
+    r"^[\w:.<>()\-]*(?:(?<!a)sync|barrier|fence|arrive_and_wait)\w*(?:<[^;=]*>)?(?:\([^;=]*\))?(?:\.\w+\(\))?;?$",
+    re.IGNORECASE,
+)
+"""A line that only waits for other threads, or orders memory for them."""
+_DIRECTIVE = re.compile(r"^#\s*(?:if|ifdef|ifndef|elif|else|endif|define|undef|include|error|warning)\b")
+_LOOP = re.compile(r"^(?:for|while)\b")
+_NO_CODE = re.compile(r"^[\s{}()\[\];,:]*$")
+_AT_ONCE = 40
+"""Changed lines up to which 64-bit integers among them are what was done."""
+_GROWN = 8
+"""How many new lines are more than a correction takes."""
 _COPY = 0.15
 """Up to this share of changed lines a copy is hardly changed."""
 
@@ -35,17 +49,23 @@ def judge(
     reverts: str,
     variant: bool,
     copied: bool = False,
+    brings: int = 0,
 ) -> tuple[Intent, str]:
     """The intent of a transition and why, in words.
 
     `reverts` says how it undoes an earlier transition, "" when it does not; `variant` is whether the two versions
-    live side by side, `copied` whether the earlier one stays where it was, in another file.
+    live side by side, `copied` whether the earlier one stays where it was, in another file. The
+    commit changes `kernels_changed` kernels and brings `brings` that were not there.
     """
     if reverts:
         return Intent.REVERT, reverts
     if diff.same_code and not (diff.added or diff.removed):
         return Intent.REFACTOR, _unchanged(diff)
-    signs = [*_from_diff(diff, variant, copied), *from_message(commit, kernels_changed)]
+    seen, said = _from_diff(diff, variant, copied), from_message(commit, kernels_changed)
+    if brings and not variant and not any(intent is Intent.FEATURE for intent, _, _ in seen):
+        said = [(i, w, why) for i, w, why in said if i is not Intent.FEATURE]  # it speaks of what is new
+        seen.append((Intent.REFACTOR, 0.8, "what its commit adds are other kernels"))
+    signs = [*seen, *said]
     totals: dict[Intent, float] = {}
     for intent, weight, _ in signs:
         totals[intent] = totals.get(intent, 0.0) + weight
@@ -84,9 +104,17 @@ def _from_diff(diff: Difference, variant: bool, copied: bool) -> list[Sign]:
         signs.append((Intent.REFACTOR, 2.5, "only qualifiers change"))
     elif diff.same_but_names:
         signs.append((Intent.REFACTOR, 2.5, "only names change"))
-    telling = [m for m in diff.added if m not in BACKGROUND | _ALSO_FOR_FEATURES]
+    more, less = (
+        [line for line in lines if not _NO_CODE.match(line)]
+        for lines in (diff.lines_added, diff.lines_removed)
+    )
+    grows = len(more) >= _GROWN and len(more) >= 3 * len(less)
+    ordinary = BACKGROUND | _ALSO_FOR_FEATURES
+    if sum(map(bool, map(_LOOP.match, more))) > sum(map(bool, map(_LOOP.match, less))):
+        ordinary |= _OF_NEW_LOOPS
+    telling = [m for m in diff.added if m not in ordinary]
     if telling:
-        weight = (0.7 if diff.moved else 1.2) + 0.3 * min(len(telling), 3)
+        weight = (0.7 if diff.moved or diff.same_but_places else 1.3) + 0.3 * min(len(telling), 3)
         signs.append((Intent.OPTIMISATION, weight, f"adds {', '.join(telling)}"))
     elif "masked_tail" in diff.added and not variant:
         signs.append((Intent.FIX, 0.8, "adds a mask against what lies past the end"))
@@ -95,6 +123,17 @@ def _from_diff(diff: Difference, variant: bool, copied: bool) -> list[Sign]:
     elif diff.removed:
         weight = 0.5 if variant else 0.3
         signs.append((Intent.OPTIMISATION, weight, f"does without {', '.join(diff.removed)}"))
+    if more + less and all(_WAITS.match(line) for line in more + less):
+        if len(more) > len(less):
+            signs.append((Intent.FIX, 1.0, "waits for other threads where it did not"))
+        elif len(less) > len(more):
+            signs.append((Intent.OPTIMISATION, 0.8, "waits for other threads less often"))
+    elif more + less and all(_DIRECTIVE.match(line) for line in more + less):
+        signs.append((Intent.REFACTOR, 0.9, "only directives of the preprocessor change"))
+    elif diff.same_but_places:
+        signs.append((Intent.REFACTOR, 1.2, "moves code between functions"))
+    if diff.next_number:
+        signs.append((Intent.OPTIMISATION, 0.9, "takes the next number of its name"))
     if copied:
         signs.append(_of_a_copy(diff))
     if variant:
@@ -119,10 +158,14 @@ def _from_diff(diff: Difference, variant: bool, copied: bool) -> list[Sign]:
     ):
         signs.append((Intent.FIX, 0.4, "a few lines change and no mechanism"))
     widens = (diff.widens_integers or "wide_index" in diff.added) and not telling
-    if widens or (diff.widens > 0 and not diff.parameters_added):
+    if changed <= _AT_ONCE and (widens or (diff.widens > 0 and not diff.parameters_added)):
         signs.append((Intent.FIX, 1.0, "computes in 64-bit integers what was computed in 32"))
-    if diff.parameters_added and not diff.added:
+    if diff.parameters_added and not telling:
         signs.append((Intent.FEATURE, 0.8, f"new parameters: {', '.join(diff.parameters_added)}"))
+    elif "template_specialisation" in diff.added and not telling and not diff.parameters_removed:
+        signs.append((Intent.FEATURE, 0.8, "a new option of its template"))
+    elif grows and diff.device_changed and not telling and not variant:
+        signs.append((Intent.FEATURE, 0.8, "mostly adds code"))
     if not diff.device_changed and diff.launch_changed and not diff.added:
         if diff.same_but_numbers:
             signs.append((Intent.OPTIMISATION, 0.9, "only numbers of its launch change"))

@@ -25,8 +25,8 @@ class LauncherParts:
 
     def of(self, outline: Outline, names: frozenset[str], language: Language) -> Iterator[Part]:
         """The parts of a file that launch a kernel, which goes by these names, with the host functions they use."""
-        for piece in outline.pieces:
-            launched = sorted(launchable(piece) & names)
+        for piece, launchable in outline.launching:
+            launched = sorted(launchable & names)
             if not launched:
                 continue
             text = self.text_of(piece.digest)
@@ -59,8 +59,3 @@ class LauncherParts:
         if key != piece.digest:
             self.keep(key, text)
         return Part(Role.HOST, piece.name, key, piece.first_line, piece.last_line)
-
-
-def launchable(piece: Piece) -> frozenset[str]:
-    """What a function that launches something may launch: what it names, as a pointer to a kernel has any name."""
-    return piece.launches | piece.names if piece.launches else frozenset()

@@ -11,11 +11,12 @@ Sign = tuple[Intent, float, str]
 """An intent, how much speaks for it, and what does."""
 
 _FIX = re.compile(
-    r"\b(?:fix(?:e[sd]|ing)?|bugs?|bugfix|hot-?fix|crash\w*|incorrect\w*|correct(?:s|ed|ing)|wrong\w*|broke[n]?|"
+    r"\b(?:fix(?:e[sd]|ing|up|[- ]?bugs?)?|bugs?|bug[- ]?fix(?:es)?|hot-?fix|"
+    r"crash\w*|incorrect\w*|correct(?:s|ed|ing)|wrong\w*|broke[n]?|"
     r"race conditions?|data race|out[- ]of[- ]bounds?|oob|overflows?|underflows?|nans?|illegal memory|misaligned|"
     r"dead-?lock\w*|regression|corrupt\w*|mistake|off[- ]by[- ]one|guards?|prevent\w*|work ?arounds?|hangs?|segfault|"
     r"harden\w*|stabili[sz]\w*|64[- ]bit index\w*|int64|"
-    r"only (?:when|if)|never written|missing|make sure|happy|"
+    r"only (?:when|if)|never written|missing|make sure|ensur(?:e[sd]?|ing)|happy|"
     r"(?:improv\w*|better) (?:numerical )?(?:precision|stability|accuracy))\b",
     re.IGNORECASE,
 )
@@ -26,6 +27,9 @@ _FASTER = re.compile(
     r"fus(?:e|es|ing|ion)|fused (?:in|into|with|the)|unroll\w*|"
     r"improv\w*(?! (?:numerical |the )?(?:precision|stability|accuracy|interface|api|readab\w*|error|docs?|messages?|"
     r"tests?|logging|naming|handling|support|compat\w*))|tok(?:ens)?/s|tflops|"
+    r"reduc(?:e[sd]?|ing) (?:[\w-]+ ){0,3}(?:contention|traffic|overhead|memory|pressure|time|cost|usage|conflicts?|"
+    r"registers?|launches|i/?o)|avoid(?:s|ed|ing)? (?!(?:[\w-]+ ){0,3}(?:nans?|overflow\w*|crash\w*|errors?|races?|"
+    r"warnings?|oob|out|dead-?lock\w*|bugs?|fail\w*|illegal|misaligned))|"
     r"less memory|(?:less|fewer) \w+|out(?:side)? (?:of )?(?:the )?loop|prefetch(?:es|ed|ing)?)\b"
     r"|\d(?:\.\d+)?\s*(?:x|×)\s*(?:faster|speed)|\d\s*%\s*(?:faster|speed|improve)|\b\d+(?:\.\d+)?\s*ms\b",
     re.IGNORECASE,
@@ -36,9 +40,11 @@ _MEANS = re.compile(
     r"reus(?:e[sd]?|ing)|float4|128[- ]bit|tensor ?cores?)\b",
     re.IGNORECASE,
 )
-"""What is optimised with: it tells an optimisation only where nothing else is told."""
+"""What is optimised with: it tells an optimisation where nothing else is told, or only that it is new."""
+_ADDS_MEANS = re.compile(r"\b(?:add|implement|introduc|use)\w*\s+(?:[\w:]+\s+){0,3}[\w-]+$", re.IGNORECASE)
+"""What is added is a means: up to where it is named."""
 _FIXES_PROSE = re.compile(
-    r"\bfix(?:e[sd]|ing)?\s+(?:[\w`']+\s+){0,2}(?:typos?|format\w*|lint\w*|style|comments?|doc(?:s|strings?)?|"
+    r"\bfix(?:e[sd]|ing)?\s+(?:[\w`']+\s+){0,2}(?:typos?|warnings?|format\w*|lint\w*|style|comments?|doc(?:s|strings?)?|"
     r"licen[cs]e\w*|naming|indent\w*|whitespace)\b",
     re.IGNORECASE,
 )
@@ -51,8 +57,8 @@ _REFACTOR = re.compile(
 )
 _FEATURE = re.compile(
     r"\b(?:add(?:s|ed|ing)?|support\w*|implement\w*|introduc\w*|feat(?:ure)?s?|new|enable[sd]?|allow\w*|"
-    r"initial|first (?:version|draft)|port(?:ed|ing|s)?|optional|b?f(?:loat)?16|fp16|fp8|generali[sz]\w*|enhanc\w*|"
-    r"extend\w*)\b",
+    r"initial|first (?:version|draft)|port(?:ed|ing|s)?|options?|optional|b?f(?:loat)?16|fp16|fp8|generali[sz]\w*|"
+    r"enhanc\w*|extend\w*)\b",
     re.IGNORECASE,
 )
 _CONVENTIONAL = re.compile(
@@ -118,12 +124,14 @@ def from_message(commit: Commit | None, kernels_changed: int) -> list[Sign]:
     for intent, weight, pattern in _WORDS:
         if pattern.search(words):
             first = pattern.match(_TAGS.sub("", words).lstrip())
-            lead = _LEAD if first and intent is not Intent.FEATURE else 0.0
+            lead = _LEAD if first and not first[0].lower().startswith("add") else 0.0
             if intent is Intent.FIX and _BUILDS.search(words):
                 lead += _FOR_THE_COMPILER
             signs.append((intent, share * weight + lead, f'message: "{short(subject)}"'))
-    if not signs and _MEANS.search(words):
-        return [(Intent.OPTIMISATION, share * 0.8, f'message: "{short(subject)}"')]
+    means = _MEANS.search(words)
+    if means and (not signs or _ADDS_MEANS.search(words[: means.end()])):
+        weight = 1.2 if signs else 0.8
+        return [(Intent.OPTIMISATION, share * weight, f'message: "{short(subject)}"')]
     return signs or _from_body(commit.body, share)
 
 

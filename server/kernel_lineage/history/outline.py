@@ -96,6 +96,13 @@ class Outline:
         return found
 
     @cached_property
+    def launching(self) -> tuple[tuple[Piece, frozenset[str]], ...]:
+        """Its functions that launch something, each with what it may launch: all that it names, as a pointer to a
+        kernel has any name.
+        """
+        return tuple((p, p.launches | p.names) for p in self.pieces if p.launches)
+
+    @cached_property
     def imported(self) -> dict[str, tuple[str, str]]:
         """Name here → module and name there; of several imports of a name the first."""
         found: dict[str, tuple[str, str]] = {}

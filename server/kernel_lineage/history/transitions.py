@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, replace
 
@@ -59,6 +60,7 @@ class Judge:
         for index, edge in enumerate(walk.edges):
             self._incoming.setdefault(edge.after, []).append(index)
             self._kernels_in[edge.commit] = self._kernels_in.get(edge.commit, 0) + 1
+        self._brings = Counter(n.commit for i, n in enumerate(walk.nodes) if i not in self._incoming)
 
     def compare(self, first: int) -> None:
         """Compares the texts of the transitions from `first` on, which needs no facts."""
@@ -85,7 +87,9 @@ class Judge:
         variant = edge.kind is TransitionKind.VARIANT
         reverted, how = self._reverted(edge, line, commit, diff)
         copied = edge.note.startswith("copied from")
-        intent, because = judge(diff, commit, self._kernels_in[edge.commit], how, variant, copied)
+        intent, because = judge(
+            diff, commit, self._kernels_in[edge.commit], how, variant, copied, self._brings[edge.commit]
+        )
         answers, mends = reverted, None
         if intent is not Intent.REVERT:
             answers, mends = self._answered(intent, edge, line, commit, diff)
@@ -127,7 +131,7 @@ class Judge:
         """
         if edge.kind is TransitionKind.VARIANT:
             return None, ""
-        exact = blame.undone(self._walk, line, edge) if edge.kind is TransitionKind.EDIT else None
+        exact = blame.undone(self._walk, line, edge)
         said = commit is not None and _REVERTS.search(commit.subject)
         if (
             exact is not None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from kernel_lineage.history.jit_names import JitNames
-from kernel_lineage.history.launcher_parts import LauncherParts, launchable
+from kernel_lineage.history.launcher_parts import LauncherParts
 from kernel_lineage.history.outline import Outline, Piece, Role, language_of
 from kernel_lineage.history.reference_graph import Outlines, ReferenceGraph
 from kernel_lineage.history.seen import ForeignLaunch, KernelSeen, Part, digest_of
@@ -34,6 +34,8 @@ class Units:
         self._kernels: dict[tuple[str, ...], tuple[KernelSeen, ...]] = {}
         self._reachable: dict[tuple[str, ...], dict[str, list[Placed]]] = {}
         self._makes: dict[str, Role | None] = {}
+        self._launched: dict[tuple[str, str], dict[str, str]] = {}
+        self._words: dict[str, frozenset[str]] = {}
         self._names: dict[str, frozenset[str]] = {}
 
     def kernels(self, path: str, graph: ReferenceGraph) -> tuple[KernelSeen, ...]:
@@ -56,14 +58,19 @@ class Units:
 
     def launched(self, path: str, blob: str) -> dict[str, str]:
         """What a file launches: each name with the module that it is imported from ("" where the file does not say)."""
+        if (path, blob) in self._launched:
+            return self._launched[path, blob]
         outline = self._outline_of(path, blob)
         imported = {here: (module, there) for here, module, there in outline.imports if here}
-        names = {name for piece in outline.pieces for name in launchable(piece)}
+        cuda = language_of(path) is Language.CUDA
         launched: dict[str, str] = {}
-        for name in sorted(names):
+        for name in sorted({name for _, names in outline.launching for name in names}):
             module, symbol = imported.get(name, ("", name))
-            if module or language_of(path) is Language.CUDA:
+            if module or cuda:
                 launched[symbol or name] = module
+        if len(self._launched) > _KEPT:
+            self._launched.clear()
+        self._launched[path, blob] = launched
         return launched
 
     def launch(self, path: str, blob: str, symbol: str) -> ForeignLaunch:
@@ -109,8 +116,8 @@ class Units:
             )
             launchers = tuple(self._launchers.of(outline, names, language))
             if language is Language.CUDA:  # what it is instantiated with is named where it is launched
-                texts = "\n".join(self._text_of(part.digest) for part in launchers)
-                named = replace(piece, names=frozenset(_WORD.findall(texts)) - piece.names)
+                words = frozenset[str]().union(*(self._words_of(part.digest) for part in launchers))
+                named = replace(piece, names=words - piece.names)
                 reach += self._cuda_reach(named, self._index(path, graph))
             device = [(at, p) for at, p in reach if p.digest != piece.digest]
             parts += [self._part(path, at, p, Role.DEVICE) for at, p in _in_order(path, device)]
@@ -118,6 +125,13 @@ class Units:
             unique = tuple(dict.fromkeys(parts))
             ordinal = counts[piece.name] = counts.get(piece.name, -1) + 1
             yield KernelSeen(piece.name, ordinal, digest_of(unique), unique, piece.comment)
+
+    def _words_of(self, digest: str) -> frozenset[str]:
+        if digest not in self._words:
+            if len(self._words) > _KEPT:
+                self._words.clear()
+            self._words[digest] = frozenset(_WORD.findall(self._text_of(digest)))
+        return self._words[digest]
 
     def _part(self, own: str, path: str, piece: Piece, role: Role) -> Part:
         self._names[piece.digest] = piece.names

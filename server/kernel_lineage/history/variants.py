@@ -49,7 +49,7 @@ def steps_in_file(seen: Sequence[KernelSeen], text_of: Callable[[str], str]) -> 
     groups: dict[str, dict[int, list[str]]] = {}
     by_own: dict[str, set[int]] = {}
     stems: dict[str, str] = {}
-    numbered = {k.key: _number(k.symbol) for k in seen}
+    numbered = {k.key: step_number(k.symbol) for k in seen}
     by_launcher = {k.key: _launcher_number(k) for k in seen}
     for key, own in numbered.items():  # a kernel that has both numbers says that the two stems are one group
         launcher = by_launcher[key]
@@ -125,14 +125,15 @@ def step_notes(header: str) -> Mapping[int, str]:
 
 def number_in(symbol: str, launchers: Iterable[str]) -> int | None:
     """The step that a kernel's name or that of its launcher gives it."""
-    found = _number(symbol)
+    found = step_number(symbol)
     if found is None:
-        numbers = [n for n in map(_number, launchers) if n is not None]
+        numbers = [n for n in map(step_number, launchers) if n is not None]
         return min((n for _, n in numbers), default=None)
     return found[1]
 
 
-def _number(name: str) -> tuple[str, int] | None:
+def step_number(name: str) -> tuple[str, int] | None:
+    """(what the names of a group's steps have in common, its number), None for a name that is no step's."""
     for pattern in (_LAST_NUMBER, _INNER_NUMBER):
         found = pattern.match(name)
         if found:
@@ -146,7 +147,7 @@ def _number(name: str) -> tuple[str, int] | None:
 
 def _launcher_number(kernel: KernelSeen) -> tuple[str, int] | None:
     """The number of its launcher; a kernel that several steps launch is no step itself."""
-    numbers = {n for n in map(_number, kernel.launchers) if n is not None}
+    numbers = {n for n in map(step_number, kernel.launchers) if n is not None}
     return numbers.pop() if len(numbers) == 1 else None
 
 

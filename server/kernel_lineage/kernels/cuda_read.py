@@ -31,8 +31,13 @@ def forms_of(kernel: Kernel) -> dict[tuple[int, int], Linear]:
 def value_form(kernel: Kernel, place: tuple[int, int]) -> Linear | None:
     """The form of an integer expression of the kernel itself; None where it is not known."""
     model = read_open(kernel)
-    term = model.values.get(place)
-    return _linear(model, term) if term is not None and not _is_data(model, term) else None
+    key = "form", place
+    if key not in model.derived:
+        term = model.values.get(place)
+        known = term is not None and not _is_data(model, term)
+        model.derived[key] = _linear(model, term) if term is not None and known else None
+    form = model.derived[key]
+    return dict(form) if isinstance(form, dict) else None
 
 
 def _form(model: Model, access: Access) -> Linear | None:

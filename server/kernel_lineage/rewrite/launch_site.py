@@ -82,6 +82,32 @@ def launch_edits(kernel: Kernel, launch: Launch, fields: Mapping[str, str]) -> t
     return tuple(edits)
 
 
+def allowance_edit(kernel: Kernel, launch: Launch, shared_bytes: int) -> Edit:
+    """An edit that lets the kernel have so many bytes of dynamic shared memory, before the launch; without it a device
+    refuses more than 48 KiB. Raises `LaunchError` where the launch is no statement of a block.
+    """
+    data, root = _data(kernel), kernel.source.root if kernel.source is not None else None
+    statement = (
+        root.descendant_for_byte_range(launch.span.start, launch.span.end) if root is not None else None
+    )
+    while statement is not None and statement.type != "expression_statement":
+        statement = statement.parent
+    if statement is None or statement.parent is None or statement.parent.type != "compound_statement":
+        raise LaunchError(
+            f"The launch in line {launch.span.first_line} needs a statement before it and is none of a block: "
+            "put it between { and }."
+        )
+    name = (
+        data[launch.span.start : configuration(kernel, launch)[0].span.start].decode().split("<<<")[0].strip()
+    )
+    at, line = statement.start_byte, statement.start_point.row + 1
+    begin = data.rfind(b"\n", 0, at) + 1
+    indent = data[begin:at] if not data[begin:at].strip() else b""
+    newline = "\r\n" if data[max(begin - 2, 0) : begin] == b"\r\n" else "\n"
+    text = f"cudaFuncSetAttribute({name}, cudaFuncAttributeMaxDynamicSharedMemorySize, {shared_bytes});"
+    return Edit(Span(at, at, line, line), f"{text}{newline}{indent.decode()}")
+
+
 def check_expression(kernel: Kernel, launch: Launch, name: str, expression: str) -> None:
     """Whether a launch expression from a model only computes with what the site computes with already.
 

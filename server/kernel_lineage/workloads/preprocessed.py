@@ -7,6 +7,7 @@ import operator
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +17,8 @@ _DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define|undef)\
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">][^\n]*$', re.MULTILINE)
 _HEADERS = frozenset({".cuh", ".h", ".hpp", ".inl"})
 _INCLUDING = _HEADERS | {".cu", ".cc", ".cpp"}
+_DEEPEST = 200
+"""Headers within headers, as many as compilers take."""
 _DEFINED = re.compile(r"defined\s*\(?\s*(\w+)\s*\)?")
 
 
@@ -79,7 +82,7 @@ def _number(text: str, defined: Mapping[str, str], left: int = 8) -> int | None:
     python = re.sub(r"\b(\d+)[uUlL]+\b", r"\1", python)
     try:
         return _evaluated(ast.parse(python.strip(), mode="eval").body, defined, left) if left else None
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # nested beyond what a person writes
         return None
 
 
@@ -123,7 +126,7 @@ def with_headers(path: Path, root: Path, data: bytes | None = None, also: Iterab
     return "\n".join((first, *(_included(p.resolve(), headers, None, seen) for p in also)))
 
 
-def _included(path: Path, headers: Headers, data: bytes | None, seen: set[Path]) -> str:
+def _included(path: Path, headers: Headers, data: bytes | None, seen: set[Path], depth: int = 0) -> str:
     seen.add(path)
     try:
         text = (read_file(path, within=headers.root) if data is None else data).decode("utf-8", "replace")
@@ -132,7 +135,9 @@ def _included(path: Path, headers: Headers, data: bytes | None, seen: set[Path])
 
     def header(match: re.Match[str]) -> str:
         there = headers.at(path.parent, match[1])
-        return _included(there, headers, None, seen) if there is not None and there not in seen else ""
+        if there is None or there in seen or depth >= _DEEPEST:
+            return ""
+        return _included(there, headers, None, seen, depth + 1)
 
     return _INCLUDE.sub(header, text)
 
@@ -151,8 +156,9 @@ class Headers:
             return None
         for place in (str(folder), *self._around(folder)):
             there = Path(place, header)
-            if there.is_file() and (found := there.resolve()).is_relative_to(self.root):
-                return found
+            with suppress(OSError, ValueError):  # a name that no file can have
+                if there.is_file() and (found := there.resolve()).is_relative_to(self.root):
+                    return found
         return None
 
     def _around(self, folder: Path) -> tuple[str, ...]:
@@ -161,8 +167,9 @@ class Headers:
             for above in (folder, *folder.parents):
                 if not above.is_relative_to(self.root):
                     break
-                inner = sorted(e.path for e in os.scandir(above) if e.is_dir() and e.name[:1] != ".")
-                places += [str(above), *inner]
+                with suppress(OSError):  # a folder that this user may not list
+                    inner = sorted(e.path for e in os.scandir(above) if e.is_dir() and e.name[:1] != ".")
+                    places += [str(above), *inner]
             self._places[folder] = tuple(dict.fromkeys(places))
         return self._places[folder]
 

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kernel_gate.cleaning import cleaned
+
 if TYPE_CHECKING:
     from kernel_lineage.workloads.model import Draft, DraftArgument
 
@@ -16,9 +18,9 @@ def written(draft: Draft) -> str:
 
 
 def _lines(draft: Draft) -> Iterator[str]:
-    yield f"# Drafted from {draft.source}; check it, then commit it."
-    yield from (f"# {said}" for said in draft.assumed)
-    yield from (f"# not found: {what}" for what in draft.missing)
+    yield f"# Drafted from {_comment(draft.source)}; check it, then commit it."
+    yield from (f"# {_comment(said)}" for said in draft.assumed)
+    yield from (f"# not found: {_comment(what)}" for what in draft.missing)
     yield f"kernel = {_text(draft.kernel)}"
     yield f"language = {_text(draft.language.value)}"
     yield f"source = {_text(draft.source)}"
@@ -75,6 +77,11 @@ def _argument(argument: DraftArgument) -> Iterator[str]:
     yield f"shape = {shape}" if shape else "# not found: shape = [...]"
     if argument.values:
         yield f"values = {_text(argument.values)}"
+
+
+def _comment(text: str) -> str:
+    """One line, which names and messages of others cannot end."""
+    return cleaned(" ".join(text.split()), "terminal")
 
 
 def _text(value: str) -> str:

@@ -204,6 +204,37 @@ __global__ void kernel(float* out, const float* x, int n) {
         details={"thread": (55, 0, 0)},
     ),
     Bug(
+        "a shuffle by lanes that are not in its mask",
+        """
+__global__ void kernel(float* out, const float* x) {
+    float v = x[threadIdx.x];
+    out[threadIdx.x] = __shfl_xor_sync(BAD, v, 8); // here
+}
+""",
+        "0xffffu",
+        "0xffffffffu",
+        "shuffle",
+        {"out": zeros(64), "x": ONES[:64]},
+        details={"thread": (16, 0, 0)},
+    ),
+    Bug(
+        "a warp barrier that leaves a lane out",
+        """
+__global__ void kernel(float* out, const float* x) {
+    __shared__ float part[32];
+    part[threadIdx.x] = x[threadIdx.x];
+    __syncwarp(BAD); // here
+    out[threadIdx.x] = part[threadIdx.x ^ 1];
+}
+""",
+        "0x7fffffffu",
+        "0xffffffffu",
+        "shuffle",
+        {"out": zeros(32), "x": ONES[:32]},
+        block=32,
+        details={"thread": (31, 0, 0)},
+    ),
+    Bug(
         "two blocks write one element",
         """
 __global__ void kernel(float* out, const float* x) {

@@ -292,3 +292,24 @@ def test_variables_that_no_code_reaches_take_no_buffer():
     done = launch(MANY_VARIABLES, {"out": np.zeros(2, np.int32)}, 1, 2)
     assert done.faults == ()
     np.testing.assert_array_equal(done.arrays["out"], [5, 6])
+
+
+def test_votes_and_matches_count_the_lanes_of_their_own_mask():
+    source = """
+__global__ void kernel(unsigned* out, const int* x) {
+    int t = threadIdx.x;
+    unsigned half = t % 32 < 16 ? 0x0000ffffu : 0xffff0000u;
+    out[t] = __ballot_sync(half, x[t] & 1);
+    out[64 + t] = __all_sync(half, x[t] < 16);
+    out[128 + t] = __match_any_sync(half, x[t] % 3);
+}
+"""
+    x = np.tile(np.arange(32), 2).astype(np.int32)
+    done = launch(source, {"out": np.zeros(192, np.uint32), "x": x}, 1, 64)
+    assert done.faults == ()
+    out = done.arrays["out"].reshape(3, 64)
+    for t in range(64):
+        same = [k for k in range(32) if (k < 16) == (t % 32 < 16)]
+        assert out[0, t] == sum(1 << k for k in same if k & 1)
+        assert out[1, t] == (t % 32 < 16)
+        assert out[2, t] == sum(1 << k for k in same if k % 3 == t % 32 % 3)

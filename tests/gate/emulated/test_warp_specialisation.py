@@ -5,6 +5,8 @@ import pytest
 
 from gate.emulated.cuda_source import launch, line_of
 from kernel_gate.build.nvrtc import compile_nvrtc
+from kernel_gate.emulated.launch import Checks
+from kernel_gate.emulated.schedule import Mode, Schedule
 from kernel_gate.program import Program
 
 SOURCE = """
@@ -64,11 +66,11 @@ def cores(tiles: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(tiles.reshape(steps, rows // 8, 8, 2, 8).transpose(0, 1, 3, 2, 4))
 
 
-def run(source: str, steps: int = 6):
+def run(source: str, steps: int = 6, checks: Checks | None = None):
     code = compile_nvrtc(Program("cuda", source, "kernel"), "sm_90")
     a, b = (RNG.normal(size=(steps, 64, 16)).astype(np.float16) for _ in range(2))
     arguments = {"c": np.zeros((64, 8), np.float32), "a": cores(a), "b": cores(b), "steps": np.int32(steps)}
-    done = launch(code, arguments, 1, 160, arch="sm_90")
+    done = launch(code, arguments, 1, 160, arch="sm_90", checks=checks)
     return done, np.einsum("kmi,kni->mn", a.astype(np.float64), b[:, :8].astype(np.float64))
 
 
@@ -76,6 +78,18 @@ def test_a_producer_and_a_warpgroup_take_turns():
     done, expected = run(SOURCE)
     assert done.faults == ()
     np.testing.assert_allclose(done.arrays["c"], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_a_warpgroup_multiplies_together_in_any_order_of_warps(mode: Mode):
+    checks = Checks(races=False, uninitialised=False, schedule=Schedule(mode, 3))
+    done, expected = run(SOURCE, checks=checks)
+    assert done.faults == ()
+    np.testing.assert_allclose(done.arrays["c"], expected, rtol=1e-5, atol=1e-5)
+    alone = SOURCE.replace("float d[4] =", "if (threadIdx.x >= 96) return;\n    float d[4] =")
+    done, _ = run(alone, checks=checks)
+    assert [f.kind for f in done.faults] == ["barrier"]
+    assert "some are elsewhere" in done.faults[0].message
 
 
 @pytest.mark.parametrize(

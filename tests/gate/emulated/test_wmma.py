@@ -129,3 +129,19 @@ def test_rows_that_nobody_wrote_are_uninitialised():
     done, _ = _multiply(TILED.replace("i < 512", "i < 256"))
     assert {f.kind for f in done.faults} == {"uninitialised"}
     assert line_of(TILED, "read") in {f.line for f in done.faults}
+
+
+def test_a_matrix_starts_at_a_multiple_of_sixteen_bytes():
+    source = SOURCE.format(
+        t="half", frag="half", acc="float", m=16, n=16, k=16, lda=16, ldb=16, la="row_major", lb="row_major"
+    )
+    matrix = np.ones(256 + 8, np.float16)
+    for past, faults in ((0, 0), (8, 0), (2, 1), (4, 1)):
+        moved = source.replace("(fa, a,", f"(fa, a + {past},")
+        arguments = {"a": matrix, "b": matrix, "c": np.zeros(256, np.float32), "d": np.zeros(256, np.float32)}
+        done = launch(moved, arguments, 1, 32)
+        assert len(done.faults) == faults, (past, done.faults)
+        assert all(f.kind == "misaligned" and "wmma" in f.message for f in done.faults)
+    moved = source.replace("(fa, a,", "(fa, a + 1,")
+    (fault,) = launch(moved, arguments, 1, 32).faults
+    assert (fault.buffer, "2 bytes past a multiple of 16" in fault.message) == ("a", True)

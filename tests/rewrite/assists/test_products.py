@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -34,6 +35,8 @@ NAMED_SHAPES = GateOptions(check_seconds=3600.0, hidden=False)
 """For the many spellings; each choice of a tile is checked on hidden shapes as well."""
 EDGES = "M = [33]\nN = [70]\nK = [19]"
 ALIGNED = "M = [72]\nN = [40]\nK = [80]"
+WHOLE = "M = [128]\nN = [128]\nK = [192]"
+"""Tiles that lie inside of the operands, and more of them than are held at a time."""
 
 
 def assist(identity: str) -> Assist:
@@ -80,13 +83,14 @@ def agrees(code: str, candidate: Candidate, sizes: str, options: GateOptions = N
     """The gate finds no fault in a candidate on the emulated device."""
     after = candidate.apply(code.encode()).decode()
     rows, columns = (int(n) for n in re.findall(r"computes (\d+) x (\d+) outputs", after)[0])
-    threads = int(re.findall(r"__launch_bounds__\((\d+)\)", after)[0])
+    threads = int(re.findall(r"__launch_bounds__\((\d+)", after)[0])
+    dynamic = int((re.findall(r"SharedMemorySize, (\d+)\)", after) or "0")[0])
     before, tiled = load_of(
         code, (rows, columns) if "threads(8, 32)" in code else (columns, rows), threads, sizes
     )
     verdict = judge(
         program(Language.CUDA, code, "prod", before.launch.spec()),
-        program(Language.CUDA, after, "prod", tiled.launch.spec()),
+        program(Language.CUDA, after, "prod", replace(tiled.launch.spec(), shared_bytes=str(dynamic))),
         before,
         device="emulated",
         options=options,
@@ -106,15 +110,33 @@ def test_a_product_in_tiles_is_the_product(code: str) -> None:
 
 
 @pytest.mark.parametrize("sizes", [EDGES, ALIGNED], ids=["edges", "aligned"])
+@pytest.mark.parametrize("identity", ["multiply_on_tensor_cores", "multiply_by_warpgroups"])
 @pytest.mark.parametrize("name", [n for n in SPELLINGS if n.startswith(("half", "bf16"))])
-def test_a_product_on_tensor_cores_is_the_product(name: str, sizes: str) -> None:
-    agrees(SPELLINGS[name], made_of(assist("multiply_on_tensor_cores"), SPELLINGS[name])[2], sizes)
+def test_a_product_on_tensor_cores_is_the_product(name: str, identity: str, sizes: str) -> None:
+    agrees(SPELLINGS[name], made_of(assist(identity), SPELLINGS[name])[-1], sizes)
+
+
+@pytest.mark.parametrize(
+    "name", ["half, added up in float", "half, both factors by rows", "half, the first factor by columns"]
+)
+def test_warpgroups_multiply_whole_tiles_of_each_layout(name: str) -> None:
+    agrees(SPELLINGS[name], made_of(assist("multiply_by_warpgroups"), SPELLINGS[name])[-1], WHOLE)
+
+
+def test_what_is_made_for_warpgroups_is_right_on_devices_that_have_none() -> None:
+    for name in ("half, both factors by rows", "half, the first factor by columns"):
+        options = GateOptions(check_seconds=3600.0, hidden=False, emulated_arch="sm_80")
+        agrees(
+            SPELLINGS[name], made_of(assist("multiply_by_warpgroups"), SPELLINGS[name])[-1], ALIGNED, options
+        )
 
 
 @pytest.mark.parametrize("number", range(3))
 def test_each_choice_of_a_tile_is_right(number: int) -> None:
     half = SPELLINGS["half, added up in float"]
     agrees(half, made_of(assist("multiply_on_tensor_cores"), half)[number], EDGES, PATIENT)
+    if number < 2:
+        agrees(half, made_of(assist("multiply_by_warpgroups"), half)[number], EDGES, PATIENT)
     plain = SPELLINGS["short names everywhere"]
     agrees(plain, made_of(assist("multiply_in_tiles"), plain)[number], EDGES, PATIENT)
 

@@ -70,6 +70,12 @@ WORKLOADS = {
                  "dst: output float16 [N, C]", "src: input float16 [C, N]", "bias: input float16 [N]",
                  "scale: float32 = 0.5", "H: int32 = N", "W: int32 = C"),
     ),
+    "plus_turned": (
+        workload("plus_turned", "N = [1, 33]\nC = [5, 70]",
+                 'grid = ["ceil_div(C, 32)", "ceil_div(N, 8)"]\nblock = [32, 8]',
+                 "sum: output float32 [N, C]", "p: input float32 [N, C]", "q: input float64 [C, N]",
+                 "m: int32 = N", "n: int32 = C"),
+    ),
     "column_means": (
         workload("column_means", "N = [1, 37, 70]\nC = [5, 33, 128]", 'grid = ["ceil_div(C, 32)"]\nblock = [512]',
                  "means: inout float32 [C]", "most: output float32 [C]", "x: input float32 [N, C]",

@@ -174,3 +174,30 @@ def test_a_skill_is_proposed_only_where_its_assist_makes_a_candidate() -> None:
         "`c` is written and touched at another place"
         in {r.skill: r.reason for r in found.refused}["vectorised-row-access"]
     )
+
+
+PRODUCT = b"""\
+#include <cuda_fp16.h>
+
+__global__ void prod(half* c, const half* a, const half* b, int M, int N, int K) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= M || col >= N) return;
+    float sum = 0.0f;
+    for (int k = 0; k < K; k++) sum += __half2float(a[row * K + k]) * __half2float(b[k * N + col]);
+    c[row * N + col] = __float2half(sum);
+}
+
+void launch(half* c, const half* a, const half* b, int M, int N, int K) {
+    prod<<<dim3((N + 15) / 16, (M + 15) / 16), dim3(16, 16)>>>(c, a, b, M, N, K);
+}
+"""
+
+
+@pytest.mark.parametrize(("device", "first"), [((9, 0), "warpgroup"), ((8, 0), "tensor-core")])
+def test_what_gains_most_is_tried_first_and_what_is_made_for_the_device_before_what_many_take(
+    device: tuple[int, int], first: str
+) -> None:
+    told = f"device.compute_capability = {device}, launch.block.x = 16, launch.block.y = 16, launch.block.z = 1"
+    kernel = read(PRODUCT, Language.CUDA).kernels[0]
+    made = proposals(kernel, SKILLS, stated_facts(told, "stated")).made
+    assert made[0].skill == f"{first}-matrix-product"

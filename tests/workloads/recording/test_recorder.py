@@ -10,8 +10,8 @@ from kernel_lineage.workloads.draft import draft_of, recorded_drafts
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.recording import recorder as recorders
 from kernel_lineage.workloads.recording.build import refusal, without_kernels
+from kernel_lineage.workloads.recording.launches import template_arguments
 from kernel_lineage.workloads.recording.recorder import Recorder
-from kernel_lineage.workloads.recording.runs import template_arguments
 from kernel_lineage.workloads.state import State
 
 needs_compilers = pytest.mark.skipif(bool(refusal()), reason=refusal() or "has nvcc and g++")

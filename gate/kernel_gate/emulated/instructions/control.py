@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernel_gate.emulated.instructions.warp import members_of
 from kernel_gate.emulated.registry import Step, opcode
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import TYPES
@@ -56,8 +57,10 @@ def warp_barrier(site: Site) -> Step:
         return lambda wave: wave.cluster_barriers.arrive(wave)
     if "warp" not in site.parts:
         raise site.unsupported()
+    members = members_of(site, 0)
 
     def step(wave: Wave) -> None:
+        members(wave)
         if wave.shared.races is not None:
             wave.shared.races.synchronise_warps(wave)
         if wave.launch.races is not None:

@@ -25,8 +25,10 @@ def shuffle(site: Site) -> Step:
     write = site.writer(first, kind)
     inside_to = None if second is None else site.writer(second, TYPES["pred"])
     a, b, c = site.read(1, kind), site.read(2, kind), site.read(3, kind)
+    members = members_of(site, 4)
 
     def step(wave: Wave) -> None:
+        members(wave)
         threads, value = wave.index, a(wave)
         lane = wave.lane[threads]
         source, inside = source_lanes(mode, lane, b(wave), c(wave))
@@ -48,6 +50,34 @@ def shuffle(site: Site) -> Step:
     return step
 
 
+_ALL_LANES = (1 << 32) - 1
+Members = Callable[[Wave], Array]
+
+
+def members_of(site: Site, position: int) -> Members:
+    """How to read the mask of an instruction's members. A thread that executes it and is not one of them is a fault:
+    PTX leaves the result undefined for it.
+    """
+    read = site.read(position, TYPES["b32"])
+
+    def members(wave: Wave) -> Array:
+        mask = read(wave)
+        if mask.ndim == 0 and int(mask) == _ALL_LANES:
+            return mask
+        lane = wave.lane[wave.index]
+        outside = (mask.astype(np.int64) >> lane) & 1 == 0
+        if outside.any():
+            at = int(np.argmax(outside))
+            own = int(wave.spread(mask)[at])
+            message = (
+                f"lane {int(lane[at])} is not in the mask {own:#010x} that it gives: the result is undefined"
+            )
+            wave.launch.findings.add(wave.fault("shuffle", message, site.instruction, at))
+        return mask
+
+    return members
+
+
 def _check_sources(wave: Wave, site: Site, thread: Index, source: Index) -> None:
     present = np.zeros(wave.threads + 32, np.bool_)
     present[wave.index] = True
@@ -63,32 +93,34 @@ def _check_sources(wave: Wave, site: Site, thread: Index, source: Index) -> None
         thread[lost] = wave.index[lost]
 
 
-def _ballot(wave: Wave, holds: Array) -> Array:
-    """For each active thread the bits of the lanes of its warp where `holds`."""
-    warps, lanes = wave.warp[wave.index], wave.lane[wave.index]
-    bits = np.zeros(int(warps[-1]) + 1, np.int64)
-    np.add.at(bits, warps, np.where(holds, np.int64(1) << lanes, np.int64(0)))
-    return bits[warps].astype(np.uint32)
+def _ballot(wave: Wave, holds: Array, mask: Array | None = None) -> Array:
+    """For each active thread the bits of the lanes where `holds`: of its warp, or of those that give the same mask."""
+    lanes = wave.lane[wave.index]
+    group = wave.warp[wave.index] if mask is None or not mask.ndim else warp_groups(wave, mask)[0]
+    bits = np.zeros(int(group.max()) + 1, np.int64)
+    np.add.at(bits, group, np.where(holds, np.int64(1) << lanes, np.int64(0)))
+    return bits[group].astype(np.uint32)
 
 
 @opcode("vote")
 def vote(site: Site) -> Step:
-    """`vote.sync` `.any`, `.all`, `.uni`, `.ballot` over the lanes that execute it."""
+    """`vote.sync` `.any`, `.all`, `.uni`, `.ballot` over the lanes that execute it with the same mask."""
     mode = site.first("any", "all", "uni", "ballot")
-    if mode is None:
+    if mode is None or not site.has("sync"):
         raise site.unsupported()
     write = site.write(0, TYPES["b32" if mode == "ballot" else "pred"])
     a = site.read(1, TYPES["pred"])
+    members = members_of(site, 2)
 
     def step(wave: Wave) -> None:
-        holds = wave.spread(a(wave))
-        ballot = _ballot(wave, holds)
+        holds, mask = wave.spread(a(wave)), members(wave)
+        ballot = _ballot(wave, holds, mask)
         if mode == "ballot":
             write(wave, ballot)
         elif mode == "any":
             write(wave, ballot != 0)
         else:
-            everyone = _ballot(wave, np.ones_like(holds))
+            everyone = _ballot(wave, np.ones_like(holds), mask)
             write(wave, ballot == everyone if mode == "all" else (ballot == everyone) | (ballot == 0))
 
     return step
@@ -114,18 +146,22 @@ def warp_groups(wave: Wave, value: Array) -> tuple[Index, Array]:
 
 @opcode("match")
 def match(site: Site) -> Step:
-    """`match.any`: lanes with the same value; `match.all`: all lanes when they agree, else none."""
+    """`match.any`: lanes with the same value; `match.all`: all lanes when they agree, else none; of the same mask."""
     kind = site.type
     first, second = site.pair(0)
     write, a = site.writer(first, TYPES["b32"]), site.read(1, kind)
     agree_to = None if second is None else site.writer(second, TYPES["pred"])
+    members = members_of(site, 2)
 
     def step(wave: Wave) -> None:
+        mask = members(wave)
         _, peers = warp_groups(wave, a(wave).view(kind.raw))
+        if mask.ndim:  # of those that give the same mask
+            peers = peers & _ballot(wave, np.ones(wave.active_count, np.bool_), mask)
         if site.has("any"):
             write(wave, peers)
             return
-        agree = peers == _ballot(wave, np.ones(wave.active_count, np.bool_))
+        agree = peers == _ballot(wave, np.ones(wave.active_count, np.bool_), mask)
         write(wave, np.where(agree, peers, np.uint32(0)))
         if agree_to is not None:
             agree_to(wave, agree)
@@ -150,10 +186,10 @@ def reduce_warp(site: Site) -> Step:
     if name is None or site.type.kind == "float":
         raise site.unsupported()
     kind, combine = site.type, _REDUCTIONS[name]
-    write, a, mask = site.write(0, kind), site.read(1, kind), site.read(2, TYPES["b32"])
+    write, a, members = site.write(0, kind), site.read(1, kind), members_of(site, 2)
 
     def step(wave: Wave) -> None:
-        group, _ = warp_groups(wave, mask(wave))
+        group, _ = warp_groups(wave, members(wave))
         values = wave.spread(a(wave))
         _, first = np.unique(group, return_index=True)
         neutral = values[first] if name not in ("add", "xor") else np.zeros(len(first), kind.dtype)
@@ -166,14 +202,16 @@ def reduce_warp(site: Site) -> Step:
 
 @opcode("elect")
 def elect(site: Site) -> Step:
-    """`elect.sync d|p`: the lowest lane that executes it is the leader."""
+    """`elect.sync d|p`: the lowest lane that executes it with the same mask is the leader."""
     first, second = site.pair(0)
     if second is None:
         raise site.unsupported()
     write, leads = site.writer(first, TYPES["b32"]), site.writer(second, TYPES["pred"])
+    members = members_of(site, 1)
 
     def step(wave: Wave) -> None:
-        ballot = _ballot(wave, np.ones(wave.active_count, np.bool_)).astype(np.int64)
+        mask = members(wave)
+        ballot = _ballot(wave, np.ones(wave.active_count, np.bool_), mask).astype(np.int64)
         lowest = np.bitwise_count(((ballot & -ballot) - 1).astype(np.uint64)).astype(np.uint32)
         write(wave, lowest)
         leads(wave, lowest == wave.lane[wave.index])

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kernel_gate.emulated.access import Access, Located, Purpose, access
+from kernel_gate.emulated.addresses import SEGMENT_BITS, SHARED_WINDOW
 from kernel_gate.emulated.instructions.load_store import check_initialised, put, record_read
 from kernel_gate.emulated.instructions.mma import shape_of, warp_product
 from kernel_gate.emulated.matrices.elements import ELEMENTS
@@ -72,6 +73,10 @@ class Run:
     """Of the first element, by lane."""
 
 
+_ALIGNMENT = 16
+"""Bytes. The programming guide asks for 32; a GPU refuses what its widest loads cannot reach."""
+
+
 @dataclass(frozen=True)
 class Tile:
     """A matrix in memory and its fragment."""
@@ -83,6 +88,18 @@ class Tile:
     stride: Read | None
     """Elements from row to row (column to column); None: the matrix lies dense."""
     where: Access
+
+    def need_alignment(self, wave: Wave) -> None:
+        """Stop at a matrix that does not start at a multiple of 16 bytes."""
+        base = wave.spread(self.base(wave))
+        past = base & (_ALIGNMENT - 1)
+        if past.any():
+            at = int(np.argmax(past))
+            in_shared = self.where.space == "shared" or int(base[at]) >> SEGMENT_BITS == SHARED_WINDOW
+            words, where = ("shared memory", {}) if in_shared else wave.launch.space.describe(int(base[at]))
+            by = f"{int(past[at])} bytes past a multiple of {_ALIGNMENT}"
+            message = f"misaligned: a matrix of wmma starts at {words}, {by}"
+            raise wave.stop("misaligned", message, self.where.instruction, at, **where)
 
     def runs(self) -> Iterator[Run]:
         """Every element once: whole registers where memory holds them together."""
@@ -144,6 +161,7 @@ def _load(site: Site) -> Step:
 
     def step(wave: Wave) -> None:
         need_whole_warps(wave, site)
+        tile.need_alignment(wave)
         threads = wave.index
         per_register = tile.fragment.per_register if tile.bits >= 8 else 1
         cell = UNSIGNED[word // per_register]
@@ -176,6 +194,7 @@ def _store(site: Site) -> Step:
 
     def step(wave: Wave) -> None:
         need_whole_warps(wave, site)
+        tile.need_alignment(wave)
         threads = wave.index
         words = read_words(wave, reads).reshape(len(reads), -1)
         for run, where in runs:

@@ -40,6 +40,7 @@ class Names:
     snippets: Snippets = field(default_factory=Snippets)
     _structs: dict[str, Struct | None] = field(default_factory=dict)
     _own: set[int] = field(default_factory=set)
+    _elements: dict[tuple[object, ...], Element] = field(default_factory=dict)
 
     @cached_property
     def texts(self) -> tuple[Text, ...]:
@@ -185,6 +186,12 @@ class Names:
 
     def element(self, written: str, types: Mapping[str, str]) -> Element:
         """The type of that name as an element; of size 0 when nothing is known of its size."""
+        key = (written, *types.items())
+        if key not in self._elements:
+            self._elements[key] = self._element(written, types)
+        return self._elements[key]
+
+    def _element(self, written: str, types: Mapping[str, str]) -> Element:
         if written.rstrip(" const&").endswith("*") or _is_pointer(written, types, self.aliases):
             return Element("", 8, " ".join(written.split()))
         base = self.base(written, types)

@@ -12,6 +12,7 @@ __global__ void column_means(float* means, float* most, const float* x, int rows
         const float* here = x + col;
         float sum = means[col];
         float best = -1e30f;
+        #pragma unroll 2
         for (int r = 0; r < rows; r++) {
             float v = here[r * cols];
             sum += v;
@@ -30,9 +31,9 @@ void launch(float* means, float* most, const float* x, int rows, int cols) {
 """
 
 _MEANS_AFTER = """\
-__global__ void column_means(float* means, float* most, const float* x, int rows, int cols) {
+__global__ void __launch_bounds__(1024) column_means(float* means, float* most, const float* x, int rows, int cols) {
     int col = blockIdx.x * 16 + threadIdx.x % 16;
-    const int lane = threadIdx.x % 16, group = threadIdx.x / 16, groups = blockDim.x / 16;
+    const int lane = threadIdx.x % 16, group = threadIdx.x / 16;
     __shared__ float best_parts[64][16];
     __shared__ float sum_parts[64][16];
     if (col < cols) {
@@ -40,7 +41,8 @@ __global__ void column_means(float* means, float* most, const float* x, int rows
         float sum = means[col];
         float best = -1e30f;
         sum = 0;
-        for (int r = group; r < rows; r += groups) {
+        #pragma unroll 8
+        for (int r = group; r < rows; r += 64) {
             float v = here[r * cols];
             sum += v;
             best = fmaxf(best, v);
@@ -53,7 +55,7 @@ __global__ void column_means(float* means, float* most, const float* x, int rows
         const float* here = x + col;
         float sum = means[col];
         float best = -1e30f;
-        for (int part = 0; part < groups; part++) {
+        for (int part = 0; part < 64; part++) {
             best = fmaxf(best, best_parts[part][lane]);
             sum += sum_parts[part][lane];
         }
@@ -65,7 +67,7 @@ __global__ void column_means(float* means, float* most, const float* x, int rows
 
 void launch(float* means, float* most, const float* x, int rows, int cols) {
     const int blocks = (cols + 127) / 128;
-    column_means<<<blocks * 8, 512>>>(means, most, x, rows, cols);
+    column_means<<<blocks * 8, 1024>>>(means, most, x, rows, cols);
 }
 """
 

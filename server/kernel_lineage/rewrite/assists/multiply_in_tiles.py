@@ -18,6 +18,7 @@ from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.product_examples import APPLIES, REFUSES
+from kernel_lineage.rewrite.assists.product_launch import Blocks
 from kernel_lineage.rewrite.assists.product_task import ProductTask, each_made, task_of
 from kernel_lineage.rewrite.assists.tensor_product_code import not_for_tensor_cores
 from kernel_lineage.rewrite.assists.tiled_product_code import NAMES, Tile, tiled_code
@@ -34,14 +35,9 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     if not_for_tensor_cores(task.total) is None:
         # It would gain enough to be taken, and leave nothing for the tensor cores to be tried on.
         return Refusal("both factors are of 16 bits: tensor cores multiply them (tensor-core-matrix-product)")
-    made = tiled_candidates(task)
-    return made if isinstance(made, Refusal) else replace(made[0], alternatives=made[1:])
-
-
-def tiled_candidates(task: ProductTask) -> tuple[Candidate, ...] | Refusal:
-    """A candidate for each tile, in the order in which they are to be tried."""
     tiles = TILES[1:] if task.total.type in ("double", "long long") else TILES
-    return each_made(tiles, lambda tile: _tiled(task, tile))
+    made = each_made(tiles, lambda tile: _tiled(task, tile))
+    return made if isinstance(made, Refusal) else replace(made[0], alternatives=made[1:])
 
 
 def _tiled(task: ProductTask, tile: Tile) -> Candidate | Refusal:
@@ -50,7 +46,7 @@ def _tiled(task: ProductTask, tile: Tile) -> Candidate | Refusal:
         (names["row_at"], names["column_at"]),
         f"{names['sums']}[{names['i']}][{names['j']}]",
         (tile.rows, tile.columns),
-        tile.threads,
+        Blocks(tile.threads),
         lambda outputs: tiled_code(task.product, task.total, tile, names, outputs),
     )
     if isinstance(edits, Refusal):

@@ -8,7 +8,7 @@ launch gets a block for each tile.
 
 Pieces of 16 bytes are copied as a whole where they are aligned and lie inside the matrices, else element by element. A
 product is added up in another order; in float also where the kernel added in 16 bits. The candidate's alternatives are
-other tiles, and last the tiles of `multiply_in_tiles`, which need no tensor cores.
+other tiles.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import replace
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.multiply_in_tiles import tiled_candidates
+from kernel_lineage.rewrite.assists.product_launch import Blocks
 from kernel_lineage.rewrite.assists.product_task import ProductTask, each_made, task_of
 from kernel_lineage.rewrite.assists.tensor_product_code import (
     NAMES,
@@ -45,11 +45,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     if refusal is not None:
         return refusal
     made = each_made(TILES, lambda tile: _multiplied(task, tile))
-    if isinstance(made, Refusal):
-        return made
-    tiled = tiled_candidates(task)
-    more = () if isinstance(tiled, Refusal) else tiled
-    return replace(made[0], alternatives=(*made[1:], *more))
+    return made if isinstance(made, Refusal) else replace(made[0], alternatives=made[1:])
 
 
 def _multiplied(task: ProductTask, tile: TensorTile) -> Candidate | Refusal:
@@ -58,7 +54,7 @@ def _multiplied(task: ProductTask, tile: TensorTile) -> Candidate | Refusal:
         (names["row_at"], names["column_at"]),
         f"{names['sums']}[{names['i']}][{names['j']}][{names['v']}]",
         (tile.rows, tile.columns),
-        tile.threads,
+        Blocks(tile.threads),
         lambda outputs: tensor_code(task.product, task.total, tile, names, outputs),
     )
     if isinstance(edits, Refusal):

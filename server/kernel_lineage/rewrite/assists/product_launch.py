@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from kernel_lineage.kernels.source import Kernel, Launch, Span
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.candidate import Edit
-from kernel_lineage.rewrite.launch_site import LaunchError, launch_edits
+from kernel_lineage.rewrite.launch_site import LaunchError, allowance_edit, launch_edits
 
 _MEMBER = re.compile(r"\b([A-Za-z_]\w*)\s*\.\s*([xyz])\b")
 _DIM3 = re.compile(r"\s*dim3\s*[({](.*)[)}]\s*", re.DOTALL)
 
 
-def tiled_launches(kernel: Kernel, tile: Mapping[str, int], threads: int) -> list[Edit] | Refusal:
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """What the blocks of a launch are."""
+
+    threads: int
+    shared_bytes: int = 0
+    """Dynamic shared memory; above 48 KiB, the host code asks for it."""
+    resident: int = 0
+    """How many of them a multiprocessor shall hold at once; 0: as many as it can."""
+
+
+def tiled_launches(kernel: Kernel, tile: Mapping[str, int], blocks: Blocks) -> list[Edit] | Refusal:
     """Edits that launch a block for each tile of `tile[axis]` outputs along each axis; the depth of the grid stays."""
     if "launch_bounds" in kernel.attributes:
         return Refusal(f"{kernel.name} has launch bounds, which tell the size of its blocks")
@@ -22,18 +34,23 @@ def tiled_launches(kernel: Kernel, tile: Mapping[str, int], threads: int) -> lis
     for launch in kernel.launches:
         grid = []
         for position, axis in enumerate("xy"):
-            blocks, size = (
+            count, size = (
                 _extent(launch, e[position] if position < len(e) else "1")
                 for e in (launch.grid, launch.block)
             )
-            grid.append(f"({_outputs(blocks, size)} + {tile[axis] - 1}) / {tile[axis]}")
+            grid.append(f"({_outputs(count, size)} + {tile[axis] - 1}) / {tile[axis]}")
         grid += [_extent(launch, e) for e in launch.grid[2:]]
+        fields = {"grid": f"dim3({', '.join(grid)})", "block": str(blocks.threads)}
         try:
-            edits += launch_edits(kernel, launch, {"grid": f"dim3({', '.join(grid)})", "block": str(threads)})
+            if blocks.shared_bytes:
+                fields["shared_bytes"] = str(blocks.shared_bytes)
+                edits.append(allowance_edit(kernel, launch, blocks.shared_bytes))
+            edits += launch_edits(kernel, launch, fields)
         except LaunchError as error:
             return Refusal(str(error))
     at = kernel.name_span
-    bounds = Edit(Span(at.start, at.start, at.first_line, at.first_line), f"__launch_bounds__({threads}) ")
+    held = f"{blocks.threads}, {blocks.resident}" if blocks.resident else str(blocks.threads)
+    bounds = Edit(Span(at.start, at.start, at.first_line, at.first_line), f"__launch_bounds__({held}) ")
     return [bounds, *edits]
 
 

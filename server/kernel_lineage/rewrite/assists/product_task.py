@@ -11,7 +11,7 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.layout import fresh_name, indent_at, indent_unit, newline_of, syntax_of
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.product_launch import tiled_launches
+from kernel_lineage.rewrite.assists.product_launch import Blocks, tiled_launches
 from kernel_lineage.rewrite.assists.product_outputs import outputs_of
 from kernel_lineage.rewrite.assists.product_sum import SumOfProducts, sum_of
 from kernel_lineage.rewrite.assists.products import Product, product_of
@@ -40,10 +40,10 @@ class ProductTask:
         place: tuple[str, str],
         value: str,
         tile: tuple[int, int],
-        threads: int,
+        blocks: Blocks,
         code: Callable[[list[str]], list[str]],
     ) -> list[Edit] | Refusal:
-        """The kernel's new body, and launches of a block of so many threads for each tile of outputs.
+        """The kernel's new body, and launches of a block for each tile of outputs.
 
         `place` are the names of an output's row and column, `value` is its sum of products, `tile` counts rows and
         columns; `code` makes the body's lines of the lines that do an output's work.
@@ -54,7 +54,7 @@ class ProductTask:
         )
         if isinstance(outputs, Refusal):
             return outputs
-        launches = tiled_launches(self.kernel, dict(zip(axes, tile, strict=True)), threads)
+        launches = tiled_launches(self.kernel, dict(zip(axes, tile, strict=True)), blocks)
         return launches if isinstance(launches, Refusal) else [*launches, self._body(code(outputs))]
 
     def _body(self, lines: list[str]) -> Edit:

@@ -3,10 +3,11 @@
 Before:
     int col = blockIdx.x * blockDim.x + threadIdx.x;
     if (col < cols) { float sum = 0; for (int r = 0; r < rows; r++) { sum += x[r * cols + col]; } out[col] = sum; }
-After: a block has 16 columns, its 32 groups of 16 threads sum rows in turn, and the first one adds up what the groups
-have left in shared memory. Each launch gets blocks of 512 threads, one for each 16 columns. Where there are few
-columns, nearly all of a device was idle before; 16 elements of two bytes still fill a sector. The candidate's
-alternatives take 32 or 8 columns.
+After: a block has 16 columns, its 64 groups of 16 threads sum rows in turn, and the first one adds up what the groups
+have left in shared memory. Each launch gets blocks of 1024 threads, one for each 16 columns. Where there are few
+columns, nearly all of a device was idle before; 16 elements of two bytes still fill a sector. The loop is unrolled so
+far that a thread has 32 bytes under way, for there are too few threads to hide a load's latency with one element each.
+The candidate's alternatives take 32 or 8 columns.
 
 Sums, maxima and minima are combined in another order. Anything else that goes from row to row is refused.
 """
@@ -18,6 +19,7 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
+from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
@@ -41,10 +43,11 @@ from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import constants_of
 
-_THREADS = 512
-"""The size of a block: 16 warps keep a multiprocessor's memory busy, and each thread may have 128 registers."""
-_MOST_THREADS = 1024
-"""Threads of a block (CUDA C++ Programming Guide, technical specifications)."""
+_THREADS = 1024
+"""The size of a block, and the most that it can be."""
+_UNDER_WAY = 32
+"""Bytes that a thread loads before it waits."""
+_MOST_ROUNDS = 16
 _COLUMNS = (16, 32, 8)
 """Columns of a block: fewer make more blocks, more fill the sectors that are read."""
 
@@ -62,6 +65,8 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
         return Refusal("neighbouring threads do not read neighbouring columns")
     position = work.inner.index(loop.loop.node)
     before, behind = work.inner[:position], work.inner[position + 1 :]
+    if before and before[-1].type == "preproc_call" and "unroll" in text_of(before[-1]):
+        before.pop()  # The loop gets one of its own.
     declares = [s for s in before if s.type in ("declaration", "comment")]
     if len(declares) != len(before) or work.before:
         return Refusal(
@@ -97,7 +102,8 @@ def _shared_out(
     data, unit = kernel.source.data, indent_unit(kernel)
     margin, newline = indent_at(data, work.first), newline_of(data)
     taken = identifiers_in(syntax.entry.node)
-    lane, group, groups, part = (fresh_name(n, taken) for n in ("lane", "group", "groups", "part"))
+    lane, group, part = (fresh_name(n, taken) for n in ("lane", "group", "part"))
+    groups = _THREADS // columns
     parts = {r.name: fresh_name(f"{r.name}_parts", taken) for r in shared.reductions}
     test = f"{work.index.name} < {text_of(work.bound)}"
     before, behind = around
@@ -109,6 +115,7 @@ def _shared_out(
     first = [
         *declared,
         *(f"{r.name} = 0;" for r in shared.reductions if r.operation == "+" and not r.from_zero),
+        f"#pragma unroll {_rounds(kernel, syntax, loop.node)}",
         *_dedented(strided, indent_at(data, loop.node.start_byte)),
         *(f"{parts[r.name]}[{group}][{lane}] = {r.name};" for r in shared.reductions),
     ]
@@ -118,10 +125,7 @@ def _shared_out(
     tail = data[loop.node.end_byte : behind[-1].end_byte].decode("utf-8", "replace") if behind else ""
     last = [*declared, *combined, "}", *_dedented(tail.strip(), indent_at(data, loop.node.start_byte))]
     lines = [
-        *(
-            f"__shared__ {r.type} {parts[r.name]}[{_MOST_THREADS // columns}][{columns}];"
-            for r in shared.reductions
-        ),
+        *(f"__shared__ {r.type} {parts[r.name]}[{groups}][{columns}];" for r in shared.reductions),
         f"if ({test}) {{",
         *(unit + line if line else "" for line in first),
         "}",
@@ -134,10 +138,7 @@ def _shared_out(
     gap = newline + indent_at(data, node.start_byte)
     at = node.end_byte
     line = data.count(b"\n", 0, at) + 1
-    names = (
-        f"const int {lane} = threadIdx.x % {columns}, {group} = threadIdx.x / {columns}, "
-        f"{groups} = blockDim.x / {columns};"
-    )
+    names = f"const int {lane} = threadIdx.x % {columns}, {group} = threadIdx.x / {columns};"
     whole = Span(
         work.first, work.end, data.count(b"\n", 0, work.first) + 1, data.count(b"\n", 0, work.end) + 1
     )
@@ -146,6 +147,16 @@ def _shared_out(
         Edit(Span(at, at, line, line), gap + names),
         Edit(whole, newline.join([lines[0], *(margin + text if text else "" for text in lines[1:])])),
     ]
+
+
+def _rounds(kernel: Kernel, syntax: CudaSyntax, loop: Node) -> int:
+    """Rounds of the loop whose loads are under way together."""
+    loaded = 0
+    for access in indexing(syntax.entry).accesses:
+        parameter = kernel.parameter(access.root)
+        if contains(loop, access.node) and parameter is not None and parameter.dtype is not None:
+            loaded += dtype_bytes(parameter.dtype)
+    return max(1, min(_UNDER_WAY // max(loaded, 1), _MOST_ROUNDS))
 
 
 def _combined(reduction: Reduction, value: str) -> list[str]:
@@ -199,7 +210,9 @@ def _launches(kernel: Kernel, columns: int) -> list[Edit] | Refusal:
         if grid is None or block is None or re.search(r"\bblock\b|blockDim", grid.text):
             return Refusal(f"the grid in line {line} is not written at the launch; write it into <<<…>>>")
         edits += [grid, block]
-    return edits
+    at = kernel.name_span
+    bounds = Edit(Span(at.start, at.start, at.first_line, at.first_line), f"__launch_bounds__({_THREADS}) ")
+    return [bounds, *edits]
 
 
 ASSIST = Assist(

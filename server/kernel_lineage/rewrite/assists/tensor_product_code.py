@@ -1,34 +1,25 @@
-"""The code of a product on tensor cores: tiles that are copied ahead of their use, fragments, `mma.sync`.
-
-An operand's tile lies as the operand does: lines of `depth` elements for each place where neighbouring rounds are
-neighbours in memory, else a line of places for each round. Pieces of 16 bytes are exchanged within a line so that the
-eight lines of a fragment lie in different banks; `ldmatrix` turns a tile that lies the other way.
-"""
+"""The code of a product on tensor cores: tiles that are copied ahead of their use, fragments, `mma.sync`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kernel_gate.expr.polynomials import coefficient_of, polynomial
-from kernel_gate.expr.terms import Num, Op, Term, Var, add
+from kernel_gate.expr.terms import Num, Op
+from kernel_lineage.rewrite.assists import tile_copies
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.product_sum import Factor, SumOfProducts
-from kernel_lineage.rewrite.assists.products import DEPTH, PLACES, Operand, Product
-from kernel_lineage.rewrite.assists.term_text import c_text
-from kernel_lineage.rewrite.assists.tiled_product_code import compared, condition_of, element_of
+from kernel_lineage.rewrite.assists.product_sum import SumOfProducts
+from kernel_lineage.rewrite.assists.products import DEPTH, PLACES, Product
+from kernel_lineage.rewrite.assists.tile_copies import ELEMENT, PIECE, Held, alignment, copies
+from kernel_lineage.rewrite.assists.tiled_product_code import compared
 
 NAMES = (
-    "first_tiles second_tiles first second thread lane warp_row warp_column row_0 column_0 depth_0 ahead tile sums "
-    "first_aligned second_aligned row_at column_at i j d n e p v a b c to from step line piece"
+    f"{tile_copies.NAMES} first_tiles second_tiles first second lane warp_row warp_column row_0 column_0 depth_0 tile "
+    "sums first_aligned second_aligned row_at column_at i j a b c"
 )
-_PIECE = 8
-"""Elements of 16 bits in 16 bytes, the most that is copied at once."""
-_ELEMENT = {
-    "float16": ("half", "__float2half(0.0f)"),
-    "bfloat16": ("__nv_bfloat16", "__float2bfloat16(0.0f)"),
-}
-_MMA = {"float16": "f16", "bfloat16": "bf16"}
+MMA = {"float16": "f16", "bfloat16": "bf16"}
+"""What the instructions call the types that they multiply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +38,21 @@ class TensorTile:
         """Threads of a block."""
         return self.rows // self.high * (self.columns // self.wide) * 32
 
+    def held(self, total: SumOfProducts, n: Mapping[str, str]) -> tuple[Held, Held]:
+        """The tiles of both operands."""
+        return (
+            Held(total.first, n["first_tiles"], n["row_0"], n["first_aligned"], self.rows, self.depth),
+            Held(
+                total.second, n["second_tiles"], n["column_0"], n["second_aligned"], self.columns, self.depth
+            ),
+        )
+
 
 def not_for_tensor_cores(total: SumOfProducts) -> Refusal | None:
     """Why a product's operands are not what tensor cores multiply; None when they are."""
     for factor in (total.first, total.second):
         operand = factor.operand
-        if factor.dtype not in _MMA or factor.dtype != total.first.dtype:
+        if factor.dtype not in MMA or factor.dtype != total.first.dtype:
             return Refusal(f"`{operand.root}` and the other factor are not both of 16 bits of one kind")
         if not factor.plain:
             return Refusal(f"something is made of `{operand.root}` before it is multiplied")
@@ -79,8 +79,7 @@ def tensor_code(
     product: Product, total: SumOfProducts, tile: TensorTile, n: Mapping[str, str], outputs: list[str]
 ) -> list[str]:
     """The lines of the kernel's new body. `n` are the new names for `NAMES`; `outputs` is the work for one output."""
-    across, down = product.second.axis, product.first.axis
-    element, _ = _ELEMENT[total.first.dtype]
+    element, _ = ELEMENT[total.first.dtype]
     thread, lane, i, j, sums, stages = n["thread"], n["lane"], n["i"], n["j"], n["sums"], tile.stages
     fragments = (tile.high // 16, tile.wide // 8)
     in_row = tile.columns // tile.wide
@@ -90,24 +89,19 @@ def tensor_code(
         f"{j} * 8 + {lane} % 4 * 2 + {n['v']} % 2",
     )
     ahead = (stages - 1) * tile.depth
+    held = tile.held(total, n)
     return [
         (
             f"// A block computes {tile.rows} x {tile.columns} outputs, "
             f"a warp {tile.high} x {tile.wide} of them on tensor cores."
         ),
-        f"__shared__ __align__(128) {element} {n['first_tiles']}[{stages}][{tile.rows * tile.depth}];",
-        f"__shared__ __align__(128) {element} {n['second_tiles']}[{stages}][{tile.columns * tile.depth}];",
+        *(f"__shared__ __align__(128) {element} {h.array}[{stages}][{h.elements}];" for h in held),
         f"const int {thread} = threadIdx.x, {lane} = {thread} % 32;",
         (
             f"const int {n['warp_row']} = {thread} / 32 / {in_row} * {tile.high}, "
             f"{n['warp_column']} = {thread} / 32 % {in_row} * {tile.wide};"
         ),
-        (
-            f"const int {n['row_0']} = blockIdx.{down} * {tile.rows}, "
-            f"{n['column_0']} = blockIdx.{across} * {tile.columns};"
-        ),
-        f"const bool {n['first_aligned']} = {_aligned(product.first)};",
-        f"const bool {n['second_aligned']} = {_aligned(product.second)};",
+        *block_place(product, tile, n),
         f"float {sums}[{fragments[0]}][{fragments[1]}][4] = {{}};",
         f"// The copies of a tile begin {stages - 1} rounds before it is used.",
         (
@@ -121,14 +115,11 @@ def tensor_code(
         "        __syncthreads();",
         "    }",
         f"    if ({n['ahead']} < {last}) {{",
-        *_copied(total.first, product, tile, n, ("first_tiles", "row_0", "first_aligned", tile.rows)),
-        *_copied(
-            total.second, product, tile, n, ("second_tiles", "column_0", "second_aligned", tile.columns)
-        ),
+        *(" " * 8 + line for h in held for line in copies(h, product, tile.threads, n)),
         "    }",
         '    asm volatile("cp.async.commit_group;" ::: "memory");',
         f"    if ({n['depth_0']} < 0) continue;",
-        *("    " + line for line in _multiplied(total, tile, n)),
+        *(" " * 4 + line for line in multiplied(held, tile, n, f"{sums}[{i}][{j}]")),
         "}",
         "#pragma unroll",
         f"for (int {i} = 0; {i} < {fragments[0]}; {i}++) {{",
@@ -145,85 +136,43 @@ def tensor_code(
     ]
 
 
-def _aligned(operand: Operand) -> str:
-    """What holds where each piece of the operand begins at a multiple of 16 bytes."""
-    tests = [f"reinterpret_cast<size_t>({operand.root}) % 16 == 0"]
-    for term in (operand.inner if operand.inner != Num(1) else operand.outer, operand.base):
-        if term != Num(0) and not (isinstance(term, Num) and term.value % _PIECE == 0):
-            text = c_text(term, wide=True)
-            tests.append(f"{text if text.isidentifier() else f'({text})'} % {_PIECE} == 0")
-    return " && ".join(tests)
+def block_place(product: Product, tile: TensorTile, n: Mapping[str, str]) -> Iterable[str]:
+    """Lines that say where a block's outputs begin, and whether whole pieces of the operands may be copied."""
+    across, down = product.second.axis, product.first.axis
+    return (
+        (
+            f"const int {n['row_0']} = blockIdx.{down} * {tile.rows}, "
+            f"{n['column_0']} = blockIdx.{across} * {tile.columns};"
+        ),
+        f"const bool {n['first_aligned']} = {alignment(product.first)};",
+        f"const bool {n['second_aligned']} = {alignment(product.second)};",
+    )
 
 
-def _line(along_depth: bool, extent: int, depth: int) -> int:
-    return depth if along_depth else extent
-
-
-def _exchanged(n: Mapping[str, str], pieces: int) -> str:
-    """Where a piece of a line lies in its tile, in elements."""
-    line, piece = n["line"], n["piece"]
-    turned = f"{line} / 2 % 4" if pieces == 4 else f"{line} % 8"
-    return f"{line} * {pieces * _PIECE} + ({piece} ^ {turned}) * {_PIECE}"
-
-
-def _copied(
-    factor: Factor, product: Product, tile: TensorTile, n: Mapping[str, str], which: tuple[str, str, str, int]
-) -> list[str]:
-    operand, (array, start, aligned, extent) = factor.operand, which
-    p, d, e, v, line, piece, step = (n[name] for name in ("p", "d", "e", "v", "line", "piece", "step"))
-    pieces = _line(operand.along_depth, extent, tile.depth) // _PIECE
-    place, depth = (line, f"{piece} * {_PIECE}") if operand.along_depth else (f"{piece} * {_PIECE}", line)
-    first: tuple[Term, Term] = (Var(p), Var(d))
-    last: tuple[Term, Term] = (Var(p), add(Var(d), Num(_PIECE - 1)))
-    each: tuple[Term, Term] = (Var(p), add(Var(d), Var(v)))
-    if not operand.along_depth:
-        last, each = (add(Var(p), Num(_PIECE - 1)), Var(d)), (add(Var(p), Var(v)), Var(d))
-    whole = condition_of(operand, [first, last], product.rounds)
-    may = condition_of(operand, [each], product.rounds)
-    element, zero = _ELEMENT[factor.dtype]
-    return [
-        "        #pragma unroll",
-        f"        for (int {n['n']} = 0; {n['n']} < {extent * tile.depth // _PIECE // tile.threads}; {n['n']}++) {{",
-        f"            const int {e} = {n['thread']} + {n['n']} * {tile.threads};",
-        f"            const int {line} = {e} / {pieces}, {piece} = {e} % {pieces};",
-        f"            const int {p} = {n[start]} + {place}, {d} = {n['ahead']} + {depth};",
-        f"            {element}* {step} = &{n[array]}[{n['to']}][{_exchanged(n, pieces)}];",
-        f"            if ({n[aligned]} && {whole}) {{",
-        f"                const {element}* {n['from']} = &{element_of(operand, *first)};",
-        '                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::',
-        f'                             "r"((unsigned)__cvta_generic_to_shared({step})), "l"({n["from"]}) : "memory");',
-        "            } else {",
-        "                #pragma unroll 1",
-        f"                for (int {v} = 0; {v} < {_PIECE}; {v}++) {{",
-        f"                    {step}[{v}] = {may} ? {element_of(operand, *each)} : {zero};",
-        "                }",
-        "            }",
-        "        }",
-    ]
-
-
-def _multiplied(total: SumOfProducts, tile: TensorTile, n: Mapping[str, str]) -> list[str]:
-    """The products of one tile: fragments of both operands, each with each."""
+def multiplied(held: tuple[Held, Held], tile: TensorTile, n: Mapping[str, str], sums: str) -> list[str]:
+    """The products of one tile: fragments of both operands, each with each. `sums` points to the four sums of a thread
+    in the fragment of the numbers `i` and `j`.
+    """
     i, j, d, a, b, c = (n[name] for name in ("i", "j", "d", "a", "b", "c"))
-    kind, high, wide = _MMA[total.first.dtype], tile.high // 16, tile.wide // 16
+    kind, high, wide = MMA[held[0].factor.dtype], tile.high // 16, tile.wide // 16
     return [
         "#pragma unroll",
         f"for (int {d} = 0; {d} < {tile.depth}; {d} += 16) {{",
         f"    unsigned {n['first']}[{high}][4], {n['second']}[{wide}][4];",
         "    #pragma unroll",
         f"    for (int {i} = 0; {i} < {high}; {i}++) {{",
-        *_loaded(total.first, tile, n, ("first", i, "first_tiles", tile.rows), rows_first=True),
+        *_loaded(held[0], f"{n['first']}[{i}]", (n["warp_row"], i), n, rows_first=True),
         "    }",
         "    #pragma unroll",
         f"    for (int {j} = 0; {j} < {wide}; {j}++) {{",
-        *_loaded(total.second, tile, n, ("second", j, "second_tiles", tile.columns), rows_first=False),
+        *_loaded(held[1], f"{n['second']}[{j}]", (n["warp_column"], j), n, rows_first=False),
         "    }",
         "    #pragma unroll",
         f"    for (int {i} = 0; {i} < {high}; {i}++) {{",
         "        #pragma unroll",
         f"        for (int {j} = 0; {j} < {2 * wide}; {j}++) {{",
         f"            const unsigned *{a} = {n['first']}[{i}], *{b} = &{n['second']}[{j} / 2][{j} % 2 * 2];",
-        f"            float* {c} = {n['sums']}[{i}][{j}];",
+        f"            float* {c} = {sums};",
         f'            asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.{kind}.{kind}.f32 "',
         '                         "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"',
         f'                         : "+f"({c}[0]), "+f"({c}[1]), "+f"({c}[2]), "+f"({c}[3])',
@@ -235,31 +184,26 @@ def _multiplied(total: SumOfProducts, tile: TensorTile, n: Mapping[str, str]) ->
 
 
 def _loaded(
-    factor: Factor,
-    tile: TensorTile,
-    n: Mapping[str, str],
-    which: tuple[str, str, str, int],
-    *,
-    rows_first: bool,
+    held: Held, into: str, at: tuple[str, str], n: Mapping[str, str], *, rows_first: bool
 ) -> list[str]:
-    """A fragment of 16 places by 16 rounds; each lane says where one of its lines lies.
+    """A fragment of 16 places by 16 rounds; each lane says where one of its lines lies. `at`: the warp's first place,
+    and the number of the fragment from there.
 
     The parts of the first factor go by places and then by rounds, those of the second one by rounds and then by places.
     """
-    operand, dtype, (name, step, array, extent) = factor.operand, factor.dtype, which
-    lane, d, start = n["lane"], n["d"], n["warp_row" if rows_first else "warp_column"]
+    lane, d, (start, step) = n["lane"], n["d"], at
     by_place, by_depth = f"{lane} / 8 % 2", f"{lane} / 16"
     if not rows_first:
         by_place, by_depth = by_depth, by_place
-    line, piece = f"{start} + {step} * 16 + {lane} % 8 + {by_place} * 8", f"{d} / 8 + {by_depth}"
-    if not operand.along_depth:
-        line, piece = f"{d} + {lane} % 8 + {by_depth} * 8", f"{start} / 8 + {step} * 2 + {by_place}"
-    pieces = _line(operand.along_depth, extent, tile.depth) // _PIECE
-    turned, into = "" if operand.along_depth else ".trans", f"{n[name]}[{step}]"
-    element, _ = _ELEMENT[dtype]
+    along = held.operand.along_depth
+    line, piece = f"{start} + {step} * 16 + {lane} % 8 + {by_place} * 8", f"{d} / {PIECE} + {by_depth}"
+    if not along:
+        line, piece = f"{d} + {lane} % 8 + {by_depth} * 8", f"{start} / {PIECE} + {step} * 2 + {by_place}"
+    element, _ = ELEMENT[held.factor.dtype]
+    turned = "" if along else ".trans"
     return [
         f"        const int {n['line']} = {line}, {n['piece']} = {piece};",
-        f"        const {element}* {n['from']} = &{n[array]}[{n['tile']}][{_exchanged(n, pieces)}];",
+        f"        const {element}* {n['from']} = &{held.array}[{n['tile']}][{held.offset(n['line'], n['piece'])}];",
         f'        asm volatile("ldmatrix.sync.aligned.m8n8.x4{turned}.shared.b16 {{%0, %1, %2, %3}}, [%4];"',
         f'                     : "=r"({into}[0]), "=r"({into}[1]), "=r"({into}[2]), "=r"({into}[3])',
         f'                     : "r"((unsigned)__cvta_generic_to_shared({n["from"]})));',

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.model import AssistExample, RefusalExample
 
-_PRODUCT = """\
+PRODUCT = """\
 #include <cuda_fp16.h>
 
 __global__ void half_product(half* c, const half* a, const half* b, int M, int N, int K) {
@@ -46,37 +46,63 @@ __global__ void __launch_bounds__(128) half_product(half* c, const half* a, cons
             __syncthreads();
         }
         if (ahead < K) {
-            #pragma unroll
-            for (int n = 0; n < 4; n++) {
-                const int e = thread + n * 128;
-                const int line = e / 4, piece = e % 4;
-                const int p = row_0 + line, d = ahead + piece * 8;
-                half* step = &first_tiles[to][line * 32 + (piece ^ line / 2 % 4) * 8];
-                if (first_aligned && p < M && d < K && d + 7 < K) {
+            if (first_aligned && row_0 < M && ahead < K && ahead + 31 < K && row_0 + 127 < M) {
+                #pragma unroll
+                for (int n = 0; n < 4; n++) {
+                    const int e = thread + n * 128;
+                    const int line = e / 4, piece = e % 4;
+                    const int p = row_0 + line, d = ahead + piece * 8;
+                    half* step = &first_tiles[to][line * 32 + (piece ^ line / 2 % 4) * 8];
                     const half* from = &a[(long long)K * p + d];
                     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::
                                  "r"((unsigned)__cvta_generic_to_shared(step)), "l"(from) : "memory");
-                } else {
-                    #pragma unroll 1
-                    for (int v = 0; v < 8; v++) {
-                        step[v] = p < M && d + v < K ? a[(long long)K * p + d + v] : __float2half(0.0f);
+                }
+            } else {
+                #pragma unroll 1
+                for (int n = 0; n < 4; n++) {
+                    const int e = thread + n * 128;
+                    const int line = e / 4, piece = e % 4;
+                    const int p = row_0 + line, d = ahead + piece * 8;
+                    half* step = &first_tiles[to][line * 32 + (piece ^ line / 2 % 4) * 8];
+                    if (first_aligned && p < M && d < K && d + 7 < K) {
+                        const half* from = &a[(long long)K * p + d];
+                        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::
+                                     "r"((unsigned)__cvta_generic_to_shared(step)), "l"(from) : "memory");
+                    } else {
+                        #pragma unroll 1
+                        for (int v = 0; v < 8; v++) {
+                            step[v] = p < M && d + v < K ? a[(long long)K * p + d + v] : __float2half(0.0f);
+                        }
                     }
                 }
             }
-            #pragma unroll
-            for (int n = 0; n < 4; n++) {
-                const int e = thread + n * 128;
-                const int line = e / 16, piece = e % 16;
-                const int p = column_0 + piece * 8, d = ahead + line;
-                half* step = &second_tiles[to][line * 128 + (piece ^ line % 8) * 8];
-                if (second_aligned && p < N && d < K && p + 7 < N) {
+            if (second_aligned && column_0 < N && ahead < K && ahead + 31 < K && column_0 + 127 < N) {
+                #pragma unroll
+                for (int n = 0; n < 4; n++) {
+                    const int e = thread + n * 128;
+                    const int line = e / 16, piece = e % 16;
+                    const int p = column_0 + piece * 8, d = ahead + line;
+                    half* step = &second_tiles[to][piece / 8 * 2048 + line * 64 + (piece % 8 ^ line % 8) * 8];
                     const half* from = &b[(long long)N * d + p];
                     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::
                                  "r"((unsigned)__cvta_generic_to_shared(step)), "l"(from) : "memory");
-                } else {
-                    #pragma unroll 1
-                    for (int v = 0; v < 8; v++) {
-                        step[v] = p + v < N && d < K ? b[(long long)N * d + p + v] : __float2half(0.0f);
+                }
+            } else {
+                #pragma unroll 1
+                for (int n = 0; n < 4; n++) {
+                    const int e = thread + n * 128;
+                    const int line = e / 16, piece = e % 16;
+                    const int p = column_0 + piece * 8, d = ahead + line;
+                    half* step = &second_tiles[to][piece / 8 * 2048 + line * 64 + (piece % 8 ^ line % 8) * 8];
+                    if (second_aligned && p < N && d < K && p + 7 < N) {
+                        const half* from = &b[(long long)N * d + p];
+                        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::
+                                     "r"((unsigned)__cvta_generic_to_shared(step)), "l"(from) : "memory");
+                    } else {
+                        #pragma unroll 1
+                        for (int v = 0; v < 8; v++) {
+                            step[v] = p + v < N && d < K ? b[(long long)N * d + p + v] : __float2half(0.0f);
+                        }
                     }
                 }
             }
@@ -97,7 +123,7 @@ __global__ void __launch_bounds__(128) half_product(half* c, const half* a, cons
             #pragma unroll
             for (int j = 0; j < 4; j++) {
                 const int line = d + lane % 8 + lane / 8 % 2 * 8, piece = warp_column / 8 + j * 2 + lane / 16;
-                const half* from = &second_tiles[tile][line * 128 + (piece ^ line % 8) * 8];
+                const half* from = &second_tiles[tile][piece / 8 * 2048 + line * 64 + (piece % 8 ^ line % 8) * 8];
                 asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                              : "=r"(second[j][0]), "=r"(second[j][1]), "=r"(second[j][2]), "=r"(second[j][3])
                              : "r"((unsigned)__cvta_generic_to_shared(from)));
@@ -143,10 +169,10 @@ void launch(half* c, const half* a, const half* b, int M, int N, int K) {
 
 
 def _refused(change: tuple[str, str], reason: str) -> RefusalExample:
-    return RefusalExample(Language.CUDA, "half_product", _PRODUCT.replace(*change), reason)
+    return RefusalExample(Language.CUDA, "half_product", PRODUCT.replace(*change), reason)
 
 
-APPLIES = (AssistExample(Language.CUDA, "half_product", _PRODUCT, _AFTER),)
+APPLIES = (AssistExample(Language.CUDA, "half_product", PRODUCT, _AFTER),)
 REFUSES = (
     _refused(("row < M && ", "row < M && col >= row && "), "both places of an output"),
     _refused(("__half2float(a[", "__expf(a["), "something is made of"),

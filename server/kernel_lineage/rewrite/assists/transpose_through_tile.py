@@ -2,23 +2,24 @@
 
 Before:
     if (x < cols && y < rows) { out[x * rows + y] = in[y * cols + x]; }
-After: a block loads its elements in the order in which they lie, waits, and stores them in the order in which they are
-to lie; each thread stores what another one has loaded. Either the load or the store ran across rows before, one sector
-for each thread.
+After: a block of 256 threads loads 64 x 64 elements in the order in which they lie, waits, and stores them in the order
+in which they are to lie; each thread stores what others have loaded. Either the load or the store ran across rows
+before, one sector for each thread. Where some loads run along the rows of the store and one runs across them, that one
+alone passes through the tile. Each launch gets a block for each tile.
 
-The block's extents are taken from the launch, and asked for at run time: blocks of another shape take the old code.
+The candidate's alternative is a tile of 32 x 32, which makes four times as many blocks.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
 from kernel_lineage.code.types import DTYPES, dtype_bytes
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_access import Access
-from kernel_lineage.kernels.cuda_forms import Variable, bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Variable, bare, contains, declarators, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel, Span
@@ -34,14 +35,16 @@ from kernel_lineage.rewrite.assists.layout import (
 )
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.product_launch import Blocks, tiled_launches
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 from kernel_lineage.rewrite.assists.transpose_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import constants_of
 
-_LARGEST_TILE = 48 * 1024
-"""Bytes that a static shared array may have."""
+_SIDES = (64, 32)
+"""Places of a tile along each axis. 64 elements of two bytes fill a line of 128 bytes."""
+_THREADS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,18 @@ class _Work:
     value: Node
 
 
+@dataclass(frozen=True, slots=True)
+class _Passing:
+    """What passes through the tile."""
+
+    node: Node
+    """The value that is stored, or one of the loads in it."""
+    kind: str
+    """The type of the tile's elements."""
+    exchanged: bool
+    """Neighbouring threads load what is neighbouring along y; else they store it so."""
+
+
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     syntax = syntax_of(kernel)
     if syntax is None or kernel.source is None:
@@ -71,28 +86,22 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     work = _work(kernel, syntax, extents)
     if isinstance(work, Refusal):
         return work
-    way = _exchanged(syntax, work)
-    if isinstance(way, Refusal):
-        return way
-    stored = kernel.parameter(text_of(work.target.child_by_field_name("argument")))
-    if stored is None or stored.dtype is None or not stored.pointer:
-        return Refusal(f"the type of `{text_of(work.target)}` is not told")
-    kind = next(
-        (t for t in (stored.type.replace("__restrict__", "").replace("*", "").strip(),) if t in DTYPES), ""
-    )
-    size = dtype_bytes(stored.dtype)
-    wide, high = extents
-    padded = wide + max(1, 4 // size)
-    if not kind or padded * high * size > _LARGEST_TILE:
-        return Refusal(f"a tile of {high} rows of {wide} `{stored.type}` is not made")
-    edit = _written(kernel, syntax, work, (wide, high, padded), kind, loads_exchanged=way == "load")
-    return ASSIST.candidate(
-        kernel,
-        [edit],
-        explanation=f"Blocks of {wide}x{high} threads pass their elements through a tile in shared memory; loads and "
-        "stores both run along rows. Blocks of another shape take the old code.",
-        guarded=True,
-    )
+    passing = _passing(kernel, syntax, work)
+    if isinstance(passing, Refusal):
+        return passing
+    made: list[Candidate] = []
+    for side in _SIDES:
+        launches = tiled_launches(kernel, {"x": side, "y": side}, Blocks(_THREADS))
+        if isinstance(launches, Refusal):
+            return launches
+        candidate = ASSIST.candidate(
+            kernel,
+            [*_written(kernel, syntax, work, passing, side), *launches],
+            explanation=f"Blocks of {_THREADS} threads pass {side}x{side} elements through a tile in shared memory; "
+            "loads and stores both run along rows.",
+        )
+        made.append(candidate)
+    return replace(made[0], alternatives=tuple(made[1:]))
 
 
 def _extents(kernel: Kernel) -> tuple[int, int] | Refusal:
@@ -106,10 +115,7 @@ def _extents(kernel: Kernel) -> tuple[int, int] | Refusal:
         found.add((block[0], block[1]))
     if len(found) != 1:
         return Refusal(f"the block that {kernel.name} is launched with is not told in this file")
-    wide, high = found.pop()
-    if wide < 8 or high < 8 or wide % high or wide * high > 1024:
-        return Refusal(f"blocks of {wide}x{high} threads cannot exchange runs of elements that fill a sector")
-    return wide, high
+    return found.pop()
 
 
 def _work(kernel: Kernel, syntax: CudaSyntax, extents: tuple[int, int]) -> _Work | Refusal:
@@ -197,8 +203,8 @@ def _fixed(syntax: CudaSyntax, index: dict[str, Variable], first: Node, end: int
     return None
 
 
-def _exchanged(syntax: CudaSyntax, work: _Work) -> str | Refusal:
-    """Which of the two, `load` or `store`, the threads do at exchanged places, so that both run along rows."""
+def _passing(kernel: Kernel, syntax: CudaSyntax, work: _Work) -> _Passing | Refusal:
+    """What passes through the tile, so that loads and the store all run along rows."""
     accesses = [a for a in indexing(syntax.entry).accesses if a.space in ("global", "unknown")]
     stores = [a for a in accesses if a.writes]
     read = [a for a in accesses if not a.writes]
@@ -208,10 +214,29 @@ def _exchanged(syntax: CudaSyntax, work: _Work) -> str | Refusal:
         return Refusal("there is not one store of what was loaded")
     if any(a.root == stores[0].root for a in read):
         return Refusal(f"`{stores[0].root}` is read as well as written")
-    for way, stored, loaded in (("store", "y", "x"), ("load", "x", "y")):
-        if _along(stores[0], stored) and all(_along(a, loaded) for a in loads):
-            return way
+    for stored, across in (("y", "x"), ("x", "y")):
+        other = [a for a in loads if _along(a, across)]
+        with_it = [a for a in loads if _along(a, stored)]
+        if not _along(stores[0], stored) or len(other) + len(with_it) != len(loads) or not other:
+            continue
+        if with_it and len(other) > 1:
+            return Refusal("several loads run across the rows of the store, and others along them")
+        passed, node = (other[0], other[0].node) if with_it else (stores[0], work.value)
+        kind = _element(kernel, passed)
+        if not kind:
+            return Refusal(f"the type of `{text_of(passed.node)}` is not told")
+        return _Passing(node, kind, exchanged=across == "y")
     return Refusal("it is not known that one of load and store runs along x, and the other one along y")
+
+
+def _element(kernel: Kernel, access: Access) -> str:
+    """The type of what a parameter points to, as it is written."""
+    parameter = kernel.parameter(access.root)
+    if parameter is None or not parameter.pointer or access.node.type != "subscript_expression":
+        return ""
+    words = parameter.type.replace("__restrict__", "").replace("*", " ").split()
+    kind = " ".join(w for w in words if w not in ("const", "restrict"))
+    return kind if kind in DTYPES else ""
 
 
 def _along(access: Access, axis: str) -> bool:
@@ -219,74 +244,91 @@ def _along(access: Access, axis: str) -> bool:
     return access.index.get(axis) == 1 and access.index.get(other) not in (0, 1, None)
 
 
-def _written(
-    kernel: Kernel,
-    syntax: CudaSyntax,
-    work: _Work,
-    sizes: tuple[int, int, int],
-    kind: str,
-    *,
-    loads_exchanged: bool,
-) -> Edit:
+def _written(kernel: Kernel, syntax: CudaSyntax, work: _Work, passing: _Passing, side: int) -> list[Edit]:
     assert kernel.source is not None
     data, unit = kernel.source.data, indent_unit(kernel)
     margin, newline = indent_at(data, work.first.start_byte), newline_of(data)
-    wide, high, padded = sizes
-    tile = fresh_name("tile", identifiers_in(syntax.entry.node))
-    linear = f"(threadIdx.y * {wide} + threadIdx.x)"
-    across, down = (
-        ("threadIdx.y", "threadIdx.x") if wide == high else (f"{linear} / {high}", f"{linear} % {high}")
-    )
-    own, other = f"{tile}[threadIdx.y][threadIdx.x]", f"{tile}[{down}][{across}]"
-    exchanged = [
-        f"{work.x.type} {work.x.name} = blockIdx.x * {wide} + {across};",
-        f"{work.y.type} {work.y.name} = blockIdx.y * {high} + {down};",
+    taken = identifiers_in(syntax.entry.node)
+    tile, lane, line, n = (fresh_name(name, taken) for name in ("tile", "lane", "line", "n"))
+    padded = side + max(1, 4 // dtype_bytes(DTYPES[passing.kind]))
+    lines = _THREADS // side
+    place = f"{line} + {n} * {lines}"
+    at = {False: f"{tile}[{place}][{lane}]", True: f"{tile}[{lane}][{place}]"}
+
+    def phase(work_lines: list[str], exchanged: bool) -> list[str]:
+        along, down = (work.y, work.x) if exchanged else (work.x, work.y)
+        axes = "yx" if exchanged else "xy"
+        return [
+            "#pragma unroll",
+            f"for (int {n} = 0; {n} < {side // lines}; {n}++) {{",
+            f"{unit}{along.type} {along.name} = blockIdx.{axes[0]} * {side} + {lane};",
+            f"{unit}{down.type} {down.name} = blockIdx.{axes[1]} * {side} + {place};",
+            f"{unit}if ({work.test}) {{",
+            *(unit * 2 + text for text in work_lines),
+            f"{unit}}}",
+            "}",
+        ]
+
+    load = [_line(d) for d in (work.declared if passing.node == work.value else _needed(work, passing.node))]
+    load.append(f"{at[passing.exchanged]} = {text_of(passing.node)};")
+    held = at[not passing.exchanged]
+    declared = _needed(work, work.target) if passing.node == work.value else work.declared
+    store = [_line(d, passing.node, held) for d in declared]
+    store.append(f"{text_of(work.target)} = {_line(work.value, passing.node, held)};")
+    body = [
+        f"// A block passes {side} x {side} elements on; padding puts a column of the tile into different banks.",
+        f"__shared__ {passing.kind} {tile}[{side}][{padded}];",
+        f"const int {lane} = threadIdx.x % {side}, {line} = threadIdx.x / {side};",
+        *phase(load, passing.exchanged),
+        "__syncthreads();",
+        *phase(store, not passing.exchanged),
     ]
-    needed = _needed(work)
-    load = [*(" ".join(text_of(d).split()) for d in work.declared)]
-    load.append(f"{other if loads_exchanged else own} = {text_of(work.value)};")
-    store = [*(" ".join(text_of(d).split()) for d in needed)]
-    store.append(f"{text_of(work.target)} = {own if loads_exchanged else other};")
-
-    def phase(lines: list[str], exchange: bool) -> list[str]:
-        guarded = [f"if ({work.test}) {{", *(unit + line for line in lines), "}"]
-        return ["{", *(unit + line for line in (*exchanged, *guarded)), "}"] if exchange else guarded
-
-    old = data[work.first.start_byte : work.end].decode().splitlines()
-    lines = [
-        f"if (blockDim.x == {wide} && blockDim.y == {high}) {{",
-        f"{unit}// One more column, so that a column of the tile lies in different banks.",
-        f"{unit}__shared__ {kind} {tile}[{high}][{padded}];",
-        *(unit + line for line in phase(load, loads_exchanged)),
-        f"{unit}__syncthreads();",
-        *(unit + line for line in phase(store, not loads_exchanged)),
-        "} else {",
-        *(unit + (line.removeprefix(margin)) for line in old),
-        "}",
-    ]
-    span = Span(
-        work.first.start_byte,
-        work.end,
-        work.first.start_point.row + 1,
-        data.count(b"\n", 0, work.end) + 1,
-    )
-    return Edit(span, newline.join(lines[:1] + [margin + line for line in lines[1:]]))
+    first, last = work.first.start_byte, work.end
+    span = Span(first, last, work.first.start_point.row + 1, data.count(b"\n", 0, last) + 1)
+    whole = Edit(span, newline.join([body[0], *(margin + text for text in body[1:])]))
+    return [*_dropped(data, syntax, work), whole]
 
 
-def _needed(work: _Work) -> list[Node]:
-    """The declarations that the place of the store is computed from."""
-    wanted = identifiers_in(work.target)
+def _dropped(data: bytes, syntax: CudaSyntax, work: _Work) -> list[Edit]:
+    """Edits that take the old indices out, where nothing else is declared with them or computed from them."""
+    names = {work.x.name, work.y.name}
+    nodes = {(v.node.start_byte, v.node.end_byte): v.node for v in (work.x, work.y)}
+    for node in descendants(syntax.entry.node):
+        outside = not (work.first.start_byte <= node.start_byte < work.end)
+        declaring = any(a <= node.start_byte < b for a, b in nodes)
+        if node.type == "identifier" and text_of(node) in names and outside and not declaring:
+            return []
+    if any({name for name, *_ in declarators(node)} - names for node in nodes.values()):
+        return []
+    edits = []
+    for begin, end in nodes:
+        behind = len(data[end:]) - len(data[end:].lstrip())
+        last = end + behind
+        edits.append(
+            Edit(Span(begin, last, data.count(b"\n", 0, begin) + 1, data.count(b"\n", 0, last) + 1), "")
+        )
+    return edits
+
+
+def _line(node: Node, part: Node | None = None, text: str = "") -> str:
+    """A statement or an expression on one line, with a part of it replaced by a text."""
+    whole = text_of(node).encode()
+    if part is not None and contains(node, part):
+        begin = part.start_byte - node.start_byte
+        whole = whole[:begin] + text.encode() + whole[begin + part.end_byte - part.start_byte :]
+    return " ".join(whole.decode().split())
+
+
+def _needed(work: _Work, place: Node) -> list[Node]:
+    """The declarations that a place is computed from."""
+    wanted = identifiers_in(place)
     needed: list[Node] = []
     for declaration in reversed(work.declared):
-        names = {text_of(n) for n in descendants(declaration) if n.type == "identifier"}
-        declares = {
-            text_of(d.child_by_field_name("declarator"))
-            for d in descendants(declaration)
-            if d.type == "init_declarator"
-        }
-        if declares & wanted:
+        if contains(declaration, place):
+            continue
+        if {name for name, *_ in declarators(declaration)} & wanted:
             needed.insert(0, declaration)
-            wanted |= names
+            wanted |= identifiers_in(declaration)
     return needed
 
 

@@ -110,12 +110,14 @@ def carried(kernel: Kernel, places: Iterable[Applicable]) -> Proposals:
     )
 
 
-def _order(proposal: Proposal) -> tuple[bool, int, float]:
-    mechanism = mechanisms().get(proposal.place.skill.mechanism)
-    direction = str(mechanism.direction) if mechanism is not None else ""
-    won, judged = uses(proposal.place.skill)
-    never = judged >= _SEVERAL and not won
-    return never, _FIRST.index(direction) if direction in _FIRST else len(_FIRST), -(won + 1) / (judged + 2)
+def _order(proposal: Proposal) -> tuple[bool, int, bool, float]:
+    """A rewrite that does several things comes with the first of them; of two, what is made for this device alone."""
+    skill, known = proposal.place.skill, mechanisms()
+    directions = [str(known[m].direction) for m in (skill.mechanism, *skill.provides) if m in known]
+    first = min((_FIRST.index(d) for d in directions if d in _FIRST), default=len(_FIRST))
+    general = not any(c.expr.startswith("device.compute_capability ==") for c in skill.conditions)
+    won, judged = uses(skill)
+    return judged >= _SEVERAL and not won, first, general, -(won + 1) / (judged + 2)
 
 
 def uses(skill: Skill) -> tuple[int, int]:

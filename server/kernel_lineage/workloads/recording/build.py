@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -16,6 +18,7 @@ from kernel_gate.build.errors import CompilerMissing
 from kernel_gate.build.toolkit import find_nvcc, include_dirs
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.writing import write_atomically
+from kernel_gate.full_disk import MAKE_ROOM
 from kernel_gate.processes.surroundings import find_program
 from kernel_gate.sandbox.containment import ContainmentError
 from kernel_lineage.cache_folder import everything_kept, make_private
@@ -34,6 +37,9 @@ _ERROR = re.compile(
     r"^(.*?(?:\(\d+\)|:\d+(?::\d+)?)): (?:catastrophic |fatal )?error:? *(?:#[\w-]+: )?(.*)$", re.MULTILINE
 )
 _UNDEFINED = re.compile(r"undefined reference to [`']([\w.$]+)'")
+_KILLED = re.compile(r"Killed signal terminated program|died due to signal 9|terminated with signal 9")
+"""What g++, nvcc and the linker say of a part of theirs."""
+_LEAST_FREE = 1 << 20
 _PROGRAM = "program"
 _NVCC = ("-c", "-std=c++17", "-w", "-O0", "-cudart=none", "-Xcicc", "-O0", "--expt-relaxed-constexpr",
          "--expt-extended-lambda", "-gencode=arch=compute_90a,code=compute_90a", "-Xcompiler",
@@ -85,11 +91,33 @@ def refusal() -> str:
     return "" if find_program("g++") is not None else "nvcc needs a host compiler; install g++"
 
 
+def readable_below(root: Path, place: Path) -> list[Path]:
+    """What host code may read of its repository: all that lies in `root` but hidden files and folders, such as `.git`.
+
+    The one that `place` lies in is readable in any case. Raises `RecordingError` where `root` holds the home folder.
+    """
+    root, place = root.resolve(), place.resolve()
+    if Path.home().resolve().is_relative_to(root):
+        raise RecordingError(
+            f"{place.name} belongs to {root}, which holds the home folder: host code that is run could read all of it; "
+            "move the project to a folder of its own"
+        )
+
+    def is_shown(path: Path) -> bool:
+        real = path.resolve()
+        inside = real.parts[len(root.parts) :] if real.is_relative_to(root) else ()
+        return place.is_relative_to(path) or (bool(inside) and not inside[0].startswith("."))
+
+    with suppress(OSError):
+        return [path for path in sorted(root.iterdir()) if is_shown(path)]
+    return []
+
+
 def built(text: str, path: Path, root: Path, folder: Path, more: Sequence[Path] = ()) -> Built:
     """The program of a text that stands in the place of `path`, made in `folder`; `more` are its other sources.
 
-    Nothing but `root`, the toolkit and the system's headers is read. Raises `HostBuildError` for code that does not
-    compile here, `RecordingError` where nothing can be built or contained.
+    Nothing but what is not hidden in `root`, the toolkit and the system's headers is read. Raises `HostBuildError` for
+    code that does not compile here, `RecordingError` where nothing can be built or contained.
     """
     if why := refusal():
         raise RecordingError(why)
@@ -106,8 +134,11 @@ def _other(path: Path, root: Path, folder: Path, shims: Path, number: int) -> st
     """The object of another source; "" for one that does not compile: what it defines does nothing then."""
     try:
         text = read_file(path, within=root.resolve()).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    try:
         return _compiled(text, path, root, folder, shims, number)
-    except (HostBuildError, OSError):
+    except HostBuildError:
         return ""
 
 
@@ -123,7 +154,7 @@ def _compiled(text: str, path: Path, root: Path, folder: Path, shims: Path, numb
     command = [str(find_nvcc()), *_NVCC] if cuda else ["g++", *_GXX]
     places = (RUNTIME, shims, path.resolve().parent, *searched, *(() if cuda else _toolkit()))
     options = [*_DEFINED, *(f"-I{place}" for place in places), "-o", "unit.o", unit.name]
-    done = _contained([*command, *options], inner, [root, shims, RUNTIME, *_toolkit()])
+    done = _contained([*command, *options], inner, [*readable_below(root, path), shims, RUNTIME, *_toolkit()])
     if done.status != 0:
         raise HostBuildError(_why(done, path))
     return f"{inner.name}/unit.o"
@@ -220,12 +251,23 @@ def _runtime_object(folder: Path, toolkit: Sequence[Path]) -> Path:
 
 
 def _contained(command: Sequence[str], folder: Path, readable: Iterable[Path]) -> Ran:
+    """Run a compiler. Raises `RecordingError` where that says nothing of the code, because something else ended it."""
     try:
-        return run_contained(command, folder, readable=readable, limits=Limits(seconds=_SECONDS))
+        done = run_contained(command, folder, readable=readable, limits=Limits(seconds=_SECONDS))
     except ContainmentError as error:
         raise RecordingError(f"host code is not run where it cannot be contained: {error}") from error
     except OSError as error:
         raise RecordingError(f"{command[0]} cannot be started: {error.strerror or error}") from error
+    check_room(folder)
+    if done.status is not None and (done.status < 0 or _KILLED.search(done.output)):
+        raise RecordingError(f"{Path(command[0]).name} was ended from outside; try again")
+    return done
+
+
+def check_room(folder: Path) -> None:
+    """Raises `RecordingError` for a full disk: what was to be written may not be there."""
+    if shutil.disk_usage(folder).free < _LEAST_FREE:
+        raise RecordingError(f"the disk of {tempfile.gettempdir()} is full; {MAKE_ROOM}")
 
 
 def _why(done: Ran, path: Path) -> str:
@@ -256,20 +298,21 @@ def _include_folders(text: str, path: Path, root: Path, shims: Path) -> list[Pat
 
 
 def _copied(shims: Path, name: str, at: Path, root: Path) -> None:
-    target = (shims / name).resolve()
-    if not target.is_relative_to(shims.resolve()) or target.exists():
-        return
     with suppress(OSError):
-        text = read_file(at, within=root.resolve()).decode("utf-8", "replace")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(without_kernels(text), "utf-8", errors="replace")
+        _put(shims, name, without_kernels(read_file(at, within=root.resolve()).decode("utf-8", "replace")))
 
 
 def _shim(shims: Path, name: str) -> None:
-    target = (shims / name).resolve()
-    if target.is_relative_to(shims.resolve()):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text('#pragma once\n#include "pytorch/all.h"\n', "utf-8")
+    _put(shims, name, '#pragma once\n#include "pytorch/all.h"\n')
+
+
+def _put(shims: Path, name: str, text: str) -> None:
+    """Write a header by the name that a text has for it, once; one that no file there can have stays missing."""
+    with suppress(OSError, ValueError):
+        target = (shims / name).resolve()
+        if target.is_relative_to(shims.resolve()) and not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, "utf-8", errors="replace")
 
 
 def included(text: str, path: Path, headers: Headers) -> Iterator[tuple[str, Path | None]]:

@@ -11,9 +11,13 @@ TYPES = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5
 """PyTorch's numbers of element types, by the names that workloads have for them."""
 _EXTENTS = (64, 128, *(32 * n for n in range(3, 64) if n != 4))
 """No two of a call are the same, so that a value in a failed check says which extent it is."""
-_NUMBER = re.compile(r"-?\d+")
+_NUMBER = re.compile(r"-?[0-9]{1,15}")
+_DIGITS = re.compile(r"\b[0-9]{1,15}\b")
 _MODULO = re.compile(r"%\s*(\w+)\s*(?:==\s*0)?")
 _MOST_RANK = 5
+_MOST_LISTED = 64
+_MOST_WORDS = 4000
+"""Characters of one field of a failed check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,7 @@ class Failed:
     @classmethod
     def of(cls, fields: list[str]) -> Failed:
         """From the fields of a line."""
-        condition, left, op, right, message, asked = (*fields, *[""] * 6)[:6]
+        condition, left, op, right, message, asked = (f[:_MOST_WORDS] for f in (*fields, *[""] * 6)[:6])
         parts = [word.split(",") for word in asked.split()]
         told = tuple((p[0], p[1], int(p[2])) for p in parts if len(p) == 3 and _NUMBER.fullmatch(p[2]))
         return cls(condition, left, op, right, message, told)
@@ -185,7 +189,8 @@ def _ranks(call: Call, failed: Failed) -> Iterator[Call]:
             yield replace(call, ranks={**call.ranks, tensor: number})
     if failed.left.count(",") != failed.right.count(",") and (tensors := _last(failed, "sizes")):
         for text in (failed.left, failed.right):
-            yield replace(call, ranks={**call.ranks, tensors[0]: text.count(",") + 1 if text else 0})
+            if text.count(",") < _MOST_RANK:
+                yield replace(call, ranks={**call.ranks, tensors[0]: text.count(",") + 1 if text else 0})
 
 
 def _types(call: Call, failed: Failed) -> Iterator[Call]:
@@ -220,8 +225,8 @@ def _extents(call: Call, failed: Failed) -> Iterator[Call]:
         for tensor, what, index in reversed(failed.asked):
             if what == "size" and index < call.ranks.get(tensor, 2):
                 extent = call.root(f"{tensor}_size_{index}")
-                number = int(step[1]) if step[1].isdigit() else 256
-                if call.multiple.get(extent, 1) % number:
+                number = int(step[1]) if _NUMBER.fullmatch(step[1]) else 256
+                if number and call.multiple.get(extent, 1) % number:
                     yield replace(call, multiple={**call.multiple, extent: number})
                     return
     if failed.op in ("==", "!=", "") or failed.op in ("<=", "<", ">=", ">"):
@@ -241,7 +246,7 @@ def _extents(call: Call, failed: Failed) -> Iterator[Call]:
 
 def _allowed(condition: str) -> list[int]:
     """Numbers that a condition asks for, the largest bounds first."""
-    found = re.findall(r"(==|<=|<|>=|>)\s*(\d+)", condition)
+    found = re.findall(r"(==|<=|<|>=|>)\s*([0-9]{1,15})\b", condition)
     order = {"==": 0, "<=": 1, "<": 2, ">=": 3, ">": 4}
     shift = {"<": -1, ">": 1}
     numbers = [(order[op], int(n) + shift.get(op, 0)) for op, n in found]
@@ -276,7 +281,7 @@ def _numbers(call: Call, failed: Failed) -> Iterator[Call]:
             continue
         values = [
             int(v)
-            for v in (failed.right, failed.left, *re.findall(r"\d+", failed.condition))
+            for v in (failed.right, failed.left, *_DIGITS.findall(failed.condition))
             if _NUMBER.fullmatch(v)
         ]
         for number in dict.fromkeys((*values, 0, 2, 64)):
@@ -286,11 +291,12 @@ def _numbers(call: Call, failed: Failed) -> Iterator[Call]:
         if (
             parameter.kind[:1] == "v"
             and parameter.name in said
-            and failed.left.isdigit()
-            and failed.right.isdigit()
+            and _NUMBER.fullmatch(failed.left)
+            and _NUMBER.fullmatch(failed.right)
         ):
-            for value in (failed.right, failed.left):
-                yield replace(call, numbers={**call.numbers, f"{parameter.name}_count": int(value)})
+            for value in map(int, (failed.right, failed.left)):
+                if 0 <= value <= _MOST_LISTED:
+                    yield replace(call, numbers={**call.numbers, f"{parameter.name}_count": value})
 
 
 def _left_out(call: Call, failed: Failed) -> Iterator[Call]:

@@ -15,14 +15,17 @@ from kernel_lineage.workloads.following.unit import HostCode, Unit, unit_of
 from kernel_lineage.workloads.preprocessed import active_text
 from kernel_lineage.workloads.recording.build import Built, HostBuildError, built
 from kernel_lineage.workloads.recording.call import Call, Failed, Parameter, mended
+from kernel_lineage.workloads.recording.launches import Launch
 from kernel_lineage.workloads.recording.mains import Program
-from kernel_lineage.workloads.recording.runs import Launch, Run, run
+from kernel_lineage.workloads.recording.runs import Run, run
 from kernel_lineage.workloads.recording.series import Series
 
 _SECONDS = 10.0
 """Of one batch of calls."""
 _ALL_SECONDS = 12.0
 """Of looking for calls, for all functions of a file."""
+_MOST_SECONDS = 60.0
+"""Of the same, where each function has its least time."""
 _ROUNDS = 24
 _WIDEST = 24
 """Calls that are tried at once."""
@@ -36,6 +39,10 @@ _POINTED = re.compile(
     r"\b(\w+)\s*(?:\.|->)\s*(?:const_|mutable_)?data(?:_ptr)?\s*<\s*(?:const\s+)?([\w:]+)\s*>"
 )
 _TYPED = re.compile(r"\b(\w+)\s*(?:\.|->)\s*(?:scalar_type|dtype)\s*\(\s*\)\s*==\s*(?:\w+::)*(k?[A-Z]\w+)")
+_MOST_ENTRIES, _MOST_PARAMETERS = 64, 64
+_KIND = re.compile(r"[ov]{0,3}[Tifbst?]")
+"""What a parameter can be: optional, a list; of tensors, numbers, words, types, or of something else."""
+_PLACE = re.compile(r"[0-9]{1,6}")
 _MULTIPROCESSORS = "multiProcessorCount"
 _DEVICE = 132
 
@@ -112,15 +119,22 @@ class _Search:
     cwd: Path
     unit: Unit
     functions: Mapping[str, str]
+    was_cut: bool = False
+    """Whether a run was ended by something else than itself."""
 
     def everything(self) -> Program:
         """The series of all functions that come to a launch."""
         (listing,) = run(self.program, [Run({}, seconds=_SECONDS)], self.folder, self.root, self.cwd)
         entries = [e for line in listing.output.splitlines() if (e := self._entry(line)) is not None]
-        end = time.monotonic() + _ALL_SECONDS
+        del entries[_MOST_ENTRIES:]
+        begun = time.monotonic()
+        end = begun + _ALL_SECONDS
         found: list[Series] = []
         why: list[str] = [] if entries else ["no function that takes tensors is bound or stands there"]
         for place, entry in enumerate(entries):
+            if time.monotonic() > begun + _MOST_SECONDS:
+                why.append(f"{len(entries) - place} functions were not called: the time was up")
+                break
             left = (end - time.monotonic()) / max(1, len(entries) - place)
             calls, said = self._accepted(entry, time.monotonic() + max(left, 2.0))
             for call in calls:
@@ -131,13 +145,15 @@ class _Search:
                 ]
             if said:
                 why.append(f"{entry.name}: {said}")
-        return Program(tuple(found), "; ".join(why)[:400])
+        return Program(tuple(found), "; ".join(why)[:400], not self.was_cut)
 
     def _entry(self, line: str) -> _Entry | None:
         fields = line.split("\t")
-        if len(fields) < 4 or fields[0] != "entry":
+        if len(fields) < 4 or fields[0] != "entry" or not _PLACE.fullmatch(fields[1]):
             return None
         kinds = fields[3].split()
+        if len(kinds) > _MOST_PARAMETERS or not all(map(_KIND.fullmatch, kinds)):
+            return None
         name = self.functions.get(fields[2], fields[2])
         written = [f for f in self.unit.functions.get(name, ()) if len(f.parameters) == len(kinds)]
         function = written[0] if written else None
@@ -202,14 +218,15 @@ class _Search:
         (ended,) = run(
             self.program, [Run(sizes or {}, seconds=_SECONDS, calls=lines)], self.folder, self.root, self.cwd
         )
+        self.was_cut |= ended.was_cut
         launches: list[list[Launch]] = [[] for _ in calls]
         for launch in ended.launches:
-            if launch.call.isdigit() and int(launch.call) < len(calls):
+            if _PLACE.fullmatch(launch.call) and int(launch.call) < len(calls):
                 launches[int(launch.call)].append(launch)
         answers: list[list[str]] = [[] for _ in calls]
         for line in ended.output.splitlines():
             fields = line.split("\t")
-            if fields[0].isdigit() and int(fields[0]) < len(calls) and len(fields) > 1:
+            if _PLACE.fullmatch(fields[0]) and int(fields[0]) < len(calls) and len(fields) > 1:
                 answers[int(fields[0])] = fields[1:]
         return launches, answers
 

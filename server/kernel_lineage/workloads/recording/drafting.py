@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kernel_gate.dtypes import DTYPES as ELEMENTS
 from kernel_lineage.kernels.naming import qualified_name
@@ -16,8 +16,8 @@ from kernel_lineage.workloads.following.types import plain_type
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.model import NULL, UNRANGED, UNSHAPED, Draft, DraftArgument
 from kernel_lineage.workloads.recording.fitting import factors
+from kernel_lineage.workloads.recording.launches import Held, Launch
 from kernel_lineage.workloads.recording.pieces import Piece, pieces_of
-from kernel_lineage.workloads.recording.runs import Held, Launch
 from kernel_lineage.workloads.recording.series import Fitted, Series, steadied
 
 _ZEROS = "integers(0, 1)"
@@ -41,7 +41,11 @@ class _Gathered:
 
 
 def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, series: Series) -> Draft:
-    """The draft of a kernel by its recorded launches; `rooted` has the functions of its headers."""
+    """The draft of a kernel by its recorded launches; `rooted` has the functions of its headers.
+
+    Raises `RecordingError` for more arguments than can be told in time.
+    """
+    series = replace(series, samples=_alike(series))
     pieces = pieces_of(kernel, [run for _, run in series.samples], unit)
     dtypes = _dtypes(pieces, series.first)
     found = _Gathered(steadied(series, _quantities(pieces, dtypes, series)))
@@ -84,6 +88,15 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
         has_fields=any(p.part for p in pieces) or any(n in unit.macros for n in dims),
         recorded=True,
     )
+
+
+def _alike(series: Series) -> tuple[tuple[Mapping[str, int], Launch], ...]:
+    """The samples whose arguments have the form of the first one's: what a program says of itself may be anything."""
+
+    def form(run: Launch) -> list[tuple[str, int, int]]:
+        return [(a.type, len(a.data), a.alignment) for a in run.arguments]
+
+    return tuple(sample for sample in series.samples if form(sample[1]) == form(series.first))
 
 
 def _told(series: Series, dims: Mapping[str, int]) -> list[str]:

@@ -12,8 +12,8 @@ from typing import Any
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.writing import write_atomically
 from kernel_lineage.cache_folder import everything_kept, make_private
+from kernel_lineage.workloads.recording.launches import launch_of
 from kernel_lineage.workloads.recording.mains import Program
-from kernel_lineage.workloads.recording.runs import launch_of
 from kernel_lineage.workloads.recording.series import Series
 
 _MOST_BYTES = 64 << 20
@@ -33,7 +33,7 @@ def key_of(texts: Iterable[bytes]) -> str:
 
 def kept(key: str) -> Program | None:
     """The recording of that name; None where nothing is kept or it cannot be read."""
-    with suppress(OSError, ValueError, KeyError, TypeError):
+    with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
         row = json.loads(read_file(_place(key), most=_MOST_BYTES))
         return Program(tuple(_series(one) for one in row["series"]), str(row["why"]))
     return None

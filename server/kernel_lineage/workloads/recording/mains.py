@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernel_lineage.workloads.recording.build import Built, HostBuildError, built
-from kernel_lineage.workloads.recording.runs import Ended, Launch, Run, run
+from kernel_lineage.workloads.recording.launches import Launch
+from kernel_lineage.workloads.recording.runs import Ended, Run, run
 from kernel_lineage.workloads.recording.series import Series
 from kernel_lineage.workloads.recording.sizes_written import with_sizes
 
@@ -34,6 +35,8 @@ class Program:
     series: tuple[Series, ...]
     why: str
     """How its run ended where that may be why kernels are not there; "" for a plain end."""
+    whole: bool = True
+    """Whether no run was ended before it came to what another came to: next time there may be more."""
 
 
 def has_main(text: str) -> bool:
@@ -74,14 +77,16 @@ def recorded_program(text: str, path: Path, root: Path, folder: Path, more: Sequ
     # Where sizes tell which kernels come at all, others may come first.
     ended_runs = run(program, [Run(o, last=2 * last, seconds=_SHORT) for o in others], where, root, cwd)
     found = []
+    whole = True
     for kernel, launch in _firsts(launches).items():
         samples = [(base, launch)]
         for other, ended in zip(others, ended_runs, strict=True):
             same = _firsts(ended.launches).get(kernel)
+            whole &= same is not None or not ended.was_cut
             if same is not None:
                 samples.append((other, same))
         found.append(Series(written, tuple(samples), "main"))
-    return Program(tuple(replace(s, said=_said(base, written)) for s in found), why)
+    return Program(tuple(replace(s, said=_said(base, written)) for s in found), why, whole)
 
 
 def _said(base: Mapping[str, int], written: Mapping[str, int]) -> tuple[str, ...]:

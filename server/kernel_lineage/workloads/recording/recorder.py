@@ -97,7 +97,7 @@ class Recorder:
             with TemporaryFolder("recording") as name:
                 known = source.recorded(self.root, Path(name))
             # What did not come to a launch may do so where a header is installed, or the machine is less busy.
-            if known.series:
+            if known.series and known.whole:
                 keep(key, known)
         return known
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import prod
+from time import monotonic
 
+from kernel_lineage.workloads.recording.build import RecordingError
 from kernel_lineage.workloads.recording.fitting import expression, moving
-from kernel_lineage.workloads.recording.runs import Launch
+from kernel_lineage.workloads.recording.launches import Launch
+
+_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,7 @@ class Fitted:
     steady: set[str] = field(default_factory=set)
     """Sizes that are left as they are: with them, something is no expression that is known."""
     used: dict[str, None] = field(default_factory=dict)
+    end: float = field(default_factory=lambda: monotonic() + _SECONDS)
 
     @property
     def samples(self) -> list[tuple[Mapping[str, int], Launch]]:
@@ -59,7 +64,11 @@ class Fitted:
         return None
 
     def tried(self, quantity: Callable[[Launch], int | None]) -> str | None:
-        """A whole number as an expression, if it is one."""
+        """A whole number as an expression, if it is one. Raises `RecordingError` when that takes too long."""
+        if monotonic() > self.end:
+            raise RecordingError(
+                f"what {self.series.first.name} is launched with is too much to be told within {_SECONDS:g} s"
+            )
         values = [(d, value) for d, run in self.samples if (value := quantity(run)) is not None]
         if not values or len(values) != len(self.samples):
             return None

@@ -16,6 +16,8 @@ from kernel_lineage.workloads.following.unit import Unit, declared_name, inside,
 
 _LEAST = 2
 _MOST = 1 << 40
+_DEEPEST = 40
+"""Expressions within expressions."""
 _FIXED = ("array_declarator", "template_argument_list", "case_statement", "static_assert_declaration", "enumerator",
           "bitfield_clause")  # fmt: skip
 """Where C++ asks for a number that is known when it compiles."""
@@ -125,7 +127,7 @@ def _in(node: Node, fixed: frozenset[str], unit: Unit) -> Iterator[Size]:
         yield from _constants(value, name)
 
 
-def _constants(node: Node, name: str) -> Iterator[Size]:
+def _constants(node: Node, name: str, depth: int = 0) -> Iterator[Size]:
     """The largest parts of an expression that are made of numbers alone."""
     written = text_of(node)
     value = _value(written) if node.type in _CONSTANT else None
@@ -133,10 +135,10 @@ def _constants(node: Node, name: str) -> Iterator[Size]:
         if _LEAST <= value < _MOST:
             yield Size(name, value, node.start_byte, node.end_byte)
         return
-    if node.type in _CONSTANT or node.type == "argument_list":
+    if depth < _DEEPEST and (node.type in _CONSTANT or node.type == "argument_list"):
         inner = [c for c in node.named_children if c.type in _CONSTANT]
         for position, child in enumerate(inner):
-            yield from _constants(child, name if len(inner) == 1 else f"{name}_{position}")
+            yield from _constants(child, name if len(inner) == 1 else f"{name}_{position}", depth + 1)
 
 
 def _value(text: str) -> int | None:
@@ -146,10 +148,9 @@ def _value(text: str) -> int | None:
         r"\(\s*(?:unsigned|int|long|size_t|unsigned int|long long|uint32_t|int64_t|uint64_t)\s*\)", "", plain
     )
     try:
-        tree = ast.parse(plain, mode="eval").body
-    except (SyntaxError, ValueError):
+        return _evaluated(ast.parse(plain, mode="eval").body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # nested beyond what a person writes
         return None
-    return _evaluated(tree)
 
 
 def _evaluated(tree: ast.expr) -> int | None:

@@ -1,6 +1,6 @@
-__global__ void column_means(float* means, float* most, const float* x, int rows, int cols) {
+__global__ void __launch_bounds__(1024) column_means(float* means, float* most, const float* x, int rows, int cols) {
     int col = blockIdx.x * 16 + threadIdx.x % 16;
-    const int lane = threadIdx.x % 16, group = threadIdx.x / 16, groups = blockDim.x / 16;
+    const int lane = threadIdx.x % 16, group = threadIdx.x / 16;
     __shared__ float best_parts[64][16];
     __shared__ float sum_parts[64][16];
     if (col < cols) {
@@ -8,7 +8,8 @@ __global__ void column_means(float* means, float* most, const float* x, int rows
         float sum = means[col];
         float best = -1e30f;
         sum = 0;
-        for (int r = group; r < rows; r += groups) {
+        #pragma unroll 8
+        for (int r = group; r < rows; r += 64) {
             float v = here[r * cols];
             sum += v;
             best = fmaxf(best, v);
@@ -21,7 +22,7 @@ __global__ void column_means(float* means, float* most, const float* x, int rows
         const float* here = x + col;
         float sum = means[col];
         float best = -1e30f;
-        for (int part = 0; part < groups; part++) {
+        for (int part = 0; part < 64; part++) {
             best = fmaxf(best, best_parts[part][lane]);
             sum += sum_parts[part][lane];
         }
