@@ -122,7 +122,7 @@ def _names(kernel: Kernel, launch: Launch, workload: Workload, order: Sequence[s
             continue
         if argument.kind == "scalar":
             direct[host] = name
-        elif _keeps_its_shape(host, launch):
+        elif kernel.language is Language.CUDA or _keeps_its_shape(host, launch):
             tensors[host] = tuple(str(extent) for extent in argument.shape or ())
     settled = {n: text for n, text in launch.definitions.items() if n not in launch.unsettled}
     defined = {**constants_of(kernel), **settled}
