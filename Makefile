@@ -103,7 +103,7 @@ audit: $(STAMP) $(AUDIT)/.ready ## check the licences of all dependencies and wr
 	@$(PYTHON) -c 'import json; [print(f, len(json.load(open(f))["components"]), "components") for f in ("dist/sbom-python.json", "dist/sbom-extension.json")]'
 
 lock: ## renew the Python lock files (needs uv)
-	uv pip compile pyproject.toml --universal --python-version 3.11 --extra cuda --extra triton --extra prove --extra agents --extra dev \
+	uv pip compile pyproject.toml -c requirements/held.in --universal --python-version 3.11 --extra cuda --extra triton --extra prove --extra agents --extra dev \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/lock.txt
 	uv pip compile pyproject.toml --universal --python-version 3.11 --extra gpu --extra cluster \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/gpu.txt

@@ -53,10 +53,8 @@ def build_program(
             program, arch, missing, want_cubin=want_cubin, limits=limits, allow_uncontained=uncontained
         )
 
-    units = units_for(workload, program, shapes)
-    made = kept.of(program, arch, want_cubin, units, compiled) if kept is not None else compiled(units)
+    def images_of(units: Sequence[Unit]) -> dict[Unit, Image]:
+        return compiled(units) if kept is None else kept.of(program, arch, want_cubin, units, compiled)
 
-    def another(unit: Unit) -> Image:
-        return compiled([unit])[unit]
-
-    return Built(program, dict(made), build=another)
+    made = images_of(units_for(workload, program, shapes))
+    return Built(program, made, build=lambda unit: images_of([unit])[unit])

@@ -1,6 +1,6 @@
 """The small language of workloads: arithmetic over named numbers, parsed with `ast` and never evaluated as Python.
 
-Numbers, names, `+ - * / // % **`, unary minus, comparisons, `and or not`, `a if c else b`, and the functions
+Numbers, `inf`, names, `+ - * / // % **`, unary minus, comparisons, `and or not`, `a if c else b`, and the functions
 `ceil_div` (also `cdiv`), `next_power_of_2`, `min`, `max`, `abs`, `log2`, `isqrt`. C's integer division is written `//`.
 """
 
@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 Number = int | float | bool
+_INFINITY = "inf"
 
 MAX_LENGTH = 500
 MAX_BITS = 256
@@ -84,7 +85,8 @@ def names(text: str) -> frozenset[str]:
     """The names that an expression refers to, functions excepted."""
     tree = _parse(text)
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    return frozenset(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called)
+    found = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called}
+    return frozenset(found - {_INFINITY})
 
 
 def evaluate(text: str | Number, values: Mapping[str, Number]) -> Number:
@@ -116,6 +118,8 @@ def _evaluate(node: ast.expr, values: Mapping[str, Number]) -> Number:
         case ast.Constant(value=bool() | int() | float() as value):
             return value
         case ast.Name(id=name):
+            if name == _INFINITY and name not in values:
+                return math.inf
             if name not in values:
                 known = ", ".join(sorted(values)) or "none"
                 raise ExpressionError(f"`{name}` is not known here; known names: {known}")

@@ -15,6 +15,7 @@ from kernel_gate.conclusion import conclude
 from kernel_gate.devices.base import Device
 from kernel_gate.devices.opening import EMULATED_MULTIPROCESSORS, DeviceKind
 from kernel_gate.evidence import companion_files, environment, hash_inputs, hashes, toolchain
+from kernel_gate.few_builds import sharing_builds
 from kernel_gate.full_disk import is_full, no_room
 from kernel_gate.kept import Kept
 from kernel_gate.memory_cases import memory_cases
@@ -190,7 +191,11 @@ def _stages(
     options: GateOptions,
     watch: Watch | None,
 ) -> None:
-    cases = _cases(workload, baseline, options)
+    cases, left_out = sharing_builds(
+        _cases(workload, baseline, options), workload, (baseline, candidate), options.seed
+    )
+    if left_out:
+        run.environment["cases_left_out"] = [str(case) for case in left_out]
     on_gpu = device.kind == "cuda"
     shapes = [case.dims for case in cases] + (list(workload.profile_dims) if on_gpu else [])
     drawn = DrawnInputs(workload, options.seed) if on_gpu else None

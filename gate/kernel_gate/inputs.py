@@ -15,6 +15,7 @@ import numpy as np
 from kernel_gate.cases import OF_ALL, OF_INDICES, ONE_INPUT, Case, Variation
 from kernel_gate.dtypes import DTYPES, Array, DType
 from kernel_gate.expressions import Number, evaluate
+from kernel_gate.placed_integers import offsets, permutation
 from kernel_gate.value_variations import constant_rows, masked, one_hot, vary
 from kernel_gate.workload import Argument, Workload, WorkloadError, read_companion
 
@@ -177,8 +178,10 @@ def _make(
         return _integers(argument, shape, tuple(int(evaluate(g, known)) for g in given), generator, variation)
     if kind == "listed":
         return dtype.narrow(np.resize(np.array([evaluate(g, known) for g in given]), shape))
+    if kind == "permutation":
+        return dtype.narrow(permutation(int(evaluate(given[0], known)), shape, generator))
     if kind == "offsets":
-        return dtype.narrow(_offsets(int(evaluate(given[0], known)), shape, generator))
+        return dtype.narrow(offsets(int(evaluate(given[0], known)), shape, generator))
     if not dtype.is_float:
         chosen = (
             one_hot(shape, generator, 1.0)
@@ -257,14 +260,6 @@ def _integers(
             chosen = generator.random(shape) < 0.5
             return np.where(chosen, generator.choice(boundary_values(dtype), shape), values)
     return values
-
-
-def _offsets(total: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
-    """Ascending rows from 0 to `total`, both included: where the parts of something begin, and where the last ends."""
-    drawn = np.sort(generator.integers(0, total, shape, endpoint=True), axis=-1)
-    if drawn.size:
-        drawn[..., 0], drawn[..., -1] = 0, total
-    return drawn
 
 
 def perturbed(workload: Workload, case: Case, inputs: Mapping[str, Array], draw: int = 0) -> dict[str, Array]:

@@ -52,6 +52,7 @@ _ARGUMENT_COUNT: dict[str, Container[int]] = {
     "file": (1,),
     "listed": range(1, MOST_LISTED + 1),
     "offsets": (1,),
+    "permutation": (1,),
 }
 
 
@@ -110,7 +111,7 @@ class Argument(Table):
     @property
     def has_structure(self) -> bool:
         """Whether the values stand to each other in a way that single ones may not leave."""
-        return self.values_spec[0] in ("file", "listed", "offsets")
+        return self.values_spec[0] in ("file", "listed", "offsets", "permutation")
 
     @property
     def values_spec(self) -> tuple[str, tuple[str, ...]]:
@@ -123,7 +124,7 @@ class Argument(Table):
             raise ValueError(
                 f"values = {self.values!r} is not one of normal, uniform, uniform(lo, hi), integers, integers(lo, hi), "
                 f"positive, boundary, one_hot, peaked(height), masked, listed(a, b, …) of at most {MOST_LISTED}, "
-                "offsets(total), file(path)"
+                "offsets(total), permutation(total), file(path)"
             )
         return kind, arguments
 
@@ -153,7 +154,7 @@ class Argument(Table):
         if exact and self.kind in {"input", "inout"} and kind in _FLOATS_ONLY:
             raise ValueError(
                 f'{self.dtype} inputs need values = "integers(lo, hi)", "integers" (any of the type), "boundary", '
-                '"one_hot", "listed(a, b, …)", "offsets(total)" or "file(path)"'
+                '"one_hot", "listed(a, b, …)", "offsets(total)", "permutation(total)" or "file(path)"'
             )
         if not exact and (kind, self.values_spec[1]) == ("integers", ()):
             raise ValueError(f'{self.dtype} inputs need limits: values = "integers(lo, hi)"')

@@ -28,7 +28,7 @@ SUMMARY = "how many fields of drafted workloads differ from what was described b
 RESULTS = Path(__file__).parent / "results" / "described.md"
 _KERNELS = Path(__file__).parent / "described" / "kernels.toml"
 _BUFFER = re.compile(r"(input|output|inout|scratch) (\S+) \[(.+?)\]\s*(.*)")
-_RANGE = re.compile(r"integers\((.+), (.+)\)")
+_RANGE = re.compile(r"(?:integers\((.+), |permutation\()(.+)\)")
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _within(described: str, argument: DraftArgument, draft: Draft) -> bool:
     if not dots or match is None:
         return argument.values == described
     names = _names(draft, draft.checked)
-    least, most = evaluate(match[1], names), evaluate(match[2], names)
+    least, most = evaluate(match[1] or 0, names), evaluate(match[2], names)
     return bool(evaluate(low, names) <= least and most <= evaluate(high, names))
 
 

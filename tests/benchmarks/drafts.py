@@ -3,12 +3,14 @@
 python -m tests.benchmarks drafts NAME=REPOSITORY:FOLDER[,FOLDER] … [--check] [--seconds 20] [--no-runs]
     [--record] [--half first|second] [--rows FILE] [--write]
 python -m tests.benchmarks drafts --from FILE … [--write]
+python -m tests.benchmarks drafts NAME=REPOSITORY: … --from FILE --sample 40 --rows FILE
 
 Every kernel of the folders is drafted from its repository as it stands on disk. With `--check`, each complete draft is
 given to the gate with the kernel as its own candidate, on the emulated device. With `--no-runs`, no kernel is run to
 see its shapes: what is complete then is told by source alone. One process at a time. `--half` takes the files of one
 half, drawn by the hash of their paths, so that one half can be looked at and the other kept for the score. `--from`
-makes the table of rows that earlier runs have written.
+makes the table of rows that earlier runs have written; with `--sample`, so many of their complete drafts, drawn by the
+hash of path and kernel, are given to the gate, which is quicker than `--check` for all.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -50,6 +52,8 @@ class Row:
     missing: tuple[str, ...]
     checked: str | None = None
     """What the gate says of the kernel against itself: "" that it passes; None where it was not asked."""
+    check_seconds: float | None = None
+    """What drafting again, with runs, and the check took."""
 
 
 def rows(
@@ -95,6 +99,11 @@ def _files(root: Path, folders: list[str]) -> list[Path]:
 
 def _checked(row: Row, state: State, seconds: float, recorder: Recorder | None) -> Row:
     kernel = state.kernel(row.path, row.kernel)
+    started = time.monotonic()
+
+    def told(checked: str) -> Row:
+        return replace(row, checked=checked, check_seconds=round(time.monotonic() - started, 1))
+
     try:
         _, proof = tried_draft(
             kernel,
@@ -106,8 +115,16 @@ def _checked(row: Row, state: State, seconds: float, recorder: Recorder | None) 
             recorder=recorder,
         )
     except (ProgramError, WorkloadError) as error:
-        return Row(**{**asdict(row), "checked": str(error)})
-    return Row(**{**asdict(row), "checked": proof.baseline if proof is not None else "not complete"})
+        return told(str(error))
+    return told(proof.baseline if proof is not None else "not complete")
+
+
+def sample(found: list[Row], count: int, seconds: float, states: Mapping[str, State]) -> Iterator[Row]:
+    """Some of the complete drafts of these repositories, checked."""
+    complete = [r for r in found if not r.missing and r.repository in states]
+    complete.sort(key=lambda r: hashlib.sha256(f"{r.path}:{r.kernel}".encode()).digest())
+    for row in complete[:count]:
+        yield _checked(row, states[row.repository], seconds, None)
 
 
 def reason(said: str) -> str:
@@ -173,6 +190,20 @@ def _read(files: list[Path]) -> list[Row]:
     return [Row(**json.loads(line)) for file in files for line in file.read_text().splitlines()]
 
 
+def _rows(name: str, given: str, options: argparse.Namespace) -> Iterator[Row]:
+    return rows(
+        name,
+        given,
+        options.check,
+        options.seconds,
+        options.kernel,
+        not options.no_runs,
+        options.language,
+        options.half,
+        options.record,
+    )
+
+
 def main(arguments: list[str]) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -191,26 +222,21 @@ def main(arguments: list[str]) -> None:
         "--rows", type=Path, help="where each kernel's row is written as it comes, as JSON lines"
     )
     parser.add_argument("--from", dest="earlier", type=Path, nargs="+", default=[], help="files of --rows")
+    parser.add_argument("--sample", type=int, default=0, help="so many complete drafts of --from are checked")
     parser.add_argument("--before", type=Path, nargs="+", default=[], help="rows of an earlier state, beside")
     options = parser.parse_args(arguments)
     found = _read(options.earlier)
-    for item in options.repositories:
-        name, given = item.split("=", 1)
-        for row in rows(
-            name,
-            given,
-            options.check,
-            options.seconds,
-            options.kernel,
-            not options.no_runs,
-            options.language,
-            options.half,
-            options.record,
-        ):
-            found.append(row)
-            if options.rows:
-                with options.rows.open("a", encoding="utf-8") as out:
-                    out.write(json.dumps(asdict(row)) + "\n")
+    named = dict(item.split("=", 1) for item in options.repositories)
+    if options.sample:
+        states = {name: State(Path(given.partition(":")[0]).resolve()) for name, given in named.items()}
+        new = sample(found, options.sample, options.seconds, states)
+    else:
+        new = (row for name, given in named.items() for row in _rows(name, given, options))
+    for row in new:
+        found.append(row)
+        if options.rows:
+            with options.rows.open("a", encoding="utf-8") as out:
+                out.write(json.dumps(asdict(row)) + "\n")
     # Of a kernel that was measured twice, the later row counts.
     found = list({(r.repository, r.path, r.kernel): r for r in found}.values())
     before = _read(options.before)

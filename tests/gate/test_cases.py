@@ -227,3 +227,14 @@ def test_values_from_a_file(tmp_path):
 
 def test_primes():
     assert [next_prime(n) for n in (0, 2, 7, 768)] == [2, 3, 11, 769]
+
+
+def test_a_permutation_has_every_number_once_as_long_as_there_are_enough():
+    places = drawn("permutation(N * C)", "int32")
+    assert sorted(places.ravel().tolist()) == list(range(210))
+    assert not np.array_equal(places.ravel(), np.arange(210))
+    few = drawn("permutation(C)", "int32").ravel()
+    assert all(sorted(few[i : i + 70].tolist()) == list(range(70)) for i in (0, 70, 140))
+    assert np.array_equal(drawn("permutation(C)", "int32").ravel(), few)
+    with pytest.raises(WorkloadError, match="permutation"):
+        with_values("permutation", "int32")

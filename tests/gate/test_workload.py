@@ -107,6 +107,8 @@ def test_a_missing_file_is_said(tmp_path):
     [
         ("ceil_div(N, 4)", 84),
         ("isqrt(C)", 27),
+        ("inf", float("inf")),
+        ("-inf", float("-inf")),
         ("next_power_of_2(C)", 1024),
         ("next_power_of_2(1)", 1),
         ("min(N, C) * 2 + -1", 665),

@@ -214,6 +214,47 @@ def test_num_warps_of_the_site_are_read(tmp_path):
     assert (launch.num_warps, launch.num_stages) == (2, 5)
 
 
+PLAIN = "\n".join(line for line in TRITON.split("\n") if "autotune" not in line)
+
+
+@pytest.mark.parametrize(
+    ("size", "block"),
+    [
+        ("size = 64\n    if n_cols > 64:\n        size = 1024", "256"),
+        ("size = 1024\n    size //= 2", "256"),
+        ("_, size, *_ = *a.shape, 5", "256"),
+        ("_, *_, size = *a.shape, 512", "512"),
+        ("a = a.reshape(-1, 1)\n    size = a.shape[1]", "256"),
+        ("size = BLOCK_SIZE", "256"),
+        ("if n_cols > 1:\n        size = 512", "512"),
+    ],
+)
+def test_where_a_triton_site_can_mean_several_values_the_workload_says(tmp_path, size, block):
+    path = tmp_path / "scale.py"
+    text = PLAIN.format(grid="(n_rows,)", options=", num_warps=warps")
+    path.write_text(text.replace("size = triton.next_power_of_2(n_cols)", size))
+    fixed = WORKLOAD.format(language="triton").replace("num_warps", 'constexpr = {BLOCK = "256"}\nnum_warps')
+    launch = program_from_file(path, "scale_rows", parse_workload(fixed)).launch
+    assert launch is not None
+    assert (launch.constexpr["BLOCK"], launch.num_warps) == (block, 8)
+
+
+def test_of_several_launches_of_one_kernel_the_one_that_the_workload_describes_is_read(tmp_path):
+    path = tmp_path / "scale.py"
+    text = (
+        PLAIN.format(grid="(n_rows,)", options="")
+        + "    scale_rows[(n_rows + 3,)](y, a, n_rows, n_cols, BLOCK=size)\n"
+    )
+    path.write_text(text)
+    written = WORKLOAD.format(language="triton").replace('"7"', '"N"')
+    same = parse_workload(written.replace("num_warps = 8", 'constexpr = {BLOCK = "128"}'))
+    program = program_from_file(path, "scale_rows", same)
+    assert program.launch is not None and program.launch.grid == ("rows",)
+    second = same.model_copy(update={"launch": same.launch.model_copy(update={"grid": ("N + 3",)})})
+    program = program_from_file(path, "scale_rows", second)
+    assert program.launch is not None and program.launch.grid == ("rows + 3",)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [

@@ -9,6 +9,7 @@ import signal
 import stat
 import tempfile
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ _LEAST_FREE = 1 << 20
 """A disk with less than this left is full: a result may not have fitted."""
 _ANSWER_BYTES = 64 << 20
 """The longest answer of a child: images of a large file with all its templates take a few MB."""
+_MOST_CHILDREN = 8
+"""Compilers at a time for one program; each takes some 300 MB."""
 
 
 def _half_of_memory() -> int:
@@ -100,16 +103,27 @@ def compile_program(
     Raises `BuildError` when the program is at fault (it does not compile, or it takes more than the limits), and
     `CompilerMissing` when the environment lacks a compiler, its sandbox or space on the disk.
     """
-    units_asked = {"units": [unit_to_json(u) for u in units], "want_cubin": want_cubin}
-    result = run_compiler(
-        program,
-        arch,
-        units_asked,
-        limits=limits,
-        containment=containment,
-        allow_uncontained=allow_uncontained,
+
+    def one_child(some: Sequence[Unit]) -> dict[Unit, Image]:
+        result = run_compiler(
+            program,
+            arch,
+            {"units": [unit_to_json(u) for u in some], "want_cubin": want_cubin},
+            limits=limits,
+            containment=containment,
+            allow_uncontained=allow_uncontained,
+        )
+        return dict(zip(some, (image_from_json(i) for i in result["images"]), strict=True))
+
+    # Every image of a Triton program is a compilation of its own.
+    children = (
+        min(len(units), len(os.sched_getaffinity(0)), _MOST_CHILDREN) if program.language == "triton" else 1
     )
-    return dict(zip(units, (image_from_json(i) for i in result["images"]), strict=True))
+    if children < 2:
+        return one_child(units)
+    with ThreadPoolExecutor(children) as pool:
+        made = list(pool.map(one_child, [units[n::children] for n in range(children)]))
+    return {unit: made[number % children][unit] for number, unit in enumerate(units)}
 
 
 def run_compiler(

@@ -8,7 +8,8 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,6 +24,10 @@ from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
 
 _MODULE = "gated_program"
+_REMEDIES = {
+    "Block pointers have been removed": "Triton 3.8 is the last that builds them: pip install 'triton<3.9'"
+}
+"""What to do about some of Triton's messages."""
 
 
 def load() -> None:
@@ -75,6 +80,8 @@ def _failure(program: Program, line: int | None, message: str) -> BuildError:
     label = program.name or program.entry
     place = f"{label}:{line + program.first_line - 1}" if line else label
     first = message.strip().splitlines()[0] if message.strip() else "no message"
+    remedy = next((what for said, what in _REMEDIES.items() if said in message), "")
+    first = f"{first}; {remedy}" if remedy else first
     return BuildError(f"{place}: {first}", (Diagnostic(line, "error", message),), message)
 
 
@@ -120,8 +127,32 @@ def _as_triton(value: Constant) -> Any:
     return getattr(tl, named.get(match[1], match[1]))
 
 
+@contextmanager
+def _no_assembler() -> Iterator[None]:
+    """Triton stops at PTX: the assembler takes a third of the time, and the emulated device runs PTX."""
+    from triton.backends.nvidia.compiler import CUDABackend
+
+    whole = CUDABackend.add_stages
+
+    def add_stages(self: Any, stages: dict[str, Any], *given: Any, **named: Any) -> None:
+        whole(self, stages, *given, **named)
+        stages["cubin"] = lambda _ptx, _metadata: b""
+
+    CUDABackend.add_stages = add_stages
+    try:
+        yield
+    finally:
+        CUDABackend.add_stages = whole
+
+
 def compile_unit(
-    program: Program, function: Any, unit: Unit, arch: str, extra: Mapping[str, Any] | None = None
+    program: Program,
+    function: Any,
+    unit: Unit,
+    arch: str,
+    *,
+    want_cubin: bool,
+    extra: Mapping[str, Any] | None = None,
 ) -> Image:
     """One image; `extra` are options besides warps and stages. Raises `BuildError` and Triton's errors."""
     import triton
@@ -162,9 +193,15 @@ def compile_unit(
             attributes[(index,)] = [["tt.divisibility", 16]]
     source = ASTSource(fn=function, signature=signature, constexprs=constants, attrs=attributes)
     target = GPUTarget("cuda", int(re.sub(r"\D", "", arch)), 32)
-    options = {**(extra or {}), "num_warps": unit.num_warps, "num_stages": unit.num_stages}
+    options = {
+        **backend_options(want_cubin),
+        **(extra or {}),
+        "num_warps": unit.num_warps,
+        "num_stages": unit.num_stages,
+    }
     try:
-        compiled = triton.compile(source, target=target, options=options)
+        with nullcontext() if want_cubin else _no_assembler():
+            compiled = triton.compile(source, target=target, options=options)
     except CompilationError as error:
         inside = getattr(error.node, "lineno", None)
         line = _line_of_def(function) + inside - 1 if inside else None
@@ -183,7 +220,7 @@ def compile_unit(
     return Image(
         entry=metadata.name,
         ptx=ptx,
-        cubin=compiled.asm["cubin"],
+        cubin=compiled.asm["cubin"] if want_cubin else None,
         arch=arch,
         block_threads=32 * unit.num_warps,
         shared_bytes=metadata.shared,
@@ -221,7 +258,7 @@ def compile_triton(
     for unit in units:
         function = _jit_function(program, unit.entry or program.entry, module)
         try:
-            images.append(compile_unit(program, function, unit, arch, backend_options(want_cubin)))
+            images.append(compile_unit(program, function, unit, arch, want_cubin=want_cubin))
         except BuildError:
             raise
         except Exception as error:

@@ -10,7 +10,7 @@ import triton.language as tl
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction
 
-from kernel_gate.build.triton_build import backend_options, compile_unit
+from kernel_gate.build.triton_build import compile_unit
 from kernel_gate.build.unit import Unit
 from kernel_gate.capture.record import CaptureRequest, Number
 from kernel_gate.capture.recorder import CaptureError, Place, Recorder
@@ -34,7 +34,7 @@ class Launches:
         self.recorder: Recorder | None = None
         """Of the call under way."""
         self._program, self._arch, self._configs = program, arch, asked.configs
-        self._backend = backend_options(asked.want_cubin)
+        self._want_cubin = asked.want_cubin
         self._aligned = aligned
         """Arguments of the workload whose addresses are promised to be multiples of 16."""
         self._known: dict[tuple[int, str], int] = {}
@@ -126,7 +126,9 @@ class Launches:
         key = (id(function), repr((unit, sorted(options.items(), key=str))))
         if key not in self._known:
             self.images.append(
-                compile_unit(self._program, function, unit, self._arch, {**self._backend, **options})
+                compile_unit(
+                    self._program, function, unit, self._arch, want_cubin=self._want_cubin, extra=options
+                )
             )
             self._known[key] = len(self.images) - 1
         return self._known[key]

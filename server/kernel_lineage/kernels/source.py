@@ -92,6 +92,8 @@ class Launch:
     launcher_span: Span | None = None
     definitions: Mapping[str, str] = field(default_factory=dict)
     """Local names that the expressions use, and their initialisers in the launcher (`grid_size` → `ceil_div(N, 4)`)."""
+    unsettled: frozenset[str] = frozenset()
+    """Triton: those of them whose value depends on the way to the launch: a branch may give another one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from kernel_lineage.kernels.python_text import Module
@@ -30,7 +31,10 @@ def definitions(
         written = module.written(expression)
         if len(written) > _LONGEST_DEFINITION:
             continue
-        found[name] = written if index is None else _component(module, expression, index)
+        component = written if index is None else _component(module, expression, index)
+        if component is None:
+            continue
+        found[name] = component
         waiting.extend(names_in(expression))
     return found
 
@@ -40,10 +44,31 @@ def names_in(expression: ast.AST) -> list[str]:
     return [n.id for n in ast.walk(expression) if isinstance(n, ast.Name)]
 
 
-def _component(module: Module, expression: ast.expr, index: int) -> str:
-    if isinstance(expression, ast.Tuple) and index < len(expression.elts):
-        return module.written(expression.elts[index])
-    return f"{module.written(expression)}[{index}]"
+def unsettled(names: Iterable[str], scopes: Sequence[ast.AST], line: int) -> frozenset[str]:
+    """Those of some names whose value at a line depends on the way there: a branch may give another one."""
+    return frozenset(n for n in names if not _is_settled(n, scopes, line))
+
+
+def _is_settled(name: str, scopes: Sequence[ast.AST], line: int) -> bool:
+    for scope in scopes:
+        if isinstance(scope, ast.Module):
+            return True
+        stores = [s for s in _stores(scope).get(name, ()) if s.line < line]
+        if stores:
+            last = stores[-1]
+            alone = len(stores) == 1 or last.first <= line <= last.last
+            return alone and not any(s.changes for s in stores)
+    return True
+
+
+def _component(module: Module, expression: ast.expr, index: int) -> str | None:
+    """One of the values that are unpacked, from the end for a negative index; None where it is not told which."""
+    if not isinstance(expression, ast.Tuple):
+        return f"{module.written(expression)}[{index}]"
+    parts = expression.elts
+    passed = parts[: index + 1] if index >= 0 else parts[index:]
+    told = -len(parts) <= index < len(parts) and not any(isinstance(e, ast.Starred) for e in passed)
+    return module.written(parts[index]) if told else None
 
 
 def assigned_value(scopes: Sequence[ast.AST], name: str, line: int) -> tuple[ast.expr, int | None] | None:
@@ -74,7 +99,10 @@ def _assignments(scope: ast.AST) -> dict[str, list[tuple[int, ast.expr, int | No
                 if isinstance(target, ast.Name):
                     found.setdefault(target.id, []).append((last_line, node.value, None))
                 elif isinstance(target, (ast.Tuple, ast.List)):
-                    for index, element in enumerate(target.elts):
+                    starred = False
+                    for position, element in enumerate(target.elts):
+                        starred |= isinstance(element, ast.Starred)
+                        index = position - len(target.elts) if starred else position
                         if isinstance(element, ast.Name):
                             found.setdefault(element.id, []).append((last_line, node.value, index))
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
@@ -83,6 +111,47 @@ def _assignments(scope: ast.AST) -> dict[str, list[tuple[int, ast.expr, int | No
         elif isinstance(node, ast.NamedExpr):
             found.setdefault(node.target.id, []).append((node.lineno - 1, node.value, None))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """A place where a name of a function gets a value."""
+
+    line: int
+    first: int
+    last: int
+    """The lines of the block in which it surely has it."""
+    changes: bool = False
+    """Whether it makes the new value of the old one: `n //= 2`."""
+
+
+@lru_cache(maxsize=_SCOPES_KEPT)
+def _stores(scope: ast.AST) -> dict[str, list[_Store]]:
+    """Name → where a function gives it a value, parameters first."""
+    found: dict[str, list[_Store]] = {}
+    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        for argument in (*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs):
+            found[argument.arg] = [_Store(0, 0, scope.end_lineno or scope.lineno)]
+
+    def visit(block: Sequence[ast.stmt]) -> None:
+        first, last = block[0].lineno, block[-1].end_lineno or block[-1].lineno
+        for statement in block:
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                continue
+            for inner in ("body", "orelse", "finalbody"):
+                if getattr(statement, inner, None):
+                    visit(getattr(statement, inner))
+            for handler in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+                visit(handler.body)
+            if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+                targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+                for name in (n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)):
+                    changes = isinstance(statement, ast.AugAssign)
+                    found.setdefault(name, []).append(_Store(statement.lineno, first, last, changes))
+
+    if getattr(scope, "body", None) and not isinstance(scope, ast.Lambda):
+        visit(scope.body)  # type: ignore[attr-defined]
+    return {name: sorted(stores, key=lambda s: s.line) for name, stores in found.items()}
 
 
 @lru_cache(maxsize=_SCOPES_KEPT)

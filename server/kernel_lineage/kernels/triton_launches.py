@@ -16,6 +16,7 @@ from kernel_lineage.kernels.triton_definitions import (
     definitions,
     names_in,
     own_nodes,
+    unsettled,
 )
 
 _OPTIONS = frozenset(
@@ -159,6 +160,7 @@ def _launch(
     arguments.extend(module.written(argument) for argument in extra)
     launcher = scope.node if isinstance(scope.node, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
     read = [grid, *call.args, *(k.value for k in call.keywords)]
+    defined = definitions(module, read, scope.chain, call.lineno)
     return Launch(
         kernel=name,
         span=module.span(*module.range(call)),
@@ -168,7 +170,8 @@ def _launch(
         options=options,
         launcher=scope.name,
         launcher_span=module.span(*module.range(launcher)) if launcher else None,
-        definitions=definitions(module, read, scope.chain, call.lineno),
+        definitions=defined,
+        unsettled=unsettled(defined, scope.chain, call.lineno),
     )
 
 
@@ -215,6 +218,8 @@ def _grid(module: Module, grid: ast.expr, scope: _Scope, line: int, depth: int =
     if isinstance(grid, ast.Name) and depth:
         for node in scope.chain:
             values = [value for value, index in assigned_values(node, grid.id, line) if index is None]
+            if unsettled([grid.id], (node,), line):
+                break
             if values and isinstance(values[-1], (ast.Tuple, ast.List, ast.Lambda, ast.Name)):
                 return _grid(module, values[-1], scope, line, depth - 1)
             if values:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from kernel_gate.cases import elements
@@ -19,6 +20,8 @@ _WARP = 32
 _VECTOR = 16
 """Elements of one byte that one access takes, and the edge of a tensor core's tile."""
 _SMALLEST = 4
+_TILES = re.compile(r"\bceil_div\((\w+), (\w+)\)")
+_LARGEST_TILE = 1 << 11
 _SMALL_FACTOR = 15
 """An odd factor up to here is kept: 12 heads divide 48 as they divide 768."""
 _FEWEST = 2
@@ -37,11 +40,12 @@ def with_checked_sizes(draft: Draft) -> Draft:
     try:
         # What a size is a multiple of is kept as long as it can be, a warp's width before a vector's: kernels that
         # count on it, as their callers let them, fail at other sizes.
-        _halve(workload, sizes, _WARP, _CHECKED_ELEMENTS)
+        tiles = two_tiles(draft)
+        _halve(workload, sizes, _WARP, _CHECKED_ELEMENTS, tiles)
         few = [name for name in sizes if stays_small(name)]
-        _halve(workload, sizes, _FEWEST, 4 * _CHECKED_ELEMENTS, few)
+        _halve(workload, sizes, _FEWEST, 4 * _CHECKED_ELEMENTS, tiles, few)
         for smallest in (_VECTOR, _SMALLEST):
-            _halve(workload, sizes, smallest, 4 * _CHECKED_ELEMENTS)
+            _halve(workload, sizes, smallest, 4 * _CHECKED_ELEMENTS, tiles)
     except ExpressionError:
         return draft
     said = tuple(
@@ -53,12 +57,28 @@ def with_checked_sizes(draft: Draft) -> Draft:
     return replace(draft, checked=sizes, assumed=said)
 
 
+def two_tiles(draft: Draft) -> dict[str, int]:
+    """Dim → two tiles of it, where the draft counts tiles: one alone says nothing of what goes from one to the next."""
+    texts = (*draft.grid, *draft.constexpr.values(), *(e for a in draft.arguments for e in a.shape or ()))
+    found: dict[str, int] = {}
+    for name, tile in (pair for text in texts for pair in _TILES.findall(text)):
+        number = draft.constexpr.get(tile, tile)
+        if name in draft.dims and number.isdigit() and int(number) <= _LARGEST_TILE:
+            found[name] = min(draft.dims[name], max(found.get(name, 0), 2 * int(number)))
+    return found
+
+
 def _halve(
-    workload: Workload, sizes: dict[str, int], smallest: int, most: int, only: Collection[str] | None = None
+    workload: Workload,
+    sizes: dict[str, int],
+    smallest: int,
+    most: int,
+    least: Mapping[str, int],
+    only: Collection[str] | None = None,
 ) -> None:
     """Halve the largest size (of `only` some), rounding up, while all buffers have more than `most` elements.
 
-    None becomes smaller than `smallest`.
+    None becomes smaller than `smallest`, or than its `least`.
 
     A size that is a multiple of a power of two up to `smallest`, and of a small odd number, stays one.
     """
@@ -70,7 +90,7 @@ def _halve(
         half = -(-math.ceil(size / 2) // steps.get(name, 1)) * steps.get(name, 1)
         if half < smallest:
             return
-        if half < size and workload.keeps_promises({**sizes, name: half}):
+        if least.get(name, 0) <= half < size and workload.keeps_promises({**sizes, name: half}):
             sizes[name] = half
         else:
             fixed.add(name)

@@ -8,12 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.draft import draft_of, recorded_drafts
 from kernel_lineage.workloads.files import Launcher, Target
 from kernel_lineage.workloads.model import Draft, DraftArgument
 from kernel_lineage.workloads.proof import Device, Proof, prove
 from kernel_lineage.workloads.recording.recorder import Recorder
 from kernel_lineage.workloads.saved import folder_of
+from kernel_lineage.workloads.sizes_that_run import with_sizes_that_run
 from kernel_lineage.workloads.state import State
 
 _NOT_WRITTEN = re.compile(r"\b(\w+)\[[^\]]*\] is not written")
@@ -68,6 +70,10 @@ def tried_draft(
     if draft.missing:
         return draft, None
     tried = proved(draft)
+    fails = tried[1].built and tried[1].baseline
+    if fails and not isinstance(kernel, Launcher) and kernel.language is Language.TRITON:
+        larger = with_sizes_that_run(tried[0], kernel, path, state.root)
+        tried = proved(larger) if larger is not None else tried
     if not tried[1].baseline or recorder is None or isinstance(kernel, Launcher) or draft.recorded:
         return tried
     # What was read does not run: what was recorded is tried, and the one that passes is right.

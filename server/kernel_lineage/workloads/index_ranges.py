@@ -37,7 +37,7 @@ def with_ranges_in_bounds(draft: Draft, kernel: Target, path: Path, root: Path) 
         for below in ("", *dims):
             largest = f"integers({below} - 1, {below})" if below else "integers"
             tried = _ranged(replace(draft, dims=sizes, checked=sizes), name, largest)
-            if not _stays(tried, sizes, kernel, path, root, kept):
+            if not stays_in_bounds(tried, sizes, kernel, path, root, kept):
                 continue
             said = (
                 f"{name} is taken to hold numbers below {below}: with larger ones the kernel leaves its buffers"
@@ -57,7 +57,7 @@ def _ranged(draft: Draft, name: str, values: str) -> Draft:
     )
 
 
-def _stays(
+def stays_in_bounds(
     draft: Draft,
     sizes: Mapping[str, int],
     kernel: Target,

@@ -32,6 +32,10 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _TERNARY = re.compile(r"^(.*?)\?(.*):(.*)$", re.DOTALL)
 
 
+_MADE_AS_IT_IS = re.compile(r"torch\.\w+\(|\w+(?:\.contiguous\(\)|\.new_\w+\(.*|\.clone\(\))$", re.DOTALL)
+"""Definitions of tensors that have the shape of their buffer."""
+
+
 class NotExpressible(Exception):  # noqa: N818
     """An expression that dims and constants do not tell."""
 
@@ -51,28 +55,32 @@ class _Names:
 def read_launch(kernel: Kernel, workload: Workload, order: Sequence[str]) -> LaunchSpec | None:
     """The launch of a kernel as its file writes it; None when no site is expressed over dims and constants.
 
+    Of several sites it is the first that launches what the workload does, else the first.
     `order` names the workload's argument for each of the kernel's own parameters that are not constexpr.
     """
+    usual = _evaluated(workload.launch.spec(), workload) if len(kernel.launches) > 1 else None
+    first: LaunchSpec | None = None
     for launch in kernel.launches:
         try:
             found = _read(kernel, launch, workload, order)
-            _evaluates(found, workload)
+            values = _evaluated(found, workload)
         except (NotExpressible, ExpressionError):
             continue
-        return found
-    return None
+        if usual is None or values == usual:
+            return found
+        first = first or found
+    return first
 
 
-def _evaluates(launch: LaunchSpec, workload: Workload) -> None:
-    """Raise `ExpressionError` for a launch that the workload's language does not take."""
+def _evaluated(launch: LaunchSpec, workload: Workload) -> tuple[object, ...]:
+    """What a launch is at the first shape. Raises `ExpressionError` where the workload's language does not take it."""
     for dims in itertools.islice(workload.shapes(), 1):
         known: dict[str, Number] = {**dims, **workload.scalars(dims)}
-        for name, text in launch.constexpr.items():
-            value = constant(text, known)
-            if isinstance(value, (int, float)):
-                known[name] = value
-        for text in (*launch.grid, *launch.block, launch.shared_bytes):
-            evaluate_int(text, known)
+        constants = {name: constant(text, known) for name, text in launch.constexpr.items()}
+        known |= {n: v for n, v in constants.items() if isinstance(v, (int, float))}
+        extents = [evaluate_int(text, known) for text in (*launch.grid, *launch.block, launch.shared_bytes)]
+        return tuple(extents[: len(launch.grid)] if workload.language == "triton" else extents), constants
+    return ()
 
 
 def _read(kernel: Kernel, launch: Launch, workload: Workload, order: Sequence[str]) -> LaunchSpec:
@@ -86,11 +94,11 @@ def _read(kernel: Kernel, launch: Launch, workload: Workload, order: Sequence[st
                 constexpr[parameter.name] = _constexpr(parameter.name, written, names, spec)
         # What the workload gives nothing, or fixes although the kernel does not ask for it, stays so.
         constexpr.update({n: t for n, t in spec.constexpr.items() if is_word(t) or n not in constexpr})
-        tuned = "autotune" in kernel.attributes
+        tuned = {"autotune", "heuristics"} & {*kernel.attributes}
         default = spec if tuned else LaunchSpec(())
         grid = tuple(_expression(extent, names, set(constexpr)) for extent in launch.grid)
-        warps = _option(launch, "num_warps", names, default.num_warps)
-        stages = _option(launch, "num_stages", names, default.num_stages)
+        warps = _option(launch, "num_warps", names, default.num_warps, spec.num_warps)
+        stages = _option(launch, "num_stages", names, default.num_stages, spec.num_stages)
         found = LaunchSpec(grid, ("128",), "0", constexpr, warps, stages)
     else:
         grid = tuple(_expression(extent, names) for extent in launch.grid)
@@ -114,19 +122,27 @@ def _names(kernel: Kernel, launch: Launch, workload: Workload, order: Sequence[s
             continue
         if argument.kind == "scalar":
             direct[host] = name
-        else:
+        elif kernel.language is Language.CUDA or _keeps_its_shape(host, launch):
             tensors[host] = tuple(str(extent) for extent in argument.shape or ())
-    defined = {**constants_of(kernel), **launch.definitions}
+    settled = {n: text for n, text in launch.definitions.items() if n not in launch.unsettled}
+    defined = {**constants_of(kernel), **settled}
     for template, value in zip(kernel.template_parameters, launch.template_arguments, strict=False):
         defined.setdefault(template.name, value)
     for dim in workload.dims:
-        if dim not in direct and dim not in defined:
+        if dim not in direct and dim not in defined and dim not in launch.unsettled:
             direct[dim] = dim
     block = " * ".join(f"({extent})" for extent in workload.launch.block)
-    chosen = {n for text in _texts(launch) for n in _WORD.findall(text) if n.lower() in BLOCK_SIZES}
+    texts = _texts(launch) if kernel.language is Language.CUDA else ()
+    chosen = {n for text in texts for n in _WORD.findall(text) if n.lower() in BLOCK_SIZES}
     for name in chosen - set(defined) - set(direct):
         direct[name] = block
     return _Names(direct, tensors, defined, kernel.language)
+
+
+def _keeps_its_shape(host: str, launch: Launch) -> bool:
+    """Whether a tensor of a Triton launch has its buffer's shape there: it is no view of another."""
+    definition = launch.definitions.get(host)
+    return definition is None or _MADE_AS_IT_IS.match(definition) is not None
 
 
 def _texts(launch: Launch) -> tuple[str, ...]:
@@ -143,13 +159,14 @@ def _constexpr(name: str, written: str, names: _Names, spec: LaunchSpec) -> str:
         raise
 
 
-def _option(launch: Launch, name: str, names: _Names, default: int) -> int:
+def _option(launch: Launch, name: str, names: _Names, default: int, unread: int) -> int:
+    """An option of the launch: the default where none is written, and `unread` where it is not read."""
     if name not in launch.options:
         return default
     try:
         return int(evaluate(_expression(launch.options[name], names), {}))
     except (ExpressionError, NotExpressible):
-        return default
+        return unread
 
 
 def _expression(written: str, names: _Names, known: frozenset[str] | set[str] = frozenset()) -> str:

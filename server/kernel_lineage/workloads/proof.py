@@ -65,6 +65,8 @@ class Proof:
     baseline: str
     """Why the kernel does not even pass against itself; "" when it does."""
     tried: tuple[Tried, ...] = ()
+    built: bool = True
+    """Whether the kernel was built."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -153,7 +155,7 @@ def prove(
             idle.put(stack.enter_context(Worker()))
         itself = _ended(verdict_of(data_of(kernel)))
         if itself is not None:
-            return Proof(itself.reason)
+            return Proof(itself.reason, built=itself.name != "build")
         return Proof("", tuple(pool.map(judged, chosen)))
 
 

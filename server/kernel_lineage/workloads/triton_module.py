@@ -131,9 +131,16 @@ def bound(statement: ast.stmt) -> Iterator[str]:
             elif isinstance(part, ast.stmt):
                 yield from bound(part)
         return
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
+    yield from stored(statement)
+
+
+def stored(node: ast.AST) -> Iterator[str]:
+    """The names that a statement gives values to in its own scope: not those of comprehensions and functions in it."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, (ast.comprehension, ast.Lambda)):
+            yield from stored(child)
 
 
 def _used(statement: ast.stmt) -> Iterator[str]:
@@ -144,10 +151,21 @@ def _used(statement: ast.stmt) -> Iterator[str]:
     )
     if isinstance(statement, ast.FunctionDef) and jits:
         parts = [statement.args, *statement.body, *jits, *([statement.returns] if statement.returns else [])]
+    own = _locals(statement) if isinstance(statement, ast.FunctionDef) else frozenset()
     for part in parts:
+        inside = isinstance(part, ast.stmt) and part is not statement
         for node in ast.walk(part):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                yield node.id
+            match node:
+                case ast.Name(id=name, ctx=ast.Load()) if not (inside and name in own):
+                    yield name
+
+
+def _locals(function: ast.FunctionDef) -> frozenset[str]:
+    """The names that are a function's own: parameters, and what it gives values to."""
+    given = function.args
+    listed = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+    declared = {name for n in ast.walk(function) if isinstance(n, ast.Global) for name in n.names}
+    return frozenset({a.arg for a in listed}.union(*map(stored, function.body)) - declared)
 
 
 def _is_jit(decorator: ast.expr) -> bool:

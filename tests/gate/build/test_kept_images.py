@@ -1,5 +1,10 @@
 """Images are kept by everything that they depend on, and the oldest are let go."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
 from gate.programs import AFFINE
 from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.build.unit import Unit
@@ -42,3 +47,50 @@ def test_the_oldest_go():
     asked(kept, [ONE, THREE])
     assert asked(kept, [ONE, THREE]) == []
     assert asked(kept, [TWO]) == [TWO]
+
+
+def test_names_for_messages_are_no_other_image():
+    kept = KeptImages()
+    asked(kept, [ONE], Program("cuda", AFFINE, "affine", name="before.cu"))
+    assert asked(kept, [ONE], Program("cuda", AFFINE, "affine", name="after.cu", first_line=7)) == []
+
+
+def test_what_two_threads_ask_for_is_built_once():
+    kept, begun, compiled = KeptImages(), threading.Event(), []
+    program = Program("cuda", AFFINE, "affine")
+
+    def slowly(units):
+        begun.set()
+        compiled.extend(units)
+        threading.Event().wait(0.2)
+        return dict.fromkeys(units, "image")
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(kept.of, program, "sm_90", False, [ONE, TWO], slowly)
+        begun.wait()
+        second = pool.submit(kept.of, program, "sm_90", False, [TWO, THREE], slowly)
+        assert first.result() == {ONE: "image", TWO: "image"}
+        assert second.result() == {TWO: "image", THREE: "image"}
+    assert sorted(unit.num_warps for unit in compiled) == [1, 2, 4]
+
+
+def test_whoever_waits_for_a_build_that_fails_builds_it_too():
+    kept, begun = KeptImages(), threading.Event()
+    program = Program("cuda", AFFINE, "affine")
+
+    def failing(name):
+        def compile_them(units):
+            begun.set()
+            threading.Event().wait(0.1)
+            raise ValueError(name)
+
+        return compile_them
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(kept.of, program, "sm_90", False, [ONE], failing("first"))
+        begun.wait()
+        second = pool.submit(kept.of, program, "sm_90", False, [ONE], failing("second"))
+        for work, name in ((first, "first"), (second, "second")):
+            with pytest.raises(ValueError, match=name):
+                work.result()
+    assert asked(kept, [ONE], program) == [ONE]

@@ -89,6 +89,8 @@ def _buffer(parameter: str, argument: Argument, reading: Reading) -> BufferSetti
     values = None
     if argument.kind == "input" and kind == "integers" and len(given) == 2:
         values = (reading.read(given[0]), reading.read(given[1]))
+    elif argument.kind == "input" and kind == "permutation":
+        values = (Num(0), reading.read(given[0]))
     return BufferSetting(
         parameter,
         argument.dtype,

@@ -84,6 +84,7 @@ def buffer(
         reading.missing.append(f"{UNSHAPED}{name}: {why_unknown(value)}")
         return DraftArgument(name, role, dtype)
     if tensor.shape is None:
+        reading.unshaped.add(tensor.name)
         reading.missing.append(
             f"{UNSHAPED}{name}: no test of the repository gives it, nor does the kernel alone"
         )
@@ -134,7 +135,7 @@ def _part(number: int, whole: int, dim: str) -> str:
 
 def _fits(values: str, dtype: str) -> bool:
     exact = not dtype.startswith(("float", "bfloat"))
-    of_integers = values.startswith(("integers(", "listed("))
+    of_integers = values.startswith(("integers(", "listed(", "permutation("))
     return of_integers if exact else not of_integers
 
 

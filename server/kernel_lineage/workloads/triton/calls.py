@@ -49,7 +49,7 @@ def read_call(reader: Reads, node: ast.Call, module: HostModule, names: Names) -
     launched = _launched(reader, node, module, names)
     if launched is not None:
         return launched[0]
-    if reader.depth <= reader.dims_down_to and ast.unparse(node.func).startswith("torch."):
+    if reader.makes_dims(module) and ast.unparse(node.func).startswith("torch."):
         _name_examples(reader, node, names)
     given = [e for a in node.args for e in _spread(reader, a, module, names)]
     named: dict[str, object] = {}

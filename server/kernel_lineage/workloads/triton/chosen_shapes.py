@@ -145,17 +145,21 @@ def _unpacked(names: list[str], value: ast.expr) -> Iterator[_Seen]:
         yield _Seen(whole, axes=tuple(names))
         return
     parts = value.elts if isinstance(value, ast.Tuple) else []
-    at = 0
+    at, beside = 0, tuple[str, ...]()
     for part in parts:
         if isinstance(part, ast.Starred):
             wide = len(names) - len(parts) + 1
             tensor = _shape_of(part.value)
             if tensor is not None:
-                yield _Seen(tensor, axes=tuple(names[at : at + wide]))
+                beside = tuple(names[at : at + wide])
+                yield _Seen(tensor, axes=beside)
             at += wide
             continue
         found = _one_axis(part)
-        if found is not None and at < len(names):
+        if found is not None and at < len(names) and found[1] == -1 and beside:
+            # `B, T, D, V = *k.shape, v.shape[-1]`: what is taken apart together is alike but for what is asked for.
+            yield _Seen(found[0], axes=(*beside[:-1], names[at]))
+        elif found is not None and at < len(names):
             yield _Seen(found[0], axis=found[1], name=names[at], rank=_least_rank(found[1]))
         at += 1
 

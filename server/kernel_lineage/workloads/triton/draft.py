@@ -5,8 +5,9 @@ What no code of the repository tells is missing, or is chosen and said to be.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from kernel_lineage.kernels.source import Kernel
@@ -15,15 +16,16 @@ from kernel_lineage.workloads.triton.arguments import Defaults, as_tensor, buffe
 from kernel_lineage.workloads.triton.given import given_at
 from kernel_lineage.workloads.triton.grid import grid_of, whole_option
 from kernel_lineage.workloads.triton.host_modules import HostModule, module_of
+from kernel_lineage.workloads.triton.indices import indices_of
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.named_dims import with_named_dims
 from kernel_lineage.workloads.triton.promises import promises_of
 from kernel_lineage.workloads.triton.roles import Touch, roles_of, touches_of
 from kernel_lineage.workloads.triton.shapes import shapes_by_addresses
-from kernel_lineage.workloads.triton.sites import sites_of, standing_in
+from kernel_lineage.workloads.triton.sites import Site, sites_of, standing_in
 from kernel_lineage.workloads.triton.usages import Usage, usages_of
 from kernel_lineage.workloads.triton.values import Tensor, Unknown, is_number
-from kernel_lineage.workloads.triton.ways import Reading, Ways
+from kernel_lineage.workloads.triton.ways import Reading, Ways, may_be_none
 
 _MOST_READINGS = 60
 
@@ -37,17 +39,21 @@ def triton_drafts(kernel: Kernel, path: Path, modules: Modules) -> Iterator[Draf
         own = module_of(path.resolve(), kernel.source.module)
         modules.known[own.path] = own
     touches = touches_of(kernel)
-    left = _MOST_READINGS
-    for reading, defaults in _readings(kernel, own, modules):
-        left -= 1
-        if left < 0:
-            return
-        yield _draft(kernel, path, own, reading, touches, defaults)
-
-
-def _readings(kernel: Kernel, own: HostModule, modules: Modules) -> Iterator[tuple[Reading, Defaults]]:
-    """The ways to the kernel's launches, those that tell most first."""
     sites = sites_of(kernel.name, own, modules)
+    unshaped: set[str] = set()
+    for reading, defaults in islice(_readings(kernel, sites, modules), _MOST_READINGS):
+        yield _draft(kernel, path, own, reading, touches, defaults)
+        unshaped |= reading.unshaped
+    # What may be left out is left out where nothing tells its shape.
+    absent = frozenset[str]().union(*(may_be_none(site.module, unshaped) for site in sites))
+    if absent:
+        ways = Ways(kernel.function, modules, absent=absent)
+        for reading in ways.from_functions(sites):
+            yield _draft(kernel, path, own, reading, touches, {})
+
+
+def _readings(kernel: Kernel, sites: Sequence[Site], modules: Modules) -> Iterator[tuple[Reading, Defaults]]:
+    """The ways to the kernel's launches, those that tell most first."""
     if not sites or kernel.function is None:
         return
     usages, defaults, seen, said = _users(sites[0].module, modules)
@@ -92,6 +98,7 @@ def _draft(
     """The draft of one way to a launch."""
     given, options = given_at(kernel, own, reading)
     roles = roles_of(touches)
+    indices = indices_of(kernel.function) if kernel.function is not None else frozenset()
     pointers = [p for p in kernel.parameters if not p.constexpr and _is_pointer(p.name, roles, given)]
     tensors = {p.name: as_tensor(given.get(p.name), reading) for p in pointers}
     known = {n: t for n, t in tensors.items() if t is not None and t.shape is not None}
@@ -113,7 +120,7 @@ def _draft(
                 constexpr[name] = text
         elif name in tensors:
             role = roles.get(name, "input")
-            arguments.append(buffer(parameter, tensors[name], value, role, False, reading))
+            arguments.append(buffer(parameter, tensors[name], value, role, name in indices, reading))
         else:
             arguments.append(scalar(parameter, value, tensors, defaults, reading))
     grid = grid_of(reading, constexpr)

@@ -1,7 +1,7 @@
-"""What host code asks of its caller on the way to a launch, where the caller is not known and sizes are chosen.
+"""What host code asks of its caller on the way to a launch.
 
-A check that raises, or an assertion, is kept by every caller: it becomes a promise, and the chosen sizes are changed so
-that they keep it. A dtype that is asked for is the tensor's.
+A check that raises, or an assertion, is kept by every caller: it becomes a promise. Where the caller is not known, the
+chosen sizes are changed so that they keep it, and a dtype that is asked for is the tensor's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def keep(reader: Reads, test: ast.expr, holds: bool, module: HostModule, names: 
         case ast.Compare(
             left=ast.Attribute(value=ast.Name(id=name), attr="dtype"), ops=[op], comparators=[other]
         ):
-            if isinstance(op, ast.Eq) == holds and isinstance(op, (ast.Eq, ast.NotEq)):
+            if reader.chooses and isinstance(op, ast.Eq) == holds and isinstance(op, (ast.Eq, ast.NotEq)):
                 _typed(reader, name, reader.evaluate(other, module, names), names)
         case _:
             asked = reader.evaluate(test, module, names)
@@ -49,6 +49,8 @@ def _typed(reader: Reads, name: str, dtype: object, names: Names) -> None:
 def _promised(reader: Reads, promise: str) -> None:
     """A promise that some sizes keep; one that none is found for says more than is understood."""
     whole = {name: size for name, size in reader.sizes.items() if isinstance(size, int)}
+    if promise in reader.promises or (not reader.chooses and broken(whole, (promise,))):
+        return
     promises = (*reader.promises, promise)
     sizes = fitted_sizes(whole, promises)
     if not broken(sizes, promises):

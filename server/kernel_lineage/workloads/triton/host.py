@@ -39,6 +39,7 @@ from kernel_lineage.workloads.triton.objects import (
 )
 from kernel_lineage.workloads.triton.statements import agreed, named, read_statement
 from kernel_lineage.workloads.triton.tensor_methods import attribute
+from kernel_lineage.workloads.triton.torch_made import MADE
 from kernel_lineage.workloads.triton.values import (
     Dtype,
     External,
@@ -50,8 +51,12 @@ from kernel_lineage.workloads.triton.values import (
 )
 
 _DEPTH = 24
+_HELPERS = 3
+"""How many calls deep functions of a test's module help it."""
 STEPS = 6_000
 """Statements that are read on one way, at most."""
+_OF_ELEMENTS = frozenset({"tensor", "as_tensor", "linspace"})
+"""Functions that are given elements, and no extents."""
 _WITHOUT_SHAPE = frozenset({"stride", "dtype", "device", "is_contiguous", "is_cuda", "element_size"})
 
 
@@ -68,6 +73,10 @@ class Reader:
     """What a parameter is of which the caller is not known, and whether its shape is asked for; None for no tensor."""
     dims_down_to: int = 0
     """How many calls deep numbers in shapes become dims: 0 for none, 1 in a test itself, where they are examples."""
+    test: HostModule | None = None
+    """The module of the test, where that launches no kernel itself: its functions help the test to make tensors."""
+    shaping: frozenset[str] = frozenset()
+    """Names of the test that is being read by which it makes tensors: numbers that they are given are dims."""
     forced: bool = False
     examples: dict[int, str] = field(default_factory=dict)
     """Number of a test → the dim that it is where no name tells it from others."""
@@ -98,6 +107,9 @@ class Reader:
             return Unknown(f"{function.name}(…)")
         self.depth += 1
         self.perhaps.append([])
+        around, self.shaping = self.shaping, frozenset()
+        if self.makes_dims(module):
+            self.shaping = shaping(function)
         try:
             self.block(function.body, module, names)
             self.perhaps[-1].append(None)
@@ -110,6 +122,7 @@ class Reader:
                 raise
         finally:
             self.depth -= 1
+            self.shaping = around
             ends = self.perhaps.pop()
         found = ends[0]
         for end in ends[1:]:
@@ -280,6 +293,11 @@ class Reader:
             self.said.append(f"{wanted} is taken to be {size}: {why}")
         return Size(wanted)
 
+    def makes_dims(self, module: HostModule) -> bool:
+        """Whether numbers of the function that is being read are examples of sizes."""
+        helps = self.test is module and self.dims_down_to > 0 and self.depth <= _HELPERS
+        return helps or self.depth <= self.dims_down_to
+
     def example(self, value: object) -> object:
         """A number of a test as a dim of its own; the same number is the same dim."""
         if isinstance(value, (tuple, list)):
@@ -307,8 +325,41 @@ class Reader:
         return Size(name)
 
     def example_of(self, extent: int | Size) -> int | Size:
-        """An extent, as a dim where a number that was made a dim stands in it."""
-        return Size(self.examples[extent]) if isinstance(extent, int) and extent in self.examples else extent
+        """An extent, as a dim where a number that was made a dim stands in it.
+
+        One that the test has a name for is that dim wherever the name is used, and nowhere else.
+        """
+        unnamed = isinstance(extent, int) and self.examples.get(extent) == f"d{extent}"
+        return Size(f"d{extent}") if unnamed else extent
+
+
+@lru_cache(maxsize=1 << 10)
+def shaping(function: ast.FunctionDef) -> frozenset[str]:
+    """The names of a function that tell the shapes of the tensors that it makes, directly or through other names."""
+    by_name: dict[str, set[str]] = {}
+    found: set[str] = set()
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                used = _read_in(value)
+                for target in (n for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)):
+                    by_name.setdefault(target.id, set()).update(used)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr=made), args=given) if (
+                made in MADE
+            ):
+                given = given[:1] if made == "full" else given
+                size = [k.value for k in node.keywords if k.arg in ("size", "high")]
+                found.update(*map(_read_in, () if made in _OF_ELEMENTS else (*given, *size)))
+    waiting = list(found)
+    while waiting:
+        more = by_name.get(waiting.pop(), set()) - found
+        found |= more
+        waiting += more
+    return frozenset(found)
+
+
+def _read_in(node: ast.expr) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
 @lru_cache(maxsize=1 << 15)

@@ -19,12 +19,13 @@ def with_named_dims(draft: Draft, reader: Reader, constants: Collection[str]) ->
     texts = [t for a in draft.arguments for t in (*(a.shape or ()), str(a.value or ""), a.values)]
     texts += [*draft.grid, *draft.constexpr.values()]
     used = {n for t in texts for n in _NAME.findall(t)}
-    buffers = {a.name for a in draft.arguments if a.kind != "scalar"}
+    # A scalar may have the name of a dim that it is; expressions would mean one of two otherwise.
+    means = {a.name: str(a.value) if a.kind == "scalar" else "" for a in draft.arguments}
     renamed: dict[str, str] = {}
     for name in reader.sizes:
         if name in used and name not in constants:
             wanted = reader.called_as.get(name, name) if _OF_NUMBER.fullmatch(name) else name
-            taken = {*renamed.values(), *buffers, *draft.constexpr}
+            taken = {*renamed.values(), *draft.constexpr} | {n for n, dim in means.items() if dim != name}
             renamed[name] = f"{wanted}_" if wanted in taken else wanted
     dims = {new: int(reader.sizes[old]) for old, new in renamed.items()}
 

@@ -115,6 +115,7 @@ class Reads(Protocol):
     perhaps: list[list[object]]
     applied: list[tuple[Instance, object]]
     dims_down_to: int
+    shaping: frozenset[str]
     forced: bool
     """Whether a branch that leads to the launch is read although its condition does not hold."""
     depth: int
@@ -148,6 +149,9 @@ class Reads(Protocol):
 
     def opened(self, value: object, attr: str) -> object:
         """A parameter of which nothing is known, as the tensor that it is used as."""
+
+    def makes_dims(self, module: HostModule) -> bool:
+        """Whether numbers of the function that is being read are examples of sizes."""
 
     def example(self, value: object) -> object:
         """A number of a test, where it stands in a shape, as a dim of its own."""

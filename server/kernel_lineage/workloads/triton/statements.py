@@ -45,8 +45,7 @@ def read_statement(reader: Reads, statement: ast.stmt, module: HostModule, names
         case ast.Expr(value=value):
             reader.evaluate(value, module, names)
         case ast.Assert(test=test):
-            if reader.chooses:
-                keep(reader, test, True, module, names)
+            keep(reader, test, True, module, names)
             reader.evaluate(test, module, names)
         case ast.Return(value=value):
             raise Returned(reader.evaluate(value, module, names) if value is not None else None)
@@ -161,7 +160,7 @@ def _while(reader: Reads, test: ast.expr, body: list[ast.stmt], module: HostModu
 
 
 def _if(reader: Reads, statement: ast.If, module: HostModule, names: Names) -> None:
-    if reader.chooses and raises(statement.body):
+    if raises(statement.body):
         keep(reader, statement.test, False, module, names)
     holds = reader.truth(reader.evaluate(statement.test, module, names))
     branches = (statement.body, statement.orelse)
@@ -216,6 +215,8 @@ def assign(reader: Reads, target: ast.expr, value: object, names: Names, module:
     """Give a name, an attribute or an item its value."""
     match target:
         case ast.Name(id=name):
+            if type(value) is int and name in reader.shaping:
+                value = reader.named_example(name, value)
             names[name] = named(value, name)
             if isinstance(value, Size) and value_at(value, reader.sizes) is not None:
                 reader.called_as.setdefault(value.text, name)

@@ -39,7 +39,7 @@ def made(name: str, given: Sequence[object], named: Mapping[str, object]) -> obj
         case "arange":
             return _arange(rest, named, whole)
         case "randperm" if rest and isinstance(rest[0], (int, Size)):
-            return Tensor("", (rest[0],), whole, f"integers(0, {text_of(rest[0])})")
+            return Tensor("", (rest[0],), whole, f"permutation({text_of(rest[0])})")
         case "linspace":
             steps = rest[2] if len(rest) > 2 else named.get("steps")
             return Tensor("", (steps,), dtype) if isinstance(steps, (int, Size)) else Unknown("linspace")
@@ -125,7 +125,11 @@ def _arange(given: Sequence[object], named: Mapping[str, object], dtype: str) ->
     if len(ends) > 2:
         found = called("ceil_div", extent, ends[2])
         extent = int(found) if isinstance(found, float) else found
-    values = "" if "float" in dtype else f"integers({text_of(start)}, {text_of(stop)})"
+    values = f"integers({text_of(start)}, {text_of(stop)})"
+    if start == 0 and len(ends) < 3:
+        # A kernel that writes to where they say counts on it that none comes twice.
+        values = f"permutation({text_of(stop)})"
+    values = "" if "float" in dtype else values
     return Tensor("", (extent,), dtype, values)
 
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernel_gate.expressions import Number
 from kernel_lineage.workloads.triton.calls import bound
 from kernel_lineage.workloads.triton.cases import cases_of, parameters_of
 from kernel_lineage.workloads.triton.chosen_shapes import Chosen
-from kernel_lineage.workloads.triton.host import STEPS, Reader
+from kernel_lineage.workloads.triton.host import STEPS, Reader, launched_in
 from kernel_lineage.workloads.triton.host_modules import HostModule, called_in
 from kernel_lineage.workloads.triton.modules import Modules
 from kernel_lineage.workloads.triton.objects import Class, Instance, Names, Reached, Stopped
@@ -48,6 +49,8 @@ class Reading:
     """Constexpr parameters that the grid is a function of: known by their values, and no dims."""
     fixed: bool = False
     """Whether what the test passes holds at the test's own sizes alone."""
+    unshaped: set[str] = field(default_factory=set)
+    """Names that the host code has for tensors whose shapes nothing tells."""
 
 
 @dataclass(slots=True)
@@ -57,6 +60,8 @@ class Ways:
     target: ast.FunctionDef
     modules: Modules
     steps: int = _MOST_STEPS
+    absent: frozenset[str] = frozenset()
+    """Parameters of the module's own functions that are left out, as their callers may."""
     examples: list[tuple[Usage, dict[str, Tensor], dict[str, Number]]] = field(default_factory=list)
     """Tests that did not reach the launch, with the tensors that they made."""
 
@@ -64,7 +69,7 @@ class Ways:
         """The launch as tests reach it: each with its largest case, then with others."""
         left: list[tuple[Usage, list[Names]]] = []
         for usage in usages:
-            cases = cases_of(usage, self._test_reader())
+            cases = cases_of(usage, self._test_reader(usage))
             found = self._tried(usage, cases[0], keeps=True)
             if found is not None:
                 yield found
@@ -77,14 +82,16 @@ class Ways:
                     yield found
                     break
 
-    def _test_reader(self, depth: int = 1) -> Reader:
-        return Reader(self.modules, self.target, {}, lambda _name, _asked: None, dims_down_to=depth)
+    def _test_reader(self, usage: Usage, depth: int = 1) -> Reader:
+        helps = self.target.name not in launched_in(usage.module.tree)
+        test = usage.module if helps else None
+        return Reader(self.modules, self.target, {}, lambda _name, _asked: None, depth, test)
 
     def _tried(self, usage: Usage, case: Names, keeps: bool = False, depth: int = 1) -> Reading | None:
         """One case of a test; None where it does not reach the launch."""
         if self.steps < 0:
             return None
-        reader = self._test_reader(depth)
+        reader = self._test_reader(usage, depth)
         names: Names = {}
         try:
             names = parameters_of(usage, case, reader)
@@ -124,6 +131,10 @@ class Ways:
         for site in sites:
             for start in self._starts(site):
                 chosen = Chosen(site.module, start, site.launcher)
+                chosen.said += [
+                    f"{name} is taken to be None: nothing tells its shape"
+                    for name in self._left_out(site, start)
+                ]
                 yield from self._from_start(
                     site, start, chosen.tensor, chosen.sizes, chosen.said, chosen.number, chooses=True
                 )
@@ -159,13 +170,15 @@ class Ways:
     ) -> None:
         of, _, _ = start.rpartition(".")
         if of not in module.classes:
-            reader.run(module.functions[start], module, _open_names(reader, module, start, opened))
+            reader.run(
+                module.functions[start], module, _open_names(reader, module, start, opened, self.absent)
+            )
             return
         cls = Class(module.classes[of], module)
         context = Instance(cls)
         forward = module.functions.get(f"{of}.forward")
         if forward is not None:
-            names = _open_names(reader, module, f"{of}.forward", opened)
+            names = _open_names(reader, module, f"{of}.forward", opened, self.absent)
             names[forward.args.args[0].arg if forward.args.args else "ctx"] = context
             result: object = None
             with contextlib.suppress(Stopped):
@@ -173,10 +186,15 @@ class Ways:
             reader.applied.append((context, result))
             reader.backward()
         if start.endswith(".backward") or forward is None:
-            names = _open_names(reader, module, start, opened)
+            names = _open_names(reader, module, start, opened, self.absent)
             if "ctx" in names:
                 names["ctx"] = External("ctx")
             reader.run(module.functions[start], module, names)
+
+    def _left_out(self, site: Site, start: str) -> list[str]:
+        """The parameters of a function that are left out."""
+        given = site.module.functions[start].args
+        return sorted(a.arg for a in (*given.args, *given.kwonlyargs) if a.arg in self.absent)
 
     def _starts(self, site: Site) -> list[str]:
         """The functions of a module that lead to a launcher: those that call it, nearest last, and itself."""
@@ -193,14 +211,37 @@ class Ways:
         return list(dict.fromkeys(reversed(starts[:6])))
 
 
+def may_be_none(module: HostModule, names: Collection[str]) -> frozenset[str]:
+    """Those parameters of a module's functions that its code compares with None, or says may be None."""
+    found: set[str] = set()
+    for function in module.functions.values():
+        for argument in (*function.args.args, *function.args.kwonlyargs):
+            annotation = ast.unparse(argument.annotation) if argument.annotation is not None else ""
+            found.update([argument.arg] if re.search(r"\b(None|Optional)\b", annotation) else [])
+    for node in ast.walk(module.tree):
+        match node:
+            case ast.Compare(
+                left=ast.Name(id=name) | ast.Subscript(slice=ast.Constant(value=str() as name)),
+                ops=[ast.Is() | ast.IsNot()],
+                comparators=[ast.Constant(value=None)],
+            ):
+                found.add(name)
+    return frozenset(found & set(names))
+
+
 def _open_names(
-    reader: Reader, module: HostModule, start: str, opened: Callable[[str, object, str], object]
+    reader: Reader,
+    module: HostModule,
+    start: str,
+    opened: Callable[[str, object, str], object],
+    absent: frozenset[str],
 ) -> Names:
     arguments = module.functions[start].args
     names = bound(arguments, [], {}, reader, module)
     for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         annotation = ast.unparse(argument.annotation) if argument.annotation is not None else ""
-        names[argument.arg] = opened(argument.arg, names[argument.arg], annotation)
+        value = None if argument.arg in absent else names[argument.arg]
+        names[argument.arg] = value if argument.arg in absent else opened(argument.arg, value, annotation)
     return names
 
 

@@ -25,7 +25,7 @@ def whole_tiles(function: ast.FunctionDef, constexpr: Collection[str], grid: Seq
 
     Accesses that a parameter which is known at compile time (`constexpr`) decides on are for the sizes that it names.
     """
-    values = _values_of(function)
+    values = values_of(function)
     counted = [list(_counted(ast.parse(g, mode="eval"))) for g in grid]
     for call, loops in _accesses(function, frozenset(constexpr), ()):
         address = _Reached.of([call.args[0]] if call.args else [], values)
@@ -77,7 +77,7 @@ class _Reached:
         return found
 
 
-def _values_of(function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
+def values_of(function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
     """Each name of a function with all that it is given."""
     values: dict[str, list[ast.expr]] = {}
     for node in ast.walk(function):

@@ -1,0 +1,57 @@
+"""Sizes at which a kernel that a test runs leaves its buffers, and its callers' own at which it does not.
+
+A kernel may count on a size that its host code never names. The test's own size of such a dim is then its only one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from kernel_gate.build.kept_images import KeptImages
+from kernel_gate.cases import elements
+from kernel_gate.expressions import ExpressionError
+from kernel_gate.workload import WorkloadError
+from kernel_lineage.workloads.files import Target
+from kernel_lineage.workloads.index_ranges import stays_in_bounds
+from kernel_lineage.workloads.model import Draft
+
+_MOST_ELEMENTS = 1 << 19
+_MOST_TRIED = 6
+
+
+def with_sizes_that_run(draft: Draft, kernel: Target, path: Path, root: Path) -> Draft | None:
+    """The draft with dims that keep the size that callers give them: the kernel leaves its buffers at the checked one.
+
+    The kernel is run on the emulated device: with one dim at its callers' size, then with all. None where it stays
+    in its buffers as it is, and where no such size is found.
+    """
+    kept = KeptImages()
+    if draft.missing or stays_in_bounds(draft, draft.checked, kernel, path, root, kept):
+        return None
+    for names in _likely(draft):
+        sizes = {**draft.checked, **{n: draft.dims[n] for n in names}}
+        only = tuple(f"{n} == {draft.dims[n]}" for n in names)
+        tried = replace(draft, checked=sizes, promises=(*draft.promises, *only))
+        if _is_small(tried) and stays_in_bounds(tried, sizes, kernel, path, root, kept):
+            said = f"{' and '.join(only)}: at smaller sizes the kernel leaves its buffers"
+            return replace(tried, assumed=(*draft.assumed, said))
+    return None
+
+
+def _likely(draft: Draft) -> Iterator[tuple[str, ...]]:
+    """The dims to keep at their callers' size: one, those that cost least first, then all."""
+    moved = [n for n in draft.dims if draft.checked[n] != draft.dims[n]]
+    moved.sort(key=lambda n: draft.dims[n] / draft.checked[n])
+    yield from ((n,) for n in moved[:_MOST_TRIED])
+    if len(moved) > 1:
+        yield tuple(moved)
+
+
+def _is_small(draft: Draft) -> bool:
+    try:
+        workload = draft.workload()
+        return workload.keeps_promises(draft.checked) and elements(workload, draft.checked) <= _MOST_ELEMENTS
+    except (ExpressionError, WorkloadError):
+        return False

@@ -1,0 +1,42 @@
+"""Pointers of a Triton kernel whose elements say where others are: what they point to are whole numbers."""
+
+from __future__ import annotations
+
+import ast
+
+from kernel_lineage.kernels.triton_forms import dotted
+from kernel_lineage.workloads.triton.whole_tiles import values_of
+
+_ACCESSES = frozenset({"tl.load", "tl.store", "tl.atomic_add", "range"})
+_MOST_NODES = 2_000
+
+
+def indices_of(function: ast.FunctionDef) -> frozenset[str]:
+    """The parameters that are loaded from for an address, or for how often a loop goes round."""
+    values = values_of(function)
+    parameters = {a.arg for a in (*function.args.posonlyargs, *function.args.args)}
+    found: set[str] = set()
+    for call in ast.walk(function):
+        if isinstance(call, ast.Call) and dotted(call.func) in _ACCESSES:
+            parts = call.args if dotted(call.func) == "range" else call.args[:1]
+            for inner in _reached(parts, values):
+                if isinstance(inner, ast.Call) and dotted(inner.func) == "tl.load" and inner.args:
+                    names = {n.id for n in _reached(inner.args[:1], values) if isinstance(n, ast.Name)}
+                    found |= names & parameters
+    return frozenset(found)
+
+
+def _reached(parts: list[ast.expr], values: dict[str, list[ast.expr]]) -> list[ast.AST]:
+    """What expressions are made of, through names; what a load gives is not followed further."""
+    nodes: list[ast.AST] = []
+    seen: set[str] = set()
+    waiting: list[ast.AST] = list(parts)
+    while waiting and len(nodes) < _MOST_NODES:
+        node = waiting.pop()
+        nodes.append(node)
+        if isinstance(node, ast.Name) and node.id not in seen:
+            seen.add(node.id)
+            waiting += values.get(node.id, [])
+        elif not (isinstance(node, ast.Call) and dotted(node.func) == "tl.load"):
+            waiting += ast.iter_child_nodes(node)
+    return nodes
