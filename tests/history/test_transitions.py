@@ -67,6 +67,7 @@ def transitions(folder: Path, *steps: tuple[str, str]) -> list[Transition]:
         ("reduce index bookkeeping overhead", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.OPTIMISATION),
         ("avoid a recomputation", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.OPTIMISATION),
         ("avoid a NaN in rows of zeros", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.FIX),
+        ("Add double buffering and fix a race", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.FIX),
         ("Add double buffering", NAIVE, NAIVE.replace("c++", "c += 1"), Intent.OPTIMISATION),
         ("Implement masks", NAIVE, UNROLLED, Intent.FEATURE),
         (

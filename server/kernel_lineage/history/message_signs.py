@@ -129,7 +129,8 @@ def from_message(commit: Commit | None, kernels_changed: int) -> list[Sign]:
                 lead += _FOR_THE_COMPILER
             signs.append((intent, share * weight + lead, f'message: "{short(subject)}"'))
     means = _MEANS.search(words)
-    if means and (not signs or _ADDS_MEANS.search(words[: means.end()])):
+    others = {intent for intent, _, _ in signs} - {Intent.FEATURE}
+    if means and not others and (not signs or _ADDS_MEANS.search(words[: means.end()])):
         weight = 1.2 if signs else 0.8
         return [(Intent.OPTIMISATION, share * weight, f'message: "{short(subject)}"')]
     return signs or _from_body(commit.body, share)

@@ -127,13 +127,11 @@ class Judge:
         """
         if edge.kind is TransitionKind.VARIANT:
             return None, ""
-        exact = blame.undone(self._walk, line, edge)
+        old, new = self._walk.nodes[edge.before], self._walk.nodes[edge.after]
+        in_place = edge.kind is TransitionKind.EDIT or old.symbol != new.symbol
+        exact = blame.undone(self._walk, line, edge) if in_place else None
         said = commit is not None and _REVERTS.search(commit.subject)
-        if (
-            exact is not None
-            and (said or diff.device_changed)
-            and self._walk.nodes[edge.before].seen != self._walk.nodes[edge.after].seen
-        ):
+        if exact is not None and (said or diff.device_changed) and old.seen != new.seen:
             sha = self._walk.edges[exact].commit
             return exact, f"brings back what was there before {sha[:10] if sha else 'the last change'}"
         if said and commit is not None:
