@@ -38,12 +38,17 @@ def add(left: Linear, right: Linear, sign: int = 1) -> Linear:
 
 def scale(form: Linear, factor: Coefficient) -> Linear:
     """The form times a number or a symbol."""
-    if isinstance(factor, int):
-        return {
-            a: c * factor if isinstance(c, int) else c if factor == 1 else f"{c}*{factor}"
-            for a, c in form.items()
-        }
-    return {a: factor if c == 1 else f"{c}*{factor}" for a, c in form.items()}
+    return {axis: _times(coefficient, factor) for axis, coefficient in form.items()}
+
+
+def _times(coefficient: Coefficient, factor: Coefficient) -> Coefficient:
+    if "?" in (coefficient, factor):
+        return "?"
+    if isinstance(coefficient, int) and isinstance(factor, int):
+        return coefficient * factor
+    if 1 in (coefficient, factor):
+        return factor if coefficient == 1 else coefficient
+    return f"{coefficient}*{factor}"
 
 
 def lane_stride(form: Linear) -> Coefficient:
