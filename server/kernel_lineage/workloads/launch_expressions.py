@@ -13,7 +13,6 @@ from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_
 from kernel_gate.program import LaunchSpec
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel, Language, Launch
-from kernel_lineage.workloads.constants import constants_of
 from kernel_lineage.workloads.type_sizes import SIZES
 
 _DEPTH = 12
@@ -28,7 +27,6 @@ _CAST = re.compile(
     r"\bstatic_cast\s*<[^<>]*>"
 )
 _SIZEOF = re.compile(r"\bsizeof\s*\(\s*([\w ]+?)\s*\)")
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _TERNARY = re.compile(r"^(.*?)\?(.*):(.*)$", re.DOTALL)
 
 
@@ -49,7 +47,7 @@ class _Names:
 
 
 def read_launch(kernel: Kernel, workload: Workload, order: Sequence[str]) -> LaunchSpec | None:
-    """The launch of a kernel as its file writes it; None when no site is expressed over dims and constants.
+    """The launch of a Triton kernel as its file writes it; None when no site is expressed over dims and constants.
 
     `order` names the workload's argument for each of the kernel's own parameters that are not constexpr.
     """
@@ -79,26 +77,20 @@ def _read(kernel: Kernel, launch: Launch, workload: Workload, order: Sequence[st
     names = _names(kernel, launch, workload, order)
     constexpr: dict[str, str] = {}
     spec = workload.launch.spec()
-    if kernel.language is Language.TRITON:
-        for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
-            if parameter.constexpr:
-                written = launch.options.get(parameter.name, argument)
-                constexpr[parameter.name] = _constexpr(parameter.name, written, names, spec)
-        # What the workload gives nothing, or fixes although the kernel does not ask for it, stays so.
-        constexpr.update({n: t for n, t in spec.constexpr.items() if is_word(t) or n not in constexpr})
-        tuned = "autotune" in kernel.attributes
-        default = spec if tuned else LaunchSpec(())
-        grid = tuple(_expression(extent, names, set(constexpr)) for extent in launch.grid)
-        warps = _option(launch, "num_warps", names, default.num_warps)
-        stages = _option(launch, "num_stages", names, default.num_stages)
-        found = LaunchSpec(grid, ("128",), "0", constexpr, warps, stages)
-    else:
-        grid = tuple(_expression(extent, names) for extent in launch.grid)
-        block = tuple(_expression(extent, names) for extent in launch.block)
-        found = LaunchSpec(grid, block, _expression(launch.shared_bytes or "0", names))
-    if not found.grid or not found.block:
-        raise NotExpressible(f"{kernel.name}: no grid or block")
-    return found
+    for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
+        if parameter.constexpr:
+            written = launch.options.get(parameter.name, argument)
+            constexpr[parameter.name] = _constexpr(parameter.name, written, names, spec)
+    # What the workload gives nothing, or fixes although the kernel does not ask for it, stays so.
+    constexpr.update({n: t for n, t in spec.constexpr.items() if is_word(t) or n not in constexpr})
+    tuned = "autotune" in kernel.attributes
+    default = spec if tuned else LaunchSpec(())
+    grid = tuple(_expression(extent, names, set(constexpr)) for extent in launch.grid)
+    if not grid:
+        raise NotExpressible(f"{kernel.name}: no grid")
+    warps = _option(launch, "num_warps", names, default.num_warps)
+    stages = _option(launch, "num_stages", names, default.num_stages)
+    return LaunchSpec(grid, ("128",), "0", constexpr, warps, stages)
 
 
 def _names(kernel: Kernel, launch: Launch, workload: Workload, order: Sequence[str]) -> _Names:
@@ -116,21 +108,10 @@ def _names(kernel: Kernel, launch: Launch, workload: Workload, order: Sequence[s
             direct[host] = name
         else:
             tensors[host] = tuple(str(extent) for extent in argument.shape or ())
-    defined = {**constants_of(kernel), **launch.definitions}
-    for template, value in zip(kernel.template_parameters, launch.template_arguments, strict=False):
-        defined.setdefault(template.name, value)
     for dim in workload.dims:
-        if dim not in direct and dim not in defined:
+        if dim not in direct and dim not in launch.definitions:
             direct[dim] = dim
-    block = " * ".join(f"({extent})" for extent in workload.launch.block)
-    chosen = {n for text in _texts(launch) for n in _WORD.findall(text) if n.lower() in BLOCK_SIZES}
-    for name in chosen - set(defined) - set(direct):
-        direct[name] = block
-    return _Names(direct, tensors, defined, kernel.language)
-
-
-def _texts(launch: Launch) -> tuple[str, ...]:
-    return (*launch.grid, *launch.block, launch.shared_bytes or "", *launch.definitions.values())
+    return _Names(direct, tensors, launch.definitions, kernel.language)
 
 
 def _constexpr(name: str, written: str, names: _Names, spec: LaunchSpec) -> str:
