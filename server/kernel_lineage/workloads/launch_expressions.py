@@ -12,8 +12,8 @@ from kernel_gate.compile_time import constant, is_word
 from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
 from kernel_gate.program import LaunchSpec
 from kernel_gate.workload import Workload
+from kernel_lineage.code.types import type_bytes
 from kernel_lineage.kernels.source import Kernel, Language, Launch
-from kernel_lineage.workloads.type_sizes import SIZES
 
 _DEPTH = 12
 _CEIL_DIV = frozenset({"ceil_div", "ceildiv", "cdiv", "divup", "div_up", "div_ceil", "divceil", "iceildiv"})
@@ -153,7 +153,7 @@ def host_expression(written: str, values: Mapping[str, str], constants: Mapping[
 def from_cpp(written: str) -> str:
     """C++ arithmetic in Python's spelling: whole-number division, logic, the conditional operator."""
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", written, flags=re.DOTALL)
-    text = _SIZEOF.sub(lambda m: str(SIZES.get(m[1]) or f"sizeof_{m[1].replace(' ', '_')}"), text)
+    text = _SIZEOF.sub(lambda m: str(type_bytes(m[1]) or f"sizeof_{m[1].replace(' ', '_')}"), text)
     text = _CAST.sub("", text)
     text = re.sub(r"(?<=\d)[uUlL]+\b", "", text)
     text = re.sub(r"(?<=\d\.)[fF]\b|(?<=\.\d)[fF]\b", "", text)
