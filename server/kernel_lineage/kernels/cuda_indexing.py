@@ -100,8 +100,18 @@ class Indexing:
         node = bare(node)
         if node is None:
             return UNIFORM
-        term = self._model.values.get((node.start_byte, node.end_byte))
-        return UNKNOWN if term is None else _linear(self._model, term)
+        at = node.start_byte, node.end_byte
+        if at not in self._forms:
+            term = self._model.values.get(at)
+            self._forms[at] = UNKNOWN if term is None else self.form_of(term)
+        return self._forms[at]
+
+    @cached_property
+    def _forms(self) -> dict[tuple[int, int], Linear]:
+        """The forms that were asked for, kept with the model: one reading serves every version of a kernel's syntax."""
+        kept = self._model.derived.setdefault("forms", {})
+        assert isinstance(kept, dict)
+        return kept
 
     def form_of(self, term: Term) -> Linear:
         """The linear form of a term."""

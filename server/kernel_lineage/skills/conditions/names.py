@@ -335,7 +335,7 @@ FACT_NAMES: Mapping[str, FactName] = {
 }
 
 DTYPES: Mapping[str, int] = {
-    name: dtype_bytes(name) for name in (*sorted(set(types.DTYPES.values())), "complex64", "complex128")
+    name: dtype_bytes(name) for name in (*dict.fromkeys(types.DTYPES.values()), "complex64", "complex128")
 }
 """The data types that a condition may name, and their size in bytes."""
 
