@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.benchmarks.lane_strides import lane_stride
 
 from kernel_gate.build.errors import BuildError
 from kernel_gate.build.nvrtc import compile_nvrtc
@@ -31,7 +32,6 @@ from kernel_gate.devices.emulated import EmulatedDevice, Recording
 from kernel_gate.emulated.launch import Checks, Limits
 from kernel_gate.program import Program
 from kernel_lineage.code.cuda.read import read_open
-from kernel_lineage.code.strides import lane_stride
 from kernel_lineage.kernels.cuda import parse
 from kernel_lineage.kernels.slicing import device_slice
 from kernel_lineage.kernels.source import Kernel, SourceFile

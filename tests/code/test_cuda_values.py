@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.lane_strides import lane_stride
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access, Model
-from kernel_lineage.code.strides import lane_stride
 from kernel_lineage.kernels.cuda import parse
 
 _HEAD = "__global__ void k(float* o, const float* x, int n, int c) {"

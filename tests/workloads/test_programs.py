@@ -111,9 +111,6 @@ def cuda_program(tmp_path, site: str, **rest):
          ("ceil_div(cols, 32)", "rows"), ("32", "4")),
         ("    scale_rows<<<std::min(N, 64), N > 4 ? 64 : 32>>>(out, x, N, C);",
          ("min(rows, 64)",), ("64 if rows > 4 else 32",)),
-        (("    const int grid_size = ceil_div(N * 32, block_size);\n"
-         "    scale_rows<<<grid_size, dim3(32, block_size / 32)>>>(out, x, N, C);"),
-         ("ceil_div(rows * 32, 7)",), ("32", "7 // 32")),
         ("    scale_rows<<<1 ^ 4, 128>>>(out, x, N, C);", ("5",), ("128",)),
     ],
 )  # fmt: skip

@@ -15,6 +15,7 @@ from kernel_gate.program import LaunchSpec, Program
 from kernel_lineage.auditing.emulation import Emulation, Scalar
 from kernel_lineage.auditing.tensors import DTypeName, NotEvaluableError, Tensor, dtype_of
 from kernel_lineage.auditing.torch_values import Torch
+from kernel_lineage.code.types import DTYPES, type_bytes
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.slicing import device_slice
 from kernel_lineage.kernels.source import Language
@@ -26,9 +27,6 @@ _SAFE_TO_SKIP = re.compile(
 )
 _NOT_READ = re.compile(r"cudaError_t|cudaStream_t|Guard\b|cudaDeviceProp|getCurrentCUDAStream")
 _WHOLE = re.compile(r"\b(int|int32_t|int64_t|size_t|long|unsigned|uint32_t|uint64_t)\b")
-_BYTES = {"float": 4, "int": 4, "double": 8, "half": 2, "__half": 2, "char": 1, "float4": 16, "at::Half": 2}
-_PARAMETER = {"float": "float32", "double": "float64", "int64_t": "int64", "long": "int64", "size_t": "uint64",
-              "bool": "bool", "unsigned": "uint32", "uint32_t": "uint32"}  # fmt: skip
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "<": operator.lt, ">": operator.gt, "<=": operator.le,
     ">=": operator.ge, "==": operator.eq, "!=": operator.ne, "<<": operator.lshift, ">>": operator.rshift,
@@ -150,9 +148,9 @@ class HostFunctions:
                 )
             case "sizeof_expression":
                 kind = text_of(node).removeprefix("sizeof").strip("() ")
-                if kind not in _BYTES:
+                if (size := type_bytes(_plain(kind))) is None:
                     raise self._unread(node)
-                return _BYTES[kind]
+                return size
             case "unary_expression":
                 value = self._value(node.named_children[0], scope)
                 return not value if text_of(node).startswith("!") else -value
@@ -331,5 +329,10 @@ def _scalar(parameter: str, value: Any) -> object:
     if not isinstance(value, int | float | np.generic):
         return value
     kind = parameter.replace("const", "").replace("&", "").strip()
-    dtype = _PARAMETER.get(kind, "int32" if isinstance(value, int) and kind != "float" else "float32")
+    dtype = DTYPES.get(_plain(kind), "int32" if isinstance(value, int) else "float32")
     return Scalar(float(value) if dtype.startswith("float") else int(value), dtype)
+
+
+def _plain(kind: str) -> str:
+    """PyTorch's names of the host for types as CUDA's own."""
+    return {"at::Half": "half", "at::BFloat16": "nv_bfloat16"}.get(kind, kind)

@@ -55,6 +55,22 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
+class Address:
+    """Where a pointer or an lvalue of the kernel's own points."""
+
+    root: str
+    """The buffer's parameter, or the array."""
+    space: str
+    """`global`, `shared`, `constant` or `local`."""
+    offset: Term
+    """Bytes from the root's start."""
+    nbytes: int
+    """The size of an element; 0 when it is not known."""
+    element: str
+    """The type of an element as it is written, else NumPy's name."""
+
+
+@dataclass(frozen=True, slots=True)
 class Loop:
     """One loop that was read."""
 
@@ -147,6 +163,8 @@ class Model:
     events: list[Event] = field(default_factory=list)
     values: dict[tuple[int, int], Term] = field(default_factory=dict)
     """Integers that the kernel's own expressions have where they are first reached, by where they stand in the file."""
+    addresses: dict[tuple[int, int], Address] = field(default_factory=dict)
+    """Pointers and lvalues, as `values`; of an lvalue that is a pointer itself, where it stands."""
     derived: dict[object, object] = field(default_factory=dict)
     """What other modules worked out of this model, kept with it."""
     claims: list[Claim] = field(default_factory=list)

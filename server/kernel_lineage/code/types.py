@@ -44,6 +44,9 @@ DTYPES: Mapping[str, str] = {
     "int64_t": "int64",
     "ptrdiff_t": "int64",
     "intptr_t": "int64",
+    "long unsigned int": "uint64",
+    "long long unsigned int": "uint64",
+    "short unsigned int": "uint16",
     "unsigned long": "uint64",
     "unsigned long int": "uint64",
     "unsigned long long": "uint64",
@@ -69,6 +72,14 @@ _BYTES = {"bool": 1, "bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1}
 def dtype_bytes(dtype: str) -> int:
     """The size of one element of NumPy's type of that name."""
     return _BYTES[dtype] if dtype in _BYTES else int(re.sub(r"\D", "", dtype)) // 8
+
+
+def type_bytes(name: str) -> int | None:
+    """The size of a type of C++ or CUDA by its name, a built-in vector's too; None for another one."""
+    name = " ".join(name.split())
+    if (vector := vector_of(name)) is not None:
+        return dtype_bytes(vector[0]) * vector[1]
+    return dtype_bytes(DTYPES[name]) if name in DTYPES else None
 
 
 def vector_of(name: str) -> tuple[str, int] | None:

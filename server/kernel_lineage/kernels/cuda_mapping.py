@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_access import Access
-from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
-from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
+from kernel_gate.expr.terms import Num, Var, mul, variables
+from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_indexing import Access, indexing, loop_axis
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.linear_forms import Coefficient, lane_stride
-
-_WARP_WORDS = (
-    "WARP_SIZE",
-    "WarpSize",
-    "warpSize",
-    "warp.size",
-    "warp.num_threads",
-    "tile.size",
-    "tile32.size",
-    "kWarpSize",
-)
-_GRID_WORDS = ("gridDim", "this_grid", "grid.size", "grid.num_threads", "num_blocks")
+from kernel_lineage.kernels.linear_forms import Coefficient, is_of_a_warp, lane_stride
 
 
 class Stride(StrEnum):
@@ -38,63 +26,31 @@ class Stride(StrEnum):
     OTHER = "something else"
 
 
-def _written_out(unit: Unit, node: Node, depth: int = 0) -> str:
-    """The text of an expression with variables replaced by what they were given."""
-    node = bare(node) or node
-    if depth < 4:
-        if node.type == "identifier":
-            value = indexing(unit).value_of(text_of(node), node.start_byte)
-            return _written_out(unit, value, depth + 1) if value is not None else text_of(node)
-        if node.type == "field_expression":
-            owner = node.child_by_field_name("argument")
-            field = text_of(node.child_by_field_name("field"))
-            return f"{_written_out(unit, owner, depth + 1)}.{field}" if owner is not None else field
-        if node.type in ("binary_expression", "cast_expression", "call_expression") and node.named_children:
-            return " ".join(_written_out(unit, child, depth + 1) for child in node.named_children)
-    return text_of(node)
-
-
-def _counted(unit: Unit, loop: Loop) -> Loop:
-    """A `while` loop with the counter that its condition tests and its body moves on; any other loop as it is."""
-    condition, body = bare(loop.condition), loop.body
-    if loop.counter or condition is None or condition.type != "binary_expression" or body is None:
-        return loop
-    name = text_of(condition.child_by_field_name("left"))
-    steps = [
-        n
-        for n in unit.of("assignment_expression")
-        if contains(body, n) and text_of(n.child_by_field_name("left")) == name
-    ]
-    if len(steps) != 1:
-        return loop
-    return replace(
-        loop, counter=name, start=indexing(unit).value_of(name, loop.node.start_byte), update=steps[0]
-    )
-
-
 def stride_of(unit: Unit, loop: Loop) -> Stride:
     """What a loop strides over. A start that moves with the thread tells threads from blocks."""
-    loop = _counted(unit, loop)
-    update = loop.update
-    if update is None or not loop.counter:
+    reach = indexing(unit)
+    counter = loop.counter or _tested(loop)
+    first, step = reach.counted(loop, counter)
+    if step is None:
         return Stride.OTHER
-    if loop.step == "1":
+    if step == Num(1):
         return Stride.ONE
-    amount = update.child_by_field_name("right")
-    if amount is None or operator_of(update) not in ("+=", "="):
-        return Stride.OTHER
-    written = _written_out(unit, amount)
-    start = indexing(unit).form(loop.start)
-    if any(word in written for word in _GRID_WORDS):
-        by_threads = any(axis in start for axis in ("x", "y", "lane", "warp")) or "blockDim" in written
+    start = reach.form_of(first)
+    moves = {"x", "y", "lane", "warp"} & start.keys()
+    names = set(variables(step))
+    if any(name.startswith("gridDim") for name in names):
+        by_threads = moves or any(name.startswith("blockDim") for name in names)
         return Stride.GRID_THREADS if by_threads else Stride.GRID_BLOCKS
-    if "x" in start or "lane" in start or "y" in start:
-        if any(word in written for word in _WARP_WORDS) and "blockDim" not in written:
-            return Stride.WARP
-        lanes_only = "lane" in start and "x" not in start
-        warp_wide = "32" in written.split() and "blockDim" not in written
-        return Stride.WARP if lanes_only or warp_wide else Stride.BLOCK
-    return Stride.OTHER
+    if not moves - {"warp"}:
+        return Stride.OTHER
+    covered = reach.form_of(mul(step, Var("threadIdx.x"))).get("x", "?")
+    return Stride.WARP if is_of_a_warp(covered, start.get("lane", start.get("x", 1))) else Stride.BLOCK
+
+
+def _tested(loop: Loop) -> str:
+    """What the condition of a loop without a head of its own compares."""
+    condition = bare(loop.condition)
+    return text_of(condition.child_by_field_name("left")) if condition is not None else ""
 
 
 def is_row_pitch(coefficient: Coefficient) -> bool:

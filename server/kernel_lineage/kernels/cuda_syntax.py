@@ -105,6 +105,32 @@ class Unit:
             ]
         return tuple(found)
 
+    @cached_property
+    def _values(self) -> dict[str, list[tuple[int, int, Node]]]:
+        """Name → where a value holds from and to, and the value: declarations, and assignments outside loops."""
+        values: dict[str, list[tuple[int, int, Node]]] = {}
+        written = [(v.name, v.start, v.value) for v in self.variables if v.value is not None]
+        declared = {name for name, _, _ in written}
+        for node in self.of("assignment_expression"):
+            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+            if left is None or right is None or left.type != "identifier" or operator_of(node) != "=":
+                continue
+            if text_of(left) not in declared or not self.loops_around(node):
+                written.append((text_of(left), node.start_byte, right))
+        blocks = self.of("compound_statement")
+        for name, start, value in sorted(written, key=lambda w: w[1]):
+            ends = (b.end_byte for b in blocks if b.start_byte <= start < b.end_byte)
+            values.setdefault(name, []).append((start, min(ends, default=self.node.end_byte), value))
+        return values
+
+    def value_of(self, name: str, before: int) -> Node | None:
+        """What a variable was given, at its latest declaration above a byte; None when that is not told."""
+        values = self._values.get(name)
+        if not values:
+            return None
+        holding = [value for start, end, value in values if start <= before < end]
+        return holding[-1] if holding else values[0][2]
+
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of the function's parameters in their order; "" for one without a name."""

@@ -17,6 +17,7 @@ from kernel_gate.dtypes import DTYPES
 from kernel_gate.expressions import Number
 from kernel_gate.program import LaunchSpec, LaunchStep, MemsetStep, Operand, Pointer, Scratch, Value
 from kernel_gate.workload import Workload
+from kernel_lineage.code import types
 from kernel_lineage.kernels.cuda_launches import dimensions
 from kernel_lineage.kernels.cuda_text import arguments as split_arguments
 from kernel_lineage.kernels.source import Kernel, SourceFile
@@ -31,12 +32,6 @@ from kernel_lineage.workloads.host_functions import (
 from kernel_lineage.workloads.host_names import POINTER, Address, Scope, Unreadable
 from kernel_lineage.workloads.launch_expressions import BLOCK_SIZES, NotExpressible
 
-_DTYPES = {
-    "float": "float32", "double": "float64", "half": "float16", "__half": "float16", "__nv_bfloat16": "bfloat16",
-    "nv_bfloat16": "bfloat16", "int": "int32", "int32_t": "int32", "unsigned": "uint32", "uint32_t": "uint32",
-    "unsigned int": "uint32", "int64_t": "int64", "long long": "int64", "size_t": "uint64", "uint64_t": "uint64",
-    "char": "int8", "int8_t": "int8", "unsigned char": "uint8", "uint8_t": "uint8", "bool": "bool", "short": "int16",
-}  # fmt: skip
 _MATTERS = re.compile(r"<<<|cudaM|(?<![=!<>])=(?!=)|\breturn\b")
 """What makes a branch worth following, besides calls of the file's own functions."""
 _DEPTH = 6
@@ -159,7 +154,7 @@ class _Walk:
                 written = f"dim3{written}" if written.startswith("(") else written
                 scope.grids[name] = dimensions(written, {})
             elif "*" in text_of(declarator).split("=")[0]:
-                dtype = _DTYPES.get(kind.strip(), "uint8")
+                dtype = types.DTYPES.get(kind.strip(), "uint8")
                 address = scope.address(text_of(value)) if value is not None else None
                 scope.pointers[name] = address or Address("", dtype)
             elif value is not None:

@@ -12,9 +12,8 @@ from kernel_gate.compile_time import constant, is_word
 from kernel_gate.expressions import ExpressionError, Number, evaluate, evaluate_int
 from kernel_gate.program import LaunchSpec
 from kernel_gate.workload import Workload
+from kernel_lineage.code.types import type_bytes
 from kernel_lineage.kernels.source import Kernel, Language, Launch
-from kernel_lineage.workloads.constants import constants_of
-from kernel_lineage.workloads.type_sizes import SIZES
 
 _DEPTH = 12
 _CEIL_DIV = frozenset({"ceil_div", "ceildiv", "cdiv", "divup", "div_up", "div_ceil", "divceil", "iceildiv"})
@@ -28,7 +27,6 @@ _CAST = re.compile(
     r"\bstatic_cast\s*<[^<>]*>"
 )
 _SIZEOF = re.compile(r"\bsizeof\s*\(\s*([\w ]+?)\s*\)")
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _TERNARY = re.compile(r"^(.*?)\?(.*):(.*)$", re.DOTALL)
 
 
@@ -53,7 +51,7 @@ class _Names:
 
 
 def read_launch(kernel: Kernel, workload: Workload, order: Sequence[str]) -> LaunchSpec | None:
-    """The launch of a kernel as its file writes it; None when no site is expressed over dims and constants.
+    """The launch of a Triton kernel as its file writes it; None when no site is expressed over dims and constants.
 
     Of several sites it is the first that launches what the workload does, else the first.
     `order` names the workload's argument for each of the kernel's own parameters that are not constexpr.
@@ -87,26 +85,20 @@ def _read(kernel: Kernel, launch: Launch, workload: Workload, order: Sequence[st
     names = _names(kernel, launch, workload, order)
     constexpr: dict[str, str] = {}
     spec = workload.launch.spec()
-    if kernel.language is Language.TRITON:
-        for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
-            if parameter.constexpr:
-                written = launch.options.get(parameter.name, argument)
-                constexpr[parameter.name] = _constexpr(parameter.name, written, names, spec)
-        # What the workload gives nothing, or fixes although the kernel does not ask for it, stays so.
-        constexpr.update({n: t for n, t in spec.constexpr.items() if is_word(t) or n not in constexpr})
-        tuned = {"autotune", "heuristics"} & {*kernel.attributes}
-        default = spec if tuned else LaunchSpec(())
-        grid = tuple(_expression(extent, names, set(constexpr)) for extent in launch.grid)
-        warps = _option(launch, "num_warps", names, default.num_warps, spec.num_warps)
-        stages = _option(launch, "num_stages", names, default.num_stages, spec.num_stages)
-        found = LaunchSpec(grid, ("128",), "0", constexpr, warps, stages)
-    else:
-        grid = tuple(_expression(extent, names) for extent in launch.grid)
-        block = tuple(_expression(extent, names) for extent in launch.block)
-        found = LaunchSpec(grid, block, _expression(launch.shared_bytes or "0", names))
-    if not found.grid or not found.block:
-        raise NotExpressible(f"{kernel.name}: no grid or block")
-    return found
+    for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
+        if parameter.constexpr:
+            written = launch.options.get(parameter.name, argument)
+            constexpr[parameter.name] = _constexpr(parameter.name, written, names, spec)
+    # What the workload gives nothing, or fixes although the kernel does not ask for it, stays so.
+    constexpr.update({n: t for n, t in spec.constexpr.items() if is_word(t) or n not in constexpr})
+    tuned = {"autotune", "heuristics"} & {*kernel.attributes}
+    default = spec if tuned else LaunchSpec(())
+    grid = tuple(_expression(extent, names, set(constexpr)) for extent in launch.grid)
+    if not grid:
+        raise NotExpressible(f"{kernel.name}: no grid")
+    warps = _option(launch, "num_warps", names, default.num_warps, spec.num_warps)
+    stages = _option(launch, "num_stages", names, default.num_stages, spec.num_stages)
+    return LaunchSpec(grid, ("128",), "0", constexpr, warps, stages)
 
 
 def _names(kernel: Kernel, launch: Launch, workload: Workload, order: Sequence[str]) -> _Names:
@@ -122,31 +114,19 @@ def _names(kernel: Kernel, launch: Launch, workload: Workload, order: Sequence[s
             continue
         if argument.kind == "scalar":
             direct[host] = name
-        elif kernel.language is Language.CUDA or _keeps_its_shape(host, launch):
+        elif _keeps_its_shape(host, launch):
             tensors[host] = tuple(str(extent) for extent in argument.shape or ())
     settled = {n: text for n, text in launch.definitions.items() if n not in launch.unsettled}
-    defined = {**constants_of(kernel), **settled}
-    for template, value in zip(kernel.template_parameters, launch.template_arguments, strict=False):
-        defined.setdefault(template.name, value)
     for dim in workload.dims:
-        if dim not in direct and dim not in defined and dim not in launch.unsettled:
+        if dim not in direct and dim not in settled and dim not in launch.unsettled:
             direct[dim] = dim
-    block = " * ".join(f"({extent})" for extent in workload.launch.block)
-    texts = _texts(launch) if kernel.language is Language.CUDA else ()
-    chosen = {n for text in texts for n in _WORD.findall(text) if n.lower() in BLOCK_SIZES}
-    for name in chosen - set(defined) - set(direct):
-        direct[name] = block
-    return _Names(direct, tensors, defined, kernel.language)
+    return _Names(direct, tensors, settled, kernel.language)
 
 
 def _keeps_its_shape(host: str, launch: Launch) -> bool:
-    """Whether a tensor of a Triton launch has its buffer's shape there: it is no view of another."""
+    """Whether a tensor of a launch has its buffer's shape there: it is no view of another."""
     definition = launch.definitions.get(host)
     return definition is None or _MADE_AS_IT_IS.match(definition) is not None
-
-
-def _texts(launch: Launch) -> tuple[str, ...]:
-    return (*launch.grid, *launch.block, launch.shared_bytes or "", *launch.definitions.values())
 
 
 def _constexpr(name: str, written: str, names: _Names, spec: LaunchSpec) -> str:
@@ -189,7 +169,7 @@ def host_expression(written: str, values: Mapping[str, str], constants: Mapping[
 def from_cpp(written: str) -> str:
     """C++ arithmetic in Python's spelling: whole-number division, logic, the conditional operator."""
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", written, flags=re.DOTALL)
-    text = _SIZEOF.sub(lambda m: str(SIZES.get(m[1]) or f"sizeof_{m[1].replace(' ', '_')}"), text)
+    text = _SIZEOF.sub(lambda m: str(type_bytes(m[1]) or f"sizeof_{m[1].replace(' ', '_')}"), text)
     text = _CAST.sub("", text)
     text = re.sub(r"(?<=\d)[uUlL]+\b", "", text)
     text = re.sub(r"(?<=\d\.)[fF]\b|(?<=\.\d)[fF]\b", "", text)

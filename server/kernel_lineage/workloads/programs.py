@@ -144,9 +144,8 @@ def _site(
             also = old.meanings if old is not None else {}
             changed = [_as_written(x) for x in before.launches] != [_as_written(x) for x in whole.launches]
     new = followed_launch(whole, _host_code(path, root, source.data), workload, order, also)
-    site = new.launch if new is not None else read_launch(whole, workload, order)
-    if site is not None:
-        return site
+    if new is not None and new.launch is not None:
+        return new.launch
     if changed:
         raise ProgramError(
             f"{path}: the launch of `{whole.name}` is changed, and what it computes cannot be read; "

@@ -5,30 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-SIZES = {
-    "char": 1,
-    "int8_t": 1,
-    "uint8_t": 1,
-    "bool": 1,
-    "half": 2,
-    "__half": 2,
-    "__nv_bfloat16": 2,
-    "nv_bfloat16": 2,
-    "short": 2,
-    "int": 4,
-    "float": 4,
-    "unsigned": 4,
-    "int32_t": 4,
-    "uint32_t": 4,
-    "float2": 8,
-    "double": 8,
-    "int64_t": 8,
-    "uint64_t": 8,
-    "size_t": 8,
-    "float4": 16,
-    "int4": 16,
-}
-"""Bytes of types in `sizeof`."""
+from kernel_lineage.code.types import type_bytes
+
 _DEPTH = 6
 _SIZEOF = re.compile(r"\bsizeof\s*\(\s*(\w+)\s*\)")
 _STRUCT = re.compile(
@@ -54,7 +32,7 @@ def with_sizes(expression: str, text: str) -> str:
     """An expression in which `sizeof` of a type, or of an alias of one, is its bytes where these are known."""
 
     def size(match: re.Match[str]) -> str:
-        return str(SIZES.get(alias(match[1], text), match[0]))
+        return str(type_bytes(alias(match[1], text)) or match[0])
 
     return _SIZEOF.sub(size, expression)
 
@@ -83,7 +61,7 @@ def struct_constants(text: str) -> dict[str, str]:
 def alias_sizes(text: str) -> dict[str, str]:
     """Bytes of each alias of a type, by the name that launch expressions have for `sizeof` of it: `sizeof_floatX`."""
     names = re.findall(r"typedef\s+[\w ]+?\s+(\w+)\s*;", text) + re.findall(r"using\s+(\w+)\s*=", text)
-    known = {name: SIZES.get(alias(name, text)) for name in names}
+    known = {name: type_bytes(alias(name, text)) for name in names}
     return {f"sizeof_{name}": str(size) for name, size in known.items() if size is not None}
 
 

@@ -15,7 +15,8 @@ from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.model import Assist, AssistExample
 from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.candidate import Candidate
-from kernel_lineage.workloads.launch_expressions import read_launch
+from kernel_lineage.workloads.following.launch_site import followed_launch
+from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.programs import with_launch
 from rewrite.assists.workloads import WORKLOADS
 
@@ -44,8 +45,14 @@ def own_launch(assist: Assist, example: AssistExample, workload: Workload) -> La
     if example.language is not Language.TRITON:
         after = read(example.after.encode(), example.language).kernel(example.kernel)
         order = [a.name for a in workload.args]
-        told = [read_launch(k, workload, order) for k in (kernel, after) if k is not None]
-        return next((new for old, new in [told] if new and (old is None or old.block != new.block)), None)
+        if after is None:
+            return None
+        old = followed_launch(kernel, unit_of(example.before), workload, order)
+        new = followed_launch(after, unit_of(example.after), workload, order, old.meanings if old else None)
+        if new is None or new.launch is None:
+            return None
+        same = old is not None and old.launch is not None and old.launch.block == new.launch.block
+        return None if same else new.launch
     made = [assist.rewrite(kernel, a) for a in anchors_of(kernel) if a.pattern == assist.pattern]
     return next((with_launch(None, workload, m.launch) for m in made if isinstance(m, Candidate)), None)
 

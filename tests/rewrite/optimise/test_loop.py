@@ -197,7 +197,9 @@ void launch(half* c, const half* a, const half* b, int M, int N, int K) {
 def test_what_gains_most_is_tried_first_and_what_is_made_for_the_device_before_what_many_take(
     device: tuple[int, int], first: str
 ) -> None:
-    told = f"device.compute_capability = {device}, launch.block.x = 16, launch.block.y = 16, launch.block.z = 1"
+    told = (
+        f"device.compute_capability = {device}, launch.block.x = 16, launch.block.y = 16, launch.block.z = 1"
+    )
     kernel = read(PRODUCT, Language.CUDA).kernels[0]
     made = proposals(kernel, SKILLS, stated_facts(told, "stated")).made
     assert made[0].skill == f"{first}-matrix-product"

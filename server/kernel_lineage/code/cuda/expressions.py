@@ -49,7 +49,8 @@ from kernel_lineage.code.values import (
 from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 
 _BUILT_IN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
-_DECLARED = r"[\w>&*\]]\s+[*&]*{}\s*[=;,(\[{{)]"
+_DECLARED = r"(?:[\w>\]]\s+|[;{{}}]\s*(?:const\s+)?[\w:]+(?:<[^;{{}}]*>)?\s*[*&]+\s*){}\s*[=;,(\[{{)]"
+"""`T name` anywhere, `T *name` where a statement begins: elsewhere that is a product."""
 
 
 class Inlines(Protocol):
@@ -113,8 +114,7 @@ class Expressions:
     def value(self, node: Node) -> Value:
         """The value of an expression."""
         value = self._value(node)
-        if isinstance(value, Int) and not self.scope.calls and (place_ := self.scope.at(node)) is not None:
-            self.scope.model.values.setdefault(place_, value.term)
+        self.scope.reached(node, value)
         return value
 
     def _value(self, node: Node) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -62,7 +62,7 @@ def inlined(
         values.append(Reference(target) if scalar and isinstance(target, Pointer) else at.value(argument))
     types = dict(scope.types)
     bound: dict[str, Value] = dict(outer) if captures else dict(members or {})
-    bound |= _template(at, function, template, formals, values)
+    bound |= template_arguments(at, function, template, formals, values)
     for position, formal in enumerate(formals):
         value: Value
         if position < len(values):
@@ -118,8 +118,12 @@ def _gives_reference(function: Node) -> bool:
     return declarator is not None and declarator.type == "reference_declarator"
 
 
-def _template(
-    at: Expressions, function: Node, template: str, formals: list[Formal], values: list[Value]
+def template_arguments(
+    at: Expressions,
+    function: Node,
+    template: str = "",
+    formals: Sequence[Formal] = (),
+    values: Sequence[Value] = (),
 ) -> dict[str, Value]:
     """The template's parameters: by the call's brackets, by the arguments' types, or by their defaults."""
     head = (
@@ -151,7 +155,7 @@ def _template(
     return bound
 
 
-def _deduced(name: str, formals: list[Formal], values: list[Value]) -> str:
+def _deduced(name: str, formals: Sequence[Formal], values: Sequence[Value]) -> str:
     for formal, value in zip(formals, values, strict=False):
         if re.search(rf"\b{re.escape(name)}\b", formal.type) is None:
             continue

@@ -19,6 +19,7 @@ from kernel_lineage.code.values import (
     INT32,
     INTEGERS,
     Element,
+    Group,
     Int,
     Opaque,
     Pointer,
@@ -29,6 +30,7 @@ from kernel_lineage.code.values import (
 )
 
 _TEMPLATED = re.compile(r"((?:\w+::)*)(\w+)\s*(?:<(.*)>)?$", re.DOTALL)
+_GROUPS = re.compile(r"\b(?:thread_block|grid_group|thread_block_tile\s*<\s*(?P<size>\w+))\b(?!\s*<)")
 _MOST_ALIGNMENT = 16
 _DEPTH = 6
 
@@ -206,6 +208,9 @@ def argument_of(at: Integers, path: str, written: str, depth: int = 0) -> Value:
         return Record(element.dtype, members, path)
     if element.dtype:
         return Opaque()
+    if (group := _GROUPS.search(written)) is not None:
+        size = at.integer(at.scope.names.snippets.expression(group["size"])) if group["size"] else None
+        return Group(size.term if size is not None else None, grid="grid_group" in written)
     found = struct_of(at.scope, written)
     if found is None or depth > _DEPTH or at.scope.depth > _DEPTH:
         return Symbol(path)

@@ -153,7 +153,7 @@ def read_loop(
     amounts = {n: at.integer(s.amount).term if s.amount is not None else Num(1) for n, s in counted.items()}
     rounds = fresh(scope.model, "round", "natural")
     scope.model.depends[rounds.name] = ()
-    entered = _Entered(at, node, before, counted, amounts, {t for c in inside if (t := _target(c))})
+    entered = _Entered(at, node, before, counted, amounts, {t for c in inside if (t := _target(c))}, rounds)
     entered.at_round(rounds)
     outside = scope.loops
     scope.loops = (*outside, rounds.name)
@@ -218,6 +218,7 @@ class _Entered:
     counted: dict[str, Step]
     amounts: dict[str, Term]
     changed: set[str]
+    rounds: Term
     entry: dict[str, Value] = field(default_factory=dict)
     """The variables as the first reading of the body found them."""
 
@@ -242,7 +243,7 @@ class _Entered:
             case Pointer(_, _, Var(variable)), Pointer(), Pointer() if first.root == after.root:
                 ends = (first.offset, after.offset)
         if ends is not None and depends.get(variable, ends) is None:
-            depends[variable] = ends
+            depends[variable] = (*ends, self.rounds)
             self.flow[name] = (*ends, test)
 
     def at_round(self, rounds: Term) -> None:
@@ -257,7 +258,7 @@ class _Entered:
                     value, advance if step.operator == "+" else terms.sub(Num(0), advance)
                 )
             elif step is not None and isinstance(value, Int):
-                scope.variables[name] = self._scaled(name, value, step, self.amounts[name])
+                scope.variables[name] = self._scaled(name, value, step, self.amounts[name], rounds)
             else:
                 scope.variables[name] = self._lost(name, value)
         if not self.entry:
@@ -273,7 +274,7 @@ class _Entered:
                 return Pointer(root, space, moved, element, extents, through)
         return value
 
-    def _scaled(self, name: str, value: Int, step: Step, amount: Term) -> Value:
+    def _scaled(self, name: str, value: Int, step: Step, amount: Term, rounds: Term) -> Value:
         """A counter that is halved or doubled: one of its values, when the first is a number; else a bound."""
         if not isinstance(amount, Num) or amount.value < 1:
             return self._lost(name, value)
@@ -281,7 +282,7 @@ class _Entered:
         growing = step.operator in ("*", "<<")
         variable = fresh(self.at.scope.model, name, "natural")
         first = value.term
-        self.at.scope.model.depends[variable.name] = (first,)
+        self.at.scope.model.depends[variable.name] = (first, rounds)
         if isinstance(first, Num) and first.value >= 0 and factor > 1:
             values = [first.value]
             while len(values) < _MOST_HALVINGS and 0 < values[-1] < 2**31:

@@ -79,6 +79,12 @@ def place(at: Evaluates, node: Node | None) -> Value:
     node = bare(node)
     if node is None or links_too_long(node):
         return Opaque()
+    found = _place(at, node)
+    at.scope.reached(node, found)
+    return found
+
+
+def _place(at: Evaluates, node: Node) -> Value:
     match node.type:
         case "subscript_expression":
             return _subscript(at, node)

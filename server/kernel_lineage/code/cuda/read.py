@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tree_sitter import Node, Parser, Point, Range
 
 from kernel_gate.expr.terms import Num, Term, Var, at_most, less
 from kernel_lineage.code.cuda.conversions import literal
+from kernel_lineage.code.cuda.inlining import parameters_of, template_arguments
 from kernel_lineage.code.cuda.layouts import argument_of, element_of
 from kernel_lineage.code.cuda.names import Names, names_of
 from kernel_lineage.code.cuda.scope import Scope
@@ -16,6 +17,7 @@ from kernel_lineage.code.cuda.statements import Statements
 from kernel_lineage.code.model import Model, UnreadableError
 from kernel_lineage.code.setting import LaunchSetting, Setting
 from kernel_lineage.code.values import INT32, INTEGERS, Element, Int, Opaque, Pointer, Value
+from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_nodes import grammar
 from kernel_lineage.kernels.source import Kernel, Parameter, SourceFile
 
@@ -76,21 +78,50 @@ def read_open(
 
     `template` are the arguments of one instance; by default those of its launches, where all have the same.
     """
-    source = kernel.source
     if template is None:
         launched = {launch.template_arguments for launch in kernel.launches}
         template = launched.pop() if len(launched) == 1 else ()
     key = f"open {kernel.span.start} {[id(h) for h in headers]} {template}"
+    return _kept(kernel, key, lambda: read_cuda(kernel, open_setting(kernel, template), {}, headers))
+
+
+def read_function(kernel: Kernel, function: Node) -> Model:
+    """What a device function in a kernel's file does for arguments of any value, kept with the file."""
+    return _kept(kernel, f"function {function.start_byte}", lambda: _read_function(kernel, function))
+
+
+def _kept(kernel: Kernel, key: str, read: Callable[[], Model]) -> Model:
+    source = kernel.source
     kept = source.derived.get(key) if source is not None else None
     if isinstance(kept, Model):
         return kept
     try:
-        model = read_cuda(kernel, open_setting(kernel, template), {}, headers)
+        model = read()
     except (UnreadableError, RecursionError) as error:
         model = Model()
         model.problems.append((kernel.span.first_line, str(error) or "nested too deeply"))
     if source is not None:
         source.derived[key] = model
+    return model
+
+
+def _read_function(kernel: Kernel, function: Node) -> Model:
+    if function.type == "template_declaration":
+        function = next((c for c in function.named_children if c.type == "function_definition"), function)
+    body = function.child_by_field_name("body")
+    if kernel.source is None or body is None:
+        raise UnreadableError(f"a function that `{kernel.name}` calls could not be parsed")
+    model, names = Model(), names_of(kernel.source)
+    scope = Scope(names, open_setting(kernel), model, function=text_of(function))
+    statements = Statements(scope)
+    scope.variables |= template_arguments(statements.at, function)
+    for formal in parameters_of(function):
+        if formal.pointer:
+            pointee = element_of(statements.at, formal.type)
+            scope.variables[formal.name] = Pointer(formal.name, "global", Num(0), pointee)
+        else:
+            scope.variables[formal.name] = argument_of(statements.at, formal.name, formal.type)
+    statements.run(body)
     return model
 
 

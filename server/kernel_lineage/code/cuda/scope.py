@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from tree_sitter import Node
 
-from kernel_gate.expr.terms import Num, Term
+from kernel_gate.expr.terms import Num, Term, Var
 from kernel_lineage.code.cuda.names import Names
 from kernel_lineage.code.integers import Site
-from kernel_lineage.code.model import Access, Event, Model
+from kernel_lineage.code.model import Access, Address, Event, Model
 from kernel_lineage.code.setting import Setting
-from kernel_lineage.code.values import Element, Pointer, Value
+from kernel_lineage.code.values import Element, Int, Pointer, Symbol, Value
 from kernel_lineage.kernels.cuda_forms import text_of
 
 _SHOWN = 60
@@ -111,6 +111,21 @@ class Scope:
                 self.calls,
             )
         )
+
+    def reached(self, node: Node, value: Value) -> None:
+        """Note what an expression of the kernel's own is where it is first reached."""
+        at = self.at(node) if not self.calls else None
+        if at is None:
+            return
+        if isinstance(value, Int):
+            self.model.values.setdefault(at, value.term)
+        elif isinstance(value, Symbol):
+            self.model.values.setdefault(at, Var(value.path))
+        elif isinstance(value, Pointer) and at not in self.model.addresses:
+            element = value.element
+            self.model.addresses[at] = Address(
+                value.root, value.space, value.offset, element.nbytes, element.name or element.dtype
+            )
 
     def event(self, node: Node, kind: str, name: str) -> None:
         """Note a barrier, an exchange, a copy or a call."""

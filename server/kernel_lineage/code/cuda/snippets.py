@@ -16,6 +16,10 @@ _ATTRIBUTES = re.compile(
     r"\b(?:__align__|alignas|__launch_bounds__|__cluster_dims__|__attribute__|__maxnreg__)\s*"
     r"\((?:[^()]|\([^()]*\))*\)|\[\[[\w:, ()]*\]\]|\b(?:__restrict__|__restrict|__forceinline__|__noinline__)\b"
 )
+_CAST_OF_NAME = re.compile(
+    r"(?<![\w>\])])(\(\s*(?:(?:const|unsigned|signed|struct)\s+)*[\w:]+(?:\s*\*)*\s*\)\s*)\(\s*(\w+)\s*\)(?=\s*[-+])"
+)
+"""`(T)(name) + 1`, which the grammar takes for two casts of `+1`."""
 _CONTINUED = re.compile(r"\\\r?\n")
 
 
@@ -24,15 +28,20 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def normalised(text: str, macros: Mapping[str, Macro]) -> str:
-    """Text of the same length without what confuses the grammar: attributes, and branches of `#if` not taken."""
+    """Text of the same length without what confuses the grammar: attributes, branches of `#if` not taken."""
     if "#" in text:
         text = chosen_branches(text, macros)
+    text = _CAST_OF_NAME.sub(lambda m: m[1] + m[2].ljust(len(m[0]) - len(m[1])), text)
     return _ATTRIBUTES.sub(_blank, text)
 
 
 def needs_normalising(text: str) -> bool:
     """Whether `normalised` may change a text."""
-    return "#if" in text.replace("# ", "#") or _ATTRIBUTES.search(text) is not None
+    return (
+        "#if" in text.replace("# ", "#")
+        or _ATTRIBUTES.search(text) is not None
+        or _CAST_OF_NAME.search(text) is not None
+    )
 
 
 @dataclass(slots=True)

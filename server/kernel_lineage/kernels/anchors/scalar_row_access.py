@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.cuda_access import Access
 from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
-from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop, is_row_pitch, stride_of
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.linear_forms import lane_stride
@@ -68,7 +67,7 @@ def _run(unit: Unit, access: Access) -> str:
             continue
         seen.add(node.id)
         if node.type == "identifier":
-            value = here.value_of(text_of(node), node.start_byte)
+            value = unit.value_of(text_of(node), node.start_byte)
             waiting += [value] if value is not None else []
             continue
         left, right = node.child_by_field_name("left"), bare(node.child_by_field_name("right"))

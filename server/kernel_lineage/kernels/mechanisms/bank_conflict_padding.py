@@ -11,6 +11,7 @@ from kernel_lineage.kernels.cuda_expressions import identifiers_in, integer_of
 from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, read_call, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.linear_forms import UNKNOWN
 from kernel_lineage.kernels.mechanisms.file_definitions import FileDefinitions, definitions_of, hidden_names
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, first_type, seen
@@ -80,12 +81,14 @@ def _pitches(unit: Unit, index: Node) -> Iterator[Node]:
     """The row lengths in a flat index: `W + 1` in `row * (W + 1) + column`, also through one variable."""
     products = list(unit.operations_in(index, "*"))
     if not products and index.type == "identifier":
-        value = indexing(unit).value_of(text_of(index), index.start_byte)
+        value = unit.value_of(text_of(index), index.start_byte)
         products = list(unit.operations_in(value, "*")) if value is not None else []
     for product in products:
         for side in ("left", "right"):
             factor = bare(product.child_by_field_name(side))
-            if factor is not None and not indexing(unit).form(factor) and _is_constant(unit, factor):
+            if factor is None or not _is_constant(unit, factor):
+                continue
+            if not indexing(unit).form(factor).keys() - UNKNOWN.keys():
                 yield factor
 
 
@@ -132,7 +135,7 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
 def _is_twisted(unit: Unit, index: Node, twisted: list[Node]) -> bool:
     if any(contains(index, t) for t in twisted):
         return True
-    value = indexing(unit).value_of(text_of(index), index.start_byte) if index.type == "identifier" else None
+    value = unit.value_of(text_of(index), index.start_byte) if index.type == "identifier" else None
     return value is not None and any(contains(value, t) for t in twisted)
 
 

@@ -48,7 +48,7 @@ def _takes_turns(index: Node, unit: Unit, toggled: set[str]) -> bool:
     if expression is None:
         return False
     if expression.type == "identifier" and text_of(expression) not in toggled:
-        value = bare(indexing(unit).value_of(text_of(expression), expression.start_byte))
+        value = bare(unit.value_of(text_of(expression), expression.start_byte))
         expression = value if value is not None else expression
     if expression.type == "identifier":
         return text_of(expression) in toggled

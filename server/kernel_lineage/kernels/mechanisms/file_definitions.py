@@ -14,17 +14,14 @@ from operator import attrgetter
 
 from tree_sitter import Node, Query, QueryCursor
 
+from kernel_lineage.code.types import dtype_bytes, type_bytes, vector_of
 from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_forms import bare, declarators, operator_of, text_of
 from kernel_lineage.kernels.cuda_nodes import grammar
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.source import Kernel, SourceFile
 
-_BYTES = {
-    "char": 1, "uchar": 1, "short": 2, "ushort": 2, "half": 2, "bfloat16": 2, "int": 4, "uint": 4, "float": 4,
-    "long": 8, "ulong": 8, "longlong": 8, "ulonglong": 8, "double": 8,
-}  # fmt: skip
-_VECTOR = re.compile(r"(u?(?:char|short|int|long|longlong)|float|double)([234])(?:_16a|_32a)?")
+_ALIGNED = re.compile(r"_(?:16|32)a$")
 _HALVES = frozenset({"half2", "bfloat162", "fp8x2_e4m3", "fp8x4_e4m3"})
 _LIBRARY_PACKS = frozenset(
     {"AlignedArray", "AlignedVector", "aligned_vector", "CubVector", "aligned_array", "aligned_storage"}
@@ -116,8 +113,8 @@ class FileDefinitions:
             last, _, arguments = written.partition("<")
             last = last.strip().rpartition("::")[2]
             plain = last.removeprefix("__").removeprefix("nv_")
-            if match := _VECTOR.fullmatch(plain):
-                return Pack(last, _BYTES[match[1]] * int(match[2]))
+            if (vector := vector_of(_ALIGNED.sub("", plain))) is not None and vector[1] > 1:
+                return Pack(last, dtype_bytes(vector[0]) * vector[1])
             if plain in _HALVES:
                 return Pack(last, 4)
             if last in _LIBRARY_PACKS:
@@ -153,7 +150,7 @@ class FileDefinitions:
 
     def _array_bytes(self, kind: str, declarator: Node) -> int | None:
         size = self.value(declarator.child_by_field_name("size"))
-        element = _BYTES.get(kind.removeprefix("__").removeprefix("nv_"))
+        element = type_bytes(kind)
         return size * element if size is not None and element is not None else None
 
     def value(self, node: Node | None, hidden: frozenset[str] = frozenset(), depth: int = 0) -> int | None:

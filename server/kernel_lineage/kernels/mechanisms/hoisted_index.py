@@ -35,7 +35,7 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
     for node in unit.of("assignment_expression"):
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         name = text_of(left)
-        if operator_of(node) != "+=" or right is None or reach.spaces.get(name) != "global":
+        if operator_of(node) != "+=" or right is None or reach.space_of(name) != "global":
             continue
         if not unit.loops_around(node) and _multiplies(unit, right):
             prepared[name] = (node, name)

@@ -29,7 +29,7 @@ _INDEX_AXES = frozenset({"x", "y", "lane", "warp", "block", "slow"})
 def _sizes_of(unit: Unit, bound: Node) -> set[str]:
     """The names that a bound is made of, also through one variable: `int total = B * T;`."""
     names = identifiers_in(bound)
-    given = [indexing(unit).value_of(name, bound.start_byte) for name in names]
+    given = [unit.value_of(name, bound.start_byte) for name in names]
     return names.union(*(identifiers_in(value) for value in given if value is not None))
 
 

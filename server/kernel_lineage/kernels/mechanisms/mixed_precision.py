@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import bare, text_of
-from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
@@ -61,7 +60,7 @@ def _is_element(unit: Unit, node: Node | None) -> bool:
     if value is None:
         return False
     if value.type == "identifier":
-        value = bare(indexing(unit).value_of(text_of(value), value.start_byte))
+        value = bare(unit.value_of(text_of(value), value.start_byte))
     if value is not None and value.type == "call_expression":
         arguments = value.child_by_field_name("arguments")
         value = (

@@ -53,7 +53,7 @@ def _own_axes(form: object) -> set[str]:
 def _given(unit: Unit, value: Node | None) -> Node | None:
     value = bare(value)
     if value is not None and value.type == "identifier":
-        given = indexing(unit).value_of(text_of(value), value.start_byte)
+        given = unit.value_of(text_of(value), value.start_byte)
         return given if given is not None else value
     return value
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_access import Access
 from kernel_lineage.kernels.cuda_forms import Call, bare, contains, text_of
-from kernel_lineage.kernels.cuda_indexing import Indexing, indexing
+from kernel_lineage.kernels.cuda_indexing import Access, Indexing, indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.file_definitions import extents
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition

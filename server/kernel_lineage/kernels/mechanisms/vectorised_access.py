@@ -50,7 +50,7 @@ def _detect_cuda(syntax: CudaSyntax) -> Iterator[Site]:
             pack = known.pack(kind)
             root = reach.place(address).root
             # A cast of a dynamic shared array carves it up; one of a local array only fills registers.
-            if pack is not None and root not in carved and reach.spaces.get(root) != "local":
+            if pack is not None and root not in carved and reach.space_of(root) != "local":
                 yield seen(ID, node, f"address taken as {kind}*", root, bytes=pack.width)
         for call in unit.calls:
             size = _copied_bytes(call, known) if call.name in _COPIES and len(call.arguments) == 3 else 0

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.streaming_access import streamed
-from kernel_lineage.kernels.cuda_access import Access
 from kernel_lineage.kernels.cuda_forms import operator_of, text_of
+from kernel_lineage.kernels.cuda_indexing import Access
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.assists.layout import syntax_of

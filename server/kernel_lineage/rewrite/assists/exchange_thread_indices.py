@@ -15,9 +15,8 @@ import re
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_access import Access
 from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.linear_forms import Coefficient

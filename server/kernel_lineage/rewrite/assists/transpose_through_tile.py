@@ -18,9 +18,8 @@ from tree_sitter import Node
 
 from kernel_lineage.code.types import DTYPES, dtype_bytes
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_access import Access
 from kernel_lineage.kernels.cuda_forms import Variable, bare, contains, declarators, operator_of, text_of
-from kernel_lineage.kernels.cuda_indexing import indexing
+from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.layout import (

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from kernel_lineage.code import types
+from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.skills.conditions.fact_name import Argument, FactName, Type
 from kernel_lineage.skills.conditions.facts import FactSource
 
@@ -228,7 +230,9 @@ FACT_NAMES: Mapping[str, FactName] = {
             "Major and minor compute capability of the device.",
             "the device's compute capability",
         ),
-        FactName("device.name", Type.TEXT, "", _D, "The device's name as its driver tells it.", "the device's name"),
+        FactName(
+            "device.name", Type.TEXT, "", _D, "The device's name as its driver tells it.", "the device's name"
+        ),
         FactName(
             "device.shared_bytes_per_block",
             Type.NUMBER,
@@ -331,23 +335,7 @@ FACT_NAMES: Mapping[str, FactName] = {
 }
 
 DTYPES: Mapping[str, int] = {
-    "bool": 1,
-    "int8": 1,
-    "uint8": 1,
-    "int16": 2,
-    "uint16": 2,
-    "int32": 4,
-    "uint32": 4,
-    "int64": 8,
-    "uint64": 8,
-    "float8_e4m3fn": 1,
-    "float8_e5m2": 1,
-    "float16": 2,
-    "bfloat16": 2,
-    "float32": 4,
-    "float64": 8,
-    "complex64": 8,
-    "complex128": 16,
+    name: dtype_bytes(name) for name in (*dict.fromkeys(types.DTYPES.values()), "complex64", "complex128")
 }
 """The data types that a condition may name, and their size in bytes."""
 

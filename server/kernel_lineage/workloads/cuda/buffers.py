@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from kernel_lineage.code.types import DTYPES
+from kernel_lineage.code.types import DTYPES, dtype_bytes
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.source import Parameter
 from kernel_lineage.workloads.cuda.names import Known, expressed, tree_of
@@ -14,8 +14,6 @@ from kernel_lineage.workloads.launch_expressions import NotExpressible
 from kernel_lineage.workloads.model import NULL, UNRANGED, UNSHAPED, DraftArgument
 from kernel_lineage.workloads.type_sizes import alias
 
-_BYTES = {"float64": 8, "int64": 8, "uint64": 8, "float32": 4, "int32": 4, "uint32": 4, "float16": 2, "bfloat16": 2,
-          "int16": 2, "uint16": 2, "int8": 1, "uint8": 1, "bool": 1}  # fmt: skip
 _SIZEOF = re.compile(r"\bsizeof\s*\(\s*[\w:<> ]+?\s*\)")
 _NULL = re.compile(r"(?:\(\s*[\w\s]+\*\s*\)\s*)?(?:NULL|nullptr)")
 _QUALIFIERS = re.compile(r"\b(?:const|volatile|__restrict__|restrict)\b|[*&\s]")
@@ -92,7 +90,7 @@ def _shape(
         known.missing.append(f"{UNSHAPED}{name}: `{size}` bytes are allocated, and nothing tells {error}")
         return None
     if not per_element:
-        return (f"({ast.unparse(tree)}) // {_BYTES.get(dtype or '', 4)}",)
+        return (f"({ast.unparse(tree)}) // {dtype_bytes(dtype) if dtype else 4}",)
     return tuple(ast.unparse(f) for f in _factors(tree)) or ("1",)
 
 

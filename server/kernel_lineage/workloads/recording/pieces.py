@@ -16,12 +16,6 @@ from kernel_lineage.workloads.following.unit import HostParameter, Unit, bare_ty
 from kernel_lineage.workloads.recording.launches import Held, Launch, Recorded
 
 _WORDS = {4: "uint32", 2: "uint16", 1: "uint8"}
-_SPELLED = {
-    "long int": "int64", "long long int": "int64", "long unsigned int": "uint64", "long long unsigned int": "uint64",
-    "unsigned int": "uint32", "int": "int32", "short int": "int16", "short unsigned int": "uint16", "char": "int8",
-    "signed char": "int8", "unsigned char": "uint8", "bool": "bool", "float": "float32", "double": "float64",
-}  # fmt: skip
-"""g++'s names of C++'s own types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +65,8 @@ def element_type(spelled: str) -> str:
 def dtype_of_type(spelled: str, unit: Unit) -> str | None:
     """The type of a scalar, or of a pointer's elements; of a structure whose fields are all of one type, that type."""
     name = element_type(spelled)
-    if name in _SPELLED:
-        return _SPELLED[name]
+    if name in DTYPES:
+        return DTYPES[name]
     if (plain := dtype_of(name)) is not None:
         return plain
     bare = name.rsplit("::", 1)[-1]
@@ -148,5 +142,5 @@ def _width(kind: str, unit: Unit) -> int | None:
     kind = unit.types.get(kind, kind)
     if kind in unit.enums:
         return 4
-    dtype = DTYPES.get(kind) or _SPELLED.get(kind)
+    dtype = DTYPES.get(kind)
     return ELEMENTS[dtype].itemsize if dtype is not None else bytes_of(kind)

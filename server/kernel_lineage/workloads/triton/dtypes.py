@@ -10,8 +10,6 @@ from kernel_lineage.workloads.triton.values import Dtype
 ALIASES = {"float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32",
            "short": "int16"}  # fmt: skip
 _OF_TRITON = {"int1": "bool"}
-_BYTES = {"float64": 8, "int64": 8, "uint64": 8, "float32": 4, "int32": 4, "uint32": 4, "float16": 2, "bfloat16": 2,
-          "int16": 2, "uint16": 2}  # fmt: skip
 
 
 def dtype_named(name: str) -> Dtype | None:
@@ -25,8 +23,3 @@ def dtype_given(named: Mapping[str, object]) -> str | None:
     """The `dtype=` of a call."""
     given = named.get("dtype")
     return given.name if isinstance(given, Dtype) else None
-
-
-def item_bytes(dtype: str) -> int:
-    """Bytes of one element."""
-    return _BYTES.get(dtype, 1)

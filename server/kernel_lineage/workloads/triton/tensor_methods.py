@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kernel_lineage.workloads.triton.dtypes import ALIASES, item_bytes
+from kernel_lineage.code.types import dtype_bytes
+from kernel_lineage.workloads.triton.dtypes import ALIASES
 from kernel_lineage.workloads.triton.elements import element_of, elements_of
 from kernel_lineage.workloads.triton.tensor_shapes import (
     expanded,
@@ -59,7 +60,7 @@ def attribute(tensor: Tensor, name: str) -> object:
         case "requires_grad":
             return True
         case "itemsize" if tensor.dtype:
-            return item_bytes(tensor.dtype)
+            return dtype_bytes(tensor.dtype)
         case "data":
             return tensor
         case "grad":
@@ -93,7 +94,7 @@ def method(tensor: Tensor, name: str, given: Sequence[object], named: Mapping[st
     if name in ("is_floating_point", "is_complex"):
         return name == "is_floating_point" and "float" in (tensor.dtype or "float")
     if name == "element_size" and tensor.dtype:
-        return item_bytes(tensor.dtype)
+        return dtype_bytes(tensor.dtype)
     if name in ("get_device", "storage_offset"):
         return 0
     shape = tensor.shape

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kernel_gate.program import Program
+from kernel_lineage.code.types import DTYPES
 from kernel_lineage.learning.probes.axis import Axis, Example, Ground
 from kernel_lineage.learning.probes.examples import (
     TRITON_COUNTED,
@@ -18,13 +19,6 @@ from kernel_lineage.learning.probes.examples import (
 from kernel_lineage.learning.probes.setting import Setting
 
 _FLOATS = ("float32", "float16", "bfloat16", "float64")
-_IN_CPP = {
-    "float": "float32",
-    "double": "float64",
-    "__half": "float16",
-    "half": "float16",
-    "__nv_bfloat16": "bfloat16",
-}
 _CPP = {"float32": "float", "float64": "double", "float16": "__half", "bfloat16": "__nv_bfloat16"}
 _POOLED = 40
 _FEW = 4
@@ -43,7 +37,9 @@ def _typed(setting: Setting, names: tuple[str, ...], dtype: str) -> Setting:
 
 def _generic(setting: Setting) -> str | None:
     """The type that both CUDA programs are instantiated with; None when they are no such templates."""
-    types = [[a for a in p.template_arguments if a in _IN_CPP] for p in (setting.before, setting.after)]
+    types = [
+        [a for a in p.template_arguments if DTYPES.get(a) in _FLOATS] for p in (setting.before, setting.after)
+    ]
     same = {t for found in types for t in found}
     return same.pop() if all(types) and len(same) == 1 else None
 
@@ -57,7 +53,7 @@ def _moved(setting: Setting) -> Iterator[Setting]:
     floats = tuple(_floats(setting))
     if setting.after.language == "cuda":
         old = _generic(setting)
-        typed = tuple(n for n in floats if old and _dtype(setting, n) == _IN_CPP[old])
+        typed = tuple(n for n in floats if old and _dtype(setting, n) == DTYPES[old])
         for dtype in _FLOATS if old and typed else ():
             new = _typed(setting, typed, dtype)
             yield replace(
