@@ -217,7 +217,8 @@ def test_without_a_sandbox_no_host_code_is_built(tmp_path, monkeypatch):
 
 
 KILLED = [(-9, ""), (1, "g++: fatal error: Killed signal terminated program cc1plus"),
-          (137, "nvcc error : 'cicc' died due to signal 9 (Kill signal)"), (1, "collect2: fatal error: ld terminated with signal 9 [Killed]")]  # fmt: skip
+          (137, "nvcc error : 'cicc' died due to signal 9 (Kill signal)"),
+          (1, "collect2: fatal error: ld terminated with signal 9 [Killed]")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("status", "output"), KILLED)
@@ -233,7 +234,7 @@ def test_a_compiler_that_something_else_has_ended_says_nothing_of_the_code(
 def test_a_full_disk_says_nothing_of_the_code(tmp_path, monkeypatch):
     monkeypatch.setattr(build, "run_contained", lambda *_, **__: Ran(1, "", "", contained=True))
     monkeypatch.setattr("shutil.disk_usage", lambda _: shutil._ntuple_diskusage(1 << 30, 1 << 30, 4096))
-    with pytest.raises(RecordingError, match="the disk of .* is full") as error:
+    with pytest.raises(RecordingError, match=r"the disk of .* is full") as error:
         build._contained(["nvcc"], tmp_path, [])
     assert not isinstance(error.value, HostBuildError)
 
