@@ -49,364 +49,293 @@ class Reason(StrEnum):
 
     # fmt: off
     # The whole run.
-    CANCELLED = (
-        "cancelled", "run", _UNCLEAR,
+    CANCELLED = ("cancelled", "run", _UNCLEAR,
         "The caller ended the run.",
         "Run it again.",
     )
-    HANG = (
-        "hang", "run", _WHOSE,
+    HANG = ("hang", "run", _WHOSE,
         "A launch, or the whole run, did not end within its time.",
         "Look for a loop that does not end, or a barrier that not all reach; else use smaller dims or more time.",
     )
-    WORKER_DIED = (
-        "worker-died", "run", _UNCLEAR,
+    WORKER_DIED = ("worker-died", "run", _UNCLEAR,
         "The gate's own process ended without a verdict; the caller and the next run are unharmed.",
         "Run it again; if it dies again, its last line, in the reason, says whether memory ran out; else report it.",
     )
-    DEVICE_MISSING = (
-        "device-missing", "run", _LACKS,
+    DEVICE_MISSING = ("device-missing", "run", _LACKS,
         "The device that was asked for is not there or cannot be used.",
         "See what `klineage doctor` and nvidia-smi say; --device emulated checks without a GPU, but times nothing.",
     )
-    NO_WORKLOAD = (
-        "no-workload", "run", _UNJUDGED,
+    NO_WORKLOAD = ("no-workload", "run", _UNJUDGED,
         "No workload says how to run the kernel, so nothing was judged.",
         "Draft one with `klineage workload init FILE:KERNEL`, fill in what it did not find, and commit it.",
     )
-    DEVICE_LOST = (
-        "device-lost", "run", _WHOSE,
+    DEVICE_LOST = ("device-lost", "run", _WHOSE,
         "A launch made the GPU's context unusable, and nothing says which rule it broke.",
         "Run with --device emulated, which names the access at fault.",
     )
-    OUT_OF_MEMORY = (
-        "out-of-memory", "run", _LACKS,
+    OUT_OF_MEMORY = ("out-of-memory", "run", _LACKS,
         "The device or the host has too little memory for the buffers of a shape.",
         "Use smaller dims or profile_dims, or free the memory that other processes hold.",
     )
-    DISK_FULL = (
-        "disk-full", "run", _LACKS,
+    DISK_FULL = ("disk-full", "run", _LACKS,
         "A file of the run could not be written, because there is no space left.",
         "Free space in the temporary folder, or set TMPDIR to a folder on another disk.",
     )
-    COMPANION_CHANGED = (
-        "companion-changed", "run", _UNCLEAR,
+    COMPANION_CHANGED = ("companion-changed", "run", _UNCLEAR,
         "The oracle or a data file was not the same at the end of the run as at its beginning.",
         "Leave these files alone while the gate runs, and run it again.",
     )
-    RUN_ENDED = (
-        "run-ended", "run", _WHOSE,
+    RUN_ENDED = ("run-ended", "run", _WHOSE,
         "The stage was not reached, because an earlier one ended the run.",
         "See the earlier stage.",
     )
-    RESULT_LOST = (
-        "result-lost", "run", _UNCLEAR,
+    RESULT_LOST = ("result-lost", "run", _UNCLEAR,
         "The stage may have ended, but its result was lost with the gate's process.",
         "See the stage that the process was at.",
     )
     # Build.
-    CANDIDATE_DOES_NOT_COMPILE = (
-        "candidate-does-not-compile", "build", _REJECTS,
+    CANDIDATE_DOES_NOT_COMPILE = ("candidate-does-not-compile", "build", _REJECTS,
         "The compiler refuses the candidate.",
         "Mend the line that the reason names; the compiler's messages are in the stage's details.",
     )
-    BASELINE_DOES_NOT_COMPILE = (
-        "baseline-does-not-compile", "build", _UNJUDGED,
+    BASELINE_DOES_NOT_COMPILE = ("baseline-does-not-compile", "build", _UNJUDGED,
         "The compiler refuses the code that the candidate would replace, so that there is nothing to compare with.",
         "Mend the baseline, or give the headers, defines and flags that its own build uses.",
     )
-    UNKNOWN_KERNEL = (
-        "unknown-kernel", "build", _WHOSE_SETUP,
+    UNKNOWN_KERNEL = ("unknown-kernel", "build", _WHOSE_SETUP,
         "The program has no kernel of that name, or more than one.",
         "Check --kernel and --candidate-kernel; name the arguments of a template: `layernorm<float, 4>`.",
     )
-    ARGUMENTS_DIFFER = (
-        "arguments-differ", "build", _WHOSE_SETUP,
+    ARGUMENTS_DIFFER = ("arguments-differ", "build", _WHOSE_SETUP,
         "The kernel takes other arguments than the workload gives.",
         "List the kernel's arguments in its own order under [[args]], and give every constexpr a value in [launch].",
     )
-    SOURCE_NOT_ALLOWED = (
-        "source-not-allowed", "build", _WHOSE_SETUP,
+    SOURCE_NOT_ALLOWED = ("source-not-allowed", "build", _WHOSE_SETUP,
         "The program asks the compiler for a file of the machine or for a flag that is not on the list.",
         "Include only the toolkit's headers and headers beside the program; leave the flag out.",
     )
-    COMPILER_LIMIT = (
-        "compiler-limit", "build", _WHOSE_SETUP,
+    COMPILER_LIMIT = ("compiler-limit", "build", _WHOSE_SETUP,
         "Compiling took more than its share of time, memory or disk, or the compiler died.",
         "Make compile-time loops and template recursion smaller.",
     )
-    UNSUPPORTED_PROGRAM = (
-        "unsupported-program", "build", _WHOSE_SETUP,
+    UNSUPPORTED_PROGRAM = ("unsupported-program", "build", _WHOSE_SETUP,
         "The program needs something that the gate does not give, such as profile scratch memory from the launcher.",
         "Rewrite that part, or judge the kernel by other means.",
     )
-    COMPILER_MISSING = (
-        "compiler-missing", "build", _LACKS,
+    COMPILER_MISSING = ("compiler-missing", "build", _LACKS,
         "NVRTC, nvcc or Triton is not installed or cannot be loaded.",
         "Install what the reason names: pip install 'kernel-lineage[cuda]' or 'kernel-lineage[triton]'.",
     )
-    TORCH_MISSING = (
-        "torch-missing", "build", _UNJUDGED,
+    TORCH_MISSING = ("torch-missing", "build", _UNJUDGED,
         "The program is a wrapper that is recorded with torch and Triton, and one of them is not installed.",
         "pip install torch triton; or judge the wrapper's kernels one by one, which needs no torch.",
     )
-    TOOLKIT_NEWER_THAN_DRIVER = (
-        "toolkit-newer-than-driver", "build", _LACKS,
+    TOOLKIT_NEWER_THAN_DRIVER = ("toolkit-newer-than-driver", "build", _LACKS,
         "The driver does not take images of this CUDA toolkit.",
         "Update the driver, or install a toolkit not newer than the version that nvidia-smi shows.",
     )
-    SANDBOX_UNAVAILABLE = (
-        "sandbox-unavailable", "build", _LACKS,
+    SANDBOX_UNAVAILABLE = ("sandbox-unavailable", "build", _LACKS,
         "The compiler cannot be shut in as it must be, and what it would compile is not trusted.",
         "Install what the reason names, or judge only code that you trust.",
     )
-    DELEGATED_LIBRARY_CALL = (
-        "delegated-library-call", "build", _UNJUDGED,
+    DELEGATED_LIBRARY_CALL = ("delegated-library-call", "build", _UNJUDGED,
         "The program hands part of its work to a library, which the gate does not replay.",
         "Judge the kernels around the call one by one.",
     )
     # Check: the workload and the launch.
-    LAUNCH_NOT_COMPUTABLE = (
-        "launch-not-computable", "check", _WHOSE_SETUP,
+    LAUNCH_NOT_COMPUTABLE = ("launch-not-computable", "check", _WHOSE_SETUP,
         "An expression of the launch cannot be computed for a shape.",
         "Mend the expression that the reason names; it may use dims, scalar arguments and constexprs.",
     )
-    LAUNCH_IMPOSSIBLE = (
-        "launch-impossible", "check", _WHOSE_SETUP,
+    LAUNCH_IMPOSSIBLE = ("launch-impossible", "check", _WHOSE_SETUP,
         "The launch asks for a grid or a block that no device takes.",
         "Compute the grid from the dims so that it stays within the limits that the reason names.",
     )
-    LAUNCH_FAILED = (
-        "launch-failed", "check", _WHOSE_SETUP,
+    LAUNCH_FAILED = ("launch-failed", "check", _WHOSE_SETUP,
         "The device refuses the launch: too much shared memory, too many registers, or arguments that do not fit.",
         "Compare the block size, the shared memory and the arguments with what the device and the kernel take.",
     )
-    ORACLE_FAILED = (
-        "oracle-failed", "check", _UNJUDGED,
+    ORACLE_FAILED = ("oracle-failed", "check", _UNJUDGED,
         "The workload's oracle is missing, fails, takes too long or gives another shape than the workload says.",
         "Run the oracle's function by hand on small arrays; it gets inputs and scalars by name and returns outputs.",
     )
-    WORKLOAD_DATA = (
-        "workload-data", "check", _UNJUDGED,
+    WORKLOAD_DATA = ("workload-data", "check", _UNJUDGED,
         "A data file that the workload names cannot be read, or does not have the shape of its argument.",
         "Put the .npy file beside the workload, with the argument's shape and dtype.",
     )
-    NOTHING_COMPARED = (
-        "nothing-compared", "check", _UNJUDGED,
+    NOTHING_COMPARED = ("nothing-compared", "check", _UNJUDGED,
         "No case was compared, so that nothing is known.",
         "Give the workload's dims at least one shape with an element that the baseline takes.",
     )
-    ONE_CASE_ONLY = (
-        "one-case-only", "check", _UNCLEAR,
+    ONE_CASE_ONLY = ("one-case-only", "check", _UNCLEAR,
         "Only the case that was asked for was run; it agrees, which says nothing of the others.",
         "Run the gate without --case for a verdict.",
     )
-    WORKLOAD_BLIND = (
-        "workload-blind", "check", _UNCLEAR,
+    WORKLOAD_BLIND = ("workload-blind", "check", _UNCLEAR,
         "With these inputs a constant output would pass as well, so that agreement says nothing.",
         "Give inputs that vary, and a tolerance small beside the outputs.",
     )
-    CASE_TIME_SPENT = (
-        "case-time-spent", "check", _UNCLEAR,
+    CASE_TIME_SPENT = ("case-time-spent", "check", _UNCLEAR,
         "All cases that ran agree, but shapes that the workload names did not fit into the check's time.",
         "Use smaller dims (profile_dims may stay large), a GPU, or more time for the check.",
     )
-    BASELINE_FAILS_CHECK = (
-        "baseline-fails-check", "check", _UNCLEAR,
+    BASELINE_FAILS_CHECK = ("baseline-fails-check", "check", _UNCLEAR,
         "The baseline itself does not do what the workload says; the cause's own code is in the stage's details.",
         "Mend the workload (arguments, launch, oracle, tolerance) or the baseline first.",
     )
-    UNSUPPORTED_INSTRUCTION = (
-        "unsupported-instruction", "check", _UNJUDGED,
+    UNSUPPORTED_INSTRUCTION = ("unsupported-instruction", "check", _UNJUDGED,
         "The emulated device does not know an instruction that the kernel reaches.",
         "Run with --device cuda; `klineage coverage` lists what is missing in a folder.",
     )
     # Check: values.
-    WRONG_VALUE = (
-        "wrong-value", "check", _REJECTS,
+    WRONG_VALUE = ("wrong-value", "check", _REJECTS,
         "An element of an output differs from what is expected by more than the tolerance.",
         "Start at the first wrong element: its index, shape and seed repeat the failure.",
     )
-    NOT_WRITTEN = (
-        "not-written", "check", _REJECTS,
+    NOT_WRITTEN = ("not-written", "check", _REJECTS,
         "An element of an output still holds the pattern that it was filled with before the launch.",
         "Cover every element: look at the grid, the guards of the last block and the remainder of vector loops.",
     )
-    NAN_MASK_DIFFERS = (
-        "nan-mask-differs", "check", _REJECTS,
+    NAN_MASK_DIFFERS = ("nan-mask-differs", "check", _REJECTS,
         "NaN or an infinity stands where the expected value is another kind of number, or the other way round.",
         "Look for overflow (subtract the maximum first), division by zero, and comparisons that swallow NaN.",
     )
-    LESS_PRECISE = (
-        "less-precise", "check", _REJECTS,
+    LESS_PRECISE = ("less-precise", "check", _REJECTS,
         "Every element passes, but all errors together are those of a lower precision than the signature says.",
         "Accumulate in the declared type or wider; if the lower precision is wanted, state it in [tolerance].",
     )
-    NOT_REPEATABLE = (
-        "not-repeatable", "check", _REJECTS,
+    NOT_REPEATABLE = ("not-repeatable", "check", _REJECTS,
         "The same inputs gave other bytes on another launch, and no float atomics explain it.",
         "Look for a missing barrier, a race between blocks, or memory that is read before it is written.",
     )
-    KEEPS_STATE = (
-        "keeps-state", "check", _REJECTS,
+    KEEPS_STATE = ("keeps-state", "check", _REJECTS,
         "What one launch left behind changed the answer of a later one: addresses, device globals, counters.",
         "Compute every launch from its arguments alone; let the host reset counters through an argument.",
     )
-    INVARIANT_VIOLATED = (
-        "invariant-violated", "check", _REJECTS,
+    INVARIANT_VIOLATED = ("invariant-violated", "check", _REJECTS,
         "A data-flow invariant that the candidate's own comments state does not hold.",
         "The reason names both data and the lines that loaded them: mend the index that brought them together.",
     )
-    INVARIANT_UNREADABLE = (
-        "invariant-unreadable", "check", _UNCLEAR,
+    INVARIANT_UNREADABLE = ("invariant-unreadable", "check", _UNCLEAR,
         "A comment that begins with `klineage:` is no invariant, or cannot be compiled where it stands.",
         "Mend the comment that the reason names; docs/invariants.md says what can be written.",
     )
-    INVARIANT_UNDECIDED = (
-        "invariant-undecided", "check", _UNCLEAR,
+    INVARIANT_UNDECIDED = ("invariant-undecided", "check", _UNCLEAR,
         "An invariant was not reached on any case that was watched, or never by data that have tags.",
         "Give the workload a small shape that reaches it, tag the argument that its data come from, or take it out.",
     )
-    INPUT_OVERWRITTEN = (
-        "input-overwritten", "check", _REJECTS,
+    INPUT_OVERWRITTEN = ("input-overwritten", "check", _REJECTS,
         "The kernel wrote to an argument that is an input.",
         "Write to a scratch or output buffer; declare the argument inout when callers expect the change.",
     )
-    NEEDS_ALIGNMENT = (
-        "needs-alignment", "check", _REJECTS,
+    NEEDS_ALIGNMENT = ("needs-alignment", "check", _REJECTS,
         "The candidate fails on buffers that start at an odd element, and the baseline does not.",
         "Guard the vector path by the address, or promise the alignment in the workload: align = 16.",
     )
-    ALIAS_SENSITIVE = (
-        "alias-sensitive", "check", _REJECTS,
+    ALIAS_SENSITIVE = ("alias-sensitive", "check", _REJECTS,
         "The candidate is wrong when two of its arguments are the same buffer, where the baseline is right.",
         "Read before writing, without __restrict__ on these arguments; or promise that they never alias.",
     )
     # Check and sanitize: what a launch did wrong.
-    OUT_OF_BOUNDS = (
-        "out-of-bounds", "check", _WHOSE,
+    OUT_OF_BOUNDS = ("out-of-bounds", "check", _WHOSE,
         "The kernel read or wrote outside a buffer.",
         "Guard the access at the line that the reason names; hidden shapes often reach it first.",
     )
-    ILLEGAL_ADDRESS = (
-        "illegal-address", "check", _WHOSE,
+    ILLEGAL_ADDRESS = ("illegal-address", "check", _WHOSE,
         "The GPU stopped the kernel at an address that belongs to no buffer.",
         "Run with --device emulated, which names the line, the thread and the element.",
     )
-    ADDRESS_OVERFLOW = (
-        "address-overflow", "check", _WHOSE,
+    ADDRESS_OVERFLOW = ("address-overflow", "check", _WHOSE,
         "A sum or a product of 32 bits wrapped, and memory was accessed by what became of it.",
         "Widen an operand before the arithmetic at that line (size_t, int64_t), or narrow what callers may pass.",
     )
-    MISALIGNED = (
-        "misaligned", "check", _WHOSE,
+    MISALIGNED = ("misaligned", "check", _WHOSE,
         "A vector access at an address that is not a multiple of its size.",
         "Guard the vector path by alignment and stride, and keep a scalar path.",
     )
-    BARRIER = (
-        "barrier", "check", _WHOSE,
+    BARRIER = ("barrier", "check", _WHOSE,
         "Threads of a block wait at different barriers, or some never reach one.",
         "Move __syncthreads() out of branches that only part of the block takes.",
     )
-    SHUFFLE = (
-        "shuffle", "check", _WHOSE,
+    SHUFFLE = ("shuffle", "check", _WHOSE,
         "A warp shuffle or vote names lanes that do not take part in it.",
         "Use the mask of the lanes that reach the call, or let all 32 reach it.",
     )
-    TRAP = (
-        "trap", "check", _WHOSE,
+    TRAP = ("trap", "check", _WHOSE,
         "The kernel stopped itself: an assertion, a trap, or an instruction that the device refuses.",
         "Look at the assertion or the line that the reason names.",
     )
-    RACE = (
-        "race", "sanitize", _WHOSE,
+    RACE = ("race", "sanitize", _WHOSE,
         "Two threads touch the same memory without order between them, and one of them writes.",
         "Put a barrier between the two lines that the reason names, or use atomics.",
     )
-    UNINITIALISED_READ = (
-        "uninitialised-read", "sanitize", _WHOSE,
+    UNINITIALISED_READ = ("uninitialised-read", "sanitize", _WHOSE,
         "The kernel read shared memory, scratch or an output before anything was written there.",
         "Initialise it in the kernel, with a barrier before the first use.",
     )
-    SANITIZER_UNAVAILABLE = (
-        "sanitizer-unavailable", "sanitize", _UNCLEAR,
+    SANITIZER_UNAVAILABLE = ("sanitizer-unavailable", "sanitize", _UNCLEAR,
         "No detector of races and uninitialised reads could watch the kernel.",
         "Install compute-sanitizer, or add a small shape to dims for the emulated detectors.",
     )
     # Profile.
-    FASTER = (
-        "faster", "profile", _ACCEPTS,
+    FASTER = ("faster", "profile", _ACCEPTS,
         "On every profiled shape the candidate is not slower, and on at least one it is faster beyond the noise.",
         "Nothing; the figures hold for this device, toolchain and these shapes.",
     )
-    SAME_SPEED = (
-        "same-speed", "profile", _ACCEPTS,
+    SAME_SPEED = ("same-speed", "profile", _ACCEPTS,
         "The candidate is as fast as the baseline within the noise, and no more was asked (need = not_slower).",
         "Nothing.",
     )
-    NOT_FASTER = (
-        "not-faster", "profile", _REJECTS,
+    NOT_FASTER = ("not-faster", "profile", _REJECTS,
         "The candidate is as fast as the baseline, and was to be faster.",
         "Keep the baseline; with --need not_slower a candidate that is as fast is accepted.",
     )
-    SLOWER = (
-        "slower", "profile", _REJECTS,
+    SLOWER = ("slower", "profile", _REJECTS,
         "The candidate is slower than the baseline, beyond the noise, on every profiled shape.",
         "Keep the baseline; registers, spills and occupancy before and after are in the details.",
     )
-    SLOWER_ON_A_SHAPE = (
-        "slower-on-a-shape", "profile", _REJECTS,
+    SLOWER_ON_A_SHAPE = ("slower-on-a-shape", "profile", _REJECTS,
         "The candidate is slower, beyond the noise, on a profiled shape, though not on all.",
         "Guard the new path by a condition that excludes that shape, and say so with --guard.",
     )
-    AMBIGUOUS_NOISE = (
-        "ambiguous-noise", "profile", _RIGHT,
+    AMBIGUOUS_NOISE = ("ambiguous-noise", "profile", _RIGHT,
         "The interval of the ratio reaches into the noise: neither a difference nor its absence is shown.",
         "Measure again, for longer, on a GPU that does nothing else, with locked clocks where you may lock them.",
     )
-    AMBIGUOUS_CYCLES = (
-        "ambiguous-cycles", "profile", _RIGHT,
+    AMBIGUOUS_CYCLES = ("ambiguous-cycles", "profile", _RIGHT,
         "The difference in time is not one in clock cycles: the clock differed between the two.",
         "Measure again when the GPU is cool and idle, or lock its clocks.",
     )
-    IDENTICAL_SAMPLES = (
-        "identical-samples", "profile", _RIGHT,
+    IDENTICAL_SAMPLES = ("identical-samples", "profile", _RIGHT,
         "All samples are exactly equal, which no measurement is.",
         "See whether another tool intercepts the driver's events, then measure again.",
     )
-    IMPLAUSIBLE_SPEED = (
-        "implausible-speed", "profile", _UNCLEAR,
+    IMPLAUSIBLE_SPEED = ("implausible-speed", "profile", _UNCLEAR,
         "The candidate is faster than the device can move the bytes or do the operations of the workload.",
         "See whether the workload declares more than the kernel needs, or whether the kernel skips work.",
     )
-    THROTTLED = (
-        "throttled", "profile", _RIGHT,
+    THROTTLED = ("throttled", "profile", _RIGHT,
         "The GPU lowered its clock for heat or power while it was measured.",
         "Let it cool, lower the power of neighbours, and measure again.",
     )
-    NOT_PROFILED = (
-        "not-profiled", "profile", _RIGHT,
+    NOT_PROFILED = ("not-profiled", "profile", _RIGHT,
         "There is no GPU to time on; the emulated device gives no times.",
         "Run the gate on a machine with a GPU; the other stages' results stand.",
     )
-    NO_PROFILE_DIMS = (
-        "no-profile-dims", "profile", _RIGHT,
+    NO_PROFILE_DIMS = ("no-profile-dims", "profile", _RIGHT,
         "The workload names no shape to time.",
         "Add [[profile_dims]] with the extents that matter to you.",
     )
-    TIMING_FAILED = (
-        "timing-failed", "profile", _RIGHT,
+    TIMING_FAILED = ("timing-failed", "profile", _RIGHT,
         "A profiled shape could not be launched or timed.",
         "See the reason: mostly the shape needs more memory than the GPU has.",
     )
-    WRONG_AFTER_TIMING = (
-        "wrong-after-timing", "profile", _REJECTS,
+    WRONG_AFTER_TIMING = ("wrong-after-timing", "profile", _REJECTS,
         "The outputs of the timed launches, or of one after them, are wrong.",
         "The kernel is right at first and wrong later or at this size: look for state, counters and index overflow.",
     )
     # Watch.
-    NOT_WATCHED = (
-        "not-watched", "watch", _ACCEPTS,
+    NOT_WATCHED = ("not-watched", "watch", _ACCEPTS,
         "The emulated device, which watches for races and bad accesses beside a GPU, did not watch every case.",
         "Give it more time with --watch-seconds, or add smaller dims; without its detectors less is known.",
     )

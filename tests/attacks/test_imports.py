@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from cli.test_gate import KERNEL, WORKLOAD
 from editor.session import session
 
 # As the extension starts it; what a shell's own PYTHONPATH makes of the first process is that shell's.
+ROOT = Path(__file__).parents[2]
 KLINEAGE = [sys.executable, "-I", "-m", "kernel_lineage"]
 
 
@@ -104,3 +106,31 @@ async def test_the_servers_check_runs_nothing_of_the_kernels_folder(hostile, mon
         applied = await editor.command("klineage.apply", at)
         assert applied["outcome"] != "accepted"
     assert hostile.marks == []
+
+
+STARTS = re.compile(
+    r"subprocess\.(run|call|check_\w+|Popen\()|create_subprocess|os\.(fork|exec\w+|system|spawn\w*|posix_spawn\w*|popen)\("
+    r"|^(import|from) (multiprocessing|pty)|ProcessPool",
+    re.MULTILINE,
+)
+STARTING = {
+    "sandbox/runner.py": "becomes the contained program",
+    "coverage/forked.py": "forks itself inside its containment",
+}
+
+
+def test_processes_are_started_in_one_place():
+    starting = set()
+    for package in (ROOT / "gate" / "kernel_gate", ROOT / "server" / "kernel_lineage"):
+        for path in package.rglob("*.py"):
+            if path.parent != ROOT / "gate" / "kernel_gate" / "processes" and STARTS.search(
+                path.read_text("utf-8")
+            ):
+                starting.add(str(path.relative_to(package)))
+    assert starting == STARTING.keys()
+
+
+def test_the_extension_starts_python_isolated():
+    sources = {p.name: p.read_text("utf-8") for p in (ROOT / "extension" / "src").glob("*.ts")}
+    assert "['-I', '-m', 'kernel_lineage']" in sources["python.ts"]
+    assert [name for name, text in sources.items() if "kernel_lineage'" in text] == ["python.ts"]

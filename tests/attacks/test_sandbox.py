@@ -291,6 +291,16 @@ def test_no_secret_of_the_environment_reaches_a_contained_program(tmp_path, monk
 
 
 @needs_containment
+def test_a_contained_program_has_no_capability_that_changes_anything_and_gains_none(tmp_path):
+    said = run_contained(["/bin/cat", "/proc/self/status"], tmp_path).output
+    status = dict(line.split(":\t") for line in said.splitlines() if ":\t" in line)
+    kept = 1 << 2 if os.getuid() == 0 else 0  # to look into folders of others
+    for which in ("CapEff", "CapPrm", "CapBnd", "CapAmb"):
+        assert int(status[which], 16) & ~kept == 0, which
+    assert (status["NoNewPrivs"].strip(), status["Seccomp"].strip()) == ("1", "2")
+
+
+@needs_containment
 def test_a_program_that_is_a_link_is_not_made_executable(tmp_path):
     outside = tmp_path / "outside"
     outside.write_text("#!/bin/sh\n")

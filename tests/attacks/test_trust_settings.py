@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
 from git import Repo
 from lsprotocol import types
 
+from attacks.interruptions import descendants
+from attacks.wire import Editor
 from editor.session import session
 from kernel_lineage.editor.settings import Settings
 from kernel_lineage.editor.trust import Trust, UntrustedError
@@ -90,6 +94,22 @@ async def test_an_invalid_setting_runs_nothing_and_is_shown(scale, options):
         assert all(m.type is types.MessageType.Warning for m in editor.client.messages)
     assert not mark.exists()
     assert {p: p.stat().st_mtime_ns for p in scale.parent.rglob("*")} == before
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_opening_starts_a_check_only_where_it_is_trusted(scale, trusted):
+    """Kernels are checked when a document is opened: a compiler, a kernel, an oracle, below the server."""
+    editor = Editor(scale.parent, {**os.environ, "KLINEAGE_KEEP_IN": str(scale.parent.parent / "kept")})
+    try:
+        editor.start(trusted=trusted, check="typing", device="emulated")
+        uri = editor.open(scale)
+        started, until = False, time.monotonic() + (30 if trusted else 4)
+        while time.monotonic() < until and not started:
+            started = bool(descendants(editor.process.pid))
+        assert started == trusted
+        assert "result" in editor.hover(uri, 1, 18)
+    finally:
+        editor.close()
 
 
 async def test_a_change_of_settings_gives_no_trust(scale):

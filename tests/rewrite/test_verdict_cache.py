@@ -93,3 +93,14 @@ def test_a_table_of_an_older_form_is_made_anew(tmp_path):
     with opened(tmp_path) as cache:
         cache.keep_verdict("k", VERDICT)
         assert cache.verdict("k") == VERDICT
+
+
+def test_apply_and_the_editor_read_no_kept_verdict():
+    """`klineage gate`, a replay and `klineage optimise` do, by their names."""
+    server = Path(__file__).parents[2] / "server" / "kernel_lineage"
+    reading = {p for p in server.rglob("*.py") if "verdict_cache import" in p.read_text("utf-8")}
+    assert {str(p.relative_to(server)) for p in reading} == {
+        "cli/gate_run.py",
+        "learning/replay/repository.py",
+        "rewrite/optimise/session.py",
+    }
