@@ -3,12 +3,15 @@ import * as vscode from 'vscode';
 
 import { registerTools } from './agents';
 import { registerCommands } from './commands';
+import { type Chosen, registerHistory } from './history';
 import { createLogger } from './logger';
+import { registerMarks } from './marks';
 import { SELECTOR } from './selector';
 import { Server } from './server';
 import { needsRestart } from './settings';
 import { Status } from './status';
 import { registerTests } from './tests';
+import { View, type ViewName, VIEWS } from './views';
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const log = createLogger(context);
@@ -36,11 +39,40 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   );
   registerCommands(context, server, log);
   registerTests(context, server);
+  registerViews(context, server);
+  registerMarks(context, server);
   registerTools(context, log);
   const first = vscode.workspace.textDocuments.find(mayHoldKernels);
   if (first !== undefined) {
     await server.restart(`${first.fileName} may hold kernels`);
   }
+}
+
+function registerViews(context: vscode.ExtensionContext, server: Server): void {
+  const chosen: Chosen = { kernel: undefined };
+  const about = (): Record<string, unknown> => {
+    if (chosen.kernel !== undefined) {
+      return { uri: chosen.kernel.uri, kernel: chosen.kernel.kernel };
+    }
+    const editor = vscode.window.activeTextEditor;
+    const { line = 0, character = 0 } = editor?.selection.active ?? {};
+    return { uri: editor?.document.uri.toString() ?? null, line, character };
+  };
+  const views = Object.fromEntries(VIEWS.map((name) => [name, new View(name, server, about)])) as Record<ViewName, View>;
+  const moved = (): void => {
+    // A page of ours beside the code is no other place.
+    if (chosen.kernel === undefined && vscode.window.activeTextEditor?.document.uri.scheme === 'file') {
+      views.lineage.refresh();
+    }
+  };
+  context.subscriptions.push(
+    ...Object.values(views),
+    server.onChanged((changed) => VIEWS.filter((name) => changed.includes(name)).forEach((name) => views[name].refresh())),
+    vscode.window.onDidChangeActiveTextEditor(moved),
+    vscode.window.onDidChangeTextEditorSelection(moved),
+    ...VIEWS.map((name) => vscode.commands.registerCommand(`klineage.refresh.${name}`, () => views[name].refresh())),
+  );
+  registerHistory(context, server, views.lineage, chosen);
 }
 
 /** Any CUDA C++ file, and a Python file that speaks of Triton: for others no server is started. */

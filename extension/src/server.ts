@@ -16,6 +16,8 @@ import type { CheckStatus, ServerStatus, Status } from './status';
 
 /** Commands that end in a verdict and an edit that waits for a person's word. */
 const JUDGED_COMMANDS = ['klineage.apply', 'klineage.repair'];
+/** After a start or an end nothing that is shown is of this server. */
+const EVERYTHING = ['lineage', 'skills', 'runs', 'devices', 'marks'];
 /** Commands that a hover card may link to; a link to any other is not followed. */
 const LINKED_COMMANDS = ['klineage.apply', 'klineage.showLineage', 'klineage.showCards'];
 
@@ -28,6 +30,9 @@ export class Server implements vscode.Disposable {
   private readonly checked = new vscode.EventEmitter<string>();
   /** A document, by its address, whose kernels were checked. */
   readonly onChecked = this.checked.event;
+  private readonly changed = new vscode.EventEmitter<readonly string[]>();
+  /** What is shown of an older state: views by their names, and `marks`. */
+  readonly onChanged = this.changed.event;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
@@ -83,6 +88,7 @@ export class Server implements vscode.Disposable {
     };
     const client = new LanguageClient('klineage', 'Kernel Lineage', server, this.options(settings));
     client.onNotification('klineage/status', (status: ServerStatus) => this.status.report(status));
+    client.onNotification('klineage/changed', ({ views }: { views: string[] }) => this.changed.fire(views));
     client.onNotification('klineage/check', (check: CheckStatus) => {
       this.status.reportCheck(check);
       if (check.state !== 'checking') {
@@ -92,6 +98,7 @@ export class Server implements vscode.Disposable {
     this.client = client;
     await client.start();
     this.status.running(resolved.version);
+    this.changed.fire(EVERYTHING);
   }
 
   private options(settings: Settings): LanguageClientOptions {
@@ -135,6 +142,7 @@ export class Server implements vscode.Disposable {
 
   private closed(): { action: CloseAction; handled: boolean } {
     this.status.failed('the server stopped');
+    this.changed.fire(EVERYTHING);
     void vscode.window
       .showErrorMessage('The Kernel Lineage server stopped unexpectedly.', 'Restart', 'Show Log')
       .then((choice) => {
@@ -175,6 +183,8 @@ export class Server implements vscode.Disposable {
   }
 
   dispose(): void {
+    this.changed.dispose();
+    this.checked.dispose();
     void this.stop();
   }
 }

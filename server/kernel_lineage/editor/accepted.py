@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from lsprotocol import types
-from pydantic import BaseModel, ConfigDict
-from pydantic.alias_generators import to_camel
 
 from kernel_gate.cleaning import without_links
+from kernel_lineage.editor.message import Message
 from kernel_lineage.editor.text import Text
 from kernel_lineage.rewrite.document import EditDocument
 
@@ -19,12 +18,6 @@ if TYPE_CHECKING:
 
 KEPT = 20
 """Edits that wait; the oldest is forgotten."""
-
-
-class Message(BaseModel):
-    """What goes to or comes from an editor, its fields in camel case."""
-
-    model_config = ConfigDict(frozen=True, alias_generator=to_camel, validate_by_name=True)
 
 
 class ApplyAnswer(Message):

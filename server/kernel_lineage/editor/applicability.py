@@ -43,6 +43,12 @@ class Applicability:
                 self._answers.popitem(last=False)
         return self._answers[key]
 
+    async def library(self, folder: Path | None) -> Library:
+        """The skills at hand in a folder's repository; without a folder, the built-in ones."""
+        loop = asyncio.get_running_loop()
+        root = None if folder is None else repository_of(folder)
+        return await loop.run_in_executor(self._thread, self._library, root)
+
     def forget(self) -> None:
         """Read the libraries and the workloads again when they are next needed: something of them changed on disk."""
         self._generation += 1
@@ -52,15 +58,19 @@ class Applicability:
 
     def _judge(self, snapshot: Snapshot, kernel: Kernel) -> tuple[Applicable, ...]:
         root = repository_of(snapshot.path.parent)
-        # `forget` may empty the dictionary meanwhile: what was read stays good for this answer.
-        known = self._libraries.get(root)
-        if known is None:
-            known = self._libraries[root] = _load(root)
+        known = self._library(root)
         facts = facts_for(kernel, snapshot.path, root, device=self.device)
         ranking = self._rankings.get(root)
         if ranking is None:
             ranking = self._rankings[root] = known_graph(root)
         return applicable(kernel, known, facts, ranking.graph)
+
+    def _library(self, root: Path | None) -> Library:
+        # `forget` may empty the dictionary meanwhile: what was read stays good for this answer.
+        known = self._libraries.get(root)
+        if known is None:
+            known = self._libraries[root] = _load(root)
+        return known
 
 
 def _load(root: Path | None) -> Library:

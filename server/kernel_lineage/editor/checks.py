@@ -28,8 +28,10 @@ from kernel_lineage.editor.diagnostics import diagnostics, moved
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.progress import JobProgress
 from kernel_lineage.editor.repairing import Broken, Mended
+from kernel_lineage.editor.runs import Repeat, RunState
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
+from kernel_lineage.editor.views.runs import check_page
 from kernel_lineage.learning.apart import LostWorkError
 from kernel_lineage.learning.check_document import CheckedDocument
 from kernel_lineage.learning.version_checks import VersionState
@@ -178,11 +180,19 @@ class Checks:
         self._tell(uri, "checking", f"checking {', '.join(t.name for t in wanted)}")
         self._in_work[uri] = {t.name for t in wanted}
         self._server.told_of_kernels()
-        if at is None:
-            return await self._check_all(snapshot, wanted, there, lambda _stage: None)
-        async with JobProgress(self._server, None, f"Checking {snapshot.path.name}") as progress:
-            work = self._check_all(snapshot, wanted, wanted, progress.stage)
+        title = f"Checking {snapshot.path.name}"
+        place = at or snapshot.text.end  # behind the last kernel: all are meant
+        repeat = Repeat(
+            "klineage.checkKernel", {"uri": uri, "line": place.line, "character": place.character}
+        )
+        about = there if at is None else wanted
+        async with JobProgress(self._server, None, title, repeat, quiet=at is None) as progress:
+            work = self._check_all(snapshot, wanted, about, progress.stage)
             answer = await progress.unless_cancelled(work)
+            if answer is not None:
+                now = self.judged(uri)
+                page = check_page(title, [now[t.name].document for t in about if t.name in now])
+                progress.end(RunState(answer["state"]), answer["message"], page)
         return answer or self._tell(uri, "unclear", "the check was cancelled")
 
     async def _check_all(

@@ -34,7 +34,7 @@ def kernel_text(
     parts = [f"**{kernel.name}** · {_LANGUAGES[kernel.language]} kernel · {_launched(kernel)}"]
     seen = sorted({site.mechanism for site in mechanisms_of(kernel) if site.certain})
     if seen:
-        parts.append("Uses " + ", ".join(_title(mechanism) for mechanism in seen))
+        parts.append("Uses " + ", ".join(mechanism_title(mechanism) for mechanism in seen))
     parts.append("\n".join(_lineage(lineage, state, replayed)))
     parts.append(skills)
     return "\n\n".join(parts)
@@ -50,8 +50,8 @@ def lineage_page(lineage: LineageDocument, replayed: Mapping[str, Words] = _NOTH
             lines += [f"> {transition.subject}  ", f"> {transition.author}, {transition.date[:10]}", ""]
         known = replayed.get(transition.id)
         lines += [f"- {known.line}"] if known is not None else []
-        lines += [f"- adds {_title(mechanism)}" for mechanism in transition.mechanisms.added]
-        lines += [f"- removes {_title(mechanism)}" for mechanism in transition.mechanisms.removed]
+        lines += [f"- adds {mechanism_title(mechanism)}" for mechanism in transition.mechanisms.added]
+        lines += [f"- removes {mechanism_title(mechanism)}" for mechanism in transition.mechanisms.removed]
         lines += [f"- adds the guard `{guard.expr}`" for guard in transition.guards.added]
         lines += [f"- risk: {risk.kind.replace('_', ' ')}: {risk.message}" for risk in transition.risk]
         if transition.compound:
@@ -72,8 +72,8 @@ def place(lineage: LineageDocument, version_id: str) -> str:
 
 def change(transition: TransitionDocument) -> str:
     """`optimisation: adds vectorised access`, in one phrase."""
-    parts = [f"adds {_title(m)}" for m in transition.mechanisms.added]
-    parts += [f"removes {_title(m)}" for m in transition.mechanisms.removed]
+    parts = [f"adds {mechanism_title(m)}" for m in transition.mechanisms.added]
+    parts += [f"removes {mechanism_title(m)}" for m in transition.mechanisms.removed]
     parts += [f"{risk.kind.replace('_', ' ')} reported" for risk in transition.risk]
     what = transition.intent if transition.intent != "unknown" else transition.kind
     return f"{what}: {', '.join(parts)}" if parts else f"{what}: {transition.subject}".rstrip(": ")
@@ -105,6 +105,7 @@ def _count(lineage: LineageDocument) -> str:
     return f"{versions} version{'s' * (versions != 1)}, {transitions} transition{'s' * (transitions != 1)}"
 
 
-def _title(mechanism: str) -> str:
+def mechanism_title(mechanism: str) -> str:
+    """Its title in small letters, for a sentence."""
     known = mechanisms().get(mechanism)
     return known.title.lower() if known is not None else mechanism.replace("_", " ")

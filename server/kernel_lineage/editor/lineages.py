@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from kernel_lineage.editor.trust import Finished, Trust
+from kernel_lineage.editor.views.tree import State
 from kernel_lineage.history.document import LineageDocument, MineDocument
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 LOOK_AGAIN = 2.0
 """Seconds between two looks at whether HEAD has moved."""
+
+_OFFLINE = {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
 
 log = logging.getLogger(__name__)
 
@@ -73,17 +76,41 @@ class Lineages:
         repository = self._repository_of(path)
         return repository.replayed if repository is not None else {}
 
+    def named(self, path: Path) -> dict[tuple[str, str], LineageDocument]:
+        """The lineages of a file's repository, each by the newest place (path and name) of its kernel. Never waits."""
+        repository = self._repository_of(path)
+        found = repository.lineages if repository is not None and repository.lineages is not None else {}
+        each = {lineage.id: lineage for lineage in found.values() if lineage.versions}
+        return {(v.path, v.symbol): line for line in each.values() for v in line.versions[-1:]}
+
     def state(self, path: Path) -> str:
         """Why there may be no lineage, in a few words; "" when mining is done."""
+        return self.standing(path)[1]
+
+    def standing(self, path: Path) -> tuple[State, str]:
+        """Why there may be no lineage, and the same in a few words; `READY` when mining is done."""
         if (refusal := self.trust.refusal) is not None:
-            return f"not mined: {refusal}"
+            return State.UNTRUSTED, f"not mined: {refusal}"
         folder = path.resolve().parent
         if folder in self._roots and self._roots[folder] is None:
-            return "not in a git repository"
+            return State.NO_REPOSITORY, "not in a git repository"
         repository = self._repository_of(path)
         if repository is None or (repository.lineages is None and repository.problem is None):
-            return "being mined"
-        return repository.problem or ""
+            return State.MINING, "being mined"
+        return (State.PROBLEM, repository.problem) if repository.problem else (State.READY, "")
+
+    async def git(self, path: Path, *arguments: str) -> bytes | str:
+        """What a git command prints in a file's repository, or why nothing. Fetches nothing that is not there."""
+        root = self.root_of(path)
+        if root is None or self.trust.refusal is not None:
+            return self.state(path)
+        try:
+            finished = await self.trust.run(["git", "-C", str(root), *arguments], folder=root, more=_OFFLINE)
+        except OSError as error:
+            return f"git cannot be started: {error}"
+        if finished.code != 0:
+            return finished.last_lines[-1] if finished.last_lines else f"git ended with code {finished.code}"
+        return finished.stdout
 
     def touch(self, path: Path, saved: bool = False) -> None:
         """Renew in the background what is out of date: after a save, and when HEAD has moved."""

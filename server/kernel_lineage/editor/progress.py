@@ -8,13 +8,16 @@ import time
 import uuid
 from collections.abc import Coroutine
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lsprotocol import types
 from pydantic import ValidationError
-from pygls.lsp.server import LanguageServer
 
+from kernel_lineage.editor.runs import Repeat, RunState
 from kernel_lineage.rewrite.document import Progress
+
+if TYPE_CHECKING:
+    from kernel_lineage.editor.server import EditorServer
 
 TICK = 1.0
 """Seconds between two reports of the elapsed time."""
@@ -24,10 +27,25 @@ log = logging.getLogger(__name__)
 
 
 class JobProgress:
-    """Work-done progress of one job: under the editor's token, or one of ours if the editor can show it."""
+    """Work-done progress of one job: under the editor's token, or one of ours if the editor can show it.
 
-    def __init__(self, server: LanguageServer, token: types.ProgressToken | None, title: str) -> None:
+    The job is one of the server's `runs`; `repeat` starts it again. A `quiet` one is seen there only, and takes the
+    place of those of its title that have ended.
+    """
+
+    def __init__(
+        self,
+        server: EditorServer,
+        token: types.ProgressToken | None,
+        title: str,
+        repeat: Repeat,
+        *,
+        quiet: bool = False,
+    ) -> None:
         self._server = server
+        self._quiet = quiet
+        self._running = server.runs.run(title, repeat, once=quiet)
+        self._stopped = False
         self._token = token
         self._title = title
         self._stage = "starting"
@@ -35,7 +53,8 @@ class JobProgress:
         self._ticking: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> JobProgress:
-        if self._token is None and _shows_progress(self._server):
+        self._run = self._running.__enter__()
+        if self._token is None and not self._quiet and _shows_progress(self._server):
             token = f"klineage-{uuid.uuid4().hex}"
             await self._server.work_done_progress.create_async(token)
             self._token = token
@@ -52,10 +71,16 @@ class JobProgress:
             self._ticking.cancel()
             self._server.work_done_progress.end(self._token, types.WorkDoneProgressEnd())
             self._server.work_done_progress.tokens.pop(self._token, None)
+        self._running.__exit__(kind, error, trace)
+
+    def end(self, state: RunState, said: str, page: str = "") -> None:
+        """Say what came of the job."""
+        self._run.end(state, said, page)
 
     def stage(self, stage: str) -> None:
         """Say what the job does now."""
         self._stage = stage
+        self._run.stage(stage)
         self._report()
 
     def line(self, line: str) -> None:
@@ -72,12 +97,19 @@ class JobProgress:
         task = asyncio.ensure_future(work)
         token = None if self._token is None else self._server.work_done_progress.tokens.get(self._token)
         loop = asyncio.get_running_loop()
+
+        def stop() -> None:
+            self._stopped = True
+            task.cancel()
+
+        self._run.stop = stop
         if token is not None:
             token.add_done_callback(lambda _: loop.call_soon_threadsafe(task.cancel))
         try:
             return await task
         except asyncio.CancelledError:
-            if token is not None and token.cancelled() and not _being_cancelled():
+            asked = self._stopped or (token is not None and token.cancelled())
+            if asked and not _being_cancelled():
                 return None
             task.cancel()
             raise
@@ -99,6 +131,6 @@ def _being_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _shows_progress(server: LanguageServer) -> bool:
+def _shows_progress(server: EditorServer) -> bool:
     window = server.client_capabilities.window
     return bool(window and window.work_done_progress)

@@ -5,6 +5,7 @@ Each module of `features` adds one feature of the protocol by its `register(serv
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import importlib.metadata
 import logging
@@ -26,12 +27,17 @@ from kernel_lineage.editor.documents import Documents
 from kernel_lineage.editor.lineages import Lineages
 from kernel_lineage.editor.offers import Offers
 from kernel_lineage.editor.protocol import EditorProtocol
+from kernel_lineage.editor.runs import Runs
 from kernel_lineage.editor.settings import Key, Settings
 from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.trust import Trust
+from kernel_lineage.editor.views.tree import View
 
 if TYPE_CHECKING:
     from kernel_lineage.editor.checks import Checks
+
+_SOON = 0.2
+"""Seconds in which several changes are told as one."""
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +66,8 @@ class EditorServer(LanguageServer):
         self.checks: Checks | None = None
         """None until the first check: the gate and git load with it, not with the server."""
         self.lineages = Lineages(self.report_status, self.trust)
+        self.runs = Runs(lambda: self.changed(View.RUNS))
+        self._to_tell: set[View] = set()
         self.known_of_checks: list[Callable[[], None]] = []
         """Who wants to know that something else is known of a kernel."""
         self.shown: list[Callable[[str], None]] = []
@@ -91,12 +99,24 @@ class EditorServer(LanguageServer):
         if state == "ready":
             self.forget_knowledge()
             self.told_of_kernels()
+        self.changed(View.LINEAGE)
         self.protocol.notify("klineage/status", {"state": state, "message": message})
 
     def forget_knowledge(self) -> None:
         """Skills or workloads have changed on the disk."""
         self.applicability.forget()
         self.offers.forget()
+        self.changed(View.SKILLS, View.MARKS)
+
+    def changed(self, *views: View) -> None:
+        """Tell an editor that listens (`klineage/changed`) what it shows of an older state; several at once."""
+        if not self._to_tell:
+            asyncio.get_running_loop().call_later(_SOON, self._tell_changed)
+        self._to_tell |= set(views)
+
+    def _tell_changed(self) -> None:
+        views, self._to_tell = sorted(self._to_tell), set()
+        self.protocol.notify("klineage/changed", {"views": views})
 
     def told_of_kernels(self) -> None:
         """Something else is known of kernels than what an editor shows above them."""

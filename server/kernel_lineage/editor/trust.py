@@ -59,10 +59,12 @@ class Trust:
 
         return Processes()
 
-    async def run(self, command: Sequence[str], *, folder: Path) -> Finished:
+    async def run(
+        self, command: Sequence[str], *, folder: Path, more: Mapping[str, str] | None = None
+    ) -> Finished:
         """`jobs.run`. Raises `UntrustedError`, and `OSError` when the program cannot be started."""
         self.require()
-        return await jobs.run(command, folder=folder)
+        return await jobs.run(command, folder=folder, more=more)
 
     async def klineage(
         self,

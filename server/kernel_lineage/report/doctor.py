@@ -90,7 +90,8 @@ def _gpu() -> str:
     device, _ = open_device("cuda")
     about = device.describe()
     device.close()
-    return ", ".join(f"{key} {about[key]}" for key in ("name", "driver") if key in about)
+    driver = [f"driver {about['driver']}"] if "driver" in about else []
+    return ", ".join([about["name"], f"{about['memory_bytes'] / 2**30:.0f} GiB", *driver])
 
 
 def _model() -> str:

@@ -211,6 +211,11 @@ class Editor {
     });
   }
 
+  /** A row of one of our views, by its words; the view is opened by its command. */
+  row(view, text) {
+    return this.page.locator(`.pane:has([aria-label^="${view} Section"]) .monaco-list-row`, { hasText: text }).first();
+  }
+
   notification(text) {
     return this.page.locator('.notifications-toasts .notification-list-item', { hasText: text }).first();
   }

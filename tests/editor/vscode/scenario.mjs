@@ -117,6 +117,7 @@ async function scenario() {
   await editor.runCommand('View: Close All Editors');
   await checkWhileTyping();
   await testExplorer();
+  await views();
   await restart();
 }
 
@@ -184,6 +185,36 @@ async function testExplorer() {
   await editor.screenshot('tests');
   step('the Test Explorer ran the kernel');
   await editor.page.keyboard.press('Control+b');
+}
+
+/** What the views show, and that a row opens what it is about, by keyboard alone. */
+async function views() {
+  await editor.openFile('softmax.cu');
+  await editor.clickOn('softmax_forward1(');
+  await editor.runCommand('Kernel Lineage: Focus on Lineage View');
+  const newest = editor.row('Lineage', 'softmax.cu');
+  await newest.waitFor();
+  assert.match(plain(await newest.getAttribute('aria-label')), /softmax\.cu [0-9a-f]{7}: .*, \d{4}-\d\d-\d\d/);
+  await newest.click();
+  await editor.page.locator('.tab', { hasText: '→' }).first().waitFor();
+  await editor.page.keyboard.press('ArrowRight');
+  await editor.runCommand('Kernel Lineage: Focus on Devices View');
+  await editor.row('Devices', 'Emulated device').waitFor();
+  await editor.row('Devices', 'No GPU').or(editor.row('Devices', 'GiB')).first().waitFor();
+  await editor.runCommand('Kernel Lineage: Focus on Runs View');
+  const run = editor.row('Runs', 'Checking reduction.cu');
+  await run.waitFor();
+  await editor.screenshot('views');
+  await editor.page.keyboard.press('Home');
+  await editor.page.keyboard.press('Enter');
+  await shown().locator('h1').first().waitFor();
+  step(`the views: ${plain(await newest.getAttribute('aria-label'))}; ${plain(await run.getAttribute('aria-label'))}`);
+  await editor.runCommand('Kernel Lineage: Focus on Skills View');
+  await editor.row('Skills', 'Admitted').or(editor.row('Skills', 'Hypotheses')).first().waitFor();
+  await editor.screenshot('skills');
+  await editor.page.keyboard.press('Control+b');
+  await editor.runCommand('View: Close All Editors');
+  await editor.openFile('reduction.cu');
 }
 
 /** A server that is killed says so, and a restart brings it back. */

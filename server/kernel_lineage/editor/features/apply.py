@@ -17,8 +17,10 @@ from pydantic import BaseModel, ValidationError
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.uris import to_fs_path
 
-from kernel_lineage.editor.accepted import ApplyAnswer, Message, answered, edit, refused
+from kernel_lineage.editor.accepted import ApplyAnswer, answered, edit, refused
+from kernel_lineage.editor.message import Message
 from kernel_lineage.editor.progress import JobProgress
+from kernel_lineage.editor.runs import Repeat, RunState
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.trust import Finished
@@ -60,15 +62,18 @@ def register(server: EditorServer) -> None:
         if current is None or path is None:
             return _refused(request, "the document is not open any more")
         _, text = current
-        async with JobProgress(server, params.work_done_token, request.title) as progress:
+        repeat = Repeat("klineage.apply", request.model_dump(by_alias=True))
+        async with JobProgress(server, params.work_done_token, request.title, repeat) as progress:
             work = _gate(server, request, Path(path), text, progress, one_at_a_time)
             finished = await progress.unless_cancelled(work)
-        if finished is None:
-            return None
-        document = _read(finished)
-        if isinstance(document, str):
-            return _refused(request, document)
-        answer = _answer(request, text, document)
+            if finished is None:
+                return None
+            document = _read(finished)
+            if isinstance(document, str):
+                progress.end(RunState.FAILED, document)
+                return _refused(request, document)
+            answer = _answer(request, text, document)
+            progress.end(RunState(answer.outcome), answer.summary, answer.details)
         edits = tuple(document.edits) if document.outcome == "accepted" else None
         return await answered(server, answer, text, edits)
 

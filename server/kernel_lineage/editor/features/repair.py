@@ -13,10 +13,12 @@ from lsprotocol import types
 from pydantic import Field, ValidationError
 from pygls.exceptions import JsonRpcInvalidParams
 
-from kernel_lineage.editor.accepted import ApplyAnswer, Message, answered, refused
+from kernel_lineage.editor.accepted import ApplyAnswer, answered, refused
 from kernel_lineage.editor.documents import Snapshot
+from kernel_lineage.editor.message import Message
 from kernel_lineage.editor.progress import JobProgress
 from kernel_lineage.editor.repairing import Mended
+from kernel_lineage.editor.runs import Repeat, RunState
 from kernel_lineage.editor.server import EditorServer
 
 
@@ -45,14 +47,20 @@ def register(server: EditorServer) -> None:
         if snapshot is None or server.checks is None:
             reason = "the document is not open, or was not checked"
             return refused(request.uri, request.title, reason).model_dump(by_alias=True)
-        async with JobProgress(server, params.work_done_token, request.title) as progress:
+        repeat = Repeat("klineage.repair", request.model_dump(by_alias=True))
+        async with JobProgress(server, params.work_done_token, request.title, repeat) as progress:
             work = server.checks.repair(snapshot, request.kernel, request.line, progress.stage)
             mended = await progress.unless_cancelled(work)
-        if mended is None:
-            return None
+            if mended is None:
+                return None
+            if mended.edits:
+                answer = _answer(request, snapshot, mended)
+            else:
+                answer = refused(request.uri, request.title, mended.reason)
+            progress.end(RunState(answer.outcome), answer.summary, answer.details)
         if not mended.edits:
-            return refused(request.uri, request.title, mended.reason).model_dump(by_alias=True)
-        return await answered(server, _answer(request, snapshot, mended), snapshot.text, mended.edits)
+            return answer.model_dump(by_alias=True)
+        return await answered(server, answer, snapshot.text, mended.edits)
 
 
 def _answer(request: RepairRequest, snapshot: Snapshot, mended: Mended) -> ApplyAnswer:
