@@ -25,6 +25,8 @@ PAGES = {
     "emulated-device.md": "kernel_gate.reporting.emulated_page",
 }
 """Page → the module whose `render()` gives it."""
+FILES = {"../extension/workload.schema.json": "kernel_gate.workload_schema"}
+"""The same for what is no page."""
 
 
 def commands_page() -> str:
@@ -43,10 +45,11 @@ def _command_sections(command: click.Command, name: str, parent: click.Context |
 
 
 def pages() -> dict[str, str]:
-    """File name → contents of every generated page."""
+    """File name, from this folder → contents of everything that is generated."""
     made = {name: importlib.import_module(module).render() for name, module in PAGES.items()}
     made["commands.md"] = commands_page()
-    return {name: _NOTICE + text.rstrip() + "\n" for name, text in made.items()}
+    written = {name: _NOTICE + text.rstrip() + "\n" for name, text in made.items()}
+    return written | {name: importlib.import_module(module).render() + "\n" for name, module in FILES.items()}
 
 
 def main() -> int:

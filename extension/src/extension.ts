@@ -75,7 +75,7 @@ function registerViews(context: vscode.ExtensionContext, server: Server): void {
   registerHistory(context, server, views.lineage, chosen);
 }
 
-/** Any CUDA C++ file, and a Python file that speaks of Triton: for others no server is started. */
+/** Any CUDA C++ file, a Python file that speaks of Triton, and a workload: for others no server is started. */
 function mayHoldKernels(document: vscode.TextDocument): boolean {
   return (
     vscode.languages.match(SELECTOR, document) > 0 &&

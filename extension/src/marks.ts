@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import { ExecuteCommandRequest } from 'vscode-languageclient/node';
 
-import { SELECTOR } from './selector';
+import { CODE } from './selector';
 import type { Server } from './server';
 
 interface Mark {
@@ -23,7 +23,7 @@ export function registerMarks(context: vscode.ExtensionContext, server: Server):
   });
   const draw = async (editor: vscode.TextEditor): Promise<void> => {
     const client = server.running;
-    if (client === undefined || vscode.languages.match(SELECTOR, editor.document) === 0) {
+    if (client === undefined || vscode.languages.match(CODE, editor.document) === 0) {
       return;
     }
     const { uri, version } = editor.document;

@@ -10,7 +10,7 @@ import {
 
 import { applyWithProgress } from './apply';
 import { type Resolution, resolveServer, surroundings } from './python';
-import { SELECTOR } from './selector';
+import { isWorkload, SELECTOR } from './selector';
 import { apiKey, readSettings, type Settings } from './settings';
 import type { CheckStatus, ServerStatus, Status } from './status';
 
@@ -122,6 +122,8 @@ export class Server implements vscode.Disposable {
         closed: () => this.closed(),
       },
       middleware: {
+        provideCompletionItem: (document, position, context, token, next) =>
+          isWorkload(document) ? next(document, position, context, token) : undefined,
         executeCommand: (command, args, next) => {
           const client = this.running;
           if (JUDGED_COMMANDS.includes(command) && client !== undefined) {

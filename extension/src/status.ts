@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 
-import { SELECTOR } from './selector';
+import { CODE } from './selector';
 
 /** What the server reports of itself (`klineage/status`). */
 export interface ServerStatus {
@@ -21,9 +21,9 @@ export class Status implements vscode.Disposable {
   private readonly check: vscode.LanguageStatusItem;
 
   constructor() {
-    this.item = vscode.languages.createLanguageStatusItem('klineage', SELECTOR);
+    this.item = vscode.languages.createLanguageStatusItem('klineage', CODE);
     this.item.name = 'Kernel Lineage';
-    this.check = vscode.languages.createLanguageStatusItem('klineage.check', SELECTOR);
+    this.check = vscode.languages.createLanguageStatusItem('klineage.check', CODE);
     this.check.name = 'Kernel Lineage: Emulated Device';
     this.check.command = { command: 'klineage.checkKernel', title: 'Check Now' };
     this.nothingChecked();

@@ -27,11 +27,17 @@ class Launch(Table):
     """The `[launch]` table."""
 
     grid: tuple[Expression, ...] = Field(min_length=1, max_length=3)
+    """Blocks (Triton: programs) along x, y, z: expressions over dims."""
     block: tuple[Expression, ...] = Field(default=(128,), min_length=1, max_length=3)
+    """CUDA: threads of a block along x, y, z."""
     shared_bytes: Expression = 0
+    """CUDA: dynamic shared memory of a block."""
     constexpr: dict[Name, Expression] = Field(default_factory=dict)
+    """Triton: parameters that are known when the kernel is compiled."""
     num_warps: int = Field(default=4, ge=1, le=32)
+    """Triton: warps of a program."""
     num_stages: int = Field(default=3, ge=1, le=16)
+    """Triton: stages of the software pipeline."""
 
     @field_validator("grid", "block", mode="before")
     @classmethod
@@ -54,24 +60,31 @@ class PointerTable(Table):
     """`{ buffer = "x", offset = "4 * N" }` among the arguments of a launch."""
 
     buffer: Name
+    """The argument that it points into."""
     offset: Expression = 0
+    """Bytes from its beginning."""
 
 
 class ValueTable(Table):
     """`{ value = "N * C", dtype = "int32" }` among the arguments of a launch."""
 
     value: Expression
+    """A number, or an expression over dims and scalars."""
     dtype: str
+    """The type of the number."""
 
 
 class StructureTable(Table):
     """`{ fields = ["x", "n"], at = [0, 8], bytes = 16 }` among the arguments of a launch: a structure by value."""
 
     fields: tuple[Name | PointerTable | ValueTable, ...]
+    """What the structure holds."""
     at: tuple[Annotated[int, Field(ge=0)], ...]
     """Of each field, the bytes from the structure's start."""
     bytes: int = Field(gt=0, le=MOST_STRUCTURE)
+    """Its size."""
     align: Literal[1, 2, 4, 8, 16] = 8
+    """What its address is a multiple of."""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -88,9 +101,11 @@ class KernelLaunch(Launch):
     """One `[[launches]]` table that launches a kernel."""
 
     kernel: KernelName
+    """The kernel that this launch runs."""
     arguments: tuple[Name | PointerTable | ValueTable | StructureTable, ...] | None = None
     """In the kernel's order; None: all arguments of the workload."""
     template_arguments: tuple[str, ...] = ()
+    """Of a template: what it is instantiated with."""
 
     def step(self, everything: tuple[str, ...]) -> LaunchStep:
         """The same as a program carries it; `everything` are the workload's arguments."""
@@ -102,9 +117,13 @@ class MemsetTable(Table):
     """One `[[launches]]` table that sets bytes."""
 
     memset: Name
+    """The buffer."""
     value: int = Field(default=0, ge=0, le=255)
+    """Of each byte."""
     bytes: Expression | None = None
+    """How many; all of them by default."""
     offset: Expression = 0
+    """Where it begins, in bytes."""
 
     def step(self, _everything: tuple[str, ...]) -> MemsetStep:
         """The same as a program carries it."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import re
 import tomllib
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import (
     Field,
@@ -36,37 +35,31 @@ from kernel_gate.launch_tables import (
     first_launch,
 )
 from kernel_gate.program import LaunchStep, MemsetStep
-
-_VALUES = re.compile(r"(?P<kind>[a-z_]+)(?:\((?P<arguments>.*)\))?")
-MOST_LISTED = 64
-"""Numbers that `listed(a, b, …)` takes."""
-_ARGUMENT_COUNT: dict[str, Container[int]] = {
-    "normal": (0,),
-    "uniform": (0, 2),
-    "integers": (0, 2),
-    "positive": (0,),
-    "boundary": (0,),
-    "one_hot": (0,),
-    "peaked": (1,),
-    "masked": (0,),
-    "file": (1,),
-    "listed": range(1, MOST_LISTED + 1),
-    "offsets": (1,),
-    "permutation": (1,),
-}
-
-
-_AT_TOP = re.compile(r",(?![^()]*\))")
-"""A comma outside of brackets: expressions of one level of calls are taken."""
-_FLOATS_ONLY = frozenset({"normal", "positive", "uniform", "peaked", "masked"})
-
+from kernel_gate.value_kinds import FLOATS_ONLY, values_kind
 
 MOST_DATA = 1 << 30
 """Bytes of a data file that a workload names."""
 
 
+class Problem(NamedTuple):
+    """One thing that is wrong with a workload."""
+
+    place: tuple[str | int, ...]
+    """Its key, `("args", 2, "dtype")`; () where it is of several."""
+    message: str
+
+    def __str__(self) -> str:
+        key = _key(self.place)
+        return f"{key}: {self.message}" if key else self.message
+
+
 class WorkloadError(Exception):
     """A workload that cannot be used; the message says which file, which key, and what to do."""
+
+    def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
+        """Of a text that is TOML: everything that is wrong."""
 
 
 _OF_A_WRAPPER = {"grid": [1]}
@@ -77,14 +70,17 @@ class Argument(Table):
     """One argument of the kernel, in the kernel's order."""
 
     name: Name
+    """The kernel's parameter."""
     kind: Literal["output", "input", "inout", "scalar", "scratch"]
+    """What the kernel does with it; scratch is poisoned before each run and never compared."""
     dtype: str
+    """The type of an element, or of the number."""
     shape: tuple[str | int, ...] | None = None
     """Pointers: extents, row-major."""
     values: str = "normal"
     """Inputs: how they are drawn; scratch: `integers(0, 1)` for one that is cleared and not poisoned."""
     value: Expression | None = None
-    """Scalars."""
+    """Scalars: a number, or an expression over dims."""
     align: int | None = Field(default=None, gt=0)
     """Pointers: bytes that the caller promises for the address; None says nothing (allocators give 256)."""
 
@@ -116,17 +112,7 @@ class Argument(Table):
     @property
     def values_spec(self) -> tuple[str, tuple[str, ...]]:
         """`integers(0, V)` as ("integers", ("0", "V"))."""
-        match = _VALUES.fullmatch(self.values.strip())
-        kind = match["kind"] if match else ""
-        inner = match["arguments"] if match else None
-        arguments = tuple(a.strip() for a in _AT_TOP.split(inner)) if inner else ()
-        if len(arguments) not in _ARGUMENT_COUNT.get(kind, ()):
-            raise ValueError(
-                f"values = {self.values!r} is not one of normal, uniform, uniform(lo, hi), integers, integers(lo, hi), "
-                f"positive, boundary, one_hot, peaked(height), masked, listed(a, b, …) of at most {MOST_LISTED}, "
-                "offsets(total), permutation(total), file(path)"
-            )
-        return kind, arguments
+        return values_kind(self.values)
 
     @field_validator("dtype")
     @classmethod
@@ -151,7 +137,7 @@ class Argument(Table):
             raise ValueError('a buffer has `values`, not `value`; a number is kind = "scalar"')
         kind, _ = self.values_spec
         exact = self.dtype not in FLOAT_NAMES
-        if exact and self.kind in {"input", "inout"} and kind in _FLOATS_ONLY:
+        if exact and self.kind in {"input", "inout"} and kind in FLOATS_ONLY:
             raise ValueError(
                 f'{self.dtype} inputs need values = "integers(lo, hi)", "integers" (any of the type), "boundary", '
                 '"one_hot", "listed(a, b, …)", "offsets(total)", "permutation(total)" or "file(path)"'
@@ -190,13 +176,19 @@ class Workload(Table):
     """How to run a kernel: arguments, dimensions to sweep, launch, oracle, tolerance."""
 
     kernel: str
+    """The kernel's name, or that of a host function that launches some."""
     language: Literal["cuda", "triton"]
+    """CUDA C++ or Triton."""
     source: str = ""
+    """The file, from the repository's root; for the record, and to tell kernels of one name apart."""
     dims: dict[Name, tuple[int, ...]] = Field(default_factory=dict)
+    """Sizes by their names: every combination is checked."""
     profile_dims: tuple[dict[Name, int], ...] = ()
+    """The sizes that are timed, one table each."""
     promises: tuple[str, ...] = ()
     """Conditions over dims that every caller keeps: `C % 4 == 0`. Hidden shapes keep them too."""
     args: tuple[Argument, ...] = Field(min_length=1)
+    """The arguments, one table each, in the kernel's order."""
     launch: Launch
     """Of one launch; the first one's where `launches` says more."""
     launches: tuple[KernelLaunch | MemsetTable, ...] = ()
@@ -204,8 +196,11 @@ class Workload(Table):
     wrapper: Wrapper | None = None
     """Triton: the call that launches, in the place of `launch`."""
     oracle: Oracle | None = None
+    """What is right: without it, the code before a change."""
     tolerance: Tolerance = Tolerance()
+    """How far from right is right: without it, from the types, the depth of the reduction and the baseline's error."""
     work: Work = Work()
+    """What every implementation has to do at least, for the roofline."""
     folder: Path | None = Field(default=None, exclude=True)
     """Where the file was; oracle and data files are looked up there."""
 
@@ -373,11 +368,9 @@ def parse_workload(text: str, *, name: str = "workload.toml", folder: Path | Non
         return Workload.model_validate({**data, "folder": folder})
     except ValidationError as error:
         problems = [
-            f"{key}: {message}" if (key := _key(item["loc"])) else message
-            for item in error.errors()
-            for message in [item["msg"].removeprefix("Value error, ")]
+            Problem(item["loc"], item["msg"].removeprefix("Value error, ")) for item in error.errors()
         ]
-        raise WorkloadError(f"{name}: " + "; ".join(problems)) from error
+        raise WorkloadError(f"{name}: " + "; ".join(map(str, problems)), problems) from error
 
 
 def read_companion(folder: Path | None, name: str, most: int = MOST_DATA) -> bytes:

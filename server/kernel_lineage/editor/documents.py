@@ -107,13 +107,8 @@ class Documents:
         if document is None:
             return
         for change in changes:
-            if isinstance(change, types.TextDocumentContentChangePartial):
-                start, end = (document.text.offset(p) for p in (change.range.start, change.range.end))
-            else:
-                start, end = 0, len(document.text.data)
-            new = Text.of(change.text, self.encoding).data
-            document.text = document.text.replaced(start, max(start, end), new)
-            document.edits.append(_Edit(start, max(start, end), new))
+            document.text, start, end, new = document.text.changed(change)
+            document.edits.append(_Edit(start, end, new))
         document.version = identifier.version
         self._parse_after_pause(document)
 

@@ -111,6 +111,7 @@ class EditorProtocol(LanguageServerProtocol):
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
         """A document was opened: from now on its text is the editor's, not the disk's."""
         self._server.documents.open(params.text_document)
+        self._server.workload_files.open(params.text_document)
         self._server.opened(params.text_document.uri)
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
@@ -119,6 +120,7 @@ class EditorProtocol(LanguageServerProtocol):
         documents, uri = self._server.documents, params.text_document.uri
         before = documents.current(uri)
         documents.change(params.text_document, params.content_changes)
+        self._server.workload_files.change(uri, params.content_changes)
         after = documents.current(uri)
         if before is not None and after is not None:
             for listener in self._server.edited:
@@ -128,6 +130,7 @@ class EditorProtocol(LanguageServerProtocol):
     def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
         """A document was closed."""
         self._server.documents.close(params.text_document.uri)
+        self._server.workload_files.close(params.text_document.uri)
         for listener in self._server.closed:
             listener(params.text_document.uri)
 

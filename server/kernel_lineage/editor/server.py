@@ -32,6 +32,7 @@ from kernel_lineage.editor.settings import Key, Settings
 from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.trust import Trust
 from kernel_lineage.editor.views.tree import View
+from kernel_lineage.editor.workload_files.open_files import WorkloadFiles
 
 if TYPE_CHECKING:
     from kernel_lineage.editor.checks import Checks
@@ -58,6 +59,7 @@ class EditorServer(LanguageServer):
         self.settings = Settings()
         self.key = Key.take()
         self.documents = Documents()
+        self.workload_files = WorkloadFiles(self)
         self.applicability = Applicability(self.documents.thread)
         self.trust = Trust()
         self.accepted: OrderedDict[str, Accepted] = OrderedDict()

@@ -61,6 +61,15 @@ class Text:
         """The text with the bytes [start, end) replaced."""
         return Text(self.data[:start] + new + self.data[end:], self.encoding)
 
+    def changed(self, change: types.TextDocumentContentChangeEvent) -> tuple[Text, int, int, bytes]:
+        """The text after an editor's edit, and the edit in bytes: where it begins and ends, and what is new."""
+        start, end = 0, len(self.data)
+        if isinstance(change, types.TextDocumentContentChangePartial):
+            start = self.offset(change.range.start)
+            end = max(start, self.offset(change.range.end))
+        new = Text.of(change.text, self.encoding).data
+        return self.replaced(start, end, new), start, end, new
+
     def _line(self, number: int) -> bytes:
         last = number + 1 == len(self.line_starts)
         end = len(self.data) if last else self.line_starts[number + 1]

@@ -20,6 +20,10 @@ def register(server: EditorServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(params: types.HoverParams) -> types.Hover | None:
+        if (workload := server.workload_files.text(params.text_document.uri)) is not None:
+            from kernel_lineage.editor.workload_files.completing import hover as workload_hover
+
+            return workload_hover(workload, params.position)
         snapshot = await server.documents.snapshot(params.text_document.uri)
         if snapshot is None:
             return None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from kernel_gate.workload import MOST_LISTED
+from kernel_gate.value_kinds import MOST_LISTED
 from kernel_lineage.workloads.triton.values import Size, Tensor, called, size_of, text_of, tree_of
 
 Number = int | Size

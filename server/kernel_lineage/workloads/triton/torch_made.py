@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kernel_gate.workload import MOST_LISTED
+from kernel_gate.value_kinds import MOST_LISTED
 from kernel_lineage.workloads.triton.dtypes import dtype_given
 from kernel_lineage.workloads.triton.elements import listed
 from kernel_lineage.workloads.triton.values import (
