@@ -213,7 +213,7 @@ class Editor {
 
   /** A row of one of our views, by its words; the view is opened by its command. */
   row(view, text) {
-    return this.page.locator(`.pane:has([aria-label^="${view} Section"]) .monaco-list-row`, { hasText: text }).first();
+    return this.page.locator(`.pane:has(.pane-header[aria-label^="${view}"]) .monaco-list-row`, { hasText: text }).first();
   }
 
   notification(text) {

@@ -118,6 +118,7 @@ async function scenario() {
   await checkWhileTyping();
   await testExplorer();
   await views();
+  await workloadFile();
   await restart();
 }
 
@@ -214,6 +215,29 @@ async function views() {
   await editor.screenshot('skills');
   await editor.page.keyboard.press('Control+b');
   await editor.runCommand('View: Close All Editors');
+  await editor.openFile('reduction.cu');
+}
+
+/** A mistake in a workload is underlined at its line, and what may stand there is offered. */
+async function workloadFile() {
+  const place = path.join(workspace, '.klineage/workloads');
+  fs.mkdirSync(place, { recursive: true });
+  const lines = ['kernel = "reduce_sum"', 'language = "cuda"', 'source = "kernels/reduction.cu"', '[dims]', 'n = [300]',
+    '[[args]]', 'name = "out"', 'kind = "ouput"', 'dtype = "float32"', 'shape = [3]', '[launch]', 'grid = [3]', ''];
+  fs.writeFileSync(path.join(place, 'reduce_sum.toml'), lines.join('\n'));
+  await editor.openFile('reduce_sum.toml');
+  await editor.page.locator('.squiggly-error').first().waitFor();
+  const said = await editor.hover('"ouput"', "args[0].kind: Input should be 'output'");
+  assert.match(said, /What the kernel does with it/);
+  await editor.clickOn('"ouput"');
+  await editor.page.keyboard.press('Escape');
+  await editor.page.keyboard.press('Control+Space');
+  await editor.page.locator('.suggest-widget .monaco-list-row', { hasText: '"inout"' }).first().waitFor();
+  await editor.screenshot('workload');
+  step('a workload is checked and completed as it is written');
+  await editor.page.keyboard.press('Escape');
+  await editor.runCommand('View: Close All Editors');
+  fs.rmSync(place, { recursive: true });
   await editor.openFile('reduction.cu');
 }
 

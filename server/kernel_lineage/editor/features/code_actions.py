@@ -16,6 +16,7 @@ from kernel_lineage.editor.diagnostics import SOURCE
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.links import apply_arguments
 from kernel_lineage.editor.server import EditorServer
+from kernel_lineage.editor.stating import stating
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.offers_document import KernelOffersDocument
 from kernel_lineage.rewrite.standing import Standing
@@ -54,7 +55,8 @@ def register(server: EditorServer) -> None:
         asked = _asked_for(params.context)
         offers = await server.offers.within(_WAITS if asked else 0.0, snapshot, kernel)
         explicit = asked and _shows_disabled(server)
-        return fixes + list(_actions(server, snapshot, kernel, found, offers, explicit))
+        stated = await stating(server, snapshot, kernel, found) if asked else []
+        return fixes + list(_actions(server, snapshot, kernel, found, offers, explicit)) + stated
 
 
 def one_per_skill(found: Sequence[Applicable], offset: int) -> tuple[Applicable, ...]:

@@ -1,0 +1,59 @@
+"""Quick fixes for a condition that is not known: the workload says what a person states of every caller."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from editor.conftest import SCALE
+from editor.session import session
+from editor.test_apply import WORKLOAD
+from kernel_gate.workload import parse_workload
+from kernel_lineage.editor.workload_files.facts import statements
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Language
+from kernel_lineage.rewrite.situation import workload_facts
+from kernel_lineage.skills.applicable import applicable
+from kernel_lineage.skills.library import library
+
+VECTORISED = "vectorised-row-access"
+
+
+def stated(workload: str) -> dict[str, str]:
+    """What can be stated of the kernel's vectorised access, each with the workload after it."""
+    kernel = read(SCALE.encode(), Language.CUDA).kernels[0]
+    facts = workload_facts(parse_workload(workload), "scale.toml")
+    data = workload.encode()
+    return {
+        one.said: (data[: one.start] + one.new.encode() + data[one.end :]).decode()
+        for found in applicable(kernel, [library().get(VECTORISED)], facts)
+        for one in statements(found, data)
+    }
+
+
+def test_an_alignment_is_a_key_of_its_argument():
+    found = stated(WORKLOAD)
+    assert found
+    for said, text in found.items():
+        changed = [a.name for a in parse_workload(text).args if a.align == 16]
+        assert len(changed) == 1
+        assert changed[0] in said
+        assert said not in stated(text)
+
+
+async def test_the_menu_offers_it_when_a_person_asks_and_it_edits_the_workload_only(scale):
+    path = scale.parent / ".klineage" / "workloads" / "scale.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(WORKLOAD)
+    async with session(scale.parent, {"device": "emulated", "check": "off"}) as editor:
+        uri = editor.open(scale)
+        invoked = types.CodeActionTriggerKind.Invoked
+        found = [
+            a for a in await editor.actions(uri, "row[i]", trigger=invoked) if a.title.startswith("State in")
+        ]
+        assert found
+        for action in found:
+            assert action.kind == types.CodeActionKind.QuickFix
+            assert action.edit is not None
+            assert action.edit.changes is not None
+            assert [*action.edit.changes] == [path.as_uri()]
+        assert not [a for a in await editor.actions(uri, "row[i]") if a.title.startswith("State in")]
