@@ -57,3 +57,21 @@ async def test_the_menu_offers_it_when_a_person_asks_and_it_edits_the_workload_o
             assert action.edit.changes is not None
             assert [*action.edit.changes] == [path.as_uri()]
         assert not [a for a in await editor.actions(uri, "row[i]") if a.title.startswith("State in")]
+
+
+async def test_a_kernel_without_a_workload_is_given_one(scale):
+    async with session(scale.parent, {"device": "emulated", "check": "off"}) as editor:
+        uri = editor.open(scale)
+        invoked = types.CodeActionTriggerKind.Invoked
+        (action,) = [
+            a for a in await editor.actions(uri, "row[i]", trigger=invoked) if "Write down" in a.title
+        ]
+        assert action.command is not None
+        answer = await editor.command(action.command.command, *(action.command.arguments or ()))
+        path = scale.parent / ".klineage" / "workloads" / "scale.toml"
+        assert parse_workload(path.read_text("utf-8")).kernel == "scale"
+        assert [params.uri for params in editor.client.shown_documents] == [path.as_uri()]
+        assert answer["message"].startswith("scale.toml sees a wrong scale: ")
+        assert editor.client.messages[-1].message == answer["message"]
+        again = await editor.command(action.command.command, *(action.command.arguments or ()))
+        assert "is there already" in again["message"]

@@ -11,10 +11,10 @@ from lsprotocol import types
 from kernel_gate.cleaning import without_links
 from kernel_lineage.editor.message import Message
 from kernel_lineage.editor.text import Text
-from kernel_lineage.rewrite.document import EditDocument
 
 if TYPE_CHECKING:
     from kernel_lineage.editor.server import EditorServer
+    from kernel_lineage.rewrite.document import EditDocument
 
 KEPT = 20
 """Edits that wait; the oldest is forgotten."""

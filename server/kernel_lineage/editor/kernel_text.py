@@ -7,11 +7,11 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from kernel_lineage.history.document import LineageDocument, TransitionDocument
 from kernel_lineage.kernels.mechanisms.registry import mechanisms, mechanisms_of
 from kernel_lineage.kernels.source import Kernel, Language
 
 if TYPE_CHECKING:
+    from kernel_lineage.history.document import LineageDocument, TransitionDocument
     from kernel_lineage.learning.replay.known import Words
 
 NEWEST = 2

@@ -18,9 +18,9 @@ from pydantic import ValidationError
 
 from kernel_lineage.editor.trust import Finished, Trust
 from kernel_lineage.editor.views.tree import State
-from kernel_lineage.history.document import LineageDocument, MineDocument
 
 if TYPE_CHECKING:
+    from kernel_lineage.history.document import LineageDocument, MineDocument
     from kernel_lineage.learning.replay.known import Words
 
 LOOK_AGAIN = 2.0
@@ -152,6 +152,8 @@ class Lineages:
         self._repositories.setdefault(root, _Repository(root, (Path(lines[1]), Path(lines[2]))))
 
     async def _mine(self, repository: _Repository) -> None:
+        from kernel_lineage.history.document import MineDocument
+
         while True:
             repository.again = False
             self.report("mining", f"mining {repository.root.name}")

@@ -14,7 +14,6 @@ from lsprotocol import types
 from pydantic import ValidationError
 
 from kernel_lineage.editor.runs import Repeat, RunState
-from kernel_lineage.rewrite.document import Progress
 
 if TYPE_CHECKING:
     from kernel_lineage.editor.server import EditorServer
@@ -85,6 +84,8 @@ class JobProgress:
 
     def line(self, line: str) -> None:
         """Take a line of the command's stderr: its progress, or something for the log."""
+        from kernel_lineage.rewrite.document import Progress
+
         try:
             progress = Progress.model_validate_json(line)
         except ValidationError:

@@ -1,4 +1,4 @@
-"""Quick fixes for *needs a fact*: a person states of every caller what a condition asks, and the workload keeps it.
+"""Quick fixes for *needs a fact*: the workload is drafted, or a person states of every caller what a condition asks.
 
 The edit is in the workload, never in a kernel: what is stated is tried by the gate's own shapes like anything else.
 """
@@ -24,7 +24,7 @@ from kernel_lineage.workloads.saved import folder_of, workloads_in
 async def stating(
     server: EditorServer, snapshot: Snapshot, kernel: Kernel, found: Sequence[Applicable]
 ) -> list[types.CodeAction]:
-    """The actions; none where the kernel has no workload on the disk."""
+    """The actions; where the kernel has no workload on the disk, one that writes it."""
     open_ = [one for one in found if one.verdict is Truth.UNKNOWN]
     if not open_:
         return []
@@ -39,7 +39,11 @@ def _stating(
 ) -> list[types.CodeAction]:
     of_kernel = workloads_in(folder_of(snapshot.path)).of(kernel.name, str(snapshot.path))
     if of_kernel is None:
-        return []
+        title = f"Write down how {kernel.name} is run (a workload, drafted from the code around it)"
+        argument = {"uri": snapshot.uri, "kernel": kernel.name}
+        command = types.Command(title, "klineage.draftWorkload", arguments=[argument])
+        fix = types.CodeAction(title, kind=types.CodeActionKind.QuickFix, command=command)
+        return [fix] if server.trust.granted else []
     uri = of_kernel.path.as_uri()
     text = server.workload_files.text(uri)
     if text is None:

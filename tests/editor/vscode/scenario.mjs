@@ -188,7 +188,7 @@ async function testExplorer() {
   await editor.page.keyboard.press('Control+b');
 }
 
-/** What the views show, and that a row opens what it is about, by keyboard alone. */
+/** What the views show, and that a row opens what it is about. */
 async function views() {
   await editor.openFile('softmax.cu');
   await editor.clickOn('softmax_forward1(');
@@ -206,15 +206,14 @@ async function views() {
   const run = editor.row('Runs', 'Checking reduction.cu');
   await run.waitFor();
   await editor.screenshot('views');
-  await editor.page.keyboard.press('Home');
-  await editor.page.keyboard.press('Enter');
+  await run.click();
   await shown().locator('h1').first().waitFor();
   step(`the views: ${plain(await newest.getAttribute('aria-label'))}; ${plain(await run.getAttribute('aria-label'))}`);
   await editor.runCommand('Kernel Lineage: Focus on Skills View');
   await editor.row('Skills', 'Admitted').or(editor.row('Skills', 'Hypotheses')).first().waitFor();
   await editor.screenshot('skills');
-  await editor.page.keyboard.press('Control+b');
   await editor.runCommand('View: Close All Editors');
+  await editor.runCommand('View: Close Primary Side Bar');
   await editor.openFile('reduction.cu');
 }
 

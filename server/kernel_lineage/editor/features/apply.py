@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import uuid
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from lsprotocol import types
 from pydantic import BaseModel, ValidationError
@@ -24,8 +24,9 @@ from kernel_lineage.editor.runs import Repeat, RunState
 from kernel_lineage.editor.server import EditorServer
 from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.trust import Finished
-from kernel_lineage.editor.verdict_text import details_of, summary_of
-from kernel_lineage.rewrite.document import ApplyDocument
+
+if TYPE_CHECKING:
+    from kernel_lineage.rewrite.document import ApplyDocument
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -112,6 +113,8 @@ async def _gate(
 
 def _read(finished: Finished) -> ApplyDocument | str:
     """The document that the command printed, or why there is none."""
+    from kernel_lineage.rewrite.document import ApplyDocument
+
     try:
         return ApplyDocument.model_validate_json(finished.stdout)
     except ValidationError:
@@ -120,6 +123,8 @@ def _read(finished: Finished) -> ApplyDocument | str:
 
 
 def _answer(request: ApplyRequest, text: Text, document: ApplyDocument) -> ApplyAnswer:
+    from kernel_lineage.editor.verdict_text import details_of, summary_of  # the gate's verdicts
+
     candidate = None
     if document.edits and document.source_sha256 == hashlib.sha256(text.data).hexdigest():
         candidate = document.changed(text.data).decode("utf-8", "replace")

@@ -7,7 +7,7 @@ right. It is made as any other edit is: shown first, to exactly the text that wa
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from pydantic import Field, ValidationError
@@ -17,9 +17,11 @@ from kernel_lineage.editor.accepted import ApplyAnswer, answered, refused
 from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.editor.message import Message
 from kernel_lineage.editor.progress import JobProgress
-from kernel_lineage.editor.repairing import Mended
 from kernel_lineage.editor.runs import Repeat, RunState
 from kernel_lineage.editor.server import EditorServer
+
+if TYPE_CHECKING:
+    from kernel_lineage.editor.repairing import Mended
 
 
 class RepairRequest(Message):

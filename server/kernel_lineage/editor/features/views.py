@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lsprotocol import types
 from lsprotocol.validators import UINTEGER_MAX_VALUE
@@ -20,8 +20,10 @@ from kernel_lineage.editor.views.lineage import lineage_nodes
 from kernel_lineage.editor.views.runs import run_nodes
 from kernel_lineage.editor.views.skills import skill_nodes
 from kernel_lineage.editor.views.tree import State, Tree, View
-from kernel_lineage.history.document import VersionDocument
 from kernel_lineage.skills.card_text import skill_text
+
+if TYPE_CHECKING:
+    from kernel_lineage.history.document import VersionDocument
 
 M = TypeVar("M", bound=BaseModel)
 

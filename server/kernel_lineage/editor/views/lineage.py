@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from kernel_lineage.editor.kernel_text import change, mechanism_title, place
 from kernel_lineage.editor.views.tree import Link, Node
-from kernel_lineage.history.document import LineageDocument, TransitionDocument, VersionDocument
 
 if TYPE_CHECKING:
+    from kernel_lineage.history.document import LineageDocument, TransitionDocument, VersionDocument
     from kernel_lineage.learning.replay.known import Words
 
 _ICONS = {

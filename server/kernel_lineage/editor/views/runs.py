@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_lineage.editor.runs import Run, RunState
 from kernel_lineage.editor.views.tree import Link, Node
-from kernel_lineage.learning.check_document import CheckedDocument
+
+if TYPE_CHECKING:
+    from kernel_lineage.learning.check_document import CheckedDocument
 
 _GOOD, _BAD, _SOFT = "testing.iconPassed", "testing.iconFailed", "testing.iconSkipped"
 _ICONS = {
