@@ -66,8 +66,9 @@ node_modules/.package-lock.json: package.json package-lock.json
 	@npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-extension: node_modules/.package-lock.json ## check and bundle the VS Code extension
+extension: node_modules/.package-lock.json ## check, bundle and test the VS Code extension
 	@npm run --silent build
+	@npm test --silent
 
 package: node_modules/.package-lock.json ## dist/kernel-lineage.vsix
 	@npm run --silent package

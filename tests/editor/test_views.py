@@ -16,7 +16,7 @@ from kernel_lineage.editor.views.lineage import lineage_nodes
 from kernel_lineage.editor.views.runs import run_nodes
 from kernel_lineage.history.document import mine_document
 from kernel_lineage.history.mine import mine
-from kernel_lineage.report.doctor import DoctorDocument, Finding
+from kernel_lineage.rewrite.doctor_document import DoctorDocument, Finding
 
 
 def rows(nodes):

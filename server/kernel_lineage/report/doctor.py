@@ -8,38 +8,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
 from kernel_gate.build.errors import CompilerMissing
 from kernel_gate.build.toolkit import find_nvcc, find_nvrtc
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.opening import open_device
 from kernel_gate.sandbox.containment import REMEDY, ContainmentError, offered
+from kernel_lineage.rewrite.doctor_document import DoctorDocument, Finding
 from kernel_lineage.rewrite.model.settings import SettingsError, settings_from
 from kernel_lineage.skills.library import library, repository_of
-
-VERSION = 1
-
-
-class Finding(BaseModel):
-    """One part of the environment."""
-
-    model_config = ConfigDict(frozen=True)
-
-    what: str
-    present: bool
-    found: str
-    """What was found, or how to get it."""
-    needed_for: str
-
-
-class DoctorDocument(BaseModel):
-    """What `klineage doctor --json` prints."""
-
-    model_config = ConfigDict(frozen=True)
-
-    version: int = VERSION
-    findings: tuple[Finding, ...]
 
 
 def examine(repository: Path) -> DoctorDocument:

@@ -15,7 +15,7 @@ _DOCUMENTS = {
     "check": ("kernel_lineage.learning.check_document", "FileCheckDocument"),
     "coverage": ("kernel_lineage.coverage.document", "CoverageDocument"),
     "demo": ("kernel_lineage.demo.document", "DemoDocument"),
-    "doctor": ("kernel_lineage.report.doctor", "DoctorDocument"),
+    "doctor": ("kernel_lineage.rewrite.doctor_document", "DoctorDocument"),
     "gate": ("kernel_gate.verdict", "Verdict"),
     "gate --text": ("kernel_lineage.learning.gated_edits", "GateEditDocument"),
     "gate --since": ("kernel_lineage.learning.gate_changes", "GateChangesDocument"),

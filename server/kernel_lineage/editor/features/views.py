@@ -220,7 +220,7 @@ async def _kernel_at(server: EditorServer, uri: str, line: int, character: int) 
 async def _devices(server: EditorServer) -> Tree:
     if (refusal := server.trust.refusal) is not None:
         return Tree(state=State.UNTRUSTED, reason=refusal)
-    from kernel_lineage.report.doctor import DoctorDocument  # heavy: the gate, with NumPy
+    from kernel_lineage.rewrite.doctor_document import DoctorDocument
 
     finished = await server.trust.klineage(
         "doctor", "--json", folder=_folder(_workspace(server) or Path.cwd())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kernel_lineage.editor.views.tree import Node
 
 if TYPE_CHECKING:
-    from kernel_lineage.report.doctor import DoctorDocument, Finding
+    from kernel_lineage.rewrite.doctor_document import DoctorDocument, Finding
 
 _BUILDS = ("NVRTC", "nvcc", "Triton", "sandbox")
 

@@ -1,0 +1,88 @@
+// The extension's own parts, outside of an editor: a row as it is drawn, and that the manifest and the code agree.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import test from 'node:test';
+
+import { build } from 'esbuild';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const sources = path.join(root, 'extension/src');
+const manifest = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')).contributes;
+const code = fs.readdirSync(sources).map((name) => fs.readFileSync(path.join(sources, name), 'utf8')).join('\n');
+
+/** What of the editor's interface a row needs. */
+const EDITOR = `
+  class Kept { constructor(...values) { this.values = values; } }
+  module.exports = {
+    TreeItemCollapsibleState: { None: 0, Collapsed: 1, Expanded: 2 },
+    TreeItem: class { constructor(label, state) { Object.assign(this, { label, state }); } },
+    ThemeIcon: Kept, ThemeColor: Kept, EventEmitter: Kept,
+  };`;
+
+async function load(name) {
+  const stub = {
+    name: 'editor',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^vscode$/ }, () => ({ path: 'vscode', namespace: 'editor' }));
+      onResolve({ filter: /^vscode-languageclient/ }, () => ({ path: 'client', namespace: 'editor' }));
+      onLoad({ filter: /.*/, namespace: 'editor' }, ({ path: wanted }) => ({ contents: wanted === 'vscode' ? EDITOR : '' }));
+    },
+  };
+  const { outputFiles } = await build({
+    entryPoints: [path.join(sources, name)], bundle: true, format: 'cjs', platform: 'node', write: false, plugins: [stub],
+  });
+  const module = { exports: {} };
+  new Function('module', 'exports', 'require', outputFiles[0].text)(module, module.exports, createRequire(import.meta.url));
+  return module.exports;
+}
+
+const ROW = {
+  id: 'v1', label: 'softmax 1a2b3c4', description: 'optimisation', tooltip: '', icon: 'rocket', color: '', spoken: '',
+  kind: 'version before', open: null, data: {}, expanded: false, children: [],
+};
+
+test('a row says the same to a screen reader, with a theme icon and its command', async () => {
+  const { treeItem } = await load('views.ts');
+  const plain = treeItem(ROW);
+  assert.deepEqual(plain.accessibilityInformation, { label: 'softmax 1a2b3c4, optimisation' });
+  assert.deepEqual(plain.iconPath.values, ['rocket', undefined]);
+  assert.equal(plain.state, 0);
+  assert.equal(plain.tooltip, ROW.label);
+  assert.equal(plain.command, undefined);
+  const open = { command: 'klineage.openVersion', title: 'Open', arguments: [{ version: 'v1' }] };
+  const full = treeItem({ ...ROW, spoken: 'version one', color: 'testing.iconPassed', open, children: [ROW], expanded: true });
+  assert.deepEqual(full.accessibilityInformation, { label: 'version one' });
+  assert.deepEqual(full.iconPath.values[1].values, ['testing.iconPassed']);
+  assert.equal(full.state, 2);
+  assert.deepEqual(full.command, open);
+});
+
+test('every command of the manifest is registered, and every menu names one of them', () => {
+  const declared = new Set(manifest.commands.map(({ command }) => command));
+  const named = Object.values(manifest.menus).flat().map(({ command }) => command);
+  const linked = manifest.viewsWelcome.flatMap(({ contents }) => [...contents.matchAll(/\(command:(klineage\.[\w.]+)\)/g)]);
+  for (const command of [...named, ...linked.map(([, command]) => command)]) {
+    assert.ok(declared.has(command), `${command} is declared`);
+  }
+  for (const command of declared) {
+    const refresh = command.startsWith('klineage.refresh.');
+    assert.ok(refresh || code.includes(`'${command}'`), `${command} is registered`);
+  }
+});
+
+test('a view that is empty says what to do next, in every state that it can be in', () => {
+  const states = fs.readFileSync(path.join(root, 'server/kernel_lineage/editor/views/tree.py'), 'utf8');
+  const known = [...states.split('class State')[1].split('class Link')[0].matchAll(/^ {4}[A-Z_]+ = "([\w-]+)"/gm)].map(([, s]) => s);
+  assert.ok(known.includes('mining'));
+  const said = (view) => manifest.viewsWelcome.filter((w) => w.view === `klineage.${view}View`).map((w) => w.when.split('== ')[1]);
+  // A problem is shown in its own words; a kernel that was found has a version.
+  const lineage = known.filter((state) => !['ready', 'problem'].includes(state));
+  assert.deepEqual(said('lineage').sort(), [...lineage, 'no-server'].sort());
+  for (const { id } of manifest.views.klineage) {
+    const view = id.slice('klineage.'.length, -'View'.length);
+    assert.ok(said(view).includes('no-server'), view);
+    assert.ok(said(view).length > 1, view);
+  }
+});
