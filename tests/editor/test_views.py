@@ -150,9 +150,9 @@ async def test_a_check_is_a_run_with_a_page_and_can_be_cancelled(tmp_path):
 def test_runs_end_as_their_block_does_and_those_that_run_come_first():
     told = []
     runs = Runs(lambda: told.append(1))
-    with runs.run("Checking a.cu", Repeat("klineage.checkKernel", {}), once=True) as first:
+    with runs.run("Checking a.cu", Repeat("klineage.checkKernel", {}), "a.cu") as first:
         first.end(RunState.RIGHT, "a is right", "# page")
-    with runs.run("Checking a.cu", None, once=True):
+    with runs.run("Checking a.cu", None, "a.cu"):
         pass
     try:
         with runs.run("Apply", None):

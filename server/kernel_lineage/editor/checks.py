@@ -186,7 +186,7 @@ class Checks:
             "klineage.checkKernel", {"uri": uri, "line": place.line, "character": place.character}
         )
         about = there if at is None else wanted
-        async with JobProgress(self._server, None, title, repeat, quiet=at is None) as progress:
+        async with JobProgress(self._server, None, title, repeat, uri if at is None else "") as progress:
             work = self._check_all(snapshot, wanted, about, progress.stage)
             answer = await progress.unless_cancelled(work)
             if answer is not None:

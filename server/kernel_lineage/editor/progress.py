@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 class JobProgress:
     """Work-done progress of one job: under the editor's token, or one of ours if the editor can show it.
 
-    The job is one of the server's `runs`; `repeat` starts it again. A `quiet` one is seen there only, and takes the
-    place of those of its title that have ended.
+    The job is one of the server's `runs`; `repeat` starts it again. One that nobody asked for is `about` a document: it
+    is seen among the runs only, and takes the place of those about the same that have ended.
     """
 
     def __init__(
@@ -38,12 +38,11 @@ class JobProgress:
         token: types.ProgressToken | None,
         title: str,
         repeat: Repeat,
-        *,
-        quiet: bool = False,
+        about: str = "",
     ) -> None:
         self._server = server
-        self._quiet = quiet
-        self._running = server.runs.run(title, repeat, once=quiet)
+        self._quiet = bool(about)
+        self._running = server.runs.run(title, repeat, about)
         self._stopped = False
         self._token = token
         self._title = title
@@ -52,11 +51,11 @@ class JobProgress:
         self._ticking: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> JobProgress:
-        self._run = self._running.__enter__()
         if self._token is None and not self._quiet and _shows_progress(self._server):
             token = f"klineage-{uuid.uuid4().hex}"
             await self._server.work_done_progress.create_async(token)
             self._token = token
+        self._run = self._running.__enter__()
         if self._token is not None:
             begin = types.WorkDoneProgressBegin(self._title, cancellable=True, message=self._stage)
             self._server.work_done_progress.begin(self._token, begin)

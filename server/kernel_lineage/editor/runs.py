@@ -41,9 +41,12 @@ class Repeat:
 class Run:
     """One run. It is over when `end` was called or the block of `Runs.run` is left."""
 
-    def __init__(self, number: int, title: str, repeat: Repeat | None, tell: Callable[[], None]) -> None:
+    def __init__(
+        self, number: int, title: str, repeat: Repeat | None, about: str, tell: Callable[[], None]
+    ) -> None:
         self.id = f"run-{number}"
         self.title = title
+        self.about = about
         self.repeat = repeat
         self.state = RunState.RUNNING
         self.said = "starting"
@@ -85,13 +88,12 @@ class Runs:
         return self._runs.get(run)
 
     @contextmanager
-    def run(self, title: str, repeat: Repeat | None, *, once: bool = False) -> Iterator[Run]:
-        """A run for the time of a block. With `once`, those of the same title that have ended make room for it."""
-        if once:
-            for other in self:
-                if other.title == title and other.ended is not None:
-                    del self._runs[other.id]
-        run = Run(next(self._numbers), title, repeat, self._changed)
+    def run(self, title: str, repeat: Repeat | None, about: str = "") -> Iterator[Run]:
+        """A run for the time of a block. Those `about` the same that have ended make room for it; "" for none."""
+        for other in self:
+            if about and other.about == about and other.ended is not None:
+                del self._runs[other.id]
+        run = Run(next(self._numbers), title, repeat, about, self._changed)
         self._runs[run.id] = run
         self._changed()
         try:
