@@ -50,18 +50,22 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 
 function registerViews(context: vscode.ExtensionContext, server: Server): void {
   const chosen: Chosen = { kernel: undefined };
+  let place: Record<string, unknown> = {};
   const about = (): Record<string, unknown> => {
     if (chosen.kernel !== undefined) {
       return { uri: chosen.kernel.uri, kernel: chosen.kernel.kernel };
     }
     const editor = vscode.window.activeTextEditor;
-    const { line = 0, character = 0 } = editor?.selection.active ?? {};
-    return { uri: editor?.document.uri.toString() ?? null, line, character };
+    // A page of ours beside the code is no other place.
+    if (editor?.document.uri.scheme === 'file') {
+      const { line, character } = editor.selection.active;
+      place = { uri: editor.document.uri.toString(), line, character };
+    }
+    return place;
   };
   const views = Object.fromEntries(VIEWS.map((name) => [name, new View(name, server, about)])) as Record<ViewName, View>;
   const moved = (): void => {
-    // A page of ours beside the code is no other place.
-    if (chosen.kernel === undefined && vscode.window.activeTextEditor?.document.uri.scheme === 'file') {
+    if (chosen.kernel === undefined) {
       views.lineage.refresh();
     }
   };

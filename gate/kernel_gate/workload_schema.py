@@ -51,7 +51,22 @@ def workload_schema() -> dict[str, Any]:
 
 def render() -> str:
     """The schema as it is committed."""
-    return json.dumps(workload_schema(), indent=2, ensure_ascii=False)
+    schema = dict(workload_schema())
+    schema["$defs"] = _Lines(schema["$defs"])
+    schema["properties"] = _Lines(schema["properties"])
+    return str(_Lines(schema))
+
+
+class _Lines(dict[str, Any]):
+    """Written with a line for each key."""
+
+    def __str__(self) -> str:
+        rows = (f"{json.dumps(key)}: {self._written(value)}" for key, value in self.items())
+        return "{\n" + ",\n".join(rows) + "\n}"
+
+    @staticmethod
+    def _written(value: Any) -> str:
+        return str(value) if isinstance(value, _Lines) else json.dumps(value, ensure_ascii=False)
 
 
 def _without_null(node: Any) -> Any:

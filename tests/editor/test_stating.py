@@ -24,7 +24,7 @@ def stated(workload: str) -> dict[str, str]:
     facts = workload_facts(parse_workload(workload), "scale.toml")
     data = workload.encode()
     return {
-        one.said: (data[: one.start] + one.new.encode() + data[one.end :]).decode()
+        one.sentence: (data[: one.start] + one.new.encode() + data[one.end :]).decode()
         for found in applicable(kernel, [library().get(VECTORISED)], facts)
         for one in statements(found, data)
     }

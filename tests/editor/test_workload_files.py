@@ -99,6 +99,12 @@ def test_a_mistake_is_shown_at_its_line(workload, old, new, line, said):
     assert any(where.startswith(line) and said in message for where, message in shown), shown
 
 
+def test_what_follows_from_a_mistake_is_not_told_beside_it(workload):
+    head, args = WORKLOAD.split("[[args]]", 1)
+    one = f"{head}[[args]]{args.split('[[args]]', 1)[0]}[launch]\ngrid = [3]\n"
+    assert [line for line, _ in found_in(workload, one.replace('"output"', '"ouput"'))] == ['kind = "ouput"']
+
+
 def test_what_the_kernel_says_otherwise_is_a_warning(workload):
     assert found_in(workload, WORKLOAD) == []
     wrong = WORKLOAD.replace('name = "alpha"', 'name = "alfa"')

@@ -49,7 +49,7 @@ class Run:
         self.about = about
         self.repeat = repeat
         self.state = RunState.RUNNING
-        self.said = "starting"
+        self.message = "starting"
         """The stage, then the verdict in one line."""
         self.page = ""
         """Markdown: the verdict stage by stage; "" when there is none."""
@@ -61,12 +61,12 @@ class Run:
 
     def stage(self, stage: str) -> None:
         """Say what it does now."""
-        self.said = stage
+        self.message = stage
         self._tell()
 
-    def end(self, state: RunState, said: str, page: str = "") -> None:
+    def end(self, state: RunState, message: str, page: str = "") -> None:
         """Say what came of it."""
-        self.state, self.said, self.page = state, said, page
+        self.state, self.message, self.page = state, message, page
         self.ended = time.time()
         self.stop = None
         self._tell()

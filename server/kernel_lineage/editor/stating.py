@@ -51,7 +51,7 @@ def _stating(
     actions: dict[str, types.CodeAction] = {}
     for one in found:
         for stated in statements(one, text.data):
-            title = f"State in {of_kernel.path.name} that for every caller {stated.said}"
+            title = f"State in {of_kernel.path.name} that for every caller {stated.sentence}"
             place = types.Range(text.position(stated.start), text.position(stated.end))
             edit = types.WorkspaceEdit({uri: [types.TextEdit(place, stated.new)]})
             actions.setdefault(title, types.CodeAction(title, kind=types.CodeActionKind.QuickFix, edit=edit))

@@ -35,7 +35,7 @@ def run_nodes(runs: Iterable[Run]) -> tuple[Node, ...]:
 
 def _run(run: Run) -> Node:
     icon, color = _ICONS[run.state]
-    head = run.said.partition("\n")[0]
+    head = run.message.partition("\n")[0]
     kind = "run" + (" stop" if run.stop is not None else "") + (" page" if run.page else "")
     kind += " repeat" if run.repeat is not None and run.ended is not None else ""
     seconds = (run.ended or time.time()) - run.started
@@ -47,7 +47,7 @@ def _run(run: Run) -> Node:
         id=run.id,
         label=run.title,
         description=f"{run.state} · {head}",
-        tooltip=f"{run.title}\n{run.state}, {took}\n{run.said}",
+        tooltip=f"{run.title}\n{run.state}, {took}\n{run.message}",
         icon=icon,
         color=color,
         spoken=f"{run.title}: {run.state}, {head}",

@@ -51,9 +51,7 @@ def completions(text: Text, position: types.Position, meant: Meant) -> list[type
 def hover(text: Text, position: types.Position) -> types.Hover | None:
     """What the key or the table at a place is for, and what it may be."""
     offset = text.offset(position)
-    at = next(
-        (e for e in entries(text.data) if e.start <= offset <= (e.end if e.is_table else e.value)), None
-    )
+    at = next((e for e in entries(text.data) if e.start <= offset <= e.end), None)
     field = None if at is None else field_at(at.path)
     if at is None or field is None:
         return None
@@ -63,7 +61,7 @@ def hover(text: Text, position: types.Position) -> types.Hover | None:
         f"One of {', '.join(f'`{c}`' for c in choices)}" if choices else "",
     ]
     said = "\n\n".join(part for part in parts if part)
-    span = types.Range(text.position(at.start), text.position(at.value))
+    span = types.Range(text.position(at.start), text.position(at.end))
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, said), span) if said else None
 
 

@@ -17,7 +17,7 @@ from kernel_lineage.skills.conditions.tree import Comparison, FactRef, Literal
 class Statement:
     """A condition, and the edit that states it. Offsets are in bytes of the workload's text."""
 
-    said: str
+    sentence: str
     """The condition as a sentence."""
     start: int
     end: int

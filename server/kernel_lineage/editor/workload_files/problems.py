@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from kernel_gate.workload import Workload, WorkloadError, parse_workload
+from kernel_gate.workload import Problem, Workload, WorkloadError, parse_workload
 from kernel_lineage.editor.diagnostics import SOURCE
 from kernel_lineage.editor.text import Text
 from kernel_lineage.editor.workload_files.meant import Meant
@@ -32,11 +32,18 @@ def problems(path: Path, text: Text, meant: Meant) -> list[types.Diagnostic]:
     except WorkloadError as error:
         if not error.problems:
             return [_not_toml(text, str(error))]
-        return [_problem(text, _entry(text, found, p.place, p.message), str(p)) for p in error.problems]
+        first = [p for p in error.problems if not _follows(p, error.problems)]
+        return [_problem(text, _entry(text, found, p.place, p.message), str(p)) for p in first]
     return [
         _problem(text, nearest(found, place), message, types.DiagnosticSeverity.Warning)
         for place, message in _beside(workload, meant)
     ]
+
+
+def _follows(problem: Problem, others: Sequence[Problem]) -> bool:
+    """Whether a table is wrong only because something in it is: a list is empty without the item that was refused."""
+    depth = len(problem.place)
+    return any(len(o.place) > depth > 0 and o.place[:depth] == problem.place for o in others)
 
 
 def _beside(workload: Workload, meant: Meant) -> Iterator[tuple[Place, str]]:
