@@ -38,7 +38,7 @@ FORMS: Mapping[str, str] = {
     "masked": "rows in turn as they are, half of −inf, and all −inf",
     "listed(a, b, …)": f"these numbers in turn, {MOST_LISTED} at most",
     "offsets(total)": "ascending from 0 to total, as where rows begin",
-    "permutation(total)": "the numbers below total in any order, each at most once",
+    "permutation(total)": "the numbers below total in any order",
     "file(path)": "the array of a .npy file beside the workload",
 }
 """What `values` may be → what is drawn."""
