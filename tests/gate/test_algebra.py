@@ -90,6 +90,10 @@ SAME = {
     "2 to a power with log₂ e": ("y[i] = expf(x[i]);", "y[i] = exp2f(x[i] * 1.44269504f);"),
     "sigmoid by the other sign": (SIGMOID, "float e = expf(x[i]); y[i] = x[i] * e / (e + 1.0f);"),
     "atomics for a sum": (WITHOUT, ATOMIC),
+    "sums between 2²³ and 2²⁴": (
+        "float t = 0; for (int k = 0; k < c; k++) t += 4e6f * x[k]; y[i] = t;",
+        "float t = 0; for (int k = c - 1; k >= 0; k--) t += 4e6f * x[k]; y[i] = t;",
+    ),
     "log of a product": ("y[i] = logf(x[i] * x[i] * 4.0f);", "y[i] = 2.0f * logf(fabsf(2.0f * x[i]));"),
 }
 OTHER = {
@@ -102,6 +106,7 @@ OTHER = {
         "y[i] = fmaxf(x[i], -INFINITY) + 1.0f;",
         "y[i] = fmaxf(x[i], -3.402823466e38f) + 1.0f + 1e-3f;",
     ),
+    "a float rounded to an integer": ("y[i] = x[i];", "y[i] = (x[i] + 12582912.0f) - 12582912.0f;"),
     "a small term dropped": ("y[i] = x[i] + 1e-9f * x[0];", "y[i] = x[i];"),
 }
 

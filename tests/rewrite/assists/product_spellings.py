@@ -70,6 +70,18 @@ SPELLINGS = {
 """,
         above="#define AT(r, c, width) ((r) * (width) + (c))\n#define SIDE 16\n",
     ),
+    "macros that read": spelled(
+        _PLACE
+        + """
+    if (row >= M) return;
+    if (col < N) {
+        float t = 0.0f;
+        for (int k = 0; k < K; k++) t = t + LEFT(k) * ELEMENT(B, N, k, col);
+        C[row * N + col] = t;
+    }
+""",
+        above="#define ELEMENT(p, width, r, c) ((p)[(r) * (width) + (c)])\n#define LEFT(k) ELEMENT(A, K, row, k)\n",
+    ),
     "rows along x": spelled(
         """
     int row = blockIdx.x * blockDim.x + threadIdx.x;

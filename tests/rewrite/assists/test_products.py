@@ -9,7 +9,7 @@ import pytest
 
 from kernel_gate.gate import judge
 from kernel_gate.options import GateOptions
-from kernel_gate.verdict import StageStatus
+from kernel_gate.verdict import StageStatus, Verdict
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.registry import anchors_of
@@ -19,7 +19,7 @@ from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.registry import assist_of
 from kernel_lineage.rewrite.candidate import Candidate
 from rewrite.assists.product_spellings import REFUSED, SPELLINGS
-from rewrite.assists.test_gate import PATIENT, program
+from rewrite.assists.test_gate import program
 from rewrite.assists.workloads import workload
 
 _DTYPES = {
@@ -31,8 +31,9 @@ _DTYPES = {
 }
 
 
-NAMED_SHAPES = GateOptions(check_seconds=3600.0, hidden=False)
+NAMED_SHAPES = GateOptions(check_seconds=3600.0, hidden=False, seed=11)
 """For the many spellings; each choice of a tile is checked on hidden shapes as well."""
+HIDDEN_SHAPES = NAMED_SHAPES.model_copy(update={"hidden": True})
 EDGES = "M = [33]\nN = [70]\nK = [19]"
 ALIGNED = "M = [72]\nN = [40]\nK = [80]"
 WHOLE = "M = [128]\nN = [128]\nK = [192]"
@@ -60,7 +61,7 @@ def made_of(one: Assist, code: str) -> list[Candidate]:
 
 
 def load_of(code: str, tile: tuple[int, int], threads: int, sizes: str) -> tuple[Workload, Workload]:
-    """How a spelling is run as it was, and in tiles of so many places along x and y."""
+    """How a spelling is run as it was, and in tiles of so many places along x and y; of values that may be varied."""
     types = re.search(r"const ([\w ]+)\* A, const ([\w ]+)\* B, ([\w ]+)\* C", code)
     assert types is not None
     a, b, c = (_DTYPES.get(t, "float32") for t in types.groups())
@@ -79,8 +80,16 @@ def load_of(code: str, tile: tuple[int, int], threads: int, sizes: str) -> tuple
     return launched(block, f"{block[0]}, {block[1]}"), launched(tile, str(threads))
 
 
-def agrees(code: str, candidate: Candidate, sizes: str, options: GateOptions = NAMED_SHAPES) -> None:
-    """The gate finds no fault in a candidate on the emulated device."""
+def between_one_and_minus_one(load: Workload) -> Workload:
+    """The workload with values that are not varied: one case of a shape instead of 25."""
+    args = (a.model_copy(update={"values": "uniform(-1, 1)"}) if a.is_pointer else a for a in load.args)
+    return load.model_copy(update={"args": tuple(args)})
+
+
+def checked(
+    code: str, candidate: Candidate, sizes: str, options: GateOptions, *, varied: bool = True
+) -> Verdict:
+    """The verdict on a candidate on the emulated device."""
     after = candidate.apply(code.encode()).decode()
     rows, columns = (int(n) for n in re.findall(r"computes (\d+) x (\d+) outputs", after)[0])
     threads = int(re.findall(r"__launch_bounds__\((\d+)", after)[0])
@@ -88,13 +97,20 @@ def agrees(code: str, candidate: Candidate, sizes: str, options: GateOptions = N
     before, tiled = load_of(
         code, (rows, columns) if "threads(8, 32)" in code else (columns, rows), threads, sizes
     )
-    verdict = judge(
+    return judge(
         program(Language.CUDA, code, "prod", before.launch.spec()),
         program(Language.CUDA, after, "prod", replace(tiled.launch.spec(), shared_bytes=str(dynamic))),
-        before,
+        before if varied or "int8" in str(before.args) else between_one_and_minus_one(before),
         device="emulated",
         options=options,
     )
+
+
+def agrees(
+    code: str, candidate: Candidate, sizes: str, options: GateOptions = NAMED_SHAPES, *, varied: bool = False
+) -> None:
+    """The gate finds no fault in a candidate."""
+    verdict = checked(code, candidate, sizes, options, varied=varied)
     for name in ("build", "check", "sanitize"):
         stage = verdict.stage(name)
         assert stage is not None
@@ -125,20 +141,48 @@ def test_warpgroups_multiply_whole_tiles_of_each_layout(name: str) -> None:
 
 def test_what_is_made_for_warpgroups_is_right_on_devices_that_have_none() -> None:
     for name in ("half, both factors by rows", "half, the first factor by columns"):
-        options = GateOptions(check_seconds=3600.0, hidden=False, emulated_arch="sm_80")
+        options = NAMED_SHAPES.model_copy(update={"emulated_arch": "sm_80"})
         agrees(
             SPELLINGS[name], made_of(assist("multiply_by_warpgroups"), SPELLINGS[name])[-1], ALIGNED, options
         )
 
 
-@pytest.mark.parametrize("number", range(3))
-def test_each_choice_of_a_tile_is_right(number: int) -> None:
-    half = SPELLINGS["half, added up in float"]
-    agrees(half, made_of(assist("multiply_on_tensor_cores"), half)[number], EDGES, PATIENT)
-    if number < 2:
-        agrees(half, made_of(assist("multiply_by_warpgroups"), half)[number], EDGES, PATIENT)
-    plain = SPELLINGS["short names everywhere"]
-    agrees(plain, made_of(assist("multiply_in_tiles"), plain)[number], EDGES, PATIENT)
+CHOICES = [
+    (name, identity, number)
+    for name, identity, count in (
+        ("half, added up in float", "multiply_on_tensor_cores", 3),
+        ("half, added up in float", "multiply_by_warpgroups", 2),
+        ("short names everywhere", "multiply_in_tiles", 3),
+    )
+    for number in range(count)
+]
+
+
+@pytest.mark.parametrize(("name", "identity"), sorted({(n, i) for n, i, _ in CHOICES}))
+def test_special_values_go_where_they_went(name: str, identity: str) -> None:
+    agrees(SPELLINGS[name], made_of(assist(identity), SPELLINGS[name])[-1], EDGES, varied=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "identity", "number"), CHOICES)
+def test_each_choice_of_a_tile_is_right(name: str, identity: str, number: int) -> None:
+    code = SPELLINGS[name]
+    agrees(code, made_of(assist(identity), code)[number], EDGES, HIDDEN_SHAPES, varied=True)
+
+
+def test_a_product_whose_terms_cancel_is_the_same_sum() -> None:
+    """A partial sum between 2²³ and 2²⁴, and 19588 as a sum of terms of 10⁹, of which float32 keeps 128 at a time."""
+    options = NAMED_SHAPES.model_copy(
+        update={
+            "case": {"M": 33, "N": 70, "K": 19},
+            "seed": 4592,
+            "inputs": "around 32767 32512 31744 768 8 4",
+        }
+    )
+    code = SPELLINGS["half, added up in float"]
+    stage = checked(code, made_of(assist("multiply_by_warpgroups"), code)[0], EDGES, options).stage("check")
+    assert stage is not None
+    assert "agrees in every element" in stage.reason
 
 
 def test_what_tensor_cores_multiply_is_left_to_them() -> None:

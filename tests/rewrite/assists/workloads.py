@@ -122,6 +122,10 @@ WORKLOADS = {
                  "maxima: output float32 [N]", "sums: output float32 [N]", "x: input float32 [N, C]",
                  "N: int32 = N", "C: int32 = C"),
     ),
+    "log_sums": (
+        workload("log_sums", "N = [1, 40]\nC = [1, 33]", 'grid = ["ceil_div(N, 32)"]\nblock = [32]',
+                 "out: output float32 [N]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),
+    ),
     "softmax_rows": (
         workload("softmax_rows", "N = [1, 40]\nC = [1, 33]", 'grid = ["ceil_div(N, 32)"]\nblock = [32]',
                  "out: output float32 [N, C]", "x: input float32 [N, C]", "N: int32 = N", "C: int32 = C"),

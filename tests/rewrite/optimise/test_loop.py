@@ -203,3 +203,18 @@ def test_what_gains_most_is_tried_first_and_what_is_made_for_the_device_before_w
     kernel = read(PRODUCT, Language.CUDA).kernels[0]
     made = proposals(kernel, SKILLS, stated_facts(told, "stated")).made
     assert made[0].skill == f"{first}-matrix-product"
+
+
+@pytest.mark.parametrize("outcome", [Outcome.ACCEPTED, Outcome.REJECTED])
+def test_what_many_devices_take_is_tried_only_where_what_is_made_for_this_one_does_not_gain(
+    outcome: Outcome,
+) -> None:
+    def judge(before: Version, after: Version, _options: GateOptions) -> Verdict:
+        gains = b"wgmma" in after.text and b"wgmma" not in before.text and outcome is Outcome.ACCEPTED
+        return verdict(outcome, 9.0) if gains else verdict(Outcome.REJECTED, 1.0)
+
+    told = "device.compute_capability = (9, 0), launch.block.x = 16, launch.block.y = 16, launch.block.z = 1"
+    search = Search(Path("prod.cu"), "prod", PRODUCT, stated_facts(told, "stated"), SKILLS)
+    tried = {t.skill for t in optimise(search, judge).document.tried}
+    assert "warpgroup-matrix-product" in tried
+    assert ("tensor-core-matrix-product" in tried) == (outcome is Outcome.REJECTED)

@@ -20,7 +20,7 @@ from kernel_gate.emulated.matrices.product import ACCUMULATORS
 from kernel_gate.emulated.matrices.registers import items, read_words, readers, write_cells, writers
 from kernel_gate.emulated.ptx.model import Group, Integer, Register
 from kernel_gate.emulated.registry import Step, opcode
-from kernel_gate.emulated.site import Site
+from kernel_gate.emulated.site import Read, Site
 from kernel_gate.emulated.types import TYPES, Array
 from kernel_gate.emulated.warpgroup import Product
 from kernel_gate.emulated.wave import Index, Wave
@@ -50,28 +50,48 @@ _Operand = Callable[[Wave], tuple[Array, list[tuple[Index, Index]]]]
 """(warpgroups, extent, k) in float64, and what was read of shared memory: threads that stand for it, first bytes."""
 
 
-def _multiply(site: Site) -> Step:
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """What an instruction multiplies: the type of the sums, and both operands; A is None where registers hold it."""
+
+    sums: str
+    a: Tile | None
+    b: Tile
+    kind: Element
+    """Of A."""
+    columns: int
+    k: int
+    sign: float
+
+
+def factors_of(site: Site) -> Factors:
+    """Types, shapes and layouts that an instruction names. Raises for what is not supported."""
     names = [p for p in site.parts if p in ELEMENTS or p in ACCUMULATORS]
     m, n, k = shape_of(site)
     if m != _ROWS or len(names) != 3 or names[0] not in ACCUMULATORS:
         raise site.unsupported()
-    d, a, b = ACCUMULATORS[names[0]], ELEMENTS[names[1]], ELEMENTS[names[2]]
+    a, b = ELEMENTS[names[1]], ELEMENTS[names[2]]
     flags = [_literal(site, position) for position in range(4, site.operand_count)]
     scales = flags[:2] if not a.integral else []
     turns = flags[2:] if not a.integral else []
     in_registers = isinstance(site.operand(1), Group)
     # 16-bit types say for each operand in memory whether it is turned; others never are.
     turn_a, turn_b = (0, *(turns or (0,))) if in_registers else (turns or (0, 0))
-    read_a = (
-        _from_registers(site, a, k) if in_registers else _from_memory(site, 1, a, (_ROWS, k), turn_a == 0)
-    )
-    read_b = _from_memory(site, 2, b, (n, k), turn_b == 0)
+    first = None if in_registers else Tile.of(site, 1, a, (_ROWS, k), turn_a == 0)
+    sign = float(np.prod(scales)) if scales else 1.0
+    return Factors(names[0], first, Tile.of(site, 2, b, (n, k), turn_b == 0), a, n, k, sign)
+
+
+def _multiply(site: Site) -> Step:
+    factors = factors_of(site)
+    d, n, sign = ACCUMULATORS[factors.sums], factors.columns, factors.sign
+    read_a = factors.a.read if factors.a is not None else _from_registers(site, factors.kind, factors.k)
+    read_b = factors.b.read
     writes, read_d = writers(site, 0), readers(site, 0)
     fragment = accumulator(16, n, 2 if d.name == "f16" else 1)
     if fragment.registers != len(writes):
         raise site.unsupported()
     adds = site.read(3, TYPES["pred"])
-    sign = float(np.prod(scales)) if scales else 1.0
     names_of_d = (i.name for i in items(site.operand(0)) if isinstance(i, Register))
     registers = frozenset(site.layout.registers[name] for name in names_of_d)
     saturate = site.has("satfinite")
@@ -128,55 +148,55 @@ def _from_registers(site: Site, a: Element, k: int) -> _Operand:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tile:
+class Tile:
     """An operand in shared memory."""
 
     site: Site
-    position: int
+    words: Read
+    """Reads the descriptor."""
     element: Element
     extent: int
     k: int
     along_k: bool
 
+    @classmethod
+    def of(cls, site: Site, position: int, element: Element, shape: tuple[int, int], along_k: bool) -> Tile:
+        """The operand at a position of an instruction, `shape[0]` rows or columns by `shape[1]`."""
+        if not along_k and element.bits != 16:
+            raise site.unsupported()
+        return cls(site, site.read(position, TYPES["b64"]), element, *shape, along_k)
 
-def _from_memory(
-    site: Site, position: int, element: Element, shape: tuple[int, int], along_k: bool
-) -> _Operand:
-    if not along_k and element.bits != 16:
-        raise site.unsupported()
-    tile = _Tile(site, position, element, *shape, along_k)
-    words = site.read(position, TYPES["b64"])
+    def units(self, wave: Wave) -> Index:
+        """First bytes of the units in the wave's shared memory: (warpgroups, …, …), as `descriptor.units` has them."""
+        site, shared = self.site, wave.shared
+        found = descriptor.decode(wave.spread(self.words(wave)).reshape(-1, _GROUP)[:, 0])
+        if found is None or found.base.any():
+            raise wave.stop("unsupported", "unsupported: wgmma with a matrix base offset", site.instruction)
+        places = descriptor.units(found, self.extent, self.k, self.element.bits // 8, self.along_k)
+        ends = places.reshape(len(places), -1).max(axis=1) + descriptor.UNIT
+        if (ends > shared.nbytes).any():
+            position = int(np.argmax(ends > shared.nbytes))
+            message = (
+                f"out of bounds: a tile of wgmma reaches byte {int(ends[position])} of "
+                f"{shared.nbytes} bytes of shared memory"
+            )
+            raise wave.stop("out_of_bounds", message, site.instruction, position * _GROUP)
+        blocks: Index = wave.block_of[wave.index[::_GROUP]]
+        return places + (blocks * shared.stride)[:, None, None]
 
-    def read(wave: Wave) -> tuple[Array, list[tuple[Index, Index]]]:
-        return _read_tile(wave, tile, wave.spread(words(wave)).reshape(-1, _GROUP)[:, 0])
+    def cells(self, wave: Wave, units: Index) -> Array:
+        """(warpgroups, extent, k), as they are stored."""
+        data = wave.shared.data.reshape(-1, descriptor.UNIT)[units // descriptor.UNIT]
+        return descriptor.elements(data, self.along_k, self.element.cell)
 
-    return read
-
-
-def _read_tile(wave: Wave, tile: _Tile, words: Array) -> tuple[Array, list[tuple[Index, Index]]]:
-    site, shared = tile.site, wave.shared
-    found = descriptor.decode(words)
-    if found is None or found.base.any():
-        raise wave.stop("unsupported", "unsupported: wgmma with a matrix base offset", site.instruction)
-    itemsize = tile.element.bits // 8
-    places = descriptor.units(found, tile.extent, tile.k, itemsize, tile.along_k)
-    groups = len(places)
-    leaders = wave.index[::_GROUP]
-    flat = places.reshape(groups, -1)
-    outside = (flat + descriptor.UNIT > shared.nbytes).any(axis=1)
-    if outside.any():
-        position = int(np.argmax(outside))
-        message = (
-            f"out of bounds: a tile of wgmma reaches byte {int(flat[position].max()) + descriptor.UNIT} of "
-            f"{shared.nbytes} bytes of shared memory"
-        )
-        raise wave.stop("out_of_bounds", message, site.instruction, position * _GROUP)
-    flat = flat + (wave.block_of[leaders] * shared.stride)[:, None]
-    # Any thread may stand for a read; not the one that is likely to have written it.
-    standing = leaders[:, None] + (np.arange(flat.shape[1]) + _GROUP // 2) % _GROUP
-    whole = flat.ravel(), standing.ravel()
-    if wave.launch.checks.uninitialised:
-        shared.check_written(wave, whole[1], whole[0], descriptor.UNIT, site.instruction)
-    data = shared.data.reshape(-1, descriptor.UNIT)[whole[0] // descriptor.UNIT]
-    cells = descriptor.elements(data.reshape(*places.shape, -1), tile.along_k, tile.element.cell)
-    return tile.element.open(cells), [(whole[1], whole[0])]
+    def read(self, wave: Wave) -> tuple[Array, list[tuple[Index, Index]]]:
+        """The operand's values, and what was read."""
+        units = self.units(wave)
+        # Any thread may stand for a read; not the one that is likely to have written it.
+        count = units[0].size
+        standing = wave.index[::_GROUP][:, None] + (np.arange(count) + _GROUP // 2) % _GROUP
+        if wave.launch.checks.uninitialised:
+            wave.shared.check_written(
+                wave, standing.ravel(), units.ravel(), descriptor.UNIT, self.site.instruction
+            )
+        return self.element.open(self.cells(wave, units)), [(standing.ravel(), units.ravel())]

@@ -16,7 +16,7 @@ from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags import registers
 from kernel_gate.emulated.tags.keys import UNTAGGED, Keys, in_lanes
 from kernel_gate.emulated.tags.shadows import Shadows
-from kernel_gate.emulated.types import TYPES, Array, PtxType
+from kernel_gate.emulated.types import TYPES, Array
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
 
@@ -100,7 +100,9 @@ def arithmetic(shadows: Shadows, memory: PayloadMemory, site: Site) -> Wrap:
             for half, result in enumerate(target.values(wave)):
                 of_half = [value[half] for value in values]
                 payload = combine(name, of_half, [p[half] for p in payloads], result)
-                plain = _stands_for_itself(name, kind, of_half, result, clamps)
+                plain = _stands_for_itself(result, of_half, clamps)
+                if name in ("add", "fma", "sub") and kind.name == "f32":
+                    plain = plain | _rounds_to_integers(of_half[-1], payloads[-1][half])
                 halves.append(in_lanes(_keys(payload, plain, wave.active_count)[:, None], lanes))
             shadows.put(wave, site, site.operand(0), _joined(halves))
 
@@ -109,19 +111,26 @@ def arithmetic(shadows: Shadows, memory: PayloadMemory, site: Site) -> Wrap:
     return wrap
 
 
-def _stands_for_itself(
-    name: str, kind: PtxType, values: Sequence[Array], result: Array, clamps: bool
-) -> Array:
-    """Where the value is all that a result says: NaN and infinities, clamped ends, floats rounded to integers."""
+def _stands_for_itself(result: Array, values: Sequence[Array], clamps: bool) -> Array:
+    """Where the value is all that a result says: NaN and infinities, and clamped ends."""
     plain = ~np.isfinite(result)
     for value in values:
         plain = plain | ~np.isfinite(value)
     if clamps:
         plain = plain | (result == 0) | (result == 1)
-    if name in ("add", "fma", "sub") and kind.name == "f32":
-        last = np.abs(values[-1])
-        plain = plain | ((last >= _INTEGER_TRICK) & (last < 2 * _INTEGER_TRICK) & (last == np.rint(last)))
     return plain
+
+
+def _rounds_to_integers(last: Array, payload: Payload) -> Array:
+    """Where adding a constant rounds to integers. A sum may be as large: it differs from thread to thread, or it is
+    rounded and has not its value's payload.
+    """
+    size = np.abs(last)
+    large = (size >= _INTEGER_TRICK) & (size < 2 * _INTEGER_TRICK) & (size == np.rint(size))
+    if not large.any() or size.min() != size.max():
+        return np.zeros_like(large)
+    constant: Array = large & (payload == literals.lift(last)).all(axis=0)
+    return constant
 
 
 def _keys(payload: Payload, plain: Array, threads: int) -> Keys:

@@ -1,11 +1,12 @@
-"""Payloads through products of matrices: `mma.sync` and `wmma.mma`."""
+"""Payloads through products of matrices: `mma.sync`, `wmma.mma` and `wgmma.mma_async`."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from kernel_gate.emulated.instructions import wgmma
 from kernel_gate.emulated.matrices.elements import ELEMENTS, cells_of
-from kernel_gate.emulated.matrices.fragments import WARP, Fragment
+from kernel_gate.emulated.matrices.fragments import WARP, Fragment, accumulator
 from kernel_gate.emulated.matrices.registers import items, read_words, readers
 from kernel_gate.emulated.payloads.fields import LEVELS, Payload, multiply_add
 from kernel_gate.emulated.payloads.literals import lift
@@ -14,6 +15,7 @@ from kernel_gate.emulated.registry import Step
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.tags import matrices, registers
 from kernel_gate.emulated.tags.shadows import Shadows
+from kernel_gate.emulated.types import TYPES
 from kernel_gate.emulated.watching import Wrap
 from kernel_gate.emulated.wave import Wave
 
@@ -73,3 +75,45 @@ def _matrix(
         cells.append(np.stack([payload_of(tags[:, at], flat[:, e]) for e, at in enumerate(last)], axis=-1))
     stacked = np.stack(cells, axis=1).reshape(LEVELS, len(cells), -1, WARP, count)
     return np.stack([fragment.gather(np.ascontiguousarray(level)) for level in stacked])
+
+
+def warpgroup(shadows: Shadows, site: Site) -> Wrap | None:
+    """Around a product by warpgroups; None where not both operands lie in memory as floats of 16 bits."""
+    factors = wgmma.factors_of(site)
+    a, b, fragment = factors.a, factors.b, accumulator(16, factors.columns, 1)
+    if a is None or factors.sums != "f32" or factors.sign != 1.0 or shadows.flow.granule != 2:
+        return None
+    if any(tile.element.bits != 16 for tile in (a, b)):
+        return None
+    adds = site.read(3, TYPES["pred"])
+
+    def wrap(step: Step) -> Step:
+        def watched(wave: Wave) -> None:
+            shadows.enter(wave)
+            x, y = _tile(shadows, wave, a), _tile(shadows, wave, b)
+            total = _matrix(shadows, wave, site, 0, fragment, "f32")
+            # Four warps hold 16 rows each, one below the other.
+            total = total.reshape(LEVELS, len(x[0]), -1, factors.columns)
+            keep = wave.spread(adds(wave)).reshape(len(x[0]), -1)[:, 0]
+            total = np.where(keep[:, None, None], total, np.uint64(0))
+            for k in range(factors.k):
+                total = multiply_add(x[:, :, :, k, None], y[:, :, None, :, k], total)
+            step(wave)
+            rows = total.reshape(LEVELS, -1, 16, factors.columns).astype(np.int64)
+            matrices.scatter(shadows, wave, site, items(site.operand(0)), fragment, rows)
+
+        return watched
+
+    return wrap
+
+
+def _tile(shadows: Shadows, wave: Wave, tile: wgmma.Tile) -> Payload:
+    """(LEVELS, warpgroups, extent, k) of an operand in shared memory."""
+    units = tile.units(wave)
+    values = tile.element.open(tile.cells(wave, units))
+    if shadows.shared is None:
+        return lift(values)
+    places = (units[..., None] + 2 * np.arange(8)) // shadows.flow.granule
+    if not tile.along_k:
+        places = places.transpose(0, 1, 3, 2)
+    return payload_of(shadows.shared[:, places.reshape(values.shape)], values)

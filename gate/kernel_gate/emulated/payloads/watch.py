@@ -75,6 +75,8 @@ class PayloadWatch:
                 return matrices.load_fragment(shadows, site)
             case (("mma" | "wmma"), _):
                 return products.product(shadows, site) or self._lose(site)
+            case "wgmma", ("mma_async",):
+                return products.warpgroup(shadows, site) or self._lose(site)
             case (("ld" | "ldu" | "shfl" | "ldmatrix" | "movmatrix"), _):
                 return MOVES[name](shadows, site)
             case "cvt", _:

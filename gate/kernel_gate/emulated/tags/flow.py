@@ -193,5 +193,5 @@ def _sizes(instruction: Instruction) -> Iterator[int]:
         kind = TYPES.get(part)
         if kind is not None and kind.kind != "pred":
             yield kind.size // 2 if kind.kind in ("packed", "lanes") else kind.size
-        elif part in ELEMENTS and instruction.parts[0] in ("mma", "wmma"):
+        elif part in ELEMENTS and instruction.parts[0] in ("mma", "wmma", "wgmma"):
             yield max(ELEMENTS[part].bits // 8, 1)

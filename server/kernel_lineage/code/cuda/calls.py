@@ -33,7 +33,7 @@ from kernel_lineage.code.values import (
     unknown,
     why,
 )
-from kernel_lineage.kernels.cuda_forms import read_call, text_of
+from kernel_lineage.kernels.cuda_forms import bare, read_call, text_of
 
 _LOADS = frozenset({"__ldg", "__ldcs", "__ldca", "__ldcg", "__ldlu", "__ldcv"})
 _STORES = frozenset({"__stcs", "__stwt", "__stcg", "__stwb"})
@@ -321,11 +321,13 @@ def expanded(
     if expression is None or at.scope.depth >= _DEPTH:
         at.scope.problem(node, f"the macro `{shown(node)}` is no expression")
         return Opaque()
-    before = at.scope.at_line
-    at.scope.at_line = at.scope.line(node)
-    at.scope.depth += 1
+    scope, inner = at.scope, bare(expression)
+    before = scope.at_line, scope.stands_for
+    scope.stands_for = (inner.id if inner is not None else -1, scope.called_at(node))
+    scope.at_line = scope.line(node)
+    scope.depth += 1
     try:
         return at.value(expression)
     finally:
-        at.scope.at_line = before
-        at.scope.depth -= 1
+        scope.at_line, scope.stands_for = before
+        scope.depth -= 1

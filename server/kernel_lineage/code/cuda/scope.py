@@ -36,6 +36,8 @@ class Scope:
     """Lines of the text that was parsed → lines to report, where they differ."""
     at_line: int | None = None
     """The line to report for text that stands elsewhere: an expanded macro's."""
+    stands_for: tuple[int, tuple[int, int] | None] = (-1, None)
+    """The node that a macro of the file expands to, by its id, and where the macro's call stands."""
     in_file: bool = True
     """Whether nodes stand in the kernel's file at the bytes that they tell."""
     returned: list[tuple[tuple[Term, ...], Value]] = field(default_factory=list)
@@ -60,6 +62,10 @@ class Scope:
     def at(self, node: Node) -> tuple[int, int] | None:
         """Where a node stands in the file; None in an expanded macro."""
         return (node.start_byte, node.end_byte) if self.in_file and self.at_line is None else None
+
+    def called_at(self, node: Node) -> tuple[int, int] | None:
+        """Where an access stands in the file; in an expanded macro, where the call does that is this access alone."""
+        return self.at(node) or (self.stands_for[1] if self.stands_for[0] == node.id else None)
 
     @contextmanager
     def under(self, *conditions: Term) -> Iterator[None]:
@@ -106,7 +112,7 @@ class Scope:
                 reason,
                 place.element.name or place.element.dtype,
                 self.loops,
-                self.at(node),
+                self.called_at(node),
                 via,
                 self.calls,
             )

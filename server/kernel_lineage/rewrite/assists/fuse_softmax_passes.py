@@ -12,6 +12,8 @@ exponentials for a third one, the third one works them out again. Infinities and
 
 from __future__ import annotations
 
+import re
+
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
@@ -106,13 +108,42 @@ def _maximum_before(syntax: CudaSyntax, second: Exponentials) -> Maximum | Refus
         first = maximum_of(loop)
         if first is None or first.element != second.element:
             continue
-        if header_of(loop) != header_of(second.loop):
+        if header_of(loop) != header_of(second.loop) and not _begins_with_first(syntax, first, second):
             found = Refusal(
                 f"the loops in lines {loop.node.start_point.row + 1} and {line} do not run over the same elements"
             )
             continue
         found = first
     return found
+
+
+def _begins_with_first(syntax: CudaSyntax, first: Maximum, second: Exponentials) -> bool:
+    """Whether the maximum begins with the row's first element and its loop behind it: `m = x[0]; for (i = 1; …)`.
+
+    The loop of the sum then finds the same maximum. Where threads share a row, each of them has taken another part for
+    the maximum than for the sum, so the maxima of all have to come together in between.
+    """
+    one, other = first.loop, second.loop
+    start, whole = dense(one.start), dense(other.start)
+    heads = [(dense(x.condition), dense(x.update), x.counter) for x in (one, other)]
+    shared = whole != "0"
+    if start != ("1" if not shared else f"1+{whole}") or heads[0] != heads[1]:
+        return False
+    variable = next((v for v in syntax.entry.variables if v.name == first.name), None)
+    if variable is None or variable.value is None or variable.node.parent != one.node.parent:
+        return False
+    if first.name in changed_between(syntax, variable.node.end_byte, one.node.start_byte):
+        return False
+    place = re.sub(rf"\b{re.escape(one.counter)}\b", "0", first.element)
+    if dense(variable.value) not in (place, place.replace("+0]", "]")):
+        return False
+    own = second.maximum == first.name
+    return not (shared and own and not _brought_together(syntax, first, second))
+
+
+def _brought_together(syntax: CudaSyntax, first: Maximum, second: Exponentials) -> bool:
+    """Whether the maximum changes between the two loops: by what the threads of a row make of theirs."""
+    return first.name in changed_between(syntax, first.loop.node.end_byte, second.loop.node.start_byte)
 
 
 def _type(kernel: Kernel, syntax: CudaSyntax, name: str) -> str | None:
@@ -191,7 +222,7 @@ def _edits(
     )
     lines = [
         f"{kind} {so_far} = {zero};",
-        f"{header_of(first.loop)} {{",
+        f"{header_of(second.loop)} {{",
         f"{unit}const {types[first.root]} {value} = {first.written};",
         f"{unit}if ({value} > {m}) {{",
         f"{unit * 2}{so_far} = {so_far} * {exp}({m} - {value}) + {one};",

@@ -27,6 +27,9 @@ from kernel_lineage.rewrite.candidate import Candidate
 TILES = (Tile(128, 128, 16, 8, 8), Tile(128, 64, 16, 8, 4), Tile(64, 64, 16, 4, 4))
 """From the one with the most products for each value that is read, to the one with the most blocks."""
 
+_RESIDENT = 2
+"""Blocks of the largest tile that a multiprocessor shall hold: 128 registers a thread, which its sums need half of."""
+
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     task = task_of(kernel)
@@ -35,7 +38,9 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     if not_for_tensor_cores(task.total) is None:
         # It would gain enough to be taken, and leave nothing for the tensor cores to be tried on.
         return Refusal("both factors are of 16 bits: tensor cores multiply them (tensor-core-matrix-product)")
-    tiles = TILES[1:] if task.total.type in ("double", "long long") else TILES
+    # Two tiles of 16 rounds of eight bytes would not fit into a static array.
+    wide = task.total.type in ("double", "long long")
+    tiles = tuple(replace(t, depth=8) for t in TILES[1:]) if wide else TILES
     made = each_made(tiles, lambda tile: _tiled(task, tile))
     return made if isinstance(made, Refusal) else replace(made[0], alternatives=made[1:])
 
@@ -46,7 +51,7 @@ def _tiled(task: ProductTask, tile: Tile) -> Candidate | Refusal:
         (names["row_at"], names["column_at"]),
         f"{names['sums']}[{names['i']}][{names['j']}]",
         (tile.rows, tile.columns),
-        Blocks(tile.threads),
+        Blocks(tile.threads, resident=_RESIDENT if tile == TILES[0] else 0),
         lambda outputs: tiled_code(task.product, task.total, tile, names, outputs),
     )
     if isinstance(edits, Refusal):

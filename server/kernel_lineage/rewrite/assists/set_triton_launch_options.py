@@ -1,16 +1,19 @@
-"""Launch a Triton kernel with as many warps as its block has work for.
+"""Launch a Triton kernel with as many warps as its block has work for, and with stages for its products.
 
 Before: `softmax[(rows,)](out, x, columns, BLOCK=4096)`.
 After: `softmax[(rows,)](out, x, columns, BLOCK=4096, num_warps=8)`.
 
-Aims at 16 elements a thread, between 1 and 16 warps. Refused when the kernel is autotuned, when the launch says
-`num_warps` already, and when the default of 4 fits. `num_stages` is left alone: it matters only where a loop feeds
-`tl.dot`, and there it costs shared memory that nothing in the source bounds.
+Aims at 16 elements a thread, between 1 and 16 warps; the candidate's alternatives have twice and half as many. Where a
+loop feeds `tl.dot`, warps and stages are set together, and the alternatives are what else such loops want: stages cost
+shared memory that nothing in the source bounds, and a launch that asks for too much computes nothing. Elsewhere stages
+matter little and are left alone. Refused when the kernel is autotuned, and when the launch says the options already.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from dataclasses import replace
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel, Language, Launch
@@ -22,7 +25,11 @@ from kernel_lineage.skills.kernel_facts import constant
 
 _ELEMENTS_A_WARP = 512
 """16 elements in each of 32 threads."""
-_DEFAULT_WARPS = 4
+_DEFAULT_WARPS, _MOST_WARPS = 4, 16
+_SHARES = (1.0, 2.0, 0.5)
+"""Warps, as parts of those that have 16 elements a thread."""
+_FOR_PRODUCTS = ((8, 3), (4, 4), (8, 4), (4, 2))
+"""Warps and stages of loops that feed `tl.dot`, beside the default of 4 and 3."""
 
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
@@ -34,46 +41,66 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
             return Refusal(f"{kernel.name} is launched by @triton.{tuner}, which chooses the options itself")
     if not kernel.launches:
         return Refusal(f"{kernel.name} is not launched in this file")
-    blocks = {ast.unparse(c.args[1]) for c in calls_of(function, "arange") if len(c.args) == 2}
-    names = [b for b in blocks if (p := kernel.parameter(b)) is not None and p.constexpr]
-    if len(blocks) != 1 or len(names) != 1:
-        return Refusal(f"the block of {kernel.name} is not one constexpr parameter")
-    edits: list[Edit] = []
-    values: set[str] = set()
+    products = any(
+        isinstance(loop, (ast.For, ast.While)) and calls_of(loop, "dot") for loop in ast.walk(function)
+    )
     for launch in kernel.launches:
-        if "num_warps" in launch.options:
-            return Refusal(f"the launch in line {launch.span.first_line} says num_warps already")
-        warps = _warps(kernel, launch, names[0])
-        if isinstance(warps, Refusal):
-            return warps
-        values.add(warps)
-        try:
-            edits += launch_edits(kernel, launch, {"num_warps": warps})
-        except LaunchError as error:
-            return Refusal(str(error))
-    only = values.pop() if len(values) == 1 else ""
+        for option in ("num_warps", "num_stages") if products else ("num_warps",):
+            if option in launch.options:
+                return Refusal(f"the launch in line {launch.span.first_line} says {option} already")
+    if products:
+        each = {"num_warps": "", "num_stages": ""}
+        chosen = [
+            [dict(zip(each, map(str, pair), strict=True))] * len(kernel.launches) for pair in _FOR_PRODUCTS
+        ]
+    else:
+        blocks = {ast.unparse(c.args[1]) for c in calls_of(function, "arange") if len(c.args) == 2}
+        names = [b for b in blocks if (p := kernel.parameter(b)) is not None and p.constexpr]
+        if len(blocks) != 1 or len(names) != 1:
+            return Refusal(f"the block of {kernel.name} is not one constexpr parameter")
+        chosen = []
+        for share in _SHARES:
+            warps = [_warps(kernel, launch, names[0], share) for launch in kernel.launches]
+            refusal = next((w for w in warps if isinstance(w, Refusal)), None)
+            if refusal is not None:
+                return refusal
+            options = [{"num_warps": str(w)} for w in warps]
+            if options not in chosen and {str(w) for w in warps} != {str(_DEFAULT_WARPS)}:
+                chosen.append(options)
+    try:
+        made = [_launched(kernel, options) for options in chosen]
+    except LaunchError as error:
+        return Refusal(str(error))
+    return replace(made[0], alternatives=tuple(made[1:]))
+
+
+def _launched(kernel: Kernel, options: list[dict[str, str]]) -> Candidate:
+    """A candidate with these options at each of the kernel's launches. Raises `LaunchError`."""
+    edits: list[Edit] = []
+    for launch, own in zip(kernel.launches, options, strict=True):
+        edits += launch_edits(kernel, launch, own)
+    alike: Mapping[str, str] = options[0] if all(own == options[0] for own in options) else {}
+    said = " and ".join(f"{name} = {value}" for name, value in options[0].items())
     return ASSIST.candidate(
         kernel,
         edits,
-        explanation="About 16 elements a thread: enough loads in flight, without spilling registers.",
-        launch={"num_warps": only} if only.isdecimal() else {},
+        explanation=f"Launched with {said}: loads in flight, without spilling registers.",
+        launch=alike if all(value.isdecimal() for value in alike.values()) else {},
     )
 
 
-def _warps(kernel: Kernel, launch: Launch, block: str) -> str | Refusal:
+def _warps(kernel: Kernel, launch: Launch, block: str, share: float) -> str | Refusal:
     position = [p.name for p in kernel.parameters].index(block)
     given = launch.options.get(block) or (
         launch.arguments[position] if position < len(launch.arguments) else None
     )
     if not given:
         return Refusal(f"the launch in line {launch.span.first_line} does not tell {block}")
+    elements = int(_ELEMENTS_A_WARP / share)
     size = constant(given, launch.definitions)
     if size is None:
-        return f"max({_DEFAULT_WARPS}, min(16, {given} // {_ELEMENTS_A_WARP}))"
-    warps = max(1, min(16, size // _ELEMENTS_A_WARP))
-    if warps == _DEFAULT_WARPS:
-        return Refusal(f"the default of {_DEFAULT_WARPS} warps fits a block of {size}")
-    return str(warps)
+        return f"max({_DEFAULT_WARPS}, min({_MOST_WARPS}, {given} // {elements}))"
+    return str(max(1, min(_MOST_WARPS, size // elements)))
 
 
 _SOFTMAX = """\
@@ -127,8 +154,10 @@ ASSIST = Assist(
         RefusalExample(
             Language.TRITON,
             "softmax",
-            _SOFTMAX.replace("LAUNCH", "out, x, columns, BLOCK=2048"),
-            "fits a block",
+            _SOFTMAX.replace("LAUNCH", "out, x, columns, BLOCK=4096").replace(
+                "@triton.jit", "@triton.heuristics({})\n@triton.jit"
+            ),
+            "chooses the options itself",
         ),
         RefusalExample(
             Language.TRITON,

@@ -7,7 +7,8 @@ After: a block has 16 columns, its 64 groups of 16 threads sum rows in turn, and
 have left in shared memory. Each launch gets blocks of 1024 threads, one for each 16 columns. Where there are few
 columns, nearly all of a device was idle before; 16 elements of two bytes still fill a sector. The loop is unrolled so
 far that a thread has 32 bytes under way, for there are too few threads to hide a load's latency with one element each.
-The candidate's alternatives take 32 or 8 columns.
+The candidate's alternatives take 32 or 8 columns. Where all that a column leaves behind is `out[col] += sum;`, others
+split the rows over the grid's y as well, and each block adds its part by an atomic addition.
 
 Sums, maxima and minima are combined in another order. Anything else that goes from row to row is refused.
 """
@@ -21,7 +22,7 @@ from tree_sitter import Node
 
 from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import contains, text_of
+from kernel_lineage.kernels.cuda_forms import contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
@@ -29,6 +30,7 @@ from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed, extent_changed
 from kernel_lineage.rewrite.assists.column_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.element_work import ElementWork
+from kernel_lineage.rewrite.assists.hidden_reads import hidden_reads
 from kernel_lineage.rewrite.assists.layout import (
     fresh_name,
     identifiers_in,
@@ -40,6 +42,7 @@ from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.row_loops import Reduction, RowLoop
 from kernel_lineage.rewrite.assists.thread_work import thread_work_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
+from kernel_lineage.rewrite.launch_site import configuration
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import constants_of
 
@@ -50,6 +53,16 @@ _UNDER_WAY = 32
 _MOST_ROUNDS = 16
 _COLUMNS = (16, 32, 8)
 """Columns of a block: fewer make more blocks, more fill the sectors that are read."""
+_SPLIT = ((16, 8), (32, 32))
+"""Columns of a block, and blocks that go down the same columns."""
+_ATOMIC = {
+    "float": "float32",
+    "double": "float64",
+    "int": "int32",
+    "unsigned": "uint32",
+    "unsigned int": "uint32",
+}
+_OF_BLOCKS = re.compile(r"blockIdx|gridDim")
 
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
@@ -75,17 +88,54 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     if work.returns:
         return Refusal(f"`{text_of(work.returns[0])}` leaves before all warps have added up")
     made: list[Candidate] = []
-    for columns in _COLUMNS:
-        launches = _launches(kernel, columns)
-        if isinstance(launches, Refusal):
+    added = _only_adds(kernel, syntax, loop, behind)
+    for columns, split in (*((c, 1) for c in _COLUMNS), *(_SPLIT if added is not None else ())):
+        launches = _launches(kernel, columns, split)
+        if isinstance(launches, Refusal) and split == 1:
             return launches
+        if isinstance(launches, Refusal):
+            continue
+        tail = added if split > 1 else None
+        blocks = f"Blocks of {_THREADS} threads take {columns} columns each"
+        order = "a sum is rounded in another order"
+        if tail is not None:
+            blocks += f", {split} of them down each column"
+            order += ", which differs from run to run"
         candidate = ASSIST.candidate(
             kernel,
-            [*_shared_out(kernel, syntax, work, loop, (before, behind), columns), *launches],
-            explanation=f"Blocks of {_THREADS} threads take {columns} columns each; a sum is rounded in another order.",
+            [*_shared_out(kernel, syntax, work, loop, (before, behind), columns, tail), *launches],
+            explanation=f"{blocks}; {order}.",
         )
         made.append(candidate)
     return replace(made[0], alternatives=tuple(made[1:]))
+
+
+def _only_adds(kernel: Kernel, syntax: CudaSyntax, loop: RowLoop, behind: list[Node]) -> str | None:
+    """The atomic addition that does what stands behind the loop, where that is one `out[col] += sum;` and nothing else
+    in the kernel touches `out` or tells one block from another; None where it is not.
+    """
+    work = [s for s in behind if s.type != "comment"]
+    addition = (
+        work[0].named_children[0] if len(work) == 1 and work[0].type == "expression_statement" else None
+    )
+    if addition is None or addition.type != "assignment_expression" or len(loop.reductions) != 1:
+        return None
+    place, value = (addition.child_by_field_name(side) for side in ("left", "right"))
+    (total,) = loop.reductions
+    if place is None or value is None or operator_of(addition) != "+=" or text_of(value) != total.name:
+        return None
+    accesses = indexing(syntax.entry).accesses
+    root = indexing(syntax.entry).place(place).root
+    parameter = kernel.parameter(root)
+    summed = (total.operation, total.from_zero) == ("+", True) and place.type == "subscript_expression"
+    if not summed or parameter is None or parameter.dtype != _ATOMIC.get(total.type):
+        return None
+    elsewhere = any(a.root == root and not contains(addition, a.node) for a in accesses)
+    if elsewhere or len(_OF_BLOCKS.findall(text_of(syntax.entry.node))) > 1:
+        return None
+    if hidden_reads(kernel, syntax, _OF_BLOCKS, "its block") is not None:
+        return None
+    return f"atomicAdd(&{text_of(place)}, {total.name});"
 
 
 def _shared_out(
@@ -95,7 +145,9 @@ def _shared_out(
     shared: RowLoop,
     around: tuple[list[Node], list[Node]],
     columns: int,
+    added: str | None,
 ) -> list[Edit]:
+    """The edits of the kernel; `added` takes the place of what stands behind the loop, and blocks share the rows."""
     assert kernel.source is not None
     loop = shared.loop
     assert loop.start is not None and loop.update is not None
@@ -110,8 +162,13 @@ def _shared_out(
     declared = _lines(data, before)
     start = text_of(loop.start)
     strided = data[loop.node.start_byte : loop.node.end_byte].decode("utf-8", "replace")
-    strided = _replaced(strided, loop.node, loop.update, f"{loop.counter} += {groups}")
-    strided = _replaced(strided, loop.node, loop.start, group if start == "0" else f"{start} + {group}")
+    step, first_row = f"{groups}", group
+    if added is not None:
+        step, first_row = f"{groups} * (int)gridDim.y", f"(int)blockIdx.y * {groups} + {group}"
+    strided = _replaced(strided, loop.node, loop.update, f"{loop.counter} += {step}")
+    strided = _replaced(
+        strided, loop.node, loop.start, first_row if start == "0" else f"{start} + {first_row}"
+    )
     first = [
         *declared,
         *(f"{r.name} = 0;" for r in shared.reductions if r.operation == "+" and not r.from_zero),
@@ -123,6 +180,7 @@ def _shared_out(
     for r in shared.reductions:
         combined += [unit + line for line in _combined(r, f"{parts[r.name]}[{part}][{lane}]")]
     tail = data[loop.node.end_byte : behind[-1].end_byte].decode("utf-8", "replace") if behind else ""
+    tail = tail if added is None else added
     last = [*declared, *combined, "}", *_dedented(tail.strip(), indent_at(data, loop.node.start_byte))]
     lines = [
         *(f"__shared__ {r.type} {parts[r.name]}[{groups}][{columns}];" for r in shared.reductions),
@@ -186,8 +244,8 @@ def _dedented(text: str, margin: str) -> list[str]:
     return [line.removeprefix(margin) for line in text.splitlines()]
 
 
-def _launches(kernel: Kernel, columns: int) -> list[Edit] | Refusal:
-    """At every launch a block for each so many columns, of `_THREADS` threads."""
+def _launches(kernel: Kernel, columns: int, split: int) -> list[Edit] | Refusal:
+    """At every launch so many blocks for each so many columns, of `_THREADS` threads."""
     if not kernel.launches:
         return Refusal(f"{kernel.name} is not launched in this file, and its launch has to change with it")
     if "launch_bounds" in kernel.attributes:
@@ -205,7 +263,10 @@ def _launches(kernel: Kernel, columns: int) -> list[Edit] | Refusal:
                 f"the launch in line {line} does not tell blocks of whole warps along x as a number"
             )
         factor = threads // columns
-        grid = blocks_changed(kernel, launch, lambda blocks, by=factor: f"{blocks} * {by}")  # type: ignore[misc]
+        text = f"{{}} * {factor}" if split == 1 else f"dim3({{}} * {factor}, {split})"
+        grid = blocks_changed(kernel, launch, text.format)
+        if split > 1 and (grid is None or grid.span != configuration(kernel, launch)[0].span):
+            return Refusal(f"the grid in line {line} is a dim3, whose y is taken")
         block = extent_changed(kernel, launch, "block", 0, lambda _: str(_THREADS))
         if grid is None or block is None or re.search(r"\bblock\b|blockDim", grid.text):
             return Refusal(f"the grid in line {line} is not written at the launch; write it into <<<…>>>")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.rewrite.assists.model import AssistExample, RefusalExample
 
@@ -37,6 +39,28 @@ _ONE = """float sum_so_far = 0.0f;
     if (sum_so_far != 0.0f) {
         s += sum_so_far + (m - m);
     }"""
+
+_FIRST = """\
+__global__ void log_sums(float* out, const float* x, int N, int C) {
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (t >= N) return;
+    float top = x[t * C];
+    PASSES
+    out[t] = top + logf(s);
+}
+"""
+
+_FIRST_BEFORE = _FIRST.replace(
+    "PASSES",
+    """\
+for (int i = 1; i < C; i++) {
+        if (x[t * C + i] > top) top = x[t * C + i];
+    }
+    float s = 0.0f;
+    for (int i = 0; i < C; i++) s += expf(x[t * C + i] - top);""",
+)
+
+_FIRST_AFTER = _FIRST.replace("PASSES", re.sub(r"\bm\b", "top", _ONE).replace("x_row[i]", "x[t * C + i]"))
 
 _ROWS = """\
 __global__ void softmax_rows(float* out, const float* x, int N, int C) {
@@ -161,6 +185,7 @@ def _refused(code: str, reason: str, kernel: str = "softmax_statistics") -> Refu
 
 APPLIES = (
     AssistExample(Language.CUDA, "softmax_statistics", _statistics(), _statistics(_ONE)),
+    AssistExample(Language.CUDA, "log_sums", _FIRST_BEFORE, _FIRST_AFTER),
     AssistExample(Language.CUDA, "softmax_rows", _ROWS_BEFORE, _ROWS_AFTER),
     AssistExample(Language.CUDA, "block_softmax", _BLOCK_BEFORE, _BLOCK_AFTER),
 )
@@ -170,6 +195,15 @@ REFUSES = (
         _statistics(_TWO.replace("i < C; i++) { s", "i < C - 1; i++) { s")),
         "do not run over the same elements",
     ),
+    # Each lane of a warp would sum with the maximum of other elements than it did.
+    _refused(
+        _FIRST_BEFORE.replace("i = 1", "i = 1 + t")
+        .replace("int i = 0", "int i = t")
+        .replace("i++", "i += 32"),
+        "do not run over the same elements",
+        "log_sums",
+    ),
+    _refused(_FIRST_BEFORE.replace("= x[t * C]", "= x[t]"), "do not run over the same elements", "log_sums"),
     _refused(_statistics(_TWO.replace("expf(x_row[i] - m)", "x_row[i] * x_row[i]")), "not exp of an element"),
     _refused(
         _statistics(_TWO.replace("float s", "x_row += C;\n    float s")), "`x_row` changes between the passes"

@@ -1,12 +1,19 @@
-"""The code of a product in tiles: shared memory for the operands, registers for the outputs of each thread."""
+"""The code of a product in tiles: shared memory for the operands, registers for the outputs of each thread.
+
+Where the operands are multiplied as they lie in memory, `cp.async` copies a tile while the one before is multiplied.
+A copy of one element needs no alignment and puts it anywhere, and zeros stand for what is beyond the edges. Before
+compute capability 8.0 the same tiles are copied through registers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from kernel_gate.expr.polynomials import polynomial, term_of, times
 from kernel_gate.expr.terms import Term, Var, substituted
-from kernel_lineage.rewrite.assists.product_sum import Factor, SumOfProducts, loaded_text
+from kernel_lineage.code.types import DTYPES
+from kernel_lineage.rewrite.assists.product_sum import LOADED, Factor, SumOfProducts, loaded_text
 from kernel_lineage.rewrite.assists.products import DEPTH, PLACES, Operand, Product
 from kernel_lineage.rewrite.assists.term_text import c_text
 
@@ -55,7 +62,15 @@ def _is_comparison(text: str) -> bool:
     return not any(word in text for word in ("&&", "||", "?")) and not text.startswith("!")
 
 
-NAMES = "first_tile second_tile first second thread row_0 column_0 depth_0 sums row_at column_at i j d n e p"
+NAMES = (
+    "first_tile second_tile first second thread row_0 column_0 depth_0 sums row_at column_at i j d n e p copy ahead to "
+    "tile from step"
+)
+
+
+def is_copied(total: SumOfProducts) -> bool:
+    """Whether both operands are multiplied as they lie in memory, so that a copy needs no registers."""
+    return all(f.text == LOADED and f.dtype == DTYPES.get(total.type) for f in (total.first, total.second))
 
 
 def tiled_code(
@@ -63,45 +78,25 @@ def tiled_code(
 ) -> list[str]:
     """The lines of the kernel's new body. `n` are the new names for `NAMES`; `outputs` is the work for one output."""
     kind, rows, columns, depth = total.type, tile.rows, tile.columns, tile.depth
-    vector = 16 // (8 if kind in ("double", "long long") else 4)
-    pad = vector
+    vector = 16 // _size(kind)
     across, down = product.second.axis, product.first.axis
     groups = columns // tile.wide
-    thread, i, j, d, sums = n["thread"], n["i"], n["j"], n["d"], n["sums"]
+    thread, i, j, sums = n["thread"], n["i"], n["j"], n["sums"]
     own_row = _spread(i, f"{thread} / {groups}", min(vector, tile.high), rows // tile.high)
     own_column = _spread(j, f"{thread} % {groups}", min(vector, tile.wide), groups)
+    copied = is_copied(total)
+    held = ("[2]", f"[{n['tile']}]") if copied else ("", "")
+    places = ((n["first_tile"] + held[1], own_row), (n["second_tile"] + held[1], own_column))
     return [
         f"// A block computes {rows} x {columns} outputs, a thread {tile.high} x {tile.wide} of them.",
-        f"__shared__ __align__(16) {kind} {n['first_tile']}[{depth}][{rows + pad}];",
-        f"__shared__ __align__(16) {kind} {n['second_tile']}[{depth}][{columns + pad}];",
+        f"__shared__ __align__(16) {kind} {n['first_tile']}{held[0]}[{depth}][{rows + vector}];",
+        f"__shared__ __align__(16) {kind} {n['second_tile']}{held[0]}[{depth}][{columns + vector}];",
         f"const int {thread} = threadIdx.x;",
         f"const int {n['row_0']} = blockIdx.{down} * {rows}, {n['column_0']} = blockIdx.{across} * {columns};",
         f"{kind} {sums}[{tile.high}][{tile.wide}] = {{}};",
-        f"for (int {n['depth_0']} = 0; {n['depth_0']} < {compared(product.rounds)}; {n['depth_0']} += {depth}) {{",
-        *_loaded(total.first, product, tile, n, ("first_tile", "row_0", rows), kind),
-        *_loaded(total.second, product, tile, n, ("second_tile", "column_0", columns), kind),
-        "    __syncthreads();",
-        "    #pragma unroll",
-        f"    for (int {d} = 0; {d} < {depth}; {d}++) {{",
-        f"        {kind} {n['first']}[{tile.high}], {n['second']}[{tile.wide}];",
-        "        #pragma unroll",
-        f"        for (int {i} = 0; {i} < {tile.high}; {i}++) {{",
-        f"            {n['first']}[{i}] = {n['first_tile']}[{d}][{own_row}];",
-        "        }",
-        "        #pragma unroll",
-        f"        for (int {j} = 0; {j} < {tile.wide}; {j}++) {{",
-        f"            {n['second']}[{j}] = {n['second_tile']}[{d}][{own_column}];",
-        "        }",
-        "        #pragma unroll",
-        f"        for (int {i} = 0; {i} < {tile.high}; {i}++) {{",
-        "            #pragma unroll",
-        f"            for (int {j} = 0; {j} < {tile.wide}; {j}++) {{",
-        f"                {sums}[{i}][{j}] += {n['first']}[{i}] * {n['second']}[{j}];",
-        "            }",
-        "        }",
-        "    }",
-        "    __syncthreads();",
-        "}",
+        *(_copied_ahead if copied else _one_by_one)(
+            product, total, tile, n, _multiplied(kind, tile, n, places)
+        ),
         "#pragma unroll",
         f"for (int {i} = 0; {i} < {tile.high}; {i}++) {{",
         "    #pragma unroll",
@@ -114,9 +109,115 @@ def tiled_code(
     ]
 
 
+def _size(kind: str) -> int:
+    return 8 if kind in ("double", "long long") else 4
+
+
+def _one_by_one(
+    product: Product, total: SumOfProducts, tile: Tile, n: Mapping[str, str], multiplied: list[str]
+) -> list[str]:
+    """The loop over tiles where a tile is loaded, then multiplied."""
+    depth_0 = n["depth_0"]
+    return [
+        f"for (int {depth_0} = 0; {depth_0} < {compared(product.rounds)}; {depth_0} += {tile.depth}) {{",
+        *_loaded(total.first, product, tile, n, ("first_tile", "row_0", tile.rows), total.type),
+        *_loaded(total.second, product, tile, n, ("second_tile", "column_0", tile.columns), total.type),
+        "    __syncthreads();",
+        *multiplied,
+        "    __syncthreads();",
+        "}",
+    ]
+
+
+def _copied_ahead(
+    product: Product, total: SumOfProducts, tile: Tile, n: Mapping[str, str], multiplied: list[str]
+) -> list[str]:
+    """The loop over tiles where the next tile is copied while one is multiplied."""
+    depth_0, at, rounds = n["depth_0"], n["tile"], compared(product.rounds)
+    return [
+        f"const auto {n['copy']} = [&](int {n['ahead']}, int {n['to']}) {{",
+        *_copied(total.first, product, tile, n, ("first_tile", "row_0", tile.rows), total.type),
+        *_copied(total.second, product, tile, n, ("second_tile", "column_0", tile.columns), total.type),
+        "};",
+        f"{n['copy']}(0, 0);",
+        f"for (int {depth_0} = 0, {at} = 0; {depth_0} < {rounds}; {depth_0} += {tile.depth}, {at} ^= 1) {{",
+        "#if __CUDA_ARCH__ >= 800",
+        '    asm volatile("cp.async.wait_all;" ::: "memory");',
+        "#endif",
+        "    __syncthreads();",
+        f"    if ({depth_0} + {tile.depth} < {rounds}) {n['copy']}({depth_0} + {tile.depth}, {at} ^ 1);",
+        *multiplied,
+        "}",
+    ]
+
+
+def _multiplied(
+    kind: str, tile: Tile, n: Mapping[str, str], places: tuple[tuple[str, str], tuple[str, str]]
+) -> list[str]:
+    """The products of one tile; `places` are the arrays of both operands and where a thread's values lie in them."""
+    i, j, d = n["i"], n["j"], n["d"]
+    (first, own_row), (second, own_column) = places
+    return [
+        "    #pragma unroll",
+        f"    for (int {d} = 0; {d} < {tile.depth}; {d}++) {{",
+        f"        {kind} {n['first']}[{tile.high}], {n['second']}[{tile.wide}];",
+        "        #pragma unroll",
+        f"        for (int {i} = 0; {i} < {tile.high}; {i}++) {{",
+        f"            {n['first']}[{i}] = {first}[{d}][{own_row}];",
+        "        }",
+        "        #pragma unroll",
+        f"        for (int {j} = 0; {j} < {tile.wide}; {j}++) {{",
+        f"            {n['second']}[{j}] = {second}[{d}][{own_column}];",
+        "        }",
+        "        #pragma unroll",
+        f"        for (int {i} = 0; {i} < {tile.high}; {i}++) {{",
+        "            #pragma unroll",
+        f"            for (int {j} = 0; {j} < {tile.wide}; {j}++) {{",
+        f"                {n['sums']}[{i}][{j}] += {n['first']}[{i}] * {n['second']}[{j}];",
+        "            }",
+        "        }",
+        "    }",
+    ]
+
+
 def _spread(step: str, thread: str, vector: int, threads: int) -> str:
     """Where a thread's step-th value lies: groups of `vector` neighbours, one group from each pass over the tile."""
     return f"{thread} * {vector} + {step} / {vector} * {vector * threads} + {step} % {vector}"
+
+
+def _copied(
+    factor: Factor, product: Product, tile: Tile, n: Mapping[str, str], which: tuple[str, str, int], kind: str
+) -> list[str]:
+    """Lines that start the copies of a tile's elements, of which a thread takes each so many places or rounds."""
+    operand, (array, start, extent) = factor.operand, which
+    p, d, thread, nbytes = n["p"], n["d"], n["thread"], _size(kind)
+    apart = tile.threads // (tile.depth if operand.along_depth else extent)
+    if operand.along_depth:
+        first, moved, stride = (f"{thread} / {tile.depth}", f"{thread} % {tile.depth}"), p, operand.outer
+        at = f"[{first[1]}][{first[0]} + {n['n']} * {apart}]"
+    else:
+        first, moved, stride = (f"{thread} % {extent}", f"{thread} / {extent}"), d, operand.inner
+        at = f"[{first[1]} + {n['n']} * {apart}][{first[0]}]"
+    step = c_text(term_of(times(polynomial(stride), {(): apart})), wide=True)
+    may = condition_of(operand, [(Var(p), Var(d))], product.rounds)
+    return [
+        "    {",
+        f"        int {p} = {n[start]} + {first[0]}, {d} = {n['ahead']} + {first[1]};",
+        f"        const {kind}* {n['from']} = &{element_of(operand, Var(p), Var(d))};",
+        "        #pragma unroll",
+        f"        for (int {n['n']} = 0; {n['n']} < {extent * tile.depth // tile.threads}; {n['n']}++) {{",
+        f"            {kind}* {n['step']} = &{n[array]}[{n['to']}]{at};",
+        "#if __CUDA_ARCH__ >= 800",
+        f'            asm volatile("cp.async.ca.shared.global [%0], [%1], {nbytes}, %2;" ::',
+        f'                         "r"((unsigned)__cvta_generic_to_shared({n["step"]})), "l"({n["from"]}),',
+        f'                         "r"({may} ? {nbytes} : 0) : "memory");',
+        "#else",
+        f"            *{n['step']} = {may} ? *{n['from']} : 0;",
+        "#endif",
+        f"            {moved} += {apart}, {n['from']} += {step};",
+        "        }",
+        "    }",
+    ]
 
 
 def _loaded(

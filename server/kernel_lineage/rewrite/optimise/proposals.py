@@ -48,6 +48,22 @@ class Proposal:
         return self.place.skill.id
 
     @property
+    def of_this_device(self) -> bool:
+        """Whether the skill is for the device's own compute capability, and for no other."""
+        return any(c.expr.startswith("device.compute_capability ==") for c in self.place.skill.conditions)
+
+    def replaces(self, other: Proposal) -> bool:
+        """Whether this does by what only this device has what the other one does on many, in the same place."""
+        mine, others = self.place, other.place
+        same = mine.anchor.pattern == others.anchor.pattern and mine.anchor.span == others.anchor.span
+        return (
+            same
+            and mine.skill.mechanism == others.skill.mechanism
+            and self.of_this_device
+            and not other.of_this_device
+        )
+
+    @property
     def digest(self) -> str:
         """SHA-256 of the file and the launch."""
         launch = repr(sorted(self.candidate.launch.items())).encode()
@@ -115,9 +131,8 @@ def _order(proposal: Proposal) -> tuple[bool, int, bool, float]:
     skill, known = proposal.place.skill, mechanisms()
     directions = [str(known[m].direction) for m in (skill.mechanism, *skill.provides) if m in known]
     first = min((_FIRST.index(d) for d in directions if d in _FIRST), default=len(_FIRST))
-    general = not any(c.expr.startswith("device.compute_capability ==") for c in skill.conditions)
     won, judged = uses(skill)
-    return judged >= _SEVERAL and not won, first, general, -(won + 1) / (judged + 2)
+    return judged >= _SEVERAL and not won, first, not proposal.of_this_device, -(won + 1) / (judged + 2)
 
 
 def uses(skill: Skill) -> tuple[int, int]:
