@@ -10,6 +10,7 @@ TESTS = Path(__file__).parents[1]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="orphans are counted by Linux's means")
+@pytest.mark.long
 def test_kills_and_full_disks_lose_and_leave_nothing():
     jobs = ["mine", "write"]
     command = [sys.executable, "-m", "attacks.interruptions", "--kills", "3", "--full-disks", "2"]

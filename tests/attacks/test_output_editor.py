@@ -66,6 +66,7 @@ def received(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     return [json.loads(body) for body in editor.received]
 
 
+@pytest.mark.long
 def test_the_attack_reaches_pages_menus_messages_and_progress(received: list[dict[str, Any]]):
     seen = {field for message in received for field, text in words(message) if "u202e" in text}
     assert {"title", "message", "markdown"} <= seen, seen

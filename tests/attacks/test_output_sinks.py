@@ -131,6 +131,7 @@ SLOW = {"gate", "check", "apply", "optimise", "walk", "workload", "replay", "aud
     ("command", "terminal"),
     [(name, True) for name in sorted(ASKED)] + [(name, False) for name in sorted(set(ASKED) - SLOW)],
 )
+@pytest.mark.long
 def test_no_command_says_what_acts(
     repository: Path, monkeypatch: pytest.MonkeyPatch, command: str, terminal: bool
 ):

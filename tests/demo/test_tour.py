@@ -9,6 +9,8 @@ from click.testing import CliRunner
 
 from kernel_lineage.cli.main import main
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):

@@ -65,6 +65,7 @@ async def vectorise(editor, uri):
     return argument
 
 
+@pytest.mark.long
 async def test_without_a_gpu_nothing_is_changed_and_the_reason_is_told(repository):
     text = repository.read_text("utf-8")
     async with session(repository.parent, EMULATED) as editor:
@@ -87,6 +88,7 @@ async def test_without_a_gpu_nothing_is_changed_and_the_reason_is_told(repositor
     assert repository.read_text("utf-8") == text
 
 
+@pytest.mark.long
 async def test_an_editor_that_gives_no_token_is_shown_progress_of_the_servers_own(repository):
     async with session(repository.parent, SHOWN) as editor:
         uri = editor.open(repository)
@@ -124,6 +126,7 @@ async def test_cancelling_ends_the_command_and_changes_nothing(repository, way):
         assert (await editor.card(uri, "scale(")).startswith("**scale**")
 
 
+@pytest.mark.long
 async def test_a_hover_does_not_wait_for_the_gate(repository):
     async with session(repository.parent, EMULATED) as editor:
         uri = editor.open(repository)
@@ -155,6 +158,7 @@ async def test_a_document_that_is_not_open_is_refused(repository):
         assert "not open" in answer["summary"]
 
 
+@pytest.mark.long
 async def test_an_argument_that_is_none_of_ours_is_an_error_and_the_server_goes_on(repository):
     async with session(repository.parent, EMULATED) as editor:
         uri = editor.open(repository)

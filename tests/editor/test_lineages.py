@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from git import Actor, Repo
 
 from editor.conftest import SCALE
@@ -28,6 +29,7 @@ async def card_with(editor, uri, words):
     return card
 
 
+@pytest.mark.long
 async def test_a_lineage_is_shown_and_follows_a_new_commit(scale):
     with Repo.init(scale.parent) as repository:
         commit(repository, scale, SCALE, "Add scale")

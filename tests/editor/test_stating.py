@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from lsprotocol import types
 
 from editor.conftest import SCALE
@@ -59,6 +60,7 @@ async def test_the_menu_offers_it_when_a_person_asks_and_it_edits_the_workload_o
         assert not [a for a in await editor.actions(uri, "row[i]") if a.title.startswith("State in")]
 
 
+@pytest.mark.long
 async def test_a_kernel_without_a_workload_is_given_one(scale):
     async with session(scale.parent, {"device": "emulated", "check": "off"}) as editor:
         uri = editor.open(scale)

@@ -20,6 +20,7 @@ def test_the_honest_twin_passes(entry: Entry):
 
 
 @pytest.mark.parametrize("entry", [e for e in entries() if e.needs_gpu], ids=lambda e: e.name)
+@pytest.mark.long
 def test_what_only_times_can_tell_passes_everything_else(entry: Entry):
     assert passes(entry.judge("cheat"))
     assert passes(entry.judge("honest"))

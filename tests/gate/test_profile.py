@@ -56,6 +56,7 @@ LATE = {e.name: e for e in entries() if e.name == "15_answer_kept_once_timed"}
 
 
 @pytest.mark.parametrize("entry", LATE.values(), ids=LATE)
+@pytest.mark.long
 def test_what_a_candidate_learns_while_it_is_timed_is_not_its_answer(entry):
     asked = entry.request("cheat").workload
     cheat = timed_verdict(entry.program("baseline"), entry.program("cheat"), asked)

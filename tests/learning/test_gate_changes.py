@@ -141,6 +141,7 @@ def test_a_revision_that_is_not_there_is_said(top: Path) -> None:
         changed(top, "nowhere")
 
 
+@pytest.mark.long
 def test_each_kernel_gets_a_verdict_and_one_without_a_workload_a_drafted_one(top: Path) -> None:
     edit(top, "FACTOR * x[i]", "FACTOR + x[i]")
     edit(top, "x[i] + 1.0f", "1.0f + x[i]")

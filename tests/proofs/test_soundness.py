@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -47,6 +48,7 @@ _ROWS = ({"N": 3, "C": 7}, {"out": ["N", "C"]}, {"x": ["N", "C"]})
     index=st.sampled_from(["r * C + c", "i", "i + 1", "(r + 1) * C - 1 - c", "c * N + r"]),
     sizes=_SIZES,
 )
+@pytest.mark.long
 def test_what_is_proved_never_faults(
     block: int, guard: str, index: str, sizes: list[tuple[int, int]]
 ) -> None:
@@ -64,6 +66,7 @@ def test_what_is_proved_never_faults(
     loop=st.sampled_from([("1", "0"), ("2", "B"), ("tl.cdiv(C, B)", "B * tl.num_programs(0)")]),
     sizes=_SIZES,
 )
+@pytest.mark.long
 def test_what_is_proved_of_a_triton_kernel_never_faults(
     guard: str, index: str, loop: tuple[str, str], sizes: list[tuple[int, int]]
 ) -> None:

@@ -114,6 +114,7 @@ def test_a_workload_that_does_not_fit_the_kernel_is_wrong_use(repository: Path) 
     assert "the workload declares" in result.stderr
 
 
+@pytest.mark.long
 def test_the_kept_document_is_what_was_printed(repository: Path) -> None:
     (repository / ".klineage" / "workloads" / "scale.toml").unlink()
     result = CliRunner().invoke(command, [SKILL, f"{repository / 'src' / 'scale.cu'}:scale", "--json"])

@@ -150,6 +150,7 @@ def test_a_caller_of_another_function_of_that_name_tells_nothing(
     assert "rows is chosen: nothing tells it" in draft.assumed
 
 
+@pytest.mark.long
 def test_drafts_of_both_kinds_see_wrong_kernels(state: State) -> None:
     for path, name in (("rows.cu", "row_means"), ("tiles.cuh", "transpose")):
         kernel = state.kernel(path, name)

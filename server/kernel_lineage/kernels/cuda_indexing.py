@@ -307,16 +307,20 @@ def _axes(model: Model, *terms: Term) -> list[str]:
 
 
 def _coefficient(number: int, still: list[Term], nbytes: int, size: str) -> Coefficient | None:
-    """What an index moves by: bytes over the element's size; None when it is no whole number of elements."""
+    """What an index moves by: bytes over the element's size; None when it is no whole number of elements.
+
+    Rows of C floats that are read as float4 lie `C/4` apart: whether C is such a multiple, the code does not tell.
+    """
     if not nbytes:
         sized = next((factor for factor in still if str(factor) == size), None)
         if sized is None:
             return None
         still = [factor for factor in still if factor is not sized]
-    elif number % nbytes:
-        return None
-    number //= nbytes or 1
     symbols = [str(factor) for factor in still]
+    if nbytes and number % nbytes:
+        whole = symbols and number > 0 and nbytes % number == 0
+        return f"{'*'.join(symbols)}/{nbytes // number}" if whole else None
+    number //= nbytes or 1
     if not symbols:
         return number
     return "*".join(symbols if number == 1 else [*symbols, str(number)])

@@ -20,6 +20,7 @@ __global__ void kernel(int* out, int which, int most) {
 @pytest.mark.parametrize(
     ("which", "expected"), [(0, [1, 1, 2, 6, 24, 120, 720, 5040]), (1, [0, 1, 1, 2, 3, 5, 8, 13])]
 )
+@pytest.mark.long
 def test_recursion_is_followed(which, expected):
     done = launch(RECURSION, {"out": np.zeros(32, np.int32), "which": np.int32(which), "most": np.int32(8)})
     assert done.faults == ()

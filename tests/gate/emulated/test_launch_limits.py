@@ -3,6 +3,7 @@
 import gc
 
 import numpy as np
+import pytest
 
 from gate.emulated.cuda_source import launch, line_of
 from kernel_gate.emulated.launch import Limits
@@ -15,6 +16,7 @@ __global__ void kernel(int* out) {
 """
 
 
+@pytest.mark.long
 def test_no_wave_outlives_its_turn():
     gc.collect()
     gc.disable()

@@ -180,6 +180,7 @@ block = [32]
 """
 
 
+@pytest.mark.long
 def test_groups_vectors_shuffles_and_the_sharing_out_of_a_row_are_taken_off(tmp_path):
     (tmp_path / "sums.cu").write_text(SUMS)
     (tmp_path / "sums.toml").write_text(ROWS)

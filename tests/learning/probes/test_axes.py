@@ -20,6 +20,7 @@ def worker():
 
 
 @pytest.mark.parametrize(("axis", "example"), EXAMPLES)
+@pytest.mark.long
 def test_an_axis_finds_what_its_example_says(axis, example, worker):
     report = probe(example.step(), worker.judge, only=[axis])
     assert report.passes, report.reason

@@ -15,6 +15,7 @@ BY_EACH_WARP = COPY.replace("threadIdx.x;", "threadIdx.x % 32;").replace("c += b
 ROWS = rows_workload("copy_rows", dims="N = [2]\nC = [70]\n", block=64)
 
 
+@pytest.mark.long
 def test_a_loop_that_each_warp_of_a_block_runs_whole_pays_with_one_warp():
     with Worker() as worker:
         report = probe(Example(COPY, BY_EACH_WARP, ROWS, ()).step(), worker.judge, only=[ID])

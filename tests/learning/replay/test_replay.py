@@ -447,6 +447,7 @@ WAITING = ROWS.replace("        out[", "        __syncthreads();\n        out[")
 )
 
 
+@pytest.mark.long
 def test_a_fault_on_rows_as_callers_have_them_is_told_before_one_on_shorter_rows(pool, tmp_path):
     commit(tmp_path, "Shift rows", ROWS, "rows.cu")
     commit(tmp_path, "Speed up: 2x faster in step", WAITING.replace("y[row]", "y[row + 1]"), "rows.cu")

@@ -76,6 +76,8 @@ grid = ["N"]
 block = [32]
 """
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def top(tmp_path_factory: pytest.TempPathFactory) -> Path:

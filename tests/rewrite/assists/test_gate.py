@@ -60,6 +60,7 @@ def own_launch(assist: Assist, example: AssistExample, workload: Workload) -> La
 @pytest.mark.parametrize(
     ("assist", "example", "workload"), CASES, ids=[f"{a.id}-{e.kernel}" for a, e, _ in CASES]
 )
+@pytest.mark.long
 def test_the_gate_finds_nothing_wrong(assist: Assist, example: AssistExample, workload: Workload) -> None:
     verdict = judge(
         program(example.language, example.before, example.kernel),

@@ -256,6 +256,7 @@ def test_an_endpoint_that_fails_changes_nothing(repository: Path, status: int) -
     assert text_of(repository) == SCALE
 
 
+@pytest.mark.long
 def test_the_real_gate_rejects_a_wrong_answer_and_checks_the_repaired_one(repository: Path) -> None:
     judge = judge_in_child("emulated", lambda _stage, _message: None)
     with ProtocolServer(Reply(answer(NO_TAIL)), Reply(answer())).running() as server:

@@ -121,6 +121,7 @@ def test_a_test_that_calls_a_function_by_another_name_of_its_module_is_followed(
     assert scalars(workload)["shift"] == "0.25", "the test gives it"
 
 
+@pytest.mark.long
 def test_a_draft_through_another_name_sees_wrong_kernels(tmp_path: Path) -> None:
     drafted(tmp_path, OTHER_NAME, OTHER_TEST, "scale_kernel")
     kernel = kernel_of(tmp_path / "rows.py", "scale_kernel")
@@ -385,6 +386,7 @@ def test_without_a_test_the_sizes_are_chosen_and_said_to_be(tmp_path: Path) -> N
     assert buffers(draft.workload())["out_ptr"][2] == ("n_rows", "dim")
 
 
+@pytest.mark.long
 def test_a_drafted_triton_workload_is_proved_by_mutants(tmp_path: Path) -> None:
     drafted(tmp_path, SCALE, TEST, "scale_kernel")
     path = tmp_path / "rows.py"
