@@ -47,7 +47,9 @@ def test_an_honest_oracle_answers(tmp_path):
     ],
 )
 def test_it_is_refused_what_a_candidate_is_refused(tmp_path, body):
-    with pytest.raises(OracleError, match=r"failed: \w+Error"):
+    # In a namespace of processes its parent has no number, and a signal goes to itself alone.
+    itself = "|process ended without an answer" if "os.kill" in body else ""
+    with pytest.raises(OracleError, match=rf"failed: \w+Error{itself}"):
         asked(tmp_path, body)
     assert "affine" in (tmp_path / "oracles.py").read_text("utf-8")
     assert not (tmp_path / "new").exists()
