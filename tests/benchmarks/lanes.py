@@ -184,7 +184,7 @@ def table(rows: list[Row]) -> str:
             f"{counts[2]} | {sum(ends.values())} | {refused} of {len(honest)} | {half:.1f} |"
         )
     seen: dict[Item, dict[str, str]] = {}
-    for row in rows:
+    for row in (r for r in rows if r.lane in LANES):
         seen.setdefault(row.item, {})[row.lane] = f"{row.fate} ({row.code})"
     apart = {i: f for i, f in seen.items() if len({v.split()[0] for v in f.values()}) > 1}
     weaker = sum(
