@@ -122,11 +122,19 @@ class Editor {
 
   /** Opens a file as a person would, by Quick Open; a file given in the page's address can miss the extension's activation. */
   async openFile(name) {
-    await this.page.keyboard.press('Control+p');
-    await this.page.locator('.quick-input-widget input').first().fill(name);
-    await this.page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first().waitFor();
-    await this.page.keyboard.press('Enter');
-    await this.page.locator(`.tab[data-resource-name="${name}"]`).waitFor();
+    const tab = this.page.locator(`.tab[data-resource-name="${name}"]`);
+    for (let attempt = 1; ; attempt++) {
+      await this.page.keyboard.press('Control+p');
+      await this.page.locator('.quick-input-widget input').first().fill(name);
+      await this.page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first().waitFor();
+      await this.page.keyboard.press('Enter');
+      try {
+        return await tab.waitFor({ timeout: 10_000 });
+      } catch (error) {
+        if (attempt === 4) throw error; // a list that is filled anew as Enter comes opens nothing
+        await this.page.keyboard.press('Escape');
+      }
+    }
   }
 
   async runCommand(title) {
