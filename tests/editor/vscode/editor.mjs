@@ -123,15 +123,16 @@ class Editor {
   /** Opens a file as a person would, by Quick Open; a file given in the page's address can miss the extension's activation. */
   async openFile(name) {
     const tab = this.page.locator(`.tab[data-resource-name="${name}"]`);
+    const row = this.page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first();
     for (let attempt = 1; ; attempt++) {
       await this.page.keyboard.press('Control+p');
       await this.page.locator('.quick-input-widget input').first().fill(name);
-      await this.page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first().waitFor();
-      await this.page.keyboard.press('Enter');
       try {
-        return await tab.waitFor({ timeout: 10_000 });
+        await row.waitFor({ timeout: 8_000 });
+        await row.click();
+        return await tab.waitFor({ timeout: 8_000 });
       } catch (error) {
-        if (attempt === 4) throw error; // a list that is filled anew as Enter comes opens nothing
+        if (attempt === 5) throw error; // a file that is new is not in the list at once, and a list that is filled anew takes no choice
         await this.page.keyboard.press('Escape');
       }
     }
