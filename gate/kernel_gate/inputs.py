@@ -76,7 +76,7 @@ def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:
         if case.variation is Variation.MIXED:
             variation = ONE_INPUT[int(generator.integers(len(ONE_INPUT)))]
         arrays[argument.name] = _make(argument, shape, known, generator, variation, workload.folder)
-        if case.around and not argument.has_structure:
+        if case.around and not argument.has_structure and arrays[argument.name].size:
             _put_around(argument, arrays[argument.name], case, generator)
     return arrays
 

@@ -92,6 +92,11 @@ def test_indices_and_peaks_are_at_the_ends_of_the_largest_shape_too():
     assert {Variation.FIRST_PEAK, Variation.LAST_PEAK} <= largest
 
 
+def test_an_input_without_elements_is_drawn_around_constants_too():
+    case = Case({"N": 3, "C": 0}, 91, Variation.AROUND, around=(2.0,))
+    assert make_inputs(workload(), case)["x"].shape == (3, 0)
+
+
 def test_all_of_an_input_lies_above_or_below_the_constants_of_the_code():
     above, below = (
         drawn("normal", variation=v, around=(-50.0, 3.0)) for v in (Variation.ABOVE, Variation.BELOW)
