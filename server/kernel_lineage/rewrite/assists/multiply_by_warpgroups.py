@@ -12,14 +12,12 @@ candidate's alternatives are other tiles. Code for other devices multiplies the 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.product_launch import Blocks
-from kernel_lineage.rewrite.assists.product_task import ProductTask, each_made, task_of
-from kernel_lineage.rewrite.assists.tensor_product_code import not_for_tensor_cores
+from kernel_lineage.rewrite.assists.product_task import ProductTask, with_alternatives
+from kernel_lineage.rewrite.assists.tensor_product_code import task_for_tensor_cores
 from kernel_lineage.rewrite.assists.warpgroup_product_code import (
     NAMES,
     WarpgroupTile,
@@ -35,14 +33,10 @@ other one begins or ends."""
 
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
-    task = task_of(kernel)
+    task = task_for_tensor_cores(kernel)
     if isinstance(task, Refusal):
         return task
-    refusal = not_for_tensor_cores(task.total)
-    if refusal is not None:
-        return refusal
-    made = each_made(TILES, lambda tile: _multiplied(task, tile))
-    return made if isinstance(made, Refusal) else replace(made[0], alternatives=made[1:])
+    return with_alternatives(TILES, lambda tile: _multiplied(task, tile))
 
 
 def _multiplied(task: ProductTask, tile: WarpgroupTile) -> Candidate | Refusal:

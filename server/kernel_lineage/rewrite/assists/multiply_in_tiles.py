@@ -19,7 +19,7 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.product_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.product_launch import Blocks
-from kernel_lineage.rewrite.assists.product_task import ProductTask, each_made, task_of
+from kernel_lineage.rewrite.assists.product_task import ProductTask, task_of, with_alternatives
 from kernel_lineage.rewrite.assists.tensor_product_code import not_for_tensor_cores
 from kernel_lineage.rewrite.assists.tiled_product_code import NAMES, Tile, tiled_code
 from kernel_lineage.rewrite.candidate import Candidate
@@ -41,8 +41,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     # Two tiles of 16 rounds of eight bytes would not fit into a static array.
     wide = task.total.type in ("double", "long long")
     tiles = tuple(replace(t, depth=8) for t in TILES[1:]) if wide else TILES
-    made = each_made(tiles, lambda tile: _tiled(task, tile))
-    return made if isinstance(made, Refusal) else replace(made[0], alternatives=made[1:])
+    return with_alternatives(tiles, lambda tile: _tiled(task, tile))
 
 
 def _tiled(task: ProductTask, tile: Tile) -> Candidate | Refusal:

@@ -13,17 +13,15 @@ other tiles.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.product_launch import Blocks
-from kernel_lineage.rewrite.assists.product_task import ProductTask, each_made, task_of
+from kernel_lineage.rewrite.assists.product_task import ProductTask, with_alternatives
 from kernel_lineage.rewrite.assists.tensor_product_code import (
     NAMES,
     TensorTile,
-    not_for_tensor_cores,
+    task_for_tensor_cores,
     tensor_code,
 )
 from kernel_lineage.rewrite.assists.tensor_product_examples import APPLIES, REFUSES
@@ -38,14 +36,10 @@ TILES = (
 
 
 def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
-    task = task_of(kernel)
+    task = task_for_tensor_cores(kernel)
     if isinstance(task, Refusal):
         return task
-    refusal = not_for_tensor_cores(task.total)
-    if refusal is not None:
-        return refusal
-    made = each_made(TILES, lambda tile: _multiplied(task, tile))
-    return made if isinstance(made, Refusal) else replace(made[0], alternatives=made[1:])
+    return with_alternatives(TILES, lambda tile: _multiplied(task, tile))
 
 
 def _multiplied(task: ProductTask, tile: TensorTile) -> Candidate | Refusal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
@@ -68,17 +68,17 @@ class ProductTask:
         return Edit(span, f"{{{newline}{text}{newline}{margin}}}")
 
 
-def each_made(
+def with_alternatives(
     tiles: Iterable[_T], make: Callable[[_T], Candidate | Refusal]
-) -> tuple[Candidate, ...] | Refusal:
-    """A candidate for each tile, in their order; the first refusal where there is one."""
+) -> Candidate | Refusal:
+    """The candidate of the first tile, the other tiles' as its alternatives; the first refusal where there is one."""
     made: list[Candidate] = []
     for tile in tiles:
         candidate = make(tile)
         if isinstance(candidate, Refusal):
             return candidate
         made.append(candidate)
-    return tuple(made)
+    return replace(made[0], alternatives=tuple(made[1:]))
 
 
 def task_of(kernel: Kernel) -> ProductTask | Refusal:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from kernel_gate.expr.polynomials import coefficient_of, polynomial
 from kernel_gate.expr.terms import Num, Op
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists import tile_copies
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.product_sum import SumOfProducts
+from kernel_lineage.rewrite.assists.product_task import ProductTask, task_of
 from kernel_lineage.rewrite.assists.products import DEPTH, PLACES, Product
 from kernel_lineage.rewrite.assists.tile_copies import ELEMENT, PIECE, Held, alignment, copies
 from kernel_lineage.rewrite.assists.tiled_product_code import compared
@@ -73,6 +75,12 @@ def not_for_tensor_cores(total: SumOfProducts) -> Refusal | None:
     if total.type != "float":
         return Refusal(f"`{total.name}` is no float, in which tensor cores add up products of 16 bits")
     return None
+
+
+def task_for_tensor_cores(kernel: Kernel) -> ProductTask | Refusal:
+    """The product of a kernel that tensor cores can compute, or why they cannot."""
+    task = task_of(kernel)
+    return task if isinstance(task, Refusal) else not_for_tensor_cores(task.total) or task
 
 
 def tensor_code(
