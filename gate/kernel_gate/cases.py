@@ -48,7 +48,7 @@ class Variation(StrEnum):
     """Every input, where other variations change one; by 1e-3 in types of 16 bits and fewer."""
     ALL_LARGE = "all scaled by 1e3"
     MIXED = "each input by a variation of its own"
-    """Of `ONE_INPUT`, drawn."""
+    """The variations are drawn from `ONE_INPUT`."""
     LOWEST = "indices at their lowest"
     HIGHEST = "indices at their highest"
 

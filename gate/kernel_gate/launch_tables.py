@@ -80,7 +80,7 @@ class StructureTable(Table):
     fields: tuple[Name | PointerTable | ValueTable, ...]
     """What the structure holds."""
     at: tuple[Annotated[int, Field(ge=0)], ...]
-    """Of each field, the bytes from the structure's start."""
+    """Bytes from the structure's start to each field."""
     bytes: int = Field(gt=0, le=MOST_STRUCTURE)
     """Its size."""
     align: Literal[1, 2, 4, 8, 16] = 8
@@ -105,7 +105,7 @@ class KernelLaunch(Launch):
     arguments: tuple[Name | PointerTable | ValueTable | StructureTable, ...] | None = None
     """In the kernel's order; None: all arguments of the workload."""
     template_arguments: tuple[str, ...] = ()
-    """Of a template: what it is instantiated with."""
+    """What a template is instantiated with."""
 
     def step(self, everything: tuple[str, ...]) -> LaunchStep:
         """The same as a program carries it; `everything` are the workload's arguments."""
@@ -119,7 +119,7 @@ class MemsetTable(Table):
     memset: Name
     """The buffer."""
     value: int = Field(default=0, ge=0, le=255)
-    """Of each byte."""
+    """The value of each byte."""
     bytes: Expression | None = None
     """How many; all of them by default."""
     offset: Expression = 0

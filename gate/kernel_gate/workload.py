@@ -59,7 +59,7 @@ class WorkloadError(Exception):
     def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
         super().__init__(message)
         self.problems = tuple(problems)
-        """Of a text that is TOML: everything that is wrong."""
+        """Everything that is wrong with a text that is TOML."""
 
 
 _OF_A_WRAPPER = {"grid": [1]}

@@ -59,15 +59,15 @@ class Turns:
     flow: Flow
     schedule: Schedule
     _group: Index = field(init=False)
-    """Of each thread: its warp, or its half of one."""
+    """The warp of each thread, or its half of one."""
     _rank: Index = field(init=False)
-    """Of each group: the smallest goes first."""
+    """The rank of each group: the smallest goes first."""
     _together: frozenset[int] = field(init=False)
     """Basic blocks that all lanes of a warp run together."""
     _by_warpgroup: frozenset[int] = field(init=False)
     """Basic blocks that all warps of a warpgroup run together."""
     _warpgroup: Index = field(init=False)
-    """Of each thread."""
+    """The warpgroup of each thread."""
 
     def __post_init__(self) -> None:
         wave, mode = self.flow.wave, self.schedule.mode

@@ -19,7 +19,7 @@ class Meant:
 
     kernels: tuple[str, ...] = ()
     parameters: tuple[Parameter, ...] = ()
-    """Of the kernel; none where it was not found."""
+    """The kernel's; none where there is no such kernel."""
 
 
 def meant_by(path: Path, text: str) -> Meant:

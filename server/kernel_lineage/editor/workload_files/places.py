@@ -20,7 +20,7 @@ class Entry:
 
     path: Path
     start: int
-    """Of the key, or of the head's bracket."""
+    """Where the key begins, or the head's bracket."""
     value: int
     """Where the value begins; of a head, its end."""
     end: int

@@ -23,7 +23,7 @@ _QUOTED = re.compile(r"`([^`]+)`")
 
 
 def problems(path: Path, text: Text, meant: Meant) -> list[types.Diagnostic]:
-    """Of a workload's text; none for one that the gate can use as it is."""
+    """The mistakes in a workload's text; none in one that the gate can use as it is."""
     found = entries(text.data)
     try:
         workload = parse_workload(text.data.decode("utf-8"), name=path.name, folder=path.parent)

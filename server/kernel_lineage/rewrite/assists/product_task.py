@@ -68,9 +68,7 @@ class ProductTask:
         return Edit(span, f"{{{newline}{text}{newline}{margin}}}")
 
 
-def with_alternatives(
-    tiles: Iterable[_T], make: Callable[[_T], Candidate | Refusal]
-) -> Candidate | Refusal:
+def with_alternatives(tiles: Iterable[_T], make: Callable[[_T], Candidate | Refusal]) -> Candidate | Refusal:
     """The candidate of the first tile, the other tiles' as its alternatives; the first refusal where there is one."""
     made: list[Candidate] = []
     for tile in tiles:

@@ -52,7 +52,7 @@ class Held:
 
     @property
     def elements(self) -> int:
-        """Of one tile."""
+        """How many elements one tile has."""
         return self.extent * self.depth
 
     @property
