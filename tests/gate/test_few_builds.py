@@ -5,9 +5,11 @@ from dataclasses import replace
 import pytest
 
 from kernel_gate.cases import plan
+from kernel_gate.conclusion import conclude
 from kernel_gate.few_builds import sharing_builds
 from kernel_gate.launching import bind
 from kernel_gate.program import Program
+from kernel_gate.verdict import Stage, StageStatus
 from kernel_gate.workload import parse_workload
 
 WORKLOAD = """
@@ -66,3 +68,11 @@ def test_another_seed_runs_other_shapes():
 )
 def test_nothing_is_left_out_where_shapes_share_an_image(constexpr, program):
     assert not _plan(constexpr, program)[2]
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_verdict_says_how_many_cases_were_left_out(checked):
+    names = ("build", "check") if checked else ("build",)
+    stages = [Stage(name=name, status=StageStatus.PASS, reason="") for name in names]
+    verdict = conclude(stages, None, {"cases_left_out": ["A=1", "A=2"]}, "")
+    assert ("2 drawn cases were left out" in verdict.reason) == checked
