@@ -1,5 +1,7 @@
 # Every command a person needs. `make demo` and `make test` set up whatever they need themselves.
 PYTHON ?= python3
+# What is compiled once is kept, whatever the shell says.
+export PYTHONDONTWRITEBYTECODE :=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
