@@ -62,7 +62,9 @@ def conclude(
             reason += f"; only if {' and '.join(conditions)}, which the baseline does not need"
         left_out = about.get("cases_left_out", ())
         if left_out and "check" in reached:
-            reason += f"; {len(left_out)} drawn cases were left out: one check builds no more images of a program"
+            reason += (
+                f"; {len(left_out)} drawn cases were left out: one check builds no more images of a program"
+            )
     return Verdict(
         outcome=outcome,
         code=decided.code,

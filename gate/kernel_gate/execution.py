@@ -208,7 +208,7 @@ class Execution:
         return len(self._bound.steps)
 
     def launched(self) -> list[tuple[LoadedKernel, int, int]]:
-        """Of each launch of one run: its kernel, threads per block, bytes of dynamic shared memory."""
+        """The launches of one run: kernel, threads per block, bytes of dynamic shared memory."""
         return [(kernel, math.prod(call[1]), call[2]) for kernel, call in self.calls()]
 
     def prepare(self) -> Callable[[], None]:

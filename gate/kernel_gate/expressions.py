@@ -17,7 +17,7 @@ _INFINITY = "inf"
 
 MAX_LENGTH = 500
 MAX_BITS = 256
-"""Of the result of `**`: keeps an expression from growing a number without bound."""
+"""The most bits that `**` may give: no expression grows a number without bound."""
 
 
 class ExpressionError(ValueError):

@@ -53,7 +53,7 @@ def integer_range(dtype: DType) -> tuple[int, int]:
 
 
 _DRAWN_BYTES = np.dtype(np.float64).itemsize
-"""Of an element while inputs are drawn, whatever its type."""
+"""Bytes of an element while inputs are drawn, whatever its type."""
 
 
 def make_inputs(workload: Workload, case: Case) -> dict[str, Array]:

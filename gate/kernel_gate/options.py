@@ -14,7 +14,7 @@ class GateOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     seed: int = 0
-    """Of inputs and hidden shapes; 0: drawn for each verdict, and kept in its environment."""
+    """The seed of inputs and hidden shapes; 0: drawn for each verdict, and kept in its environment."""
     hidden: bool = True
     """Check shapes around the workload's as well."""
     need: Literal["faster", "not_slower"] = "faster"
@@ -28,9 +28,9 @@ class GateOptions(BaseModel):
     case: dict[str, int] | None = None
     """Check this shape only, with `seed`, `inputs` and `memory` as a failure named them; then nothing is accepted."""
     inputs: str = "as declared"
-    """Of that case: a `cases.Variation`."""
+    """That case's values: a `cases.Variation`."""
     memory: str = ""
-    """Of that case: a `cases.Memory`; "" for buffers as an allocator places them."""
+    """That case's buffers: a `cases.Memory`; "" for buffers as an allocator places them."""
     emulated_arch: str = Field(default="sm_90", pattern=r"^sm_\d{2,3}$")
     """What the emulated device is: programs are compiled for it, by the compiler that is installed."""
     check_seconds: float = Field(default=120.0, gt=0)

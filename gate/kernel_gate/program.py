@@ -82,7 +82,7 @@ class MemsetStep:
 
     buffer: str
     value: int = 0
-    """Of each byte, 0 to 255."""
+    """The value of each byte, 0 to 255."""
     nbytes: str | None = None
     """An expression; None: to the buffer's end."""
     offset: str = "0"

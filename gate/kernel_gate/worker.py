@@ -67,7 +67,7 @@ class Worker:
 
     @property
     def process_id(self) -> int | None:
-        """Of the process that the next request goes to; None when it would be a new one."""
+        """The process that the next request goes to; None when it would be a new one."""
         return self._child.process.pid if self._child is not None and not self._child.ended else None
 
     def prepare(self) -> None:

@@ -190,7 +190,7 @@ class Workload(Table):
     args: tuple[Argument, ...] = Field(min_length=1)
     """The arguments, one table each, in the kernel's order."""
     launch: Launch
-    """Of one launch; the first one's where `launches` says more."""
+    """The launch; the first one where `launches` has more."""
     launches: tuple[KernelLaunch | MemsetTable, ...] = ()
     """A sequence of launches and memsets, in the place of `launch`."""
     wrapper: Wrapper | None = None

@@ -19,7 +19,7 @@ class Quantity:
     name: str
     metric: str
     space: str
-    """Of the emulated counts: `global` or `shared`."""
+    """The space of the emulated counts: `global` or `shared`."""
     what: str
     """`requests`, `sectors` or `wavefronts`."""
     opcodes: tuple[str, ...]

@@ -31,7 +31,7 @@ class Stride:
 
     form: Form
     elements: int | None = None
-    """Of a number of elements that is the same for all sizes."""
+    """The number of elements, where it is the same for all sizes."""
     nbytes: int | None = None
     why: str = ""
     """Why it is unknown."""

@@ -75,7 +75,7 @@ def _is(expr: str, wanted: str) -> bool:
 
 
 def _agreement(region: Region, expr: str, learned: list[str], judge: Judge) -> list[tuple[int, int]]:
-    """Of each side, fresh cases and those in which the gate agrees."""
+    """Fresh cases of each side, and those in which the gate agrees."""
     asking = Asking(judge, Budget(runs=10**6, seconds=10.0**6))
     counts = []
     others = [e for e in learned if e != expr]

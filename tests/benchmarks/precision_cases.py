@@ -46,7 +46,7 @@ class Case:
 
     setting: Setting
     facts: tuple[Scalar, ...]
-    """Of the condition's names."""
+    """The values of the condition's names."""
     distance: float = 0.0
 
 

@@ -50,7 +50,7 @@ def own_steps() -> Iterator[Known]:
 
 
 def sample_steps(pool: LocalPool) -> Iterator[Known]:
-    """Of the repository that the demo builds."""
+    """The steps of the repository that the demo builds."""
     with tempfile.TemporaryDirectory() as folder:
         sample = Path(folder) / "sample"
         build_sample_repository(sample)

@@ -12,7 +12,7 @@ _OPTIONS = {
 }  # fmt: skip
 _RULE = "|---|---|---|---:|---:|---:|---|---|"
 _KEPT = "--learned"
-"""Of a repository's steps: what a replay on its history has kept."""
+"""The option for what a replay on a repository's history has kept."""
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:

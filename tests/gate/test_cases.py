@@ -23,7 +23,7 @@ from kernel_gate.workload import WorkloadError
 DIMS = {"N": 3, "C": 70}
 
 OTHERS = {Variation.LOWEST, Variation.HIGHEST, *OF_CONSTANTS}
-"""Of indices, and of constants that a case names."""
+"""Variations of indices, and of constants that a case names."""
 
 
 def with_values(values: str, dtype: str = "float32"):

@@ -15,7 +15,7 @@ COUNTED = [
     {GLOBAL: "2048", SHARED: "15,000"},
     {GLOBAL: "2048", SHARED: "2048"},
 ]
-"""Of each kernel, what a tool that stands in for ncu says."""
+"""What a tool that stands in for ncu says of each kernel."""
 
 
 @pytest.fixture(scope="module")

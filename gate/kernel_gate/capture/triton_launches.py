@@ -32,7 +32,7 @@ class Launches:
     def __init__(self, program: Program, arch: str, asked: CaptureRequest, aligned: frozenset[str]) -> None:
         self.images: list[Image] = []
         self.recorder: Recorder | None = None
-        """Of the call under way."""
+        """The recorder of the call under way."""
         self._program, self._arch, self._configs = program, arch, asked.configs
         self._want_cubin = asked.want_cubin
         self._aligned = aligned

@@ -78,7 +78,7 @@ class Asserted:
     """What a launch says of one invariant."""
 
     number: int
-    """Of the assertion, in its program."""
+    """The assertion's number in its program."""
     compared: int = 0
     """Times that tags were compared: for each thread, and for each part of a value that has tags of its own."""
     untagged: int = 0
@@ -93,7 +93,7 @@ class Asserted:
         return bool(self.compared or self.untagged)
 
     def __add__(self, other: Asserted) -> Asserted:
-        """Of two launches together."""
+        """The counts of two launches together."""
         return Asserted(
             self.number,
             self.compared + other.compared,
@@ -115,7 +115,7 @@ class LaunchResult:
     births: tuple[Birth, ...] = ()
     """First NaNs and infinities, where the device was asked to watch; they are no faults."""
     asserted: tuple[Asserted, ...] = ()
-    """Of each invariant that the launch was asked to watch, what it says."""
+    """What the launch says of each invariant that it was asked to watch."""
     tags_lost: tuple[Place, ...] = ()
     """Instructions through which tags were not followed."""
     device_lost: bool = False
@@ -133,7 +133,7 @@ class Buffer(Protocol):
 
     @property
     def address(self) -> int:
-        """Of its first byte, as kernels see it."""
+        """The address of the first byte, as kernels see it."""
 
     def write(self, array: npt.NDArray[Any]) -> None:
         """Copy an array of the buffer's size into it."""

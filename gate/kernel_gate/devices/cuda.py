@@ -32,7 +32,7 @@ class CudaDevice(CudaContext):
 
     @property
     def peak_bytes_per_second(self) -> int:
-        """Of the device's memory: two transfers per clock over the width of its bus."""
+        """The peak of device memory: two transfers a clock over the width of its bus."""
         return (
             2 * self._attribute("MEMORY_CLOCK_RATE") * 1000 * self._attribute("GLOBAL_MEMORY_BUS_WIDTH") // 8
         )

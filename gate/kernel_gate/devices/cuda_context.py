@@ -24,7 +24,7 @@ _SPIN_SECONDS, _LONGEST_PAUSE = 0.001, 0.02
 
 
 _THREADS, _MOST_BLOCKS = 256, 1024
-"""Of the kernel that compares memory."""
+"""The launch of the kernel that compares memory."""
 
 
 class CudaContext:

@@ -66,7 +66,7 @@ class EmulatedBuffer:
 
     @property
     def address(self) -> int:
-        """Of its first byte, as kernels see it."""
+        """The address of the first byte, as kernels see it."""
         return self.segment.base
 
     def write(self, array: npt.NDArray[Any]) -> None:

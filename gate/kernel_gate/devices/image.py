@@ -42,7 +42,7 @@ class Image:
 
     @property
     def sha256(self) -> str:
-        """Of the PTX's code: without the folders, lines and times that its debug information names."""
+        """The hash of the PTX's code, without the folders, lines and times that its debug information names."""
         code = re.sub(r"^\s*\.section\s+\.debug_\w+\s*\{[^}]*\}", "", self.ptx, flags=re.MULTILINE)
         code = re.sub(r"^\s*\.(file|loc)\b.*$\n?", "", code, flags=re.MULTILINE)
         code = re.sub(r"^\$L__(tmp|func_\w+?)\d+:$\n?", "", code, flags=re.MULTILINE)

@@ -66,12 +66,12 @@ class Tally:
 
     @property
     def sectors_per_request(self) -> float | None:
-        """Of global memory; None without a request."""
+        """Sectors a request of global memory; None without a request."""
         return self.global_sectors / self.global_requests if self.global_requests else None
 
     @property
     def wavefronts_per_request(self) -> float | None:
-        """Of shared memory; None without a request."""
+        """Wavefronts a request of shared memory; None without a request."""
         return self.shared_wavefronts / self.shared_requests if self.shared_requests else None
 
     @property
@@ -98,9 +98,9 @@ class WorkDone:
     """What a launch had to move and to compute, whatever its caches did: lower bounds."""
 
     read_bytes: int = 0
-    """Of device memory that was read before the launch had written it, each byte once."""
+    """Bytes of device memory that were read before the launch had written them, each once."""
     written_bytes: int = 0
-    """Of device memory, each byte once."""
+    """Bytes of device memory that were written, each once."""
     flops: int = 0
     """Floating-point operations of instructions without a predicate; a fused multiply-add is two."""
 

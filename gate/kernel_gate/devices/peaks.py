@@ -18,12 +18,12 @@ _MATRIX_FLOPS = {
 
 
 def float32_flops_per_second(capability: tuple[int, int], sms: int, max_sm_khz: int) -> float | None:
-    """Of the float32 lanes; None for an architecture that is not in the table."""
+    """Operations a second of the float32 lanes; None for an architecture that is not in the table."""
     lanes = _FLOAT32_LANES.get(capability)
     return lanes * 2.0 * sms * max_sm_khz * 1000 if lanes is not None else None
 
 
 def most_flops_per_second(capability: tuple[int, int], sms: int, max_sm_khz: int) -> float | None:
-    """Of the fastest unit in its fastest type: nothing on the device does more; None where that is not known."""
+    """Operations a second of the fastest unit in its fastest type: nothing on the device does more; None if unknown."""
     flops = _MATRIX_FLOPS.get(capability)
     return float(flops) * sms * max_sm_khz * 1000 if flops is not None else None

@@ -39,7 +39,7 @@ class Located:
     written: npt.NDArray[Any] | None
     """Which bytes were written, seen in the same way; None: all."""
     segment: Segment | None
-    """Of global memory."""
+    """The segment, in global memory."""
     remote: bool = False
     """Shared memory of another block of the cluster is among it: not looked at for races."""
 

@@ -31,7 +31,7 @@ PARAMETERS = 3
 """Number of the segment that stands for a kernel's parameters in generic addresses."""
 FUNCTION_WINDOW = 4
 _NUMBERS = range(2040, FUNCTION_WINDOW, -1)
-"""Of allocations, in the order in which they are taken: from 0x7f8… down, as on a GPU."""
+"""Numbers of allocations, in the order in which they are taken: from 0x7f8… down, as on a GPU."""
 _REUSED_AFTER = 200
 """So many later allocations until the number of a freed one is taken again."""
 _PAGE = 512
@@ -61,9 +61,9 @@ class Watched:
     stop: int
     writer: Place | None = None
     launch: int = 0
-    """Of the writer: its number among the device's launches."""
+    """The writer's number among the device's launches."""
     block: int = 0
-    """Of the writer: its linear number in the grid."""
+    """The writer's linear number in the grid."""
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ class Segment:
     offset: int = 0
     """Bytes of `data` before the segment's own, so that it can start at an address of any alignment."""
     page: int = 0
-    """Of the place where `data` lies, from the middle of its allocation's addresses on."""
+    """The place where `data` lies, from the middle of its allocation's addresses on."""
     data: npt.NDArray[np.uint8] = field(init=False)
     """Padded to a multiple of 64 bytes, so that it can be viewed as any vector type."""
     watched: Watched | None = None
@@ -182,7 +182,7 @@ class AddressSpace:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Of all segments that are there."""
+        """The numbers of all segments that are there."""
         return tuple(self._segments)
 
     def find(self, number: int) -> Segment | None:

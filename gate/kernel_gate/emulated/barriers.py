@@ -89,7 +89,7 @@ class Barriers:
     def _enough(
         self, threads: Index, left: npt.NDArray[np.bool_]
     ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
-        """Of each waiting thread: whether its barrier has all it expects; and arrivals by key."""
+        """Whether the barrier of each waiting thread has all it expects; and arrivals by key."""
         wave, key = self.wave, self._key[threads]
         arrived = np.bincount(key, minlength=len(self._arrived)) + self._arrived
         gone = np.bincount(wave.block_of[left], minlength=len(wave.blocks))

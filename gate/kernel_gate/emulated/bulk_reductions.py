@@ -23,7 +23,7 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def combination(site: Site, kind: str | None = None) -> Combine:
-    """Of the type that the opcode names, or of a tensor map's. Raises `Unsupported` for `.inc` and `.dec`."""
+    """How values of the opcode's type, or of a tensor map's, combine. Raises `Unsupported` for `.inc` and `.dec`."""
     name = next((p for p in site.parts if p in _OPERATIONS), None)
     if name is None:
         raise site.unsupported()

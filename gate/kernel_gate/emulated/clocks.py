@@ -21,7 +21,7 @@ class Clocks:
 
     threads: int
     warps: int
-    """Of a block; the column with this number is that of asynchronous copies."""
+    """Warps of a block; the column with this number is that of asynchronous copies."""
     granules: int
     known: Index = field(init=False)
     """(threads, warps + 1): accesses with smaller events are known."""

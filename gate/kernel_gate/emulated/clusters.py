@@ -49,9 +49,9 @@ class ClusterBarriers:
     cluster_of: Index
     """The cluster within the wave of each thread. The wave itself is not kept, so that it is freed when it ends."""
     phase: Index = field(init=False)
-    """Of each cluster: how often its barrier has opened."""
+    """How often each cluster's barrier has opened."""
     arrived_in: Index = field(init=False)
-    """Of each thread: the phase in which it arrived last; -1: never."""
+    """The phase in which each thread arrived last; -1: never."""
 
     def __post_init__(self) -> None:
         self.phase = np.zeros(int(self.cluster_of[-1]) + 1, np.int64)

@@ -45,7 +45,7 @@ class _Block:
     warps: int = 0
     threads: int = 0
     branches: int = 0
-    """Of warps that came to its end, when that is a conditional branch."""
+    """Warps that came to its end, when that is a conditional branch."""
     divergent: int = 0
 
 

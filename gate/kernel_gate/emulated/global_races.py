@@ -36,7 +36,7 @@ _MANY_WARPS = 8 << _THREAD_BITS
 _EVENT_SHIFT = _THREAD_BITS + 4
 _WARP = 32
 _MOST_PLACES = 4096
-"""Of one instruction that are looked at for what they release; flags and counters are few."""
+"""Places of one instruction that are looked at for what they release; flags and counters are few."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class _Shadow:
     reader: Index | None = None
     """The same of the last read, with flags when several threads, warps or blocks have read."""
     second: Index | None = None
-    """Of several readers another one, so that a race of the last reader can name it."""
+    """Another one of several readers, so that a race of the last reader can name it."""
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class GlobalRaces:
     """Event of the last barrier of each block of the wave."""
     warp_barrier: Index = field(default_factory=lambda: np.zeros(0, np.int64))
     acquired: Index = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Of each block of the wave: accesses with smaller events, of blocks that released them, are known to it."""
+    """Per block of the wave: accesses with smaller events, of blocks that released them, are known to it."""
     fenced: Index = field(default_factory=lambda: np.zeros(0, np.int64))
     """Event of the last fence of each block of the wave."""
     released: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -150,7 +150,7 @@ class GlobalRaces:
             self._remember_reader(wave, shadow, granule[matters], key[matters], matters)
 
     def _matters(self, wave: Wave) -> Flags:
-        """Of each active thread, whether what it reads now matters."""
+        """Whether what each active thread reads now matters."""
         trace = wave.launch.trace
         flags = None if self.matter is None or trace is None else self.matter.get(len(trace.events) - 1)
         return np.ones(len(wave.index), np.bool_) if flags is None else flags[wave.index]

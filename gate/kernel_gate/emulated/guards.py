@@ -39,7 +39,7 @@ class Guard:
     """One predicate that decides what runs."""
 
     number: int
-    """Of the instruction that it decides over."""
+    """The number of the instruction that it decides over."""
     line: int | None
     read: Read
     uniform: bool
@@ -79,7 +79,7 @@ class Guards:
         self._steps = [steps[n] for n in sorted(needed) if n in steps]
 
     def sides(self, launch: Launch) -> list[Sides]:
-        """Of each guard, the sides that threads of the first and last blocks of a launch take."""
+        """The sides of each guard that threads of the first and last blocks of a launch take."""
         last = launch.blocks
         blocks = np.unique(np.array([*range(min(_ENDS, last)), *range(max(0, last - _ENDS), last)]))
         wave = launch.wave_of(blocks.astype(np.int64))

@@ -65,7 +65,7 @@ class Checks:
     invariants: Invariants | None = None
     """Tags of data and what is asserted of them; None: nothing, and at no cost."""
     terms: Terms | None = None
-    """Of how many terms sums are made is counted here; None: not counted."""
+    """Counts the terms of sums; None: not counted."""
     payloads: PayloadMemory | None = None
     """Exact payloads beside the floats, instead of tags; None: none, and at no cost."""
     schedule: Schedule | None = None

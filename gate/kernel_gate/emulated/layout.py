@@ -21,7 +21,7 @@ class SharedVariable:
     physical: int
     """Offset in the block's shared memory, which decides banks and swizzles."""
     nbytes: int
-    """Of an external array: 0, the rest is the launch's."""
+    """Bytes; 0 for an external array, whose size is the launch's."""
     external: bool
 
 

@@ -29,7 +29,7 @@ class BulkCopy:
     """One instruction's copies to shared memory that mbarriers of one number are told of."""
 
     row: int
-    """Of the mbarrier."""
+    """The mbarrier's row."""
     phase: int
     threads: Index
     """Who issued each piece."""

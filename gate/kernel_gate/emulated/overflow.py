@@ -32,7 +32,7 @@ _NONE = -1
 
 @dataclass(slots=True)
 class _Shadow:
-    """Of one register, for every thread of the wave."""
+    """What one register would hold without overflow, for every thread of the wave."""
 
     number: Index
     origin: Index
@@ -59,7 +59,7 @@ class AddressOverflow:
     shadows: dict[str, _Shadow] = field(default_factory=dict)
     wrapped: dict[int, _Wrapped] = field(default_factory=dict)
     blocks: Index | None = None
-    """Of the wave whose shadows these are."""
+    """Blocks of the wave whose shadows these are."""
 
     def watch(self, site: Site) -> Wrap | None:
         """What to put around an instruction that computes an address or accesses one."""

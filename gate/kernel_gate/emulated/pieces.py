@@ -27,7 +27,7 @@ class Pieces:
     """Position among the active threads of who copies each piece."""
     threads: Index
     offset: Index
-    """Of the piece, from where its thread's copy starts."""
+    """The piece's offset from where its thread's copy starts."""
 
 
 def cut(wave: Wave, sizes: Index, site: Site) -> Pieces:

@@ -64,7 +64,7 @@ class SharedRaces:
     warp_interval: Index = field(init=False)
     """Event of the last warp barrier of each warp."""
     clocks: Clocks | None = None
-    """Of kernels with mbarriers."""
+    """Clocks, for kernels with mbarriers."""
     held: HeldBytes | None = None
     """By asynchronous operations, whose numbers are their event + 1."""
     events: list[Instruction] = field(default_factory=list)

@@ -20,7 +20,7 @@ _CONSTANTS = {"%nsmid": _MULTIPROCESSORS, "%warpsize": 32, "%nwarpid": 64}
 _CLOCK_START = (1 << 40) + secrets.randbelow(1 << 42)
 _FIRST_GRID = 1 + secrets.randbelow(1 << 12)
 _CYCLES = 4
-"""Of an instruction, about."""
+"""About how many cycles an instruction takes."""
 _CLUSTER = ("%cluster_", "%clusterid.", "%nclusterid.", "%is_explicit_cluster")
 _HIGH = np.uint64(32)
 
@@ -36,7 +36,7 @@ def _nanoseconds(_wave: Wave) -> np.uint64:
 
 
 def _multiprocessor(wave: Wave) -> Array:
-    """Of each thread's block: blocks are dealt out two at a time, as a GPU does to pairs of multiprocessors."""
+    """The multiprocessor of each thread's block: blocks are dealt out two at a time, as a GPU does to pairs of them."""
     block = np.asarray(wave.blocks[wave.block_of])
     dealt = block % _MULTIPROCESSORS
     half = _MULTIPROCESSORS // 2

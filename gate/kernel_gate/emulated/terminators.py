@@ -50,7 +50,7 @@ class Barrier:
 
     instruction: Instruction
     number: int
-    """Of the instruction: barriers at different places are told apart by it."""
+    """The instruction's number: it tells barriers at different places apart."""
     guard: Read | None
     name: Read
     """Which of the sixteen barriers."""

@@ -1,4 +1,4 @@
-"""Of how many terms the sums of a launch are made: what orders of adding can differ in, whatever the order was.
+"""Counts the terms of the sums of a launch: what orders of adding can differ in, whatever the order was.
 
 Each float register and each word of memory carries a count. What is loaded is one term; a sum has those of both sides,
 a product those of the side that is a sum, a maximum or a copy the larger of its sources, and a tensor core adds as
@@ -35,11 +35,11 @@ class Terms:
     """The counts of the launches of one device."""
 
     most: int = 1
-    """Of the largest sum so far."""
+    """The terms of the largest sum so far."""
     memory: dict[tuple[str, int], Array] = field(default_factory=dict)
     """Space and segment → counts of its words."""
     registers: dict[str, Any] = field(default_factory=dict)
-    """Of the wave that runs: counts of its threads, or one for all."""
+    """Counts of the threads of the wave that runs, or one for all."""
     _wave: Wave | None = None
     _touched: list[tuple[str, int, Array, int]] = field(default_factory=list)
 
@@ -131,7 +131,7 @@ class Terms:
         return held
 
     def _largest(self, names: list[str], wave: Wave) -> Any:
-        """Of the active threads; an operand that is no register adds nothing."""
+        """The largest count of the active threads; an operand that is no register adds nothing."""
         counts = [self.registers.get(name, 1) for name in names]
         active = wave.active
         chosen = [c if np.ndim(c) == 0 or active is None else c[active] for c in counts]

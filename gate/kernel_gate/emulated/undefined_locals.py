@@ -41,7 +41,7 @@ class UndefinedLocals:
     """Instruction and byte in the thread's frame of each read; numbers count from 1."""
     undefined: dict[int, Origins] = field(default_factory=dict)
     _fresh: list[tuple[int, Index, int]] = field(default_factory=list)
-    """Of the load that is under way: element of its vector, threads, number of the read."""
+    """The load that is under way: element of its vector, threads, number of the read."""
 
     def enter(self) -> None:
         """A new wave starts."""
@@ -149,7 +149,7 @@ class UndefinedLocals:
         return np.where(chosen != 0, chosen, np.where(holds, left, right))
 
     def _joined(self, wave: Wave, sides: list[tuple[int, ...]], reads: list[Read], decides: bool) -> Origins:
-        """Of `and` and `or`: an operand that is defined and decides the result makes it defined."""
+        """What `and` and `or` give: an operand that is defined and decides the result makes it defined."""
         origins = [self._each(wave, side) for side in sides]
         decided = [
             (origin == 0) & (wave.spread(read(wave)) == decides)

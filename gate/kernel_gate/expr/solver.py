@@ -37,7 +37,7 @@ class Answer:
 
     decision: Decision
     values: Mapping[str, int] = field(default_factory=dict)
-    """Of a refutation: values of all variables that keep the assumptions and break the claim."""
+    """A refutation's values of all variables: they keep the assumptions and break the claim."""
     reason: str = ""
 
 

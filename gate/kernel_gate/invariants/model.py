@@ -18,7 +18,7 @@ class Tag:
     """`tag A[i][k] as (i, step = k // 8)`."""
 
     line: int
-    """Of the user's file."""
+    """The line in the user's file."""
     argument: str
     indices: tuple[str, ...]
     coordinates: tuple[tuple[str, str], ...]
@@ -64,7 +64,7 @@ class Assertion:
 
     number: int
     line: int
-    """Of the comment."""
+    """The comment's line."""
     code_lines: tuple[int, int]
     """First and last line of the code that it speaks of: its own, or the next one that holds code."""
     text: str

@@ -25,7 +25,7 @@ GRACE = 2.0
 LONGEST_LINE = 1 << 20
 KEPT_LINES = 40
 MOST_BYTES = 1 << 30
-"""Of stdout; the lineages of a large repository are tens of megabytes."""
+"""The most that is read of stdout; the lineages of a large repository are tens of megabytes."""
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class Finished:
     code: int
     stdout: bytes
     last_lines: tuple[str, ...]
-    """Of stderr."""
+    """The end of stderr."""
 
 
 async def run_python(

@@ -27,7 +27,7 @@ def render() -> str:
 
 
 def _families() -> Iterator[tuple[str, str]]:
-    """Of each file of instructions: its opcodes, and the first line of what it says of itself."""
+    """The opcodes of each file of instructions, and the first line of its docstring."""
     by_module: dict[str, list[str]] = {}
     for name, builder in builders().items():
         by_module.setdefault(builder.__module__, []).append(f"`{name}`")

@@ -20,7 +20,7 @@ from kernel_gate.devices.base import Buffer, DeviceError, Image, LaunchResult, L
 from kernel_gate.devices.image import image_to_json
 
 CONTENTS, PLAN, ASKED, DONE = "contents.bin", "plan.json", "asked.txt", "done.json"
-"""Of a recording: what buffers are given, and the steps; of its replay: which recording, and what came of it."""
+"""Files of a recording (the contents of buffers, the steps) and of its replay (which recording, its result)."""
 LEAVE = ""
 """Asked instead of a recording: end."""
 

@@ -28,7 +28,7 @@ class Record:
     address: int | None = None
     nbytes: int | None = None
     other_line: int | None = None
-    """Of a race: the line of the second access."""
+    """The line of a race's second access."""
 
 
 class RecordsError(Exception):

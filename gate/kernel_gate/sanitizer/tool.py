@@ -77,7 +77,7 @@ class Answer:
     tool: str
     records: tuple[Record, ...]
     addresses: tuple[int, ...]
-    """Of the recording's buffers, while it was replayed."""
+    """Where the recording's buffers lay while it was replayed."""
     launches: int
     seconds: float
     unusable: str = ""

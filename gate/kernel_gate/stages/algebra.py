@@ -58,13 +58,13 @@ class Algebra:
 
     answer: Answer
     why: str = ""
-    """Of `other`: the first element. Of `open`: what payloads could not be followed through."""
+    """For `other` the first element; for `open` the instruction that payloads could not be followed through."""
     case: str = ""
     output: str = ""
     index: tuple[int, ...] = ()
     different: int = 0
     elements: int = 0
-    """Of the output: how many differ, of how many."""
+    """How many elements of the output differ, and how many it has."""
     decisions: tuple[int, ...] = ()
     """Lines of the candidate whose comparisons were decided by values."""
     lost: bool = False

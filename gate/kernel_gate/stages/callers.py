@@ -56,7 +56,7 @@ class Reached:
     together: Mapping[str, int] = field(default_factory=dict)
     """The shape with the most elements that was checked."""
     blocks: int = 0
-    """Of the callers' own launch that were run alone."""
+    """Blocks of the callers' own launch that were run alone."""
     why_not: str = ""
 
     def include(self, dims: Mapping[str, int]) -> None:

@@ -45,7 +45,7 @@ class Paths:
     _loaded: list[LoadedProgram] = field(init=False)
     _known: dict[tuple[int, ...], Signature | None] = field(default_factory=dict)
     _constants: tuple[Constants, Constants] = field(default_factory=lambda: (Constants(), Constants()))
-    """Of the baseline and of the candidate."""
+    """The baseline's and the candidate's."""
     _read: set[int] = field(default_factory=set)
     """Kernels whose constants are among these."""
 

@@ -63,7 +63,7 @@ class Findings:
     violations: tuple[Fault, ...] = ()
     """The first of each assertion that does not hold."""
     case: Case | None = None
-    """Of the violations."""
+    """The case in which they were violated."""
     mistakes: tuple[tuple[int | None, str], ...] = ()
     """Statements that cannot be read or compiled: line, what to do."""
     cases: int = 0

@@ -37,9 +37,9 @@ from kernel_gate.workload import Workload
 
 _MOST_SETS = 3
 _SHARE_OF_MEMORY, _SHARE_WITH_COPIES = 0.5, 0.75
-"""Of the device's memory: for the sets of buffers, and for these with the copies that are compared with."""
+"""Shares of the device's memory: for the sets of buffers, and for these with the copies to compare with."""
 _COPIES = 3
-"""Of all arguments at most: inputs as they were, outputs of the baseline, outputs of the candidate."""
+"""The most copies of all arguments: inputs as they were, outputs of the baseline, outputs of the candidate."""
 _BYTES = (0xFF, 0x7F, 0xAA, 0x55)
 """Fillings; the first two are NaN in every floating-point format."""
 _INSPECTIONS = (2.0, 4.0)

@@ -22,7 +22,7 @@ from kernel_gate.timing.states import MIN_NOISE, classify, in_cycles
 from kernel_gate.verdict import SpeedState
 
 LEVEL = 0.99
-"""Of all looks of one comparison together."""
+"""The confidence of all looks of one comparison together."""
 _FIRST_LOOK = 12
 _PATIENCE = 4
 """How many times as long the first look may take: with fewer blocks there is no interval at all."""
@@ -69,7 +69,7 @@ class Comparison:
     device_states: list[dict[str, float]] = field(default_factory=list)
     """Temperature, power and throttle reasons at the start, when throttle reasons change, and at the end."""
     samples: dict[str, list[Any]] = field(default_factory=dict)
-    """Of `blocks_kept` blocks, two samples of each program a block."""
+    """Seconds by program: two samples a block, for `blocks_kept` blocks."""
     blocks_kept: int = 0
 
 

@@ -170,7 +170,7 @@ def as_bits(kind: str, wide: np.ndarray) -> np.ndarray:
 
 
 def fp8_value(code: int, fraction_bits: int, bias: int) -> Fraction:
-    """Of a positive code, by the definition of the format."""
+    """The value of a positive code, by the definition of the format."""
     exponent, fraction = code >> fraction_bits, code & ((1 << fraction_bits) - 1)
     if exponent == 0:
         return Fraction(fraction, 1 << fraction_bits) * Fraction(2) ** (1 - bias)

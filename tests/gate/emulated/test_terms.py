@@ -1,4 +1,4 @@
-"""Of how many terms sums are made: the same for every order of adding."""
+"""How many terms sums have: the same for every order of adding."""
 
 import numpy as np
 import pytest

@@ -52,7 +52,7 @@ def between(before: str, after: str, entry: str = "total", **later: object) -> E
 
 
 def changed(found: Edits) -> list[tuple[str, str]]:
-    """Of each edit: what went and what came, without layout."""
+    """What went and what came with each edit, without layout."""
     return [(" ".join("".join(e.removed).split()), " ".join("".join(e.added).split())) for e in found.edits]
 
 

@@ -28,7 +28,7 @@ def test_a_loop_that_each_warp_of_a_block_runs_whole_pays_with_one_warp():
 
 
 def costs(times, atomics=0):
-    """Of a step whose later state stores each byte so often, by the block's size."""
+    """The costs of a step whose later state stores each byte so often, by the block's size."""
 
     def judge(request):
         if request.options.case is not None:

@@ -81,7 +81,7 @@ def test_a_workspace_that_only_one_state_has_is_its_own_affair():
 
 
 def test_what_only_the_later_state_writes_is_not_compared():
-    """Of the other way round the earlier state did something that was taken away: another task."""
+    """The other way round the earlier state did something that was taken away: another task."""
     more = draft(OUT, X, replace(OUT, name="mean"), kernel="second")
     agreed = contract(BASE, [BASE, more])
     assert agreed.workload.argument("mean").kind == "scratch"

@@ -27,7 +27,7 @@ from kernel_gate.emulated.types import TYPES, Array
 from kernel_gate.emulated.wave import Index, Wave
 
 _ALIGNMENT = 128
-"""Of a box in shared memory."""
+"""Bytes to which a box in shared memory is aligned."""
 
 
 def build(site: Site) -> Step:

@@ -58,7 +58,7 @@ class Factors:
     a: Tile | None
     b: Tile
     kind: Element
-    """Of A."""
+    """The element type of A."""
     columns: int
     k: int
     sign: float

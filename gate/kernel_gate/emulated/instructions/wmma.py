@@ -70,7 +70,7 @@ class Run:
     count: int
     row: Array
     column: Array
-    """Of the first element, by lane."""
+    """Row and column of the first element, by lane."""
 
 
 _ALIGNMENT = 16

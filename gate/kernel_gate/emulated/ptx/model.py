@@ -14,7 +14,7 @@ class Register:
     name: str
     negated: bool = False
     part: str = ""
-    """Of video instructions: `b0` … `b3`, `h0`, `h1`."""
+    """The part that a video instruction takes: `b0` … `b3`, `h0`, `h1`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ class Clues:
     undefined: tuple[int, ...] = ()
     """Lines that fed the element and read a register to which nothing was written."""
     stores: tuple[int, ...] = ()
-    """Of an element that is not stored: lines that store others of its output."""
+    """Where the element is not stored: lines that store others of its output."""
 
 
 def clues(wrong: History, right: History, inputs: Set[str]) -> Clues | None:

@@ -27,7 +27,7 @@ class History:
     buffers: Mapping[int, tuple[str, int]]
     """Segment → the name of the argument that it holds, and where in its data that starts."""
     value: float | None = None
-    """Of the element, where it is a number."""
+    """The element's value, where it is a number."""
     _effects: dict[int, Effect] = field(default_factory=dict)
 
     def taken(self, known: Known | None = None) -> Iterable[Taken]:
@@ -43,11 +43,11 @@ class History:
         return self.trace.events[step.event]
 
     def line(self, number: int) -> int | None:
-        """Of an instruction."""
+        """The line of an instruction."""
         return self.kernel.flat.body[number].line
 
     def opcode(self, number: int) -> str:
-        """Of an instruction, without what modifies it."""
+        """The opcode of an instruction, without its modifiers."""
         return self.kernel.flat.body[number].parts[0]
 
     def effect(self, number: int) -> Effect:
@@ -79,7 +79,7 @@ class MemoryFlags:
         return flags
 
     def any_of(self, touch: Touch) -> Flags:
-        """Of each of its threads, whether a flag of its bytes is set."""
+        """Whether a flag of its bytes is set, for each of its threads."""
         return np.asarray(self.of(touch)[bytes_of(touch)].any(axis=1), np.bool_)
 
     def set(self, touch: Touch, of_thread: Flags) -> None:

@@ -16,7 +16,7 @@ from kernel_gate.emulated.slicing.trace import Event, Trace
 from kernel_gate.emulated.slicing.walk import Flags, Walk
 
 _NOT_FOLLOWED = frozenset({"call", "cp", "mbarrier", "multimem", "tcgen05", "wgmma"})
-"""Of instructions that move data by other ways than registers and addresses, nothing is known to be idle."""
+"""Instructions that move data by other ways than registers and addresses: none of their reads is known to be idle."""
 
 
 def can_be_told(kernel: DecodedKernel) -> bool:

@@ -37,7 +37,7 @@ class _Reads:
     """What was read of one input."""
 
     rows: Sequence[Index] = ()
-    """Of each access: the bytes that each thread read, as rows."""
+    """The bytes that each thread read, as rows, for each access."""
 
     @property
     def bytes(self) -> Index:

@@ -28,7 +28,7 @@ class Shuffle:
     """What else a thread reads, of itself."""
 
     def sources(self, threads: Index) -> Index:
-        """Of each of these threads of a block, the one whose operand it is given."""
+        """The thread whose operand each of these threads of a block receives."""
         lanes = threads % 32
         return threads - lanes + source_lanes(self.mode, lanes, self.by, self.clamp)[0]
 

@@ -39,7 +39,7 @@ class Touch:
     """`read`, `write` or `atomic`."""
     space: str
     segment: int
-    """Of global memory; else 0."""
+    """The segment of global memory; else 0."""
     first: Index
     """Byte offsets into the segment's `data`, or into the shared or local memory of the wave."""
     nbytes: int
@@ -51,7 +51,7 @@ class Event:
     """One execution of one instruction."""
 
     number: int
-    """Of the instruction in the flat body."""
+    """The instruction's number in the flat body."""
     active: Index | None
     """Threads that executed it; None: all."""
     skipped: Index | None = None
@@ -69,7 +69,7 @@ class Trace:
     """Keep what instructions computed; False once that has become too much."""
     events: list[Event] = field(default_factory=list)
     threads: int = 0
-    """Of the wave that was recorded."""
+    """Threads of the wave that was recorded."""
     shared_bytes: int = 0
     places: list[tuple[Dim3, Dim3]] = field(default_factory=list)
     """Block and thread indices of each thread."""

@@ -64,7 +64,7 @@ class KnownValues:
         return np.asarray((np.abs(near - numbers) <= self.tolerance * np.abs(numbers)).any(axis=0), np.bool_)
 
     def right(self, event: Event) -> Flags | None:
-        """Of each active thread, whether all that it computed and that says something is among them."""
+        """Whether all that an active thread computed, and that says something, is among them."""
         if not event.values:
             return None
         some, every = np.zeros(1, np.bool_), np.ones(1, np.bool_)

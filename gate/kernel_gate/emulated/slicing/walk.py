@@ -33,7 +33,7 @@ class Fed:
     event: int
     """Its place in the trace."""
     number: int
-    """Of the instruction in the flat body."""
+    """The instruction's number in the flat body."""
     line: int | None
 
 
@@ -50,7 +50,7 @@ class Taken:
 
 
 Known = Callable[[Event], Flags | None]
-"""Of each active thread of an event, whether what it computed is known to be right; None: of no thread."""
+"""Whether what each active thread of an event computed is known to be right; None: of no thread."""
 
 
 def fed_by(trace: Trace, kernel: DecodedKernel, segment: int, start: int, stop: int) -> list[Fed]:

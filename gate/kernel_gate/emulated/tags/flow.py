@@ -56,7 +56,7 @@ class Effect:
 
 @dataclass(slots=True)
 class Flow:
-    """Of one kernel with one set of assertions."""
+    """How tags flow in one kernel with one set of assertions."""
 
     registers: frozenset[str]
     """Those that are followed."""

@@ -35,13 +35,13 @@ class Ends:
 
     @classmethod
     def of_coordinate(cls, coding: Coding, tags: Keys, name: str) -> Ends:
-        """Of a coordinate of tags."""
+        """The ends of a coordinate of tags."""
         low, high = coding.ends(tags, name)
         return cls(coding.value(low), coding.value(high), low != UNTAGGED, low, high)
 
     @classmethod
     def of_number(cls, value: Any) -> Ends:
-        """Of a whole number."""
+        """The ends of a whole number."""
         return cls(value, value, np.True_)
 
     def at(self, position: tuple[int, ...], shape: tuple[int, ...], *, high: bool) -> tuple[int, int | None]:

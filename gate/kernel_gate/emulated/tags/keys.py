@@ -34,7 +34,7 @@ class Coding:
     """Numbers of the instructions that load, in the flat body."""
     shift: int = field(init=False)
     first: dict[str, int] = field(init=False)
-    """Of each buffer: the number of its element 0 among all elements."""
+    """The number of each buffer's element 0 among all elements."""
     _site: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -40,7 +40,7 @@ def asserted_of(assertions: Sequence[Assertion], line: int | None, parts: Sequen
 
 @dataclass(frozen=True, slots=True)
 class LineChecks:
-    """Of one launch."""
+    """The checks of one launch at lines."""
 
     shadows: Shadows
     seen: Assertions

@@ -18,11 +18,11 @@ class Mark:
     kind: Literal["operand", "number", "check"]
     assertion: int
     position: int = 0
-    """Of the operand."""
+    """The operand's place."""
     word: int = 0
     """Which 4 bytes of the operand these are."""
     nbytes: int = 4
-    """Of the whole operand."""
+    """Bytes of the whole operand."""
 
 
 def mark_of(instruction: Instruction) -> Mark | None:

@@ -22,7 +22,7 @@ from kernel_gate.invariants.model import Assertion
 
 @dataclass(slots=True)
 class PlaceChecks:
-    """Of one launch."""
+    """The checks of one launch at places."""
 
     shadows: Shadows
     seen: Assertions

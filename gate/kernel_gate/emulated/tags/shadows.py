@@ -24,7 +24,7 @@ _GLOBAL_BYTES_MOST = 1 << 28
 
 @dataclass(slots=True)
 class Shadows:
-    """Of one launch; registers, shared and local memory are those of one wave."""
+    """The shadows of one launch; registers, shared and local memory are those of one wave."""
 
     coding: Coding
     flow: Flow
@@ -59,7 +59,7 @@ class Shadows:
             self.blind = True
 
     def lanes(self, nbytes: int) -> int:
-        """Of so many bytes."""
+        """The lanes of so many bytes."""
         return max(nbytes // self.flow.granule, 1)
 
     def follows(self, operand: Operand) -> bool:

@@ -27,7 +27,7 @@ _NOT_FOLLOWED = ("wgmma", "tex", "tld4", "suld", "sust")
 
 @dataclass(slots=True)
 class Watch:
-    """Of one launch."""
+    """What is watched in one launch."""
 
     kernel: DecodedKernel
     invariants: Invariants
@@ -59,7 +59,7 @@ class Watch:
         return each * (threads * lanes * len(self.flow.registers) + memory_bytes // self.flow.granule)
 
     def results(self) -> tuple[Asserted, ...]:
-        """Of every assertion what the launch says."""
+        """What the launch says of every assertion."""
         seen = self.seen.seen
         return tuple(seen.get(a.number, Asserted(a.number)) for a in self.invariants.assertions)
 
