@@ -33,6 +33,10 @@ def words(message: Any, field: str = "") -> Iterator[tuple[str, str]]:
         yield field, message
 
 
+pytestmark = pytest.mark.long
+"""One conversation with a server that mines and replays serves all."""
+
+
 @pytest.fixture(scope="module")
 def received(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """What a session sends that asks for everything that the server shows."""
@@ -66,7 +70,6 @@ def received(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     return [json.loads(body) for body in editor.received]
 
 
-@pytest.mark.long
 def test_the_attack_reaches_pages_menus_messages_and_progress(received: list[dict[str, Any]]):
     seen = {field for message in received for field, text in words(message) if "u202e" in text}
     assert {"title", "message", "markdown"} <= seen, seen

