@@ -61,7 +61,7 @@ def conclude(
         if conditions:
             reason += f"; only if {' and '.join(conditions)}, which the baseline does not need"
         left_out = about.get("cases_left_out", ())
-        if left_out and "check" in reached:
+        if left_out and any(s.name == "check" and s.status is StageStatus.PASS for s in stages):
             reason += (
                 f"; {len(left_out)} drawn cases were left out: one check builds no more images of a program"
             )

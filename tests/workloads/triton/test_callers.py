@@ -224,3 +224,20 @@ def test_a_workload_draws_offsets_that_ascend_from_zero_to_the_total() -> None:
     assert drawn[0] == 0
     assert drawn[-1] == 40
     assert (np.diff(drawn) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "assert index.shape == (rows, cols)",
+        "if index.shape != (rows, cols):\n        raise ValueError",
+        "if (rows, cols) != index.shape or rows < 2:\n        raise ValueError",
+        "assert index.size() == x.shape",
+    ],
+)
+def test_shapes_that_are_compared_as_a_whole_are_kept_extent_by_extent(check: str, tmp_path: Path) -> None:
+    code = KERNEL.replace("    out = torch", f"    rows, cols = x.shape\n    {check}\n    out = torch", 1)
+    draft = drafted(tmp_path, code)
+    shape = argument(draft, "index_ptr").shape
+    assert shape is not None and len(shape) == 2
+    assert [draft.checked[extent] for extent in shape] == [draft.checked["rows"], draft.checked["cols"]]

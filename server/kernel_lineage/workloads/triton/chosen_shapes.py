@@ -37,6 +37,8 @@ class _Seen:
     name: str = ""
     rank: int = 0
     """At least, where `axes` is empty."""
+    like: str = ""
+    """Another tensor that its shape is compared with."""
 
 
 @dataclass(slots=True)
@@ -90,11 +92,12 @@ class Chosen:
             self.said.append(f"{name} is chosen: nothing tells it")
         return Size(name)
 
-    def _axes(self, name: str) -> tuple[str, ...]:
+    def _axes(self, name: str, compared: frozenset[str] = frozenset()) -> tuple[str, ...]:
         functions = [self.start, self.launcher, *self.module.functions]
         nodes = [self.module.functions[f] for f in dict.fromkeys(functions) if f in self.module.functions]
         rank = 0
         names: dict[int, str] = {}
+        like: dict[str, None] = {}
         for function in nodes:
             seen = [s for s in _seen(function) if s.tensor == name]
             whole = next((s.axes for s in seen if s.axes), None)
@@ -102,8 +105,12 @@ class Chosen:
                 return tuple(f"{name}_{i}" if a == "_" else a for i, a in enumerate(whole))
             for one in seen:
                 rank = max(rank, one.rank)
+                if one.like and one.like not in {name, *compared}:
+                    like[one.like] = None
                 if one.name:
                     names.setdefault(one.axis, one.name)
+        if like:
+            return self._axes(next(iter(like)), compared | {name})
         if rank == 0:
             return (f"{name}_elements",)
         if rank == 1 and -1 in names:
@@ -129,6 +136,14 @@ def _seen(function: ast.FunctionDef) -> Iterator[_Seen]:
                 for ending in (".ndim", ".dim()"):
                     if text.endswith(ending):
                         yield _Seen(text.removesuffix(ending), rank=rank)
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[right]):
+                for side, other in ((left, right), (right, left)):
+                    whole = _shape_of(side)
+                    if whole is not None and isinstance(other, ast.Tuple | ast.List):
+                        # What each extent equals is a condition of the host code; how many there are is told here.
+                        yield _Seen(whole, rank=len(other.elts))
+                    elif whole is not None and (like := _shape_of(other)) is not None:
+                        yield _Seen(whole, like=like)
             case ast.Subscript() | ast.Call():
                 found = _one_axis(node) or _stride(node)
                 if found is not None:

@@ -7,12 +7,13 @@ chosen sizes are changed so that they keep it, and a dtype that is asked for is 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import replace
 
 from kernel_lineage.workloads.promises import broken, fitted_sizes
 from kernel_lineage.workloads.triton.host_modules import HostModule
 from kernel_lineage.workloads.triton.objects import Names, Reads
-from kernel_lineage.workloads.triton.values import Dtype, Size, Tensor
+from kernel_lineage.workloads.triton.values import Dtype, Size, Tensor, tree_of
 
 
 def raises(body: list[ast.stmt]) -> bool:
@@ -36,7 +37,20 @@ def keep(reader: Reads, test: ast.expr, holds: bool, module: HostModule, names: 
         case _:
             asked = reader.evaluate(test, module, names)
             if isinstance(asked, Size):
-                _promised(reader, asked.text if holds else f"not ({asked.text})")
+                for promise in _parts(tree_of(asked), holds):
+                    _promised(reader, promise)
+
+
+def _parts(test: ast.expr, holds: bool) -> Iterator[str]:
+    """The conditions that all hold where `test` does, or where it does not: each is mended for itself."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield from _parts(operand, not holds)
+        case ast.BoolOp(op=op, values=values) if isinstance(op, ast.And) == holds:
+            for value in values:
+                yield from _parts(value, holds)
+        case _:
+            yield ast.unparse(test) if holds else f"not ({ast.unparse(test)})"
 
 
 def _typed(reader: Reads, name: str, dtype: object, names: Names) -> None:
