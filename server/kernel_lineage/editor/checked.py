@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
+from kernel_gate.workload import Workload
 from kernel_lineage.editor.findings import findings_of
 from kernel_lineage.learning.check_document import CheckedDocument
 from kernel_lineage.learning.checked_file import CheckedKernel
 from kernel_lineage.learning.saved_kernels import Reference, SavedVerdict
 from kernel_lineage.learning.version_checks import VersionState
+from kernel_lineage.workloads.on_the_spot import SpotWorkload
+
+_OF_EXTENTS = frozenset({"out_of_bounds", "misaligned"})
+"""Faults that a buffer of another size may not have."""
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def checked_document(checked: CheckedKernel) -> CheckedDocument:
@@ -21,6 +29,17 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
         passed = _compared(result) + check.reason if check is not None else ""
         reason = passed if state is VersionState.RIGHT else result.verdict.reason
         findings = list(findings_of(result))
+        if state is VersionState.WRONG and (guess := _guess(result, spot)):
+            state, reason = VersionState.UNKNOWN, f"{reason}; or the draft is wrong: {guess}"
+            findings = [
+                f.model_copy(
+                    update={
+                        "severity": "warning",
+                        "message": f"{f.message}\nPerhaps the draft is wrong: {guess}.",
+                    }
+                )
+                for f in findings
+            ]
         cases = list(check.details.get("passed", ())) if check is not None else []
     return CheckedDocument(
         kernel=checked.asked.name,
@@ -32,6 +51,29 @@ def checked_document(checked: CheckedKernel) -> CheckedDocument:
         findings=findings,
         passed=cases,
     )
+
+
+def _guess(result: SavedVerdict, spot: SpotWorkload | None) -> str:
+    """What a drafted buffer's extents lack, where the kernel leaves the buffer; "" where that is the kernel's fault."""
+    check = result.verdict.stage("check") if result.verdict is not None else None
+    if spot is None or spot.path is not None or check is None or not result.is_wrong_beside_itself:
+        return ""
+    if check.details.get("fault") not in _OF_EXTENTS:
+        return ""
+    buffer = str(check.details.get("buffer") or "")
+    loose = _loose(spot.workload, buffer)
+    return f"nothing tells how {' and '.join(loose)} of {buffer} follow from the launch" if loose else ""
+
+
+def _loose(workload: Workload, buffer: str) -> list[str]:
+    """The dims that stand in a buffer's shape and nowhere else in the workload."""
+    argument = workload.argument(buffer)
+    if argument is None or argument.shape is None:
+        return []
+    own = {n for extent in argument.shape for n in _WORD.findall(str(extent))} & workload.dims.keys()
+    args = tuple(a for a in workload.args if a.name != buffer)
+    rest = workload.model_copy(update={"args": args, "dims": {}, "profile_dims": ()})
+    return sorted(own - set(_WORD.findall(rest.model_dump_json())))
 
 
 def _compared(result: SavedVerdict) -> str:

@@ -9,6 +9,10 @@ from pathlib import Path
 import click
 
 from kernel_gate.standing import ExitCode
+from kernel_lineage.cli.record_option import record_option
+
+_CASES = 0.6
+"""The share of the time that cases may take: those that it does not reach are named."""
 
 
 @click.command()
@@ -20,8 +24,9 @@ from kernel_gate.standing import ExitCode
     show_default=True,
     help="For all kernels of the file together.",
 )
+@record_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (klineage schema check).")
-def command(target: str, seconds: float, as_json: bool) -> None:
+def command(target: str, seconds: float, record: bool, as_json: bool) -> None:
     """Check a kernel, or every kernel of FILE, as it stands: wrong elements, races, bounds, barriers.
 
     Beside the committed version where there is one, with the repository's workload or one that is drafted on the
@@ -56,9 +61,10 @@ def command(target: str, seconds: float, as_json: bool) -> None:
             return CheckedKernel(asked, None, None, f"the {seconds:g} seconds were spent on others before")
         return checked_kernel(
             asked,
-            lambda: workload_on_the_spot(asked.path, asked.name, "emulated", drafting),
+            lambda: workload_on_the_spot(asked.path, asked.name, "emulated", drafting, record=record),
             lambda request: worker.judge(request, timeout=left, on_progress=told),
-            GateOptions(check_seconds=left, build_seconds=left),
+            # What is left of the time goes to building, and to looking for the line that is at fault.
+            GateOptions(check_seconds=_CASES * left, build_seconds=left),
         )
 
     kernels = []

@@ -1,0 +1,74 @@
+"""What is told of a checked kernel: a draft that may be wrong accuses nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_gate.gate import judge
+from kernel_gate.options import GateOptions
+from kernel_lineage.editor.checked import checked_document
+from kernel_lineage.learning.check_document import CheckedDocument
+from kernel_lineage.learning.checked_file import Asked, checked_kernel
+from kernel_lineage.learning.version_checks import VersionState
+from kernel_lineage.workloads.draft import draft_of
+from kernel_lineage.workloads.files import kernel_of
+from kernel_lineage.workloads.on_the_spot import SpotWorkload
+
+CODE = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add(out_ptr, x_ptr, w_ptr, n, step, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n) + tl.load(w_ptr + at * step, mask=at < n), mask=at < n)
+
+
+def launch(x, w):
+    out = torch.empty_like(x)
+    rows, columns = x.shape
+    w_rows, w_columns = w.shape
+    n = rows * columns
+    add[(triton.cdiv(n, 64),)](out, x, w, n, w.stride(1), BLOCK=64)
+    return out
+"""
+ASKED = CODE.replace("    out = torch", "    assert w.shape == x.shape\n    out = torch")
+
+
+def _checked(folder: Path, code: str) -> CheckedDocument:
+    (folder / ".git").mkdir()
+    path = folder / "add.py"
+    path.write_text(code)
+    kernel = kernel_of(path, "add")
+    draft = draft_of(kernel, path, measure=False)
+    assert draft.missing == ()
+    return checked_document(
+        checked_kernel(
+            Asked(path, code.encode(), "add", 7),
+            lambda: SpotWorkload(draft.workload(), None, draft.assumed),
+            lambda r: judge(
+                r.baseline.program(), r.candidate.program(), r.workload, device="emulated", options=r.options
+            ),
+            GateOptions(check_seconds=60, build_seconds=60, callers_seconds=0, algebra_seconds=0),
+        )
+    )
+
+
+def test_a_kernel_that_leaves_a_buffer_whose_size_is_a_guess_is_not_called_wrong(tmp_path: Path) -> None:
+    told = _checked(tmp_path, CODE)
+    assert told.state is VersionState.UNKNOWN
+    assert "or the draft is wrong: nothing tells how w_columns and w_rows of w_ptr" in told.reason
+    assert {f.severity for f in told.findings} == {"warning"}
+
+
+@pytest.mark.parametrize(("before", "after"), [("", ""), ("tl.load(x_ptr + at,", "tl.load(x_ptr + at + 1,")])
+def test_where_sizes_follow_from_each_other_a_kernel_is_right_or_wrong(
+    before: str, after: str, tmp_path: Path
+) -> None:
+    told = _checked(tmp_path, ASKED.replace(before, after) if before else ASKED)
+    assert told.state is (VersionState.WRONG if before else VersionState.RIGHT)
+    assert "draft is wrong" not in told.reason
