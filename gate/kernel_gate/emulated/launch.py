@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,12 +17,13 @@ from kernel_gate.emulated.clocks import Clocks
 from kernel_gate.emulated.counts import Counts
 from kernel_gate.emulated.faults import Findings, LaunchFault
 from kernel_gate.emulated.global_races import GlobalRaces
+from kernel_gate.emulated.layout import POISON
 from kernel_gate.emulated.overflow import AddressOverflow
 from kernel_gate.emulated.program import DecodedKernel
 from kernel_gate.emulated.refusal import refusal
 from kernel_gate.emulated.schedule import Schedule
 from kernel_gate.emulated.scheduler import Flow
-from kernel_gate.emulated.shared_memory import POISON, SharedMemory
+from kernel_gate.emulated.shared_memory import SharedMemory
 from kernel_gate.emulated.shared_races import SharedRaces
 from kernel_gate.emulated.slicing.trace import Trace
 from kernel_gate.emulated.store_targets import ANY
@@ -310,7 +310,7 @@ class Launch:
         wave = Wave(
             self,
             blocks,
-            [_unset(kind.raw) for kind in layout.types],
+            list(layout.unset),
             np.full((threads, layout.frame_bytes), POISON, np.uint8),
             shared,
             local_written=written,
@@ -330,11 +330,3 @@ class Launch:
 def _indices(number: int, extent: Dim3) -> Dim3:
     """x, y and z of a linear number."""
     return number % extent[0], number // extent[0] % extent[1], number // (extent[0] * extent[1])
-
-
-@cache
-def _unset(raw: np.dtype[Any]) -> Any:
-    """What a register holds before its first write, as fresh memory does; predicates are false."""
-    if raw == np.bool_:
-        return np.False_
-    return np.full(raw.itemsize, POISON, np.uint8).view(raw)[0]

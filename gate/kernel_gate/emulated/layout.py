@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from kernel_gate.emulated.addresses import SHARED_BITS, SHARED_CENTRE, Segment, function_address
 from kernel_gate.emulated.inline import FlatKernel
 from kernel_gate.emulated.ptx.model import Variable
 from kernel_gate.emulated.types import TYPES, PtxType
+
+POISON = 0xFF
+"""Fresh shared and local memory: a NaN as float, -1 as integer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,8 @@ class Layout:
 
     registers: dict[str, int] = field(default_factory=dict)
     types: list[PtxType] = field(default_factory=list)
+    unset: list[Any] = field(default_factory=list)
+    """What each register holds before its first write, as fresh memory does; predicates are false."""
     parameters: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Kernel parameter → (offset, bytes)."""
     parameter_bytes: int = 0
@@ -44,6 +52,10 @@ class Layout:
     """Device function whose address is taken → what its pointers hold."""
 
 
+def _unset(raw: np.dtype[Any]) -> Any:
+    return np.False_ if raw == np.bool_ else np.full(raw.itemsize, POISON, np.uint8).view(raw)[0]
+
+
 def _aligned(offset: int, align: int) -> int:
     return -(-offset // align) * align
 
@@ -55,6 +67,7 @@ def lay_out(kernel: FlatKernel, module_variables: Iterable[Variable]) -> Layout:
     for name, kind in kernel.registers.items():
         layout.registers[name] = len(layout.types)
         layout.types.append(TYPES[kind])
+        layout.unset.append(_unset(TYPES[kind].raw))
     for parameter in kernel.parameters:
         offset = _aligned(layout.parameter_bytes, parameter.align)
         layout.parameters[parameter.name] = (offset, parameter.nbytes)

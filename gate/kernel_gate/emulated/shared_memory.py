@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernel_gate.emulated.addresses import RANK_SHIFT, SHARED_BITS
-from kernel_gate.emulated.layout import Layout, SharedVariable
+from kernel_gate.emulated.layout import POISON, Layout, SharedVariable
 from kernel_gate.emulated.ptx.model import Instruction
 from kernel_gate.emulated.shared_races import SharedRaces
 from kernel_gate.emulated.types import Array
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 _STRIDE = 1024
 """Blocks lie a multiple of this apart: the longest pattern of a swizzle."""
-POISON = 0xFF
-"""Fresh shared and local memory: a NaN as float, -1 as integer."""
 
 
 _LOCAL = re.compile(r"_ZZ.*?E(\d+)([\w$]+)")

@@ -10,11 +10,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 from kernel_gate.built import Built, LoadedProgram
 from kernel_gate.cases import ALLOCATED, Case, Variation, elements, is_valid, named_shapes, typical_shape
-from kernel_gate.devices.base import DeviceError
+from kernel_gate.devices.base import Buffer, DeviceError
 from kernel_gate.devices.emulated import EmulatedDevice, EmulatedKernel
 from kernel_gate.emulated.guards import Constants, constants
 from kernel_gate.launching import LaunchError
@@ -48,6 +49,9 @@ class Paths:
     """The baseline's and the candidate's."""
     _read: set[int] = field(default_factory=set)
     """Kernels whose constants are among these."""
+    _buffers: list[Mapping[str, Buffer] | None] = field(default_factory=lambda: [None, None])
+    """Each program's, made for the first shape that was asked."""
+    _owners: ExitStack = field(default_factory=ExitStack)
 
     def __post_init__(self) -> None:
         self._device = EmulatedDevice("sm_90")
@@ -59,6 +63,7 @@ class Paths:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._owners.close()
         self._device.close()
 
     def of(self, dims: Dims) -> Signature | None:
@@ -67,16 +72,18 @@ class Paths:
         if key not in self._known:
             try:
                 self._known[key] = tuple(
-                    side
-                    for one, into in zip(self._loaded, self._constants, strict=True)
-                    for side in self._sides(one, dims, into)
+                    side for program in range(len(self._loaded)) for side in self._sides(program, dims)
                 )
             except (LaunchError, DeviceError, MemoryError):
                 self._known[key] = None
         return self._known[key]
 
-    def _sides(self, loaded: LoadedProgram, dims: Dims, into: Constants) -> Iterator[tuple[bool, bool]]:
-        with loaded.execution(dims) as execution:
+    def _sides(self, program: int, dims: Dims) -> Iterator[tuple[bool, bool]]:
+        loaded, into = self._loaded[program], self._constants[program]
+        if self._buffers[program] is None:
+            self._buffers[program] = self._owners.enter_context(loaded.execution(dims)).buffers
+        # What is asked depends on arguments alone: buffers of another size do for all shapes.
+        with loaded.execution(dims, self._buffers[program]) as execution:
             for kernel, call in execution.calls():
                 assert isinstance(kernel, EmulatedKernel)
                 yield from kernel.sides(*call)

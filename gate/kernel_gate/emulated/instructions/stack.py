@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernel_gate.emulated.layout import POISON
 from kernel_gate.emulated.ptx.model import Integer
 from kernel_gate.emulated.registry import Step, opcode
-from kernel_gate.emulated.shared_memory import POISON
 from kernel_gate.emulated.site import Site
 from kernel_gate.emulated.types import Array
 from kernel_gate.emulated.wave import Index, Wave
