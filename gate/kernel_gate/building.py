@@ -1,4 +1,4 @@
-"""One program to images: compiled by its launches, or recorded through its wrapper."""
+"""One program to the images that its launches need."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from kernel_gate.build.compile import Limits, compile_program
 from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.build.unit import Unit
 from kernel_gate.built import Built
-from kernel_gate.capture.replay import is_recorded, record_wrapper
 from kernel_gate.devices.image import Image
-from kernel_gate.devices.opening import EMULATED_MULTIPROCESSORS
 from kernel_gate.launching import units_for
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
@@ -24,29 +22,15 @@ def build_program(
     *,
     arch: str,
     want_cubin: bool = False,
-    multiprocessors: int = EMULATED_MULTIPROCESSORS,
     options: GateOptions = GateOptions(),  # noqa: B008 - frozen
     kept: KeptImages | None = None,
 ) -> Built:
     """A program with the images that these shapes need. Raises `BuildError` and `CompilerMissing`.
 
-    `multiprocessors` is what a wrapper that asks for the size of the device is told; `kept` holds what was built
-    before, but for wrappers, which run anew for every shape.
+    `kept` holds what was built before.
     """
     limits = Limits(seconds=options.build_seconds)
     uncontained = options.allow_uncontained
-    if is_recorded(workload, program):
-        images, records = record_wrapper(
-            program,
-            workload,
-            shapes,
-            arch,
-            multiprocessors,
-            want_cubin=want_cubin,
-            limits=limits,
-            allow_uncontained=uncontained,
-        )
-        return Built(program, images, records)
 
     def compiled(missing: Sequence[Unit]) -> dict[Unit, Image]:
         return compile_program(

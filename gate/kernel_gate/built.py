@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.build.unit import Unit
-from kernel_gate.capture.record import Record
-from kernel_gate.capture.replay import replayed
 from kernel_gate.cases import ALLOCATED, Memory
 from kernel_gate.devices.base import Buffer, Device, Image, LoadedKernel
 from kernel_gate.execution import Execution
@@ -23,8 +21,6 @@ class Built:
 
     program: Program
     images: MutableMapping[Unit, Image]
-    records: tuple[Record, ...] | None = None
-    """What its wrapper did on each shape, for a program that is recorded."""
     build: Callable[[Unit], Image] | None = field(default=None, compare=False)
     """Builds the image that another shape needs than those that it was built for; None: there is none."""
 
@@ -47,12 +43,7 @@ class Built:
 
     def bound(self, workload: Workload, dims: Mapping[str, int]) -> BoundProgram:
         """What the program does on one shape. Raises `LaunchError`."""
-        if self.records is None:
-            return bind(workload, self.program, dims)
-        record = next((r for r in self.records if r.dims == dict(dims)), None)
-        if record is None:
-            raise LaunchError(f"{self.label} was not recorded for {dims}")
-        return replayed(record, self.images, workload, self.label)
+        return bind(workload, self.program, dims)
 
 
 @dataclass(slots=True)

@@ -339,8 +339,6 @@ def constant_integers(workload: Workload) -> dict[str, int]:
     """Integer scalars whose value is a number in the workload. Callers may mean just that one: what is wrong at
     another value is a condition, and no fault.
     """
-    if workload.wrapper is not None:
-        return {}
     scalars = (a for a in workload.args if a.kind == "scalar" and a.dtype.lstrip("u").startswith("int"))
     return {a.name: int(str(a.value)) for a in scalars if re.fullmatch(r"\s*[-+]?\d+\s*", str(a.value))}
 
@@ -368,8 +366,6 @@ def _variations(workload: Workload) -> Iterator[Variation]:
 
 def _constant_scalars(workload: Workload) -> list[str]:
     """Float scalars whose value is a number in the workload, and so one of many that callers may pass."""
-    if workload.wrapper is not None:
-        return []
     floats = (a for a in workload.args if a.kind == "scalar" and a.dtype.startswith(("float", "bfloat")))
     return [a.name for a in floats if not re.search("[A-Za-z_]", _without_exponents(str(a.value)))]
 

@@ -25,7 +25,6 @@ from kernel_gate.devices.base import (
 )
 from kernel_gate.dtypes import DTYPES, Array
 from kernel_gate.launching import (
-    ALLOCATORS_ALIGN,
     BoundLaunch,
     BoundMemset,
     BoundOperand,
@@ -68,11 +67,7 @@ class Execution:
         self._kernels = kernels
         self._program = program
         self._bound = bound
-        self._pointers = [
-            a.model_copy(update={"align": ALLOCATORS_ALIGN}) if a.name in bound.allocated else a
-            for a in (*workload.args, *bound.scratch)
-            if a.is_pointer
-        ]
+        self._pointers = [a for a in (*workload.args, *bound.scratch) if a.is_pointer]
         self._shapes = {a.name: workload.extents(a, bound.dims) for a in self._pointers}
         self._buffers: dict[str, Buffer] = dict(lent or {})
         self._lent = frozenset(self._buffers)

@@ -6,7 +6,6 @@ import random
 from collections.abc import Mapping, Sequence
 
 from kernel_gate.build.unit import Unit
-from kernel_gate.capture.replay import is_recorded
 from kernel_gate.cases import Case
 from kernel_gate.launching import LaunchError, bind
 from kernel_gate.program import Program
@@ -24,7 +23,7 @@ def sharing_builds(
     Required cases stay, and all that need no image beyond theirs. Of the others the shape that changes most dims comes
     first, then any: which ones is drawn from the seed, so that over many checks all are run.
     """
-    asked = [p for p in programs if p.language == "triton" and not is_recorded(workload, p)]
+    asked = [p for p in programs if p.language == "triton"]
     needed = {number: _units(case, workload, asked) for number, case in enumerate(cases)}
     known = set[tuple[int, Unit]]().union(*(needed[n] for n, case in enumerate(cases) if case.required))
     usual = next((case.dims for case in cases if case.required), dict[str, int]())

@@ -68,7 +68,7 @@ def footprints(
     kept = kept or KeptImages()
     device = EmulatedDevice(EMULATED_ARCH, Checks(races=races, uninitialised=False), Limits(seconds=seconds))
     try:
-        for dims in shapes if workload.wrapper is None else ():
+        for dims in shapes:
             bind(workload, program, dims)
         # A kernel that fails at the first shape is not compiled for the others.
         for part in filter(None, (shapes[:1], shapes[1:])):

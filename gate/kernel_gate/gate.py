@@ -13,7 +13,7 @@ from kernel_gate.built import Built
 from kernel_gate.cases import Case, other_integer, plan, the_case
 from kernel_gate.conclusion import conclude
 from kernel_gate.devices.base import Device
-from kernel_gate.devices.opening import EMULATED_MULTIPROCESSORS, DeviceKind
+from kernel_gate.devices.opening import DeviceKind
 from kernel_gate.evidence import companion_files, environment, hash_inputs, hashes, toolchain
 from kernel_gate.few_builds import sharing_builds
 from kernel_gate.full_disk import is_full, no_room
@@ -207,7 +207,6 @@ def _stages(
         shapes,
         arch=device.arch,
         want_cubin=on_gpu,
-        multiprocessors=int(device.describe().get("sms", EMULATED_MULTIPROCESSORS)),
         options=options,
         kept=keeper.images,
     )

@@ -131,22 +131,6 @@ class MemsetTable(Table):
         return MemsetStep(self.memset, self.value, nbytes, str(self.offset))
 
 
-class Wrapper(Table):
-    """The `[wrapper]` table: a Python function that launches Triton kernels, recorded and replayed."""
-
-    call: tuple[str, ...] = Field(min_length=1)
-    """Python: `rms_norm_forward(X, W, 1e-6)`, over the args and dims; of several, the first that the function takes."""
-    returns: tuple[Name, ...] = ()
-    """What the call returns, in order: the names of outputs, and `_` for the rest."""
-    configs: dict[Name, dict[str, int | float | bool | str]] = Field(default_factory=dict)
-    """Autotuned kernel → the configuration to take; by default the first that the wrapper would try."""
-
-    @field_validator("call", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: object) -> object:
-        return (value,) if isinstance(value, str) else value
-
-
 def _operand(given: str | PointerTable | ValueTable | StructureTable) -> Operand:
     if isinstance(given, StructureTable):
         fields = zip(given.at, map(_word, given.fields), strict=True)

@@ -99,8 +99,6 @@ class BoundProgram:
     steps: tuple[BoundLaunch | BoundMemset, ...]
     scratch: tuple[Argument, ...] = ()
     """The program's own buffers, with extents as numbers."""
-    allocated: frozenset[str] = frozenset()
-    """Outputs that the program's host code allocates, so that their addresses are an allocator's."""
 
     @property
     def launches(self) -> tuple[BoundLaunch, ...]:

@@ -126,10 +126,6 @@ class Reason(StrEnum):
         "NVRTC, nvcc or Triton is not installed or cannot be loaded.",
         "Install what the reason names: pip install 'kernel-lineage[cuda]' or 'kernel-lineage[triton]'.",
     )
-    TORCH_MISSING = ("torch-missing", "build", _UNJUDGED,
-        "The program is a wrapper that is recorded with torch and Triton, and one of them is not installed.",
-        "pip install torch triton; or judge the wrapper's kernels one by one, which needs no torch.",
-    )
     TOOLKIT_NEWER_THAN_DRIVER = ("toolkit-newer-than-driver", "build", _LACKS,
         "The driver does not take images of this CUDA toolkit.",
         "Update the driver, or install a toolkit not newer than the version that nvidia-smi shows.",
@@ -137,10 +133,6 @@ class Reason(StrEnum):
     SANDBOX_UNAVAILABLE = ("sandbox-unavailable", "build", _LACKS,
         "The compiler cannot be shut in as it must be, and what it would compile is not trusted.",
         "Install what the reason names, or judge only code that you trust.",
-    )
-    DELEGATED_LIBRARY_CALL = ("delegated-library-call", "build", _UNJUDGED,
-        "The program hands part of its work to a library, which the gate does not replay.",
-        "Judge the kernels around the call one by one.",
     )
     # Check: the workload and the launch.
     LAUNCH_NOT_COMPUTABLE = ("launch-not-computable", "check", _WHOSE_SETUP,

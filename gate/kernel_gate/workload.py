@@ -31,7 +31,6 @@ from kernel_gate.launch_tables import (
     StructureTable,
     Table,
     ValueTable,
-    Wrapper,
     first_launch,
 )
 from kernel_gate.program import LaunchStep, MemsetStep
@@ -60,10 +59,6 @@ class WorkloadError(Exception):
         super().__init__(message)
         self.problems = tuple(problems)
         """Everything that is wrong with a text that is TOML."""
-
-
-_OF_A_WRAPPER = {"grid": [1]}
-"""A wrapper launches as it likes; what is recorded counts."""
 
 
 class Argument(Table):
@@ -193,8 +188,6 @@ class Workload(Table):
     """The launch; the first one where `launches` has more."""
     launches: tuple[KernelLaunch | MemsetTable, ...] = ()
     """A sequence of launches and memsets, in the place of `launch`."""
-    wrapper: Wrapper | None = None
-    """Triton: the call that launches, in the place of `launch`."""
     oracle: Oracle | None = None
     """What is right: without it, the code before a change."""
     tolerance: Tolerance = Tolerance()
@@ -216,8 +209,6 @@ class Workload(Table):
     def _launch_of_a_sequence(cls, data: object) -> object:
         if not isinstance(data, dict) or "launch" in data:
             return data
-        if data.get("wrapper") is not None:
-            return {**data, "launch": _OF_A_WRAPPER}
         first = first_launch(data.get("launches"))
         return {**data, "launch": first} if first else data
 
@@ -248,19 +239,9 @@ class Workload(Table):
                 )
         if self.launches and not any(isinstance(t, KernelLaunch) for t in self.launches):
             raise ValueError("launches: none of them launches a kernel")
-        if self.wrapper is not None:
-            self._try_wrapper(self.wrapper)
         for dims in itertools.islice(self.shapes(), 1):
             self._try_expressions(dims)
         return self
-
-    def _try_wrapper(self, wrapper: Wrapper) -> None:
-        if self.language != "triton" or self.launches:
-            raise ValueError("wrapper: for Triton, and without [[launches]]")
-        for name in wrapper.returns:
-            argument = self.argument(name)
-            if name != "_" and (argument is None or argument.kind not in {"output", "inout"}):
-                raise ValueError(f"wrapper.returns: `{name}` is not an output among the args")
 
     def _try_expressions(self, dims: Mapping[str, int]) -> None:
         for promise in self.promises:

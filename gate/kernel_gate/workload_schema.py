@@ -41,7 +41,7 @@ def workload_schema() -> dict[str, Any]:
         if rule in dims:
             dims[rule] = _sizes(dims[rule])
     schema["required"] = [key for key in schema["required"] if key != "launch"]
-    schema["anyOf"] = [{"required": [key]} for key in ("launch", "launches", "wrapper")]
+    schema["anyOf"] = [{"required": [key]} for key in ("launch", "launches")]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A workload of Kernel Lineage",

@@ -64,7 +64,7 @@ def contain(request: dict[str, Any], folder: Path) -> None:
     Raises `ContainmentError` and `CompilerMissing`.
     """
     containment, program = Containment(**request["containment"]), _program(request["program"])
-    if program.language == "triton" or "capture" in request:
+    if program.language == "triton":
         enter(containment, folder)
         return
     # All modules are imported before, and NVRTC is loaded: packages are out of reach afterwards.
@@ -95,19 +95,6 @@ def _compile(request: dict[str, Any], folder: Path) -> list[Image]:
     return compile_kernels(program, units, arch, want_cubin=want_cubin)
 
 
-def _capture(request: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Images of what a wrapper launches, and the records of its calls."""
-    from kernel_gate.capture.child import capture
-    from kernel_gate.capture.record import CaptureRequest
-
-    asked = CaptureRequest.model_validate(request["capture"])
-    images, records = capture(_program(request["program"]), asked, request["arch"], folder)
-    return {
-        "images": [image_to_json(image) for image in images],
-        "records": [record.model_dump(mode="json") for record in records],
-    }
-
-
 def main(folder: Path) -> None:
     """Compile what request.json asks for."""
     end_with_parent()
@@ -116,10 +103,7 @@ def main(folder: Path) -> None:
     try:
         contain(request, folder)
         limit(request["limits"])
-        if "capture" in request:
-            result = _capture(request, folder)
-        else:
-            result = {"images": [image_to_json(image) for image in _compile(request, folder)]}
+        result = {"images": [image_to_json(image) for image in _compile(request, folder)]}
     except BuildError as error:
         diagnostics = [dataclasses.asdict(d) for d in error.diagnostics]
         refused = isinstance(error.__cause__, OSError) and error.__cause__.errno in _REFUSALS

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import ModuleType
@@ -16,8 +16,8 @@ from typing import Any
 
 from kernel_gate.build import allowed
 from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
+from kernel_gate.build.package import import_module, write_package
 from kernel_gate.build.unit import Unit
-from kernel_gate.capture.package import import_module, write_package
 from kernel_gate.compile_time import DTYPE, Constant
 from kernel_gate.devices.image import Image
 from kernel_gate.program import Program
@@ -49,7 +49,7 @@ def _load_module(program: Program, folder: Path) -> ModuleType:
         try:
             return import_module(program, folder)
         except Exception as error:
-            raise python_failure(program, error, path) from error
+            raise _python_failure(program, error, path) from error
     path = folder / f"{_MODULE}.py"
     path.write_text(program.source, "utf-8")
     spec = importlib.util.spec_from_file_location(_MODULE, path)
@@ -60,11 +60,11 @@ def _load_module(program: Program, folder: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise python_failure(program, error, path) from error
+        raise _python_failure(program, error, path) from error
     return module
 
 
-def python_failure(program: Program, error: BaseException, path: Path) -> BuildError:
+def _python_failure(program: Program, error: BaseException, path: Path) -> BuildError:
     """What an exception says, at the deepest line that is in the program."""
     line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
     trace = error.__traceback__
@@ -145,16 +145,8 @@ def _no_assembler() -> Iterator[None]:
         CUDABackend.add_stages = whole
 
 
-def compile_unit(
-    program: Program,
-    function: Any,
-    unit: Unit,
-    arch: str,
-    *,
-    want_cubin: bool,
-    extra: Mapping[str, Any] | None = None,
-) -> Image:
-    """One image; `extra` are options besides warps and stages. Raises `BuildError` and Triton's errors."""
+def _compile_unit(program: Program, function: Any, unit: Unit, arch: str, *, want_cubin: bool) -> Image:
+    """One image. Raises `BuildError` and Triton's errors."""
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
@@ -194,8 +186,7 @@ def compile_unit(
     source = ASTSource(fn=function, signature=signature, constexprs=constants, attrs=attributes)
     target = GPUTarget("cuda", int(re.sub(r"\D", "", arch)), 32)
     options = {
-        **backend_options(want_cubin),
-        **(extra or {}),
+        **_backend_options(want_cubin),
         "num_warps": unit.num_warps,
         "num_stages": unit.num_stages,
     }
@@ -236,7 +227,7 @@ def _line_of_def(function: Any) -> int:
     return int(function.starting_line_number) + decorators
 
 
-def backend_options(want_cubin: bool) -> dict[str, Any]:
+def _backend_options(want_cubin: bool) -> dict[str, Any]:
     """Options of the backend for a GPU, or for the emulated device.
 
     All lanes of a warp store a reduction's result. Where a multiplication was fused into its first addition they differ
@@ -258,10 +249,10 @@ def compile_triton(
     for unit in units:
         function = _jit_function(program, unit.entry or program.entry, module)
         try:
-            images.append(compile_unit(program, function, unit, arch, want_cubin=want_cubin))
+            images.append(_compile_unit(program, function, unit, arch, want_cubin=want_cubin))
         except BuildError:
             raise
         except Exception as error:
             own = folder / (program.module or f"{_MODULE}.py")
-            raise python_failure(program, error, own) from error
+            raise _python_failure(program, error, own) from error
     return images

@@ -120,8 +120,7 @@ class Tools:
 def emulate(built: Built, workload: Workload, cases: Sequence[Case], seconds: float) -> Opinion:
     """The emulated device's detectors on some cases, smallest first, until the time is spent.
 
-    The program is compiled again only where its images are for another architecture, or its wrapper would launch
-    otherwise on a device of another size.
+    The program is compiled again only where its images are for another architecture.
     """
     source = "emulated device"
     if not cases:
@@ -152,6 +151,6 @@ def emulate(built: Built, workload: Workload, cases: Sequence[Case], seconds: fl
 
 
 def _for_emulation(built: Built, workload: Workload, cases: Sequence[Case]) -> Built:
-    if built.records is None and all(image.arch == EMULATED_ARCH for image in built.images.values()):
+    if all(image.arch == EMULATED_ARCH for image in built.images.values()):
         return built
     return build_program(built.program, workload, [case.dims for case in cases], arch=EMULATED_ARCH)

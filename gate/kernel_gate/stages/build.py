@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,10 +12,7 @@ from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.building import build_program
 from kernel_gate.built import Built
-from kernel_gate.capture.record import Record, RecordedLaunch, RecordedMemset
-from kernel_gate.capture.replay import delegated_calls
 from kernel_gate.devices.image import Image
-from kernel_gate.devices.opening import EMULATED_MULTIPROCESSORS
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.reasons import Reason
@@ -41,7 +38,6 @@ def build(
     *,
     arch: str,
     want_cubin: bool,
-    multiprocessors: int = EMULATED_MULTIPROCESSORS,
     options: GateOptions = GateOptions(),  # noqa: B008 - frozen
     kept: KeptImages | None = None,
 ) -> BuildResult:
@@ -55,7 +51,6 @@ def build(
             wanted,
             arch=arch,
             want_cubin=want_cubin,
-            multiprocessors=multiprocessors,
             options=options,
             kept=kept,
         )
@@ -99,17 +94,6 @@ def build(
     details = {"arch": arch, "baseline": _resources(built_baseline), "candidate": _resources(built_candidate)}
     if said := dict.fromkeys((*prelude.notes(baseline.source), *prelude.notes(candidate.source))):
         details["notes"] = list(said)
-    for built in (built_baseline, built_candidate):
-        if calls := [call for call in delegated_calls(built.records or ()) if call.matters]:
-            calls_said = ", ".join(f"{call.op} ({call.place})" for call in calls[:3])
-            stage = Stage(
-                name="build",
-                status=StageStatus.UNAVAILABLE,
-                code=Reason.DELEGATED_LIBRARY_CALL,
-                reason=f"delegated: {built.label} leaves {calls_said} to torch, and what that gives is used",
-                details=details,
-            )
-            return BuildResult(stage, "environment")
     return BuildResult(
         Stage(name="build", status=StageStatus.PASS, details=details), "none", built_baseline, built_candidate
     )
@@ -143,18 +127,4 @@ def _resources(built: Built) -> dict[str, Any]:
     }
     if len(taken) > 1:
         about["kernels"] = taken
-    if built.records is not None:
-        about["recorded"] = _recorded(built.records)
     return about
-
-
-def _recorded(records: Sequence[Record]) -> dict[str, Any]:
-    """What a wrapper did: the launches of the first shape, and what holds for all."""
-    told = next((r for r in records if not r.error), records[0])
-    return {
-        "launches": [s.entry for s in told.steps if isinstance(s, RecordedLaunch)],
-        "memsets": sum(isinstance(s, RecordedMemset) for s in told.steps),
-        "scratch": [f"{b.dtype}[{b.elements}]" for b in told.scratch],
-        "delegated": [call.model_dump() for call in delegated_calls(records)],
-        "notes": sorted({note for record in records for note in record.notes}),
-    }

@@ -133,10 +133,8 @@ def check_invariants(
         return Findings(mistakes=((error.line, str(error)),))
 
 
-def _entries(program: Program, workload: Workload) -> tuple[str, ...] | None:
-    """Names of the kernels that the program launches; None where only its wrapper knows."""
-    if workload.wrapper is not None:
-        return None
+def _entries(program: Program, workload: Workload) -> tuple[str, ...]:
+    """Names of the kernels that the program launches."""
     steps = program.steps or (workload.steps if program.launch is None else ())
     return tuple(dict.fromkeys(s.entry for s in steps if isinstance(s, LaunchStep))) or (program.entry,)
 
@@ -174,7 +172,7 @@ class _Run:
     built: Built
     workload: Workload
     statements: Statements
-    entries: tuple[str, ...] | None
+    entries: tuple[str, ...]
     asserted: tuple[Asserted, ...] = ()
     lost: dict[Place, None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -241,7 +239,7 @@ class _Run:
 
     def _belongs(self, assertion: Assertion) -> bool:
         """Whether an assertion is this program's: in its kernel's body, or compiled into it."""
-        if self.entries is not None and assertion.owner in {e.rsplit("::", 1)[-1] for e in self.entries}:
+        if assertion.owner in {e.rsplit("::", 1)[-1] for e in self.entries}:
             return True
         mark = f"klineage_check_{assertion.number},"
         return any(mark in image.ptx for image in self.built.images.values())

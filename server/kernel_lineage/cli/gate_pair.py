@@ -130,7 +130,6 @@ def _programs(pair: Pair, options: GateOptions, run: GateRun) -> tuple[str, Spot
                 kernel.bare,
                 spot.workload,
                 template_arguments=kernel.template_arguments,
-                import_path=run.import_path,
                 changed_from=read_file(pair.baseline),
             )
             for path, kernel in ((pair.baseline, old), (pair.candidate, new))

@@ -28,7 +28,6 @@ class GateRun:
     timeout: float
     no_cache: bool
     as_json: bool
-    import_path: Path | None = None
     narrow_seconds: float = 0.0
     """For asking where a candidate that is rejected is right; 0: not asked."""
     record: bool = True

@@ -28,7 +28,6 @@ from kernel_lineage.workloads.preprocessed import (
     submodules,
     with_headers,
 )
-from kernel_lineage.workloads.python_package import package_of
 from kernel_lineage.workloads.switches import switches_for
 from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of
@@ -53,7 +52,6 @@ def program_from_file(
     launch: Mapping[str, str] | None = None,
     name: str = "",
     template_arguments: Sequence[str] = (),
-    import_path: Path | None = None,
     arguments: Sequence[str] | None = None,
     changed_from: bytes | None = None,
 ) -> Program:
@@ -61,10 +59,8 @@ def program_from_file(
 
     `data` is the text when it is not what the file holds, `source` the file where it was read before; headers are read
     beside `path`, never outside of `root` (by default the repository around it). `launch` overrides fields of the
-    launch, as a candidate does: {"block": "[256]"}. `import_path` is where the packages lie that a recorded wrapper
-    imports; by default the folder
-    above the outermost package around `path`. `arguments` are the workload's, one for each of the kernel's own; by
-    default they go by name, or by position. Raises `ProgramError`.
+    launch, as a candidate does: {"block": "[256]"}. `arguments` are the workload's, one for each of the kernel's own;
+    by default they go by name, or by position. Raises `ProgramError`.
     """
     if source is not None:
         data = source.data
@@ -76,8 +72,6 @@ def program_from_file(
     language = language_of(str(path), data)
     if language is None:
         raise ProgramError(f"{path} holds no kernels: it is neither CUDA C++ nor Triton")
-    if workload.wrapper is not None:
-        return _recorded(data, path, kernel_name, import_path, name or path.name)
     source = source or read(data, language)
     if workload.launches:
         return _sequence(source, path, kernel_name, workload, root, name)
@@ -160,18 +154,6 @@ def _host_code(path: Path, root: Path, data: bytes) -> Unit:
 
 def _as_written(launch: Launch) -> tuple[object, ...]:
     return tuple(launch.grid), tuple(launch.block), launch.shared_bytes, dict(launch.definitions)
-
-
-def _recorded(data: bytes, path: Path, entry: str, import_path: Path | None, label: str) -> Program:
-    """The program of a Python function that launches Triton kernels: its module, and the modules that it imports."""
-    try:
-        text = data.decode("utf-8")
-        module, siblings = package_of(text, path, import_path)
-    except (SyntaxError, UnicodeDecodeError) as error:
-        raise ProgramError(f"{path} does not parse: {error}") from error
-    except ValueError as error:
-        raise ProgramError(str(error)) from error
-    return Program("triton", text, entry, includes=siblings, module=module, name=label)
 
 
 def _sequence(

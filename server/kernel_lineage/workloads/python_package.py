@@ -1,42 +1,10 @@
-"""The modules of its own packages that a Python file imports, as texts: what the gate's compiler child may import."""
+"""The modules of its own packages that a Python file imports."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-
-from kernel_gate.files.reading import read_text
-
-_MOST_MODULES = 400
-
-
-def package_of(text: str, path: Path, import_path: Path | None = None) -> tuple[str, dict[str, str]]:
-    """A file's path below its import path, and the texts of the modules there that it reaches, by path.
-
-    The import path is the folder above the outermost package around the file, unless it is given. A package's
-    `__init__` counts only where something is imported from it by name.
-
-    Raises `SyntaxError` for a text that does not parse and `ValueError` for a file that is not below its import path,
-    or reaches too much.
-    """
-    file = path.resolve()
-    root = import_path.resolve() if import_path else import_root(file)
-    if not file.is_relative_to(root):
-        raise ValueError(f"{path} does not lie below the import path {import_path}")
-    own = file.relative_to(root).as_posix()
-    found: dict[str, str] = {}
-    waiting = [(own, text)]
-    while waiting:
-        importer, code = waiting.pop()
-        for module in _imported(code, importer, root):
-            if module == own or module in found:
-                continue
-            found[module] = read_text(root / module, errors="replace")
-            waiting.append((module, found[module]))
-            if len(found) > _MOST_MODULES:
-                raise ValueError(f"{path} reaches more than {_MOST_MODULES} modules below {root}")
-    return own, found
 
 
 def import_root(file: Path) -> Path:
@@ -45,13 +13,6 @@ def import_root(file: Path) -> Path:
     while (folder / "__init__.py").is_file() and folder.parent != folder:
         folder = folder.parent
     return folder
-
-
-def _imported(code: str, importer: str, root: Path) -> Iterator[str]:
-    """Paths of the modules below `root` that a module names in its imports, wherever these stand."""
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield from (module for module, _ in imported_from(node, importer, root))
 
 
 def imported_from(node: ast.Import | ast.ImportFrom, importer: str, root: Path) -> Iterator[tuple[str, str]]:

@@ -127,10 +127,10 @@ def test_parts_that_depend_on_each_other_say_so(alone, after, said):
 
 
 def test_what_cannot_be_split_is_compound():
-    recorded = Program("triton", "import triton", "run", module="package/run.py")
-    found = attribute(Step("wrapper", recorded, recorded, WORKLOAD), lambda _: verdict(1.0))
+    python = Program("triton", "import triton", "run")
+    found = attribute(Step("other language", STEP.before, python, WORKLOAD), lambda _: verdict(1.0))
     assert found.compound
-    assert found.reason.startswith("the program is a recorded wrapper")
+    assert found.reason.startswith("the two states are in different languages")
 
 
 def test_without_trials_a_step_stays_whole():

@@ -45,11 +45,6 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=_FILE,
     help="How to run it (.toml). Default: the repository's for this kernel, else one is drafted from BASELINE.",
 )
-@click.option(
-    "--import-path",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Where the packages lie that a wrapper imports; by default above the package around each file.",
-)
 @click.option("--device", type=click.Choice(["auto", "cuda", "emulated"]), default="auto", show_default=True)
 @click.option(
     "--need",
@@ -113,7 +108,6 @@ def command(
     kernel: str | None,
     candidate_kernel: str | None,
     workload_path: Path | None,
-    import_path: Path | None,
     device: Device,
     need: Literal["faster", "not_slower"] | None,
     guard: str | None,
@@ -183,7 +177,7 @@ def command(
         else:
             if len(files) != 2 or jobs or cluster:
                 wrong_use("give BASELINE and CANDIDATE, or --since REV; --jobs and --cluster go with --since")
-            run = GateRun(timeout, no_cache, as_json, import_path, narrow_seconds, record)
+            run = GateRun(timeout, no_cache, as_json, narrow_seconds, record)
             pair = Pair(files[0], files[1], kernel, candidate_kernel, workload_path)
             judged = [gate_pair(pair, device, options, run)]
     except DeviceError as error:

@@ -49,7 +49,7 @@ def _follows(problem: Problem, others: Sequence[Problem]) -> bool:
 def _beside(workload: Workload, meant: Meant) -> Iterator[tuple[Place, str]]:
     """What the workload says otherwise than the kernel's own parameters do."""
     named = [p.name for p in meant.parameters if not p.constexpr]
-    if not named or workload.launches or workload.wrapper is not None:
+    if not named or workload.launches:
         return
     for number, argument in enumerate(workload.args):
         parameter = next((p for p in meant.parameters if p.name == argument.name), None)

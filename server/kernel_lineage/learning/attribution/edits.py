@@ -16,7 +16,6 @@ from itertools import pairwise
 
 from kernel_gate.program import LaunchStep, Program
 from kernel_lineage.history.similarity import code_tokens
-from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.learning.attribution.groups import Groups
 from kernel_lineage.learning.attribution.pieces import Piece, pieces
@@ -115,11 +114,6 @@ class Edits:
         return replace(self.before, source=source, name=said, **values)
 
 
-def _is_kernel(program: Program) -> bool:
-    """Whether the entry is a kernel, and not the wrapper of some."""
-    return read(program.source.encode(), Language(program.language)).kernel(program.entry) is not None
-
-
 def edits_between(before: Program, after: Program) -> Edits:
     """The edits that lead from one program to the other.
 
@@ -127,8 +121,6 @@ def edits_between(before: Program, after: Program) -> Edits:
     """
     if before.language != after.language or before.compiler != after.compiler:
         raise UnsplittableError("the two states are in different languages or for different compilers")
-    if any(p.module and not _is_kernel(p) for p in (before, after)):
-        raise UnsplittableError("the program is a recorded wrapper: its host code would have to be split too")
     if dict(before.includes) != dict(after.includes) and before.language == "triton":
         raise UnsplittableError("what the kernel takes from other modules changes too, which is not split")
     after = _renamed(after, before)

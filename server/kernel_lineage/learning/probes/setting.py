@@ -95,8 +95,8 @@ def facts_of(setting: Setting) -> dict[str, Scalar]:
 
 
 def launch_of(program: Program, workload: Workload) -> LaunchSpec | None:
-    """The launch of a program that is one launch of one kernel; None for sequences and recorded wrappers."""
-    if program.steps or workload.wrapper is not None or (program.launch is None and workload.launches):
+    """The launch of a program that is one launch of one kernel; None for sequences."""
+    if program.steps or (program.launch is None and workload.launches):
         return None
     return program.launch or workload.launch.spec()
 

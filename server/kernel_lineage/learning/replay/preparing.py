@@ -129,7 +129,7 @@ def _under_workload(
     said = tuple(
         f"how {p.entry} is launched is not told over the workload's sizes; the workload's own launch is taken"
         for p in programs
-        if p.launch is None and not workload.launches and workload.wrapper is None
+        if p.launch is None and not workload.launches
     )
     return Prepared(_step(item, programs, workload), found.path.name, drafted=False, said=said)
 

@@ -16,7 +16,7 @@ from kernel_gate.program import Program
 _ALONE = "gated_program"
 
 
-def module_path(program: Program) -> str:
+def _module_path(program: Program) -> str:
     """Where the program's own text goes: `liger_kernel/ops/rms_norm.py`, or a name of its own outside of packages."""
     return program.module or f"{_ALONE}.py"
 
@@ -24,7 +24,7 @@ def module_path(program: Program) -> str:
 def write_package(program: Program, folder: Path) -> Path:
     """The program and its siblings as files below `folder`; the program's own file. Raises `BuildError`."""
     inside = folder.resolve()
-    for path, text in {**program.includes, module_path(program): program.source}.items():
+    for path, text in {**program.includes, _module_path(program): program.source}.items():
         target = (folder / path).resolve()
         if not target.is_relative_to(inside) or not path.endswith(".py"):
             raise BuildError(
@@ -32,7 +32,7 @@ def write_package(program: Program, folder: Path) -> Path:
             )
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, "utf-8")
-    return folder / module_path(program)
+    return folder / _module_path(program)
 
 
 class _Package(ModuleType):
@@ -50,7 +50,7 @@ class _Package(ModuleType):
 
 def import_module(program: Program, folder: Path) -> ModuleType:
     """The program's module. Whatever the program raises goes to the caller."""
-    dotted = PurePosixPath(module_path(program)).with_suffix("").parts
+    dotted = PurePosixPath(_module_path(program)).with_suffix("").parts
     sys.path.insert(0, str(folder))
     for depth in range(1, len(dotted)):
         name = ".".join(dotted[:depth])
