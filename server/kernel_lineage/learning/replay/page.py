@@ -125,7 +125,7 @@ that is killed or cut short goes on where it was; a second run asks the gate not
 new. A result is worked out anew when a state, the workload, the device, a compiler or the code that judges is
 another. Deleting the file loses time, never knowledge. `--jobs` emulated devices or one worker on each GPU judge
 side by side; beside GPUs the rest of the processor splits and probes, what can teach most first, a step for 120 s at
-most; `--cluster` has a Dask cluster judge. Steps are prepared and studied in processes of their own, one for four
+most. Steps are prepared and studied in processes of their own, one for four
 cores beside one for each worker; when one of them dies, its step is said to be lost, the others go on, and the next run
 does it again. A run that ends by `--seconds` distils what it knows all the same, what earlier runs learned included.
 Progress goes to stderr, a line for each transition that is finished, with an estimate of what remains.
