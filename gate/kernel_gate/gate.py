@@ -240,8 +240,7 @@ def _stages(
         run.report("profile"),
         inputs=drawn or DrawnInputs(workload, options.seed),
         counted=next((s.details.get("counted_work") for s in run.stages if s.name == "sanitize"), None),
-        # While ncu counts, no sanitizer has a context on the device.
-        timed=keeper.spares.close if options.counters else keeper.after_timing,
+        timed=keeper.after_timing,
     )
     profiled = unless_found_in_the_baseline(profiled, run.stages)
     profiled = run.timed(unless_the_baseline_races(profiled, both[0], workload, cases))

@@ -47,8 +47,6 @@ class GateOptions(BaseModel):
     launches of which too few for an interval fit."""
     interval: float = Field(default=0.005, gt=0)
     """The smallest difference that is looked for, as a share of the time; `same` means within half of it."""
-    counters: bool = False
-    """Read hardware counters with `ncu` on the first profiled shape, for the report."""
     warm: bool = False
     """Time with a warm L2 cache as well, for the report; the cold times decide."""
 

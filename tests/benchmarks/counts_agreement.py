@@ -29,10 +29,10 @@ from kernel_gate.devices.opening import EMULATED_ARCH, open_counting
 from kernel_gate.emulated.types import f32_to_bf16
 from kernel_gate.program import Program
 from kernel_gate.sanitizer.recording import RecordingDevice
-from kernel_gate.stages.ncu import find_ncu, known_metrics, measure_recorded, read_page, value_of
 
 from .counted_kernels import kernels
 from .counted_metrics import METRICS, emulated_counts
+from .ncu import find_ncu, known_metrics, measure_recorded, read_page, value_of
 
 SUMMARY = "sectors and wavefronts of the emulated device beside those that ncu counts"
 _CHIP = "gh100"

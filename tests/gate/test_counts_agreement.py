@@ -5,6 +5,7 @@ import pytest
 from benchmarks.counted_metrics import METRICS, QUANTITIES
 from benchmarks.counted_tables import agree, page
 from benchmarks.counts_agreement import Counted, counted, run_emulated, run_ncu
+from benchmarks.ncu import CountersUnavailable, known_metrics
 
 NAMES = ("coalesced", "stride 8", "transpose, tile of 32", "ldmatrix, rows of 80 bytes")
 KNOWN = [m for m in METRICS if "ldgsts" not in m]
@@ -69,3 +70,14 @@ def test_a_padded_tile_has_no_bank_conflicts_and_one_without_has_32_ways():
     found = {row["name"]: row["counts"] for row in tiles["kernels"]}
     loads = {name: counts["shared load wavefronts"] for name, counts in found.items()}
     assert loads == {"transpose, tile of 32": 16384, "transpose, tile of 33": 512}
+
+
+def test_metrics_that_an_ncu_does_not_know_are_left_out(tmp_path):
+    tool = tmp_path / "ncu"
+    tool.write_text("#!/bin/sh\necho 'Device GH100'\necho 'known__thing     Counter   things'\n")
+    tool.chmod(0o755)
+    asked = ["known__thing.sum", "unknown__thing.sum"]
+    assert known_metrics(tool, asked, "gh100") == ["known__thing.sum"]
+    tool.write_text("#!/bin/sh\necho 'no such chip'; exit 1\n")
+    with pytest.raises(CountersUnavailable, match="no such chip"):
+        known_metrics(tool, asked, "gh100")

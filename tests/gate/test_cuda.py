@@ -69,8 +69,8 @@ def test_identical_programs_are_not_called_fast_or_slow():
 
 
 @pytest.mark.alone
-def test_the_profile_tells_resources_roofline_warm_times_and_counters():
-    v = verdict(affine(), baseline=slow(), warm=True, counters=True)
+def test_the_profile_tells_resources_roofline_and_warm_times():
+    v = verdict(affine(), baseline=slow(), warm=True)
     stage = v.stage("profile")
     assert stage is not None
     shape = stage.details["shapes"][0]
@@ -79,11 +79,6 @@ def test_the_profile_tells_resources_roofline_warm_times_and_counters():
     assert 0 < shape["bandwidth_share"]["candidate"] < 1
     assert shape["peak_bytes"]["candidate"] == 2 * 4096 * 4096 * 4
     assert {"temperature_c", "power_w", "throttle_reasons"} <= set(shape["device_states"][0])
-    counted = stage.details["counters"]
-    assert counted["status"] == "pass", counted
-    measured = counted["candidate"][0]["duration_ns"] / 1000
-    assert abs(measured / v.speedup.by_shape[0].candidate_us - 1) < 0.05
-    assert counted["candidate"][0]["sectors_per_load_request"] == 4.0
 
 
 def test_a_launch_over_the_limits_is_rejected_and_nothing_stands():

@@ -13,8 +13,7 @@ from kernel_gate.launching import LaunchError
 from kernel_gate.options import GateOptions
 from kernel_gate.parts import Parts
 from kernel_gate.reasons import Reason
-from kernel_gate.stages.counters import counters
-from kernel_gate.stages.drawn_inputs import DrawnInputs, timed_case
+from kernel_gate.stages.drawn_inputs import DrawnInputs
 from kernel_gate.stages.speed import combine, judge_speed
 from kernel_gate.stages.timed_shape import Asked, TimedShape, time_shape
 from kernel_gate.timing.compare import Comparison
@@ -71,14 +70,7 @@ def _profile(device: Device, asked: Asked, progress: Progress) -> tuple[Stage, S
                 return _wrong(timed, details), None
             shapes.append(_speed(dims, timed.found, SpeedState(timed.details["state"])))
     speedup = combine(shapes, options.guard)
-    stage = judge_speed(speedup, options, details)
-    if options.counters:
-        progress("hardware counters", 1.0)
-        with asked.parts.part("counters"):
-            seed = timed_case(wanted[0], options.seed).seed
-            counted = counters(asked.baseline, asked.candidate, asked.workload, wanted[0], seed)
-        stage = stage.model_copy(update={"details": {**stage.details, "counters": counted}})
-    return stage, speedup
+    return judge_speed(speedup, options, details), speedup
 
 
 @contextmanager

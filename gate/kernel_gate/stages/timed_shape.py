@@ -89,8 +89,7 @@ def time_shape(
         }
         if options.warm:
             details["warm"] = _details(dims, compared("warm"), None)
-        # `ncu` measures after the shapes: what is made ready for the next run waits for it as well.
-        if last and not options.counters:
+        if last:
             asked.timed()
         with parts.part("after"):
             return TimedShape(details, cold, wrong_after_timing(timed))

@@ -54,7 +54,6 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--guard", help="Condition over dims under which the new path runs; elsewhere it may be slower."
 )
-@click.option("--counters", is_flag=True, help="Read hardware counters with ncu, for the report.")
 @click.option("--warm", is_flag=True, help="Time with a warm L2 cache as well; the cold times decide.")
 @click.option(
     "--seed",
@@ -106,7 +105,6 @@ def command(
     device: Device,
     need: Literal["faster", "not_slower"] | None,
     guard: str | None,
-    counters: bool,
     warm: bool,
     seed: int,
     case: str | None,
@@ -149,7 +147,6 @@ def command(
         seed=seed,
         need=wanted,
         guard=guard,
-        counters=counters,
         warm=warm,
         allow_uncontained=allow_uncontained,
         **take_limits(rest),

@@ -19,7 +19,7 @@ _NO_PERMISSION = "ERR_NVGPUCTRPERM"
 _QUERY_SECONDS = 60.0
 
 
-class CountersUnavailable(Exception):  # noqa: N818
+class CountersUnavailable(Exception):
     """There are no counters; the message says why and what to do."""
 
 
