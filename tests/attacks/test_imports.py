@@ -113,10 +113,7 @@ STARTS = re.compile(
     r"|^(import|from) (multiprocessing|pty)|ProcessPool",
     re.MULTILINE,
 )
-STARTING = {
-    "sandbox/runner.py": "becomes the contained program",
-    "coverage/forked.py": "forks itself inside its containment",
-}
+STARTING = {"sandbox/runner.py": "becomes the contained program"}
 
 
 def test_processes_are_started_in_one_place():

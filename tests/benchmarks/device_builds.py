@@ -15,7 +15,7 @@ import click
 from kernel_gate.build.compile import compile_program
 from kernel_gate.build.errors import BuildError
 from kernel_gate.program import Program
-from kernel_lineage.coverage.cuda_attempts import drafted_instances
+from kernel_lineage.coverage.attempts import drafted_instances
 from kernel_lineage.kernels.naming import qualified_name
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language

@@ -23,7 +23,8 @@ from kernel_gate.devices.base import Device
 from kernel_gate.devices.image import Image
 from kernel_gate.devices.opening import open_device
 from kernel_gate.emulated.types import bf16_to_f32, f32_to_bf16
-from kernel_lineage.coverage.triton_program import triton_program
+from kernel_gate.program import Program
+from kernel_lineage.workloads.programs import triton_text
 
 from . import triton_liger_cases, triton_own_cases
 from .llmc_agreement import compare, relative_error
@@ -60,10 +61,9 @@ def _image(case: TritonCase, data: dict[str, Any], liger: Path, arch: str) -> Im
         divisible=tuple(n for n, v in data.items() if isinstance(v, np.ndarray)),
         ones=tuple(n for n, v in data.items() if isinstance(v, np.integer) and v == 1),
     )
-    with (
-        tempfile.TemporaryDirectory() as name,
-        triton_program(path, case.kernel, root, Path(name)) as program,
-    ):
+    text, module, siblings = triton_text(path.read_bytes(), (case.kernel,), path)
+    program = Program("triton", text, case.kernel, includes=siblings, module=module, name=path.name)
+    with tempfile.TemporaryDirectory() as name:
         return compile_triton(program, [unit], arch, Path(name))[0]
 
 

@@ -24,8 +24,6 @@ class KernelCovered(BaseModel):
     decoded: bool
     reason: str | None = None
     """Why it does not compile, without the place."""
-    how: str = ""
-    """`slice` (NVRTC), `file` (nvcc) or `signature` (Triton, drafted)."""
     instances: int = 0
     """Images that were decoded: instances of a template, or one."""
     instructions: int = 0

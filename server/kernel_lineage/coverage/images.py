@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TypeAlias
 
-from kernel_gate.build.errors import BuildError
+from kernel_gate.build.errors import CompilerMissing
 from kernel_gate.emulated.coverage import cover
 from kernel_gate.emulated.ptx.model import PtxError
 from kernel_lineage.coverage.document import KernelCovered
@@ -20,7 +20,7 @@ _FOLDER = re.compile(r" \(/[^)]*\)")
 _QUOTED_PLACE = re.compile(r"(?:at line|line) \d+|0x[0-9a-f]+")
 
 
-def covered(file: str, kernel: Kernel, found: Images | BuildError, how: str) -> KernelCovered:
+def covered(file: str, kernel: Kernel, found: Images | Exception) -> KernelCovered:
     """The row of one kernel."""
     head = {
         "file": file,
@@ -28,8 +28,10 @@ def covered(file: str, kernel: Kernel, found: Images | BuildError, how: str) -> 
         "line": kernel.name_span.first_line,
         "language": str(kernel.language),
     }
-    if isinstance(found, BuildError):
-        return KernelCovered(**head, compiled=False, decoded=False, reason=said(found))
+    if isinstance(found, Exception):
+        lacks = isinstance(found, CompilerMissing)
+        why = str(found) if lacks else said(found)
+        return KernelCovered(**head, compiled=False, decoded=False, reason=why)
     missing: Counter[str] = Counter()
     instructions = 0
     for ptx, entry in found:
@@ -45,7 +47,6 @@ def covered(file: str, kernel: Kernel, found: Images | BuildError, how: str) -> 
         **head,
         compiled=True,
         decoded=not missing,
-        how=how,
         instances=len(found),
         instructions=instructions,
         unsupported=dict(missing.most_common()),

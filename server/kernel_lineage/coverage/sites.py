@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from kernel_lineage.kernels.source import Language, Launch, SourceFile
+from kernel_lineage.kernels.source import Launch, SourceFile
 
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 
@@ -21,28 +20,13 @@ class Sites:
     """CUDA: distinct template arguments, local constants put in."""
     options: dict[str, list[dict[str, str]]] = field(default_factory=dict)
     """Triton: constexpr values and options as written, local names put in."""
-    launched_in: dict[str, list[str]] = field(default_factory=dict)
-    """CUDA: files."""
-
-    def of(self, kernels: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """What is told of some kernels, as JSON."""
-        return {
-            name: {
-                "templates": self.templates.get(name, []),
-                "options": self.options.get(name, []),
-                "launched_in": self.launched_in.get(name, []),
-            }
-            for name in kernels
-        }
 
 
-def sites_of(sources: Mapping[Path, SourceFile]) -> Sites:
+def sites_of(sources: Iterable[SourceFile]) -> Sites:
     """Gather every launch of some files."""
     found = Sites()
-    for path, source in sources.items():
+    for source in sources:
         for launch in source.launches:
-            if source.language is Language.CUDA:
-                _keep(found.launched_in, launch.kernel, str(path))
             if launch.template_arguments:
                 for arguments in _through_launcher(source, launch):
                     _keep(found.templates, launch.kernel, arguments)

@@ -1,29 +1,28 @@
-"""A folder's files, each compiled and decoded in a contained process of its own, two at a time."""
+"""A folder's kernels, each compiled by the gate's contained child and decoded, some at a time."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernel_gate.build.compile import Limits
+from kernel_gate.build.compile import Limits, compile_program
+from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.files.reading import read_file
-from kernel_gate.files.temporary import TemporaryFolder
-from kernel_gate.processes.group import wait_within
-from kernel_gate.processes.python import python_command, start
-from kernel_gate.processes.surroundings import bare_environment
-from kernel_gate.sandbox.containment import REMEDY, offered
+from kernel_lineage.coverage.attempts import attempts
 from kernel_lineage.coverage.document import CoverageDocument, KernelCovered, document
+from kernel_lineage.coverage.images import Images, covered
 from kernel_lineage.coverage.sites import Sites, sites_of
 from kernel_lineage.kernels.reading import language_of, read
-from kernel_lineage.kernels.source import Kernel, Language, SourceFile
+from kernel_lineage.kernels.source import Kernel, SourceFile
+from kernel_lineage.workloads.programs import ProgramError
 
 Progress = Callable[[str, int, int], None]
 ARCH = "sm_90"
-SECONDS_PER_FILE = 600
+SECONDS = 120
 PROCESSES = 2
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", "build"})
 
@@ -33,33 +32,30 @@ class Survey:
     """How a folder is looked at."""
 
     arch: str = ARCH
-    seconds: int = SECONDS_PER_FILE
-    """A file that takes longer is ended."""
+    seconds: int = SECONDS
+    """For all that is tried of one kernel."""
     processes: int = PROCESSES
-    """Files that are compiled at a time."""
+    """Kernels that are compiled at a time."""
     allow_uncontained: bool = False
-    """Compile Triton modules, which are Python, also where this machine cannot contain them."""
+    """Compile also where this machine cannot contain a compiler; Triton modules are Python."""
 
 
 def survey(folder: Path, how: Survey | None = None, progress: Progress | None = None) -> CoverageDocument:
     """The coverage of a folder, or of one file."""
     how = how or Survey()
-    root = folder if folder.is_dir() else _project(folder)
+    root = (folder if folder.is_dir() else _project(folder)).resolve()
     problems: list[str] = []
     sources = dict(_sources(folder, root, problems))
-    sites = sites_of(sources)
-    with_kernels = {path: source for path, source in sources.items() if source.kernels}
+    sites = sites_of(sources.values())
+    asked = [(path, source, kernel) for path, source in sources.items() for kernel in source.kernels]
     rows: list[KernelCovered] = []
     with ThreadPoolExecutor(how.processes) as pool:
-        asked = [
-            pool.submit(_compile_file, root, path, source, how, sites)
-            for path, source in with_kernels.items()
-        ]
-        for done, answer in enumerate(asked, 1):
-            rows += answer.result()
+        answers = pool.map(lambda one: _covered(one, root, sites, how), asked)
+        for done, row in enumerate(answers, 1):
+            rows.append(row)
             if progress is not None:
                 progress("compile", done, len(asked))
-    return document(how.arch, len(with_kernels), rows, problems)
+    return document(how.arch, len({path for path, _, _ in asked}), rows, problems)
 
 
 def _project(file: Path) -> Path:
@@ -88,57 +84,33 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from (Path(where, name) for name in names)
 
 
-def _compile_file(
-    root: Path, path: Path, source: SourceFile, how: Survey, sites: Sites
-) -> list[KernelCovered]:
-    """Ask a process about one file; what it did not answer is not compiled."""
-    containment = offered()
-    if source.language is Language.TRITON and not containment.holds and not how.allow_uncontained:
-        missing = ", ".join(containment.missing)
-        why = f"Triton modules are Python, and this machine cannot contain them ({missing}); {REMEDY}"
-        return [_not_compiled(path, kernel, why) for kernel in source.kernels]
-    with TemporaryFolder("coverage") as name:
-        work = Path(name)
-        request = {
-            "root": str(root.resolve()),
-            "path": str(path),
-            "arch": how.arch,
-            "sites": sites.of([kernel.name for kernel in source.kernels]),
-            "containment": containment.to_json(),
-        }
-        (work / "request.json").write_text(json.dumps(request), "utf-8")
-        excess = _run_child(work, how.seconds)
-        answered = _answers(work / "rows.jsonl")
-    why = f"compiling the file {excess}" if excess else "compiling or decoding the file crashed"
-    return [answered.get(kernel.name) or _not_compiled(path, kernel, why) for kernel in source.kernels]
-
-
-def _not_compiled(path: Path, kernel: Kernel, why: str) -> KernelCovered:
-    return KernelCovered(
-        file=str(path),
-        kernel=kernel.name,
-        line=kernel.name_span.first_line,
-        language=str(kernel.language),
-        compiled=False,
-        decoded=False,
-        reason=why,
-    )
-
-
-def _run_child(work: Path, seconds: int) -> str:
-    """What the process, or what it started, took too much of; "" when it ended by itself."""
-    process = start(
-        python_command("kernel_lineage.coverage.one_file", str(work), writes_bytecode=False),
-        folder=work,
-        env=bare_environment(work),
-    )
-    return wait_within(process, work, Limits(seconds=seconds).of_the_group)[1]
-
-
-def _answers(path: Path) -> dict[str, KernelCovered]:
+def _covered(asked: tuple[Path, SourceFile, Kernel], root: Path, sites: Sites, how: Survey) -> KernelCovered:
+    path, source, kernel = asked
     try:
-        lines: Sequence[str] = path.read_text("utf-8").splitlines()
-    except OSError:
-        return {}
-    rows = [KernelCovered.model_validate_json(line) for line in lines if line.endswith("}")]
-    return {row.kernel: row for row in rows}
+        found: Images | Exception = _images(source, kernel, root / path, root, sites, how)
+    except (BuildError, CompilerMissing, ProgramError, OSError) as error:
+        found = error
+    return covered(str(path), kernel, found)
+
+
+def _images(source: SourceFile, kernel: Kernel, path: Path, root: Path, sites: Sites, how: Survey) -> Images:
+    """The images of the first attempt that compiles. Raises the first one's error when none does."""
+    first: BuildError | None = None
+    deadline = time.monotonic() + how.seconds
+    for attempt in attempts(source, kernel, path, root, sites):
+        images: Images = []
+        for program, unit in attempt:
+            limits = Limits(seconds=deadline - time.monotonic())
+            if limits.seconds <= 0:
+                raise first or BuildError(f"compiling took longer than {how.seconds} s")
+            try:
+                made = compile_program(
+                    program, how.arch, [unit], limits=limits, allow_uncontained=how.allow_uncontained
+                )
+            except BuildError as error:
+                first = first or error
+                continue
+            images += [(image.ptx, image.entry) for image in made.values()]
+        if images:
+            return images
+    raise first or BuildError("nothing of it is device code")

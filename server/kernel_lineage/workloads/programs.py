@@ -86,7 +86,7 @@ def program_from_file(
     renamed = order if order != tuple(a.name for a in workload.args) else None
     label = name or path.name
     if language is Language.TRITON:
-        text, module, siblings = _triton_text(data, (kernel_name,), path)
+        text, module, siblings = triton_text(data, (kernel_name,), path)
         site = read_launch(kernel, workload, order)
         # A site that is read has the change already: its grid is no longer the one that `grid.x` speaks of.
         told = {k: v for k, v in (launch or {}).items() if site is None or not _GRID_X.search(v)}
@@ -164,7 +164,7 @@ def _sequence(
     kernels = tuple(dict.fromkeys(step.entry for step in launched))
     label = name or path.name
     if source.language is Language.TRITON:
-        text, module, siblings = _triton_text(source.data, kernels, path)
+        text, module, siblings = triton_text(source.data, kernels, path)
         return Program("triton", text, entry, name=label, includes=siblings, module=module)
     bare = [kernel.rsplit("::", 1)[-1] for kernel in kernels]
     template = tuple(argument for step in launched for argument in step.template_arguments)
@@ -306,7 +306,7 @@ def _absent(header: str, root: Path) -> str:
     return f"`{header}`, which is {where}: put {library}'s headers into the repository"
 
 
-def _triton_text(data: bytes, kernels: Sequence[str], path: Path) -> tuple[str, str, dict[str, str]]:
+def triton_text(data: bytes, kernels: Sequence[str], path: Path) -> tuple[str, str, dict[str, str]]:
     """What kernels need of their module, its path in its package, and what they need of other modules there."""
     try:
         text = kernel_module(data.decode("utf-8"), *kernels)

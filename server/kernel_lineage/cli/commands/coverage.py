@@ -15,22 +15,20 @@ from kernel_gate.standing import ExitCode
 @click.option(
     "--arch", default="sm_90", show_default=True, metavar="SM", help="Compile for this architecture."
 )
-@click.option(
-    "--seconds", default=600, show_default=True, help="End the compilation of a file that takes longer."
-)
-@click.option("--jobs", default=2, show_default=True, help="Compile this many files at a time.")
+@click.option("--seconds", default=120, show_default=True, help="For all that is tried of one kernel.")
+@click.option("--jobs", default=2, show_default=True, help="Compile this many kernels at a time.")
 @click.option(
     "--allow-uncontained",
     is_flag=True,
-    help="Execute Triton modules, which are Python, also where this machine cannot contain them.",
+    help="Compile also where this machine cannot contain a compiler; Triton modules are Python.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (klineage schema coverage).")
 def command(path: Path, arch: str, seconds: int, jobs: int, allow_uncontained: bool, as_json: bool) -> None:
     """Compile the kernels of PATH, a file or folder, and say how many of them the emulated device decodes.
 
-    Nothing is launched, and compilers are contained: they may read PATH, and write nothing of yours. Templates are
-    instantiated as the folder's launch sites do; Triton signatures are drafted from launch sites, annotations and
-    names. Opcodes that are missing are counted by the kernels that hold them.
+    Nothing is launched, and compilers are contained, as the gate's are. Templates are instantiated as the folder's
+    launch sites do; Triton signatures are drafted from launch sites, defaults and annotations. Opcodes that are missing
+    are counted by the kernels that hold them.
     """
     from kernel_lineage.cli.progress import progress_bar
     from kernel_lineage.coverage.document import table
