@@ -19,7 +19,7 @@ PAGES = {
     "skills.md": "kernel_lineage.skills.page",
     "assists.md": "kernel_lineage.rewrite.assists.page",
     "mutations.md": "kernel_lineage.workloads.mutants.page",
-    "offered-next.md": "kernel_lineage.skills.graph.page",
+    "offered-next.md": "kernel_lineage.skills.ranking.page",
     "replay.md": "kernel_lineage.learning.replay.page",
     "verdicts.md": "kernel_gate.reporting.reason_page",
     "emulated-device.md": "kernel_gate.reporting.emulated_page",

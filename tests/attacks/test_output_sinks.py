@@ -68,7 +68,6 @@ ASKED: dict[str, list[tuple[str, ...]]] = {
         ("scale.cu", "quick.cu", "--kernel", WORDS, *EMULATED),
         ("scale.cu", "quick.cu", "--workload", "unreadable.toml", *EMULATED),
     ],
-    "graph": [(".",), (".", "--svg"), (".", "--dot")],
     "hook": [()],
     "mcp": [(WORDS,)],
     "mine": [(".", "--jobs", "1"), (".", "--kernel", "scale"), (".", "--kernel", WORDS), (".", "--json")],

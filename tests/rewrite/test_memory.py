@@ -12,7 +12,7 @@ from kernel_lineage.rewrite.materialise import Lane
 from kernel_lineage.rewrite.memory import remembered_facts
 from kernel_lineage.rewrite.profile_facts import profile_of
 from kernel_lineage.skills.conditions.stated import stated_facts
-from kernel_lineage.skills.graph.outcomes import outcomes_in
+from kernel_lineage.skills.ranking.outcomes import outcomes_in
 from rewrite.conftest import SCALE, Judges, verdict
 from rewrite.test_apply import ALIGNED, ask
 

@@ -13,8 +13,8 @@ from kernel_lineage.editor.documents import Snapshot
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.situation import facts_for
 from kernel_lineage.skills.applicable import Applicable, applicable
-from kernel_lineage.skills.graph.known import Known, known_graph
 from kernel_lineage.skills.library import Library, library, repository_of
+from kernel_lineage.skills.ranking.known import Known, known_counts
 
 log = logging.getLogger(__name__)
 
@@ -62,8 +62,8 @@ class Applicability:
         facts = facts_for(kernel, snapshot.path, root, device=self.device)
         ranking = self._rankings.get(root)
         if ranking is None:
-            ranking = self._rankings[root] = known_graph(root)
-        return applicable(kernel, known, facts, ranking.graph)
+            ranking = self._rankings[root] = known_counts(root)
+        return applicable(kernel, known, facts, ranking.counts)
 
     def _library(self, root: Path | None) -> Library:
         # `forget` may empty the dictionary meanwhile: what was read stays good for this answer.

@@ -159,7 +159,7 @@ class Lineages:
             self.report("mining", f"mining {repository.root.name}")
             started = time.monotonic()
             finished = await self.trust.klineage(
-                "mine", str(repository.root), "--json", "--graph", folder=repository.root
+                "mine", str(repository.root), "--json", "--counts", folder=repository.root
             )
             try:
                 mined = await asyncio.to_thread(MineDocument.model_validate_json, finished.stdout)

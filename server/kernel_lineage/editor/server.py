@@ -96,7 +96,7 @@ class EditorServer(LanguageServer):
     def report_status(self, state: str, message: str) -> None:
         """Tell an editor that listens (`klineage/status`) how the background work is going.
 
-        After mining the transition graph may say something else, so what was ranked by it is ranked anew.
+        After mining the counts of strategies may be others, so what was ranked by them is ranked anew.
         """
         if state == "ready":
             self.forget_knowledge()

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict
 
 if TYPE_CHECKING:
     from kernel_lineage.learning.apart import Ask
-    from kernel_lineage.skills.graph.known import Known
     from kernel_lineage.skills.library import Library
+    from kernel_lineage.skills.ranking.known import Known
 
 
 class Trial(BaseModel):
@@ -42,14 +42,14 @@ def work(task: str, _ask: Ask) -> str:
     kernel = kernel_of(trial.path, trial.kernel, trial.text.encode("latin-1"))
     library, ranking = _knowledge()(root, trial.generation)
     facts = facts_for(kernel, trial.path, root, device=trial.device)
-    return offers_of(kernel, applicable(kernel, library, facts, ranking.graph)).model_dump_json()
+    return offers_of(kernel, applicable(kernel, library, facts, ranking.counts)).model_dump_json()
 
 
 @cache
 def _knowledge() -> Callable[[Path | None, int], tuple[Library, Known]]:
     from functools import lru_cache
 
-    from kernel_lineage.skills.graph.known import known_graph
     from kernel_lineage.skills.library import library
+    from kernel_lineage.skills.ranking.known import known_counts
 
-    return lru_cache(maxsize=1)(lambda root, _generation: (library(root), known_graph(root)))
+    return lru_cache(maxsize=1)(lambda root, _generation: (library(root), known_counts(root)))

@@ -33,7 +33,7 @@ from kernel_lineage.skills.conditions.evaluate import judge as judge_condition
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.parse import ConditionError
 from kernel_lineage.skills.conditions.truth import Truth
-from kernel_lineage.skills.graph.rules import limits_of
+from kernel_lineage.skills.ranking.rules import limits_of
 from kernel_lineage.workloads.on_the_spot import SpotWorkload, told, workload_on_the_spot
 from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.saved import FOLDER as WORKLOADS

@@ -15,7 +15,7 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.profile_facts import profile_facts, profile_of
 from kernel_lineage.skills.card import Skill
 from kernel_lineage.skills.conditions.facts import Facts
-from kernel_lineage.skills.graph.outcomes import Outcome, keep_outcome, outcomes_in
+from kernel_lineage.skills.ranking.outcomes import Outcome, keep_outcome, outcomes_in
 
 
 def parent_of(kernel: Kernel) -> str:

@@ -22,10 +22,10 @@ from kernel_lineage.skills.conditions.tree import Expr, facts_in
 from kernel_lineage.skills.conditions.truth import Judgement, Truth
 from kernel_lineage.skills.conditions.unparse import written
 from kernel_lineage.skills.effect import Expected, Match, expected
-from kernel_lineage.skills.graph.known import builtin_graph
-from kernel_lineage.skills.graph.model import Graph
-from kernel_lineage.skills.graph.rank import State, rank
-from kernel_lineage.skills.graph.rules import limits_of
+from kernel_lineage.skills.ranking.counts import Counts
+from kernel_lineage.skills.ranking.known import builtin_counts
+from kernel_lineage.skills.ranking.rank import State, rank
+from kernel_lineage.skills.ranking.rules import limits_of
 from kernel_lineage.skills.kernel_facts import derived_facts, launch_facts, syntax_facts
 from kernel_lineage.skills.promises import Promise, promised, promises_of
 
@@ -84,7 +84,7 @@ class Applicable:
     expected: Expected | None
     match: Match
     score: float = 0.0
-    """What it is ranked by among those of the same truth (`skills/graph/rank.py`)."""
+    """What it is ranked by among those of the same truth (`skills/ranking/rank.py`)."""
     rank_reason: str = ""
     """Why it has its rank, in one clause."""
     not_now: str = ""
@@ -123,11 +123,11 @@ def applicable(
     kernel: Kernel,
     skills: Iterable[Skill],
     facts: Facts,
-    graph: Graph | None = None,
+    counts: Counts | None = None,
 ) -> tuple[Applicable, ...]:
     """Every skill at every anchor of the kernel that is its own; those that hold first, of them what is likeliest next.
 
-    `graph` says what is likely; by default the built-in one.
+    `counts` say what is likely; by default the built-in ones.
 
     Left out are skills without cases, of another language, whose mechanism is there already, that require a mechanism
     that is not there, or that conflict with one that is. What the source itself says is added to `facts`; where both
@@ -147,7 +147,7 @@ def applicable(
         for anchor in anchors.get(skill.anchor.pattern, ())
         if is_at(skill, anchor)
     ]
-    ranked = offered(kernel, found, present, everything, graph if graph is not None else builtin_graph())
+    ranked = offered(kernel, found, present, everything, counts if counts is not None else builtin_counts())
     return tuple(sorted(ranked, key=_place))
 
 
@@ -156,9 +156,9 @@ def offered(
     found: Iterable[Applicable],
     present: Iterable[str],
     facts: Facts,
-    graph: Graph,
+    counts: Counts,
 ) -> list[Applicable]:
-    """The same with scores, reasons and vetoes: by the graph, and by the rules on what limits the kernel."""
+    """The same with scores, reasons and vetoes: by the counts, and by the rules on what limits the kernel."""
     several = list(found)
     limits = limits_of(facts)
     wanted = {a.skill.mechanism for a in several}
@@ -169,7 +169,7 @@ def offered(
         device=str(device.values[0]) if device is not None else "",
         factors={strategy: limits.factor(strategy) for strategy in sorted(wanted)},
     )
-    by_strategy = {r.strategy: r for r in rank(graph, state, wanted)}
+    by_strategy = {r.strategy: r for r in rank(counts, state, wanted)}
     made = []
     for one in several:
         ranked = by_strategy.get(one.skill.mechanism)

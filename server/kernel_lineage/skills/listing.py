@@ -10,7 +10,7 @@ from kernel_lineage.skills.applicable import Applicable, applicable
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.stated import stated_facts
 from kernel_lineage.skills.document import ApplicableDocument, applicable_document
-from kernel_lineage.skills.graph.known import known_graph
+from kernel_lineage.skills.ranking.known import known_counts
 from kernel_lineage.skills.library import library, nearest, repository_of
 from kernel_lineage.skills.target import TargetError, read_target
 
@@ -32,7 +32,7 @@ def listing(target: str, only: Sequence[str], stated: Sequence[str], situation: 
     meant = read_target(target)
     root = repository_of(meant.path.parent)
     found = library(root)
-    known = known_graph(root)
+    known = known_counts(root)
     for skill_id in only:
         if found.get(skill_id) is None:
             raise TargetError(f"no skill `{skill_id}`{nearest(found, skill_id)}")
@@ -41,7 +41,7 @@ def listing(target: str, only: Sequence[str], stated: Sequence[str], situation: 
     notes: list[str] = [known.note] if known.note else []
     for kernel in meant.kernels:
         facts, unknown = situation(kernel, meant.path)
-        listed.append((kernel, applicable(kernel, skills, vouched.merged(facts), known.graph)))
+        listed.append((kernel, applicable(kernel, skills, vouched.merged(facts), known.counts)))
         notes += unknown
     problems = [f"{meant.path}: {p.message}" for p in meant.source.problems] + [str(p) for p in found.problems]
     return applicable_document(str(meant.path), listed, problems, list(dict.fromkeys(notes))), listed

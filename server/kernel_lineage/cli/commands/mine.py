@@ -24,9 +24,7 @@ from kernel_gate.standing import ExitCode
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (klineage schema mine).")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write what is kept in your cache folder.")
-@click.option(
-    "--graph", is_flag=True, help="Also build and keep the transition graph, as `klineage graph` does."
-)
+@click.option("--counts", is_flag=True, help="Also count what was added how often: skills are ranked by it.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes to use; by default one per core.")
 def command(
     repository: Path,
@@ -35,7 +33,7 @@ def command(
     kernel: str | None,
     as_json: bool,
     no_cache: bool,
-    graph: bool,
+    counts: bool,
     jobs: int | None,
 ) -> None:
     """Mine the lineages of the kernels in REPO (default: the current folder) from its git history.
@@ -58,10 +56,10 @@ def command(
     except KeyboardInterrupt:
         click.echo("Interrupted. What was read so far is kept; the next run goes on from there.", err=True)
         sys.exit(130)
-    if graph:
-        from kernel_lineage.learning.transition_graph import graph_of_mined
+    if counts and not (no_cache or paths or since):
+        from kernel_lineage.learning.strategy_counts import count_mined
 
-        for note in graph_of_mined(mined, keep=not (no_cache or paths or since)).notes:
+        for note in count_mined(mined):
             click.echo(note, err=True)
     if as_json:
         from kernel_lineage.history.document import mine_document

@@ -19,7 +19,6 @@ _DOCUMENTS = {
     "gate": ("kernel_gate.verdict", "Verdict"),
     "gate --text": ("kernel_lineage.learning.gated_edits", "GateEditDocument"),
     "gate --since": ("kernel_lineage.learning.gate_changes", "GateChangesDocument"),
-    "graph": ("kernel_lineage.skills.graph.document", "GraphDocument"),
     "optimise": ("kernel_lineage.rewrite.optimise.document", "OptimiseDocument"),
     "mine": ("kernel_lineage.history.document", "MineDocument"),
     "replay": ("kernel_lineage.learning.replay.document", "ReplayDocument"),

@@ -19,7 +19,7 @@ from kernel_lineage.skills.conditions.evaluate import judge
 from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.parse import parse
 from kernel_lineage.skills.conditions.truth import Truth
-from kernel_lineage.skills.graph.model import direction_of
+from kernel_lineage.skills.ranking.counts import direction_of
 
 FAVOURED = 1.5
 """What a favoured strategy's score is multiplied by."""

@@ -3,7 +3,7 @@
 import pytest
 
 from kernel_lineage.skills.conditions.stated import stated_facts
-from kernel_lineage.skills.graph.rules import FAVOURED, Rule, limits_of, rules
+from kernel_lineage.skills.ranking.rules import FAVOURED, Rule, limits_of, rules
 
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda r: r.id)

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.writing import write_atomically
 from kernel_lineage.cache_folder import kept_in
-from kernel_lineage.skills.graph.model import REJECTED, Effect, Observation, Source
+from kernel_lineage.skills.ranking.counts import REJECTED, Effect, Observation
 
 _FOLDER = "outcomes"
 _MOST = 1 << 20
@@ -98,9 +98,8 @@ def as_observations(outcomes: tuple[Outcome, ...]) -> Iterator[Observation]:
             id=outcome.id,
             language=outcome.language,
             before=frozenset(outcome.before),
-            history=(),
             added=(outcome.mechanism,),
-            source=Source.OUTCOME,
+            judged=True,
             risks=(REJECTED,) if rejected else (),
-            effect=None if outcome.speedup is None else Effect(outcome.speedup, outcome.device, outcome.id),
+            effect=None if outcome.speedup is None else Effect(speedup=outcome.speedup, device=outcome.device),
         )

@@ -1,4 +1,4 @@
-"""What is offered on a kernel, in which order, and why: truth first, then limits, then the graph."""
+"""What is offered on a kernel, in which order, and why: truth first, then limits, then the counts."""
 
 from itertools import pairwise
 
@@ -9,8 +9,7 @@ from kernel_lineage.skills.conditions.facts import Facts
 from kernel_lineage.skills.conditions.stated import stated_facts
 from kernel_lineage.skills.conditions.truth import Truth
 from kernel_lineage.skills.document import applicable_document
-from kernel_lineage.skills.graph.build import build
-from kernel_lineage.skills.graph.model import Observation
+from kernel_lineage.skills.ranking.counts import Observation, counted
 from kernel_lineage.skills.library import library
 
 SOURCE = b"""
@@ -31,8 +30,8 @@ def offered(facts: Facts | None = None, **ranking: object) -> tuple[Applicable, 
     return applicable(KERNEL, SKILLS, facts or Facts(), **ranking)  # type: ignore[arg-type]
 
 
-def seen(number: int, strategy: str, *history: str) -> Observation:
-    return Observation(f"{strategy}{number}", "cuda", frozenset(history), history, (strategy,))
+def seen(number: int, strategy: str) -> Observation:
+    return Observation(f"{strategy}{number}", "cuda", frozenset(), (strategy,))
 
 
 def test_each_has_its_reason_and_its_place():
@@ -51,11 +50,11 @@ def test_of_the_same_truth_the_likeliest_comes_first():
             assert one.score >= other.score
 
 
-def test_another_graph_gives_another_order():
+def test_other_counts_give_another_order():
     both = {"warp_per_row", "block_per_row"}
     for strategy in sorted(both):
-        graph = build([seen(n, strategy) for n in range(8)])
-        ranked = sorted(offered(graph=graph), key=lambda a: -a.score)
+        counts = counted([seen(n, strategy) for n in range(8)])
+        ranked = sorted(offered(counts=counts), key=lambda a: -a.score)
         assert ranked[0].skill.mechanism == strategy
         assert "8 steps added it" in ranked[0].rank_reason
 
