@@ -195,7 +195,7 @@ def as_table(result: dict[str, Any]) -> str:
 _REMARK = (
     "*strategies* is the share of added mechanisms that were offered, *steps* the share of steps of which at least one "
     "was. Left out of what is known: the lineage itself, and what other lineages did in its commits. *frequency only* "
-    "orders by how often a strategy was added; *strategies renamed* is a memory that is wrong. What was weighed before and "
-    "is left out: which mechanisms were there (with them 0.327, and 0.164 without the repository's own), and the order in "
-    "which they came (2026-11-22, with flash-linear-attention: 0.669 with it, 0.674 without)."
+    "orders by how often a strategy was added; *strategies renamed* is a memory that is wrong. What was weighed before "
+    "and is left out: which mechanisms were there (with them 0.327, and 0.164 without the repository's own), and the "
+    "order in which they came (2026-11-22, with flash-linear-attention: 0.669 with it, 0.674 without)."
 )
