@@ -17,14 +17,7 @@ def table(document: WalkDocument) -> str:
             f"{speed.median:.3f}× ({speed.low:.3f} … {speed.high:.3f})" if speed is not None else "not timed"
         )
         by = f"made again by {step.forward_by}: {step.forward}" if step.forward_by else "not made again"
-        who = (
-            step.taken_off
-            if step.proposer.model is None
-            else f"{step.proposer.model}, {step.proposer.tokens} tokens"
-        )
-        lines.append(f"{number}. adds {added} (taken off by {who}): {effect}; {by}, {step.reason}")
+        lines.append(f"{number}. adds {added} (taken off by {step.taken_off}): {effect}; {by}, {step.reason}")
         lines += [f"   {said}" for said in step.counts]
         lines += [f"   risk: {risk.message}" for risk in transition.risk]
-    if (model := document.model) is not None:
-        lines.append(f"{model.name} was asked {model.questions} times: {model.tokens} tokens.")
     return "\n".join(lines)

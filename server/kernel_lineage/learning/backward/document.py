@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -28,32 +28,12 @@ class _Document(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-class ProposerDocument(_Document):
-    """Who proposed a step backward; the gate judged it either way."""
-
-    by: Literal["simplification", "model"]
-    model: str | None = None
-    tokens: int = 0
-    """What was spent on this step's question."""
-
-
-class ModelDocument(_Document):
-    """What a model was asked during the walk."""
-
-    name: str
-    questions: int
-    """One for each mechanism that it was asked to take off."""
-    tokens: int
-    """Prompts and answers, of what came to nothing too."""
-
-
 class WalkedStep(_Document):
     """One step of the walk, told forward."""
 
     transition: str
     taken_off: str
-    """The simplification's id; `model:<mechanism>` where a model took it off."""
-    proposer: ProposerDocument
+    """The simplification's id."""
     effect: Speedup | None
     """Null where nothing was timed."""
     counts: tuple[str, ...]
@@ -76,8 +56,6 @@ class WalkDocument(_Document):
     sources: dict[str, str]
     """Version → its device code."""
     ended: str
-    model: ModelDocument | None = None
-    """Null where none was asked."""
 
 
 def document_of(walk: Walk, expert: Program, path: str, device: str) -> WalkDocument:
@@ -98,9 +76,6 @@ def document_of(walk: Walk, expert: Program, path: str, device: str) -> WalkDocu
         steps=[_step(ids[n + 1], step) for n, step in enumerate(steps)],
         sources={i: s.source for i, s in zip(ids, states, strict=True)},
         ended=walk.ended,
-        model=None
-        if walk.asked is None
-        else ModelDocument(name=walk.asked.model, questions=walk.asked.questions, tokens=walk.asked.tokens),
     )
 
 
@@ -145,9 +120,6 @@ def _step(transition: str, step: BackwardStep) -> WalkedStep:
     return WalkedStep(
         transition=transition,
         taken_off=step.simplification,
-        proposer=ProposerDocument(
-            by=step.proposer.by, model=step.proposer.model, tokens=step.proposer.tokens
-        ),
         effect=step.effect.speedup,
         counts=step.effect.counts,
         forward_by=step.forward.skill,

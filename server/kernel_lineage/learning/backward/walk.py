@@ -2,8 +2,7 @@
 
 KLineage (arXiv 2605.28213): a simplification is kept when the gate finds the simpler kernel right, races and all; one
 that is not shows a failure that the optimisation's assumptions avoid, and is kept as risk. The forward step is made
-anew on the simpler kernel, by the skill's assist and not by undoing the text, and must pass the gate as well. Where the
-patterns have nothing left, a model may be asked, if a person has named one (`asking.py`).
+anew on the simpler kernel, by the skill's assist and not by undoing the text, and must pass the gate as well.
 """
 
 from __future__ import annotations
@@ -19,11 +18,9 @@ from kernel_gate.verdict import Verdict
 from kernel_gate.workload import Workload
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.learning.attribution.effect import Effect, effect_of
-from kernel_lineage.learning.backward.asking import Asked, Asking, Proposal, Proposer
 from kernel_lineage.learning.steps import Judge
 from kernel_lineage.learning.version_checks import VersionState, state_of
 from kernel_lineage.rewrite.materialise import Lane, NoCandidate, materialise
-from kernel_lineage.rewrite.model.weakening import Weakener
 from kernel_lineage.rewrite.program_edits import kernel_of, mechanisms_in, with_candidate
 from kernel_lineage.rewrite.simplifications.model import Simplification
 from kernel_lineage.rewrite.simplifications.registry import all_simplifications, simplified
@@ -52,8 +49,7 @@ class BackwardStep:
     """One mechanism taken off. `before` is the simpler kernel, `after` the one that it was taken from."""
 
     simplification: str
-    """Its id; `model:<mechanism>` where a model took it off."""
-    proposer: Proposer
+    """Its id."""
     before: Program
     after: Program
     added: tuple[str, ...]
@@ -82,8 +78,6 @@ class Walk:
     failed: tuple[FailedSimplification, ...]
     ended: str
     """Why it ended."""
-    asked: Asked | None = None
-    """What was asked of a model; None: nothing."""
 
 
 def walk(
@@ -94,16 +88,11 @@ def walk(
     *,
     device: Device,
     most: int = MOST_STEPS,
-    weakener: Weakener | None = None,
     on_step: Callable[[str], None] = lambda _said: None,
 ) -> Walk:
-    """Take off what simplifications can take off, and then `weakener`, if there is one.
-
-    Rightness is judged on `device`. Raises `DeviceError`.
-    """
+    """Take off what simplifications can take off; rightness is judged on `device`. Raises `DeviceError`."""
     steps: list[BackwardStep] = []
     failed: dict[str, FailedSimplification] = {}
-    model = Asking(weakener) if weakener is not None else None
     current = expert
 
     def judged(simpler: Program) -> Verdict:
@@ -119,19 +108,15 @@ def walk(
             ended = f"{current.entry} is not one kernel that can be read"
             break
         found = _by_simplification(kernel, current, failed, judged, on_step)
-        if found is None and model is not None:
-            found = model.proposal(kernel, current, judged, on_step)
         if found is None:
             ended = "no simplification has anything left to take off"
-            if model is not None:
-                ended += f"; {model.ended}"
             break
-        steps.append(_step(found, current, workload, judge, skills, device))
-        current = found.simpler
+        simplification, simpler = found
+        steps.append(_step(simplification, simpler, current, workload, judge, skills, device))
+        current = simpler
     else:
         ended = f"{most} steps were taken"
-    missed = [*failed.values(), *(FailedSimplification(*said) for said in (model.failed if model else ()))]
-    return Walk(expert.entry, tuple(steps), tuple(missed), ended, model.asked if model is not None else None)
+    return Walk(expert.entry, tuple(steps), tuple(failed.values()), ended)
 
 
 def _by_simplification(
@@ -140,7 +125,7 @@ def _by_simplification(
     failed: dict[str, FailedSimplification],
     judged: Callable[[Program], Verdict],
     on_step: Callable[[str], None],
-) -> Proposal | None:
+) -> tuple[Simplification, Program] | None:
     """The first simplification that leaves the kernel right; those that do not are noted."""
     for simplification in all_simplifications():
         if simplification.id in failed:
@@ -152,8 +137,7 @@ def _by_simplification(
         verdict = judged(simpler)
         state, reason = state_of(verdict)
         if state is VersionState.RIGHT:
-            by = Proposer("simplification")
-            return Proposal(simplification.id, simplification.weakens, simpler, by)
+            return simplification, simpler
         failed[simplification.id] = FailedSimplification(simplification.id, simplification.weakens, reason)
     return None
 
@@ -166,23 +150,23 @@ def _simpler(simplification: Simplification, kernel: Kernel, program: Program) -
 
 
 def _step(
-    found: Proposal,
+    simplification: Simplification,
+    simpler: Program,
     current: Program,
     workload: Workload,
     judge: Judge,
     skills: Sequence[Skill],
     device: Device,
 ) -> BackwardStep:
-    added = mechanisms_in(current) - mechanisms_in(found.simpler)
-    verdict = judge(GateRequest.of(found.simpler, current, workload, device=device, options=OPTIONS))
+    added = mechanisms_in(current) - mechanisms_in(simpler)
+    verdict = judge(GateRequest.of(simpler, current, workload, device=device, options=OPTIONS))
     return BackwardStep(
-        found.id,
-        found.by,
-        found.simpler,
+        simplification.id,
+        simpler,
         current,
         tuple(sorted(added)),
         effect_of(verdict),
-        _forward(found.simpler, current, added or {found.weakens}, workload, judge, skills, device),
+        _forward(simpler, current, added or {simplification.weakens}, workload, judge, skills, device),
     )
 
 
