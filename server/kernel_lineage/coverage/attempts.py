@@ -25,6 +25,8 @@ _INSTANCES_MOST = 4
 _NUMBERS = ("64", "128", "32", "8")
 """Values for a number that a template takes and that no site tells."""
 _CONSTANTS: tuple[Constant, ...] = (64, 16, False)
+_TYPE = "tl.float32"
+"""Of a constant that the kernel converts to."""
 _POINTERS = ("fp32", "bf16")
 _POINTERS_MOST = 12
 _CONFIG = re.compile(r"['\"](\w+)['\"]\s*:\s*(\d+)")
@@ -104,7 +106,11 @@ def _unit(
         if not p.constexpr
     )
     return Unit(
-        tuple((p.name, _constant(p, told.get(p.name), constant)) for p in kernel.parameters if p.constexpr),
+        tuple(
+            (p.name, _constant(p, kernel, told.get(p.name), constant))
+            for p in kernel.parameters
+            if p.constexpr
+        ),
         num_warps=_whole(told.get("num_warps")) or 4,
         num_stages=_whole(told.get("num_stages")) or 3,
         arguments=arguments,
@@ -121,7 +127,7 @@ def _type(parameter: Parameter, pointers: str) -> str:
     return "fp32" if isinstance(default, float) or "float" in parameter.type else "i32"
 
 
-def _constant(parameter: Parameter, written: str | None, otherwise: Constant) -> Constant:
+def _constant(parameter: Parameter, kernel: Kernel, written: str | None, otherwise: Constant) -> Constant:
     """The value of a `tl.constexpr` parameter: as a site or a default writes it, or any."""
     for text in (written, parameter.default):
         if text is not None and (text == "None" or DTYPE.fullmatch(text)):
@@ -129,6 +135,8 @@ def _constant(parameter: Parameter, written: str | None, otherwise: Constant) ->
         value = _literal(text)
         if isinstance(value, bool | int | float | str):
             return value
+    if re.search(rf"(\.to\(|\bdtype\s*=)\s*{re.escape(parameter.name)}\b", kernel.text):
+        return _TYPE
     return False if "bool" in parameter.type else otherwise
 
 
