@@ -19,12 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from kernel_gate.fleet.places import Place, places
-from kernel_gate.fleet.pool import LocalPool, Pool, judge_all
+from kernel_gate.fleet.pool import LocalPool, Pool
 from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.request import GateRequest
 from kernel_gate.worker import Worker
 from kernel_gate.workload import parse_workload
+
+from .judged import judge_all
 
 SUMMARY = "verdicts per minute on 1, 2, 4 devices; a cold and a warm worker"
 RESULTS = Path(__file__).parent / "results" / "fleet.json"

@@ -11,10 +11,11 @@ from itertools import pairwise
 from random import Random
 from typing import Literal
 
-from kernel_gate.expr.evaluation import UndefinedError, evaluate
 from kernel_gate.expr.polynomials import coefficient_of, polynomial, term_of
 from kernel_gate.expr.terms import Num, Term, Var, substituted, variables
 from kernel_lineage.code.model import Access, Model
+
+from .term_values import UndefinedError, evaluate
 
 LANES = 32
 LANE = Var("threadIdx.x")

@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from kernel_gate.fleet.places import Place
-from kernel_gate.fleet.pool import LocalPool, judge_all
+from kernel_gate.fleet.pool import LocalPool
 from kernel_gate.options import GateOptions
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
@@ -28,6 +28,7 @@ from kernel_lineage.workloads.mutants.model import Mutant
 from kernel_lineage.workloads.mutants.registry import mutants_of
 from kernel_lineage.workloads.programs import ProgramError, program_from_file
 
+from .judged import judge_all
 from .seeded_apart import apart, plain_program
 from .seeded_cases import HERE, KERNELS, SeededKernel, llmc_kernels
 from .seeded_lines import Distance, distance, fed_by, lines_of

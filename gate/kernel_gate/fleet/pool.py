@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Protocol
 
@@ -128,24 +127,3 @@ class LocalPool:
             self._open -= 1
             self._missing = error
             self._change.notify_all()
-
-
-def judge_all(
-    pool: Pool, requests: Sequence[GateRequest], *, timeout: float = 600.0
-) -> Iterator[tuple[int, Verdict]]:
-    """Number (from 0) and verdict of each request, in the order in which they end. Raises what `Pool.judge` raises.
-
-    When the caller stops asking, requests that have begun are ended and the others left out.
-    """
-    ended = threading.Event()
-    with ThreadPoolExecutor(pool.size) as threads:
-        futures = {
-            threads.submit(pool.judge, request, timeout=timeout, cancelled=ended.is_set): number
-            for number, request in enumerate(requests)
-        }
-        try:
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-        finally:
-            ended.set()
-            threads.shutdown(cancel_futures=True)

@@ -2,10 +2,11 @@
 
 import pytest
 
+from benchmarks.judged import judge_all
 from gate.programs import affine, workload
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.fleet.places import Place, emulated_places
-from kernel_gate.fleet.pool import LocalPool, judge_all
+from kernel_gate.fleet.pool import LocalPool
 from kernel_gate.options import GateOptions
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
