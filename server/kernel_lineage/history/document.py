@@ -6,14 +6,16 @@ from collections.abc import Iterator
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kernel_lineage.history.model import GuardSeen, Lineage, Mined, Transition, Version
+from kernel_lineage.history.model import Lineage, Mined, Transition, Version
 from kernel_lineage.kernels.mechanisms.model import Occurrence
 
 VERSION = 1
 
 
 class _Document(BaseModel):
-    model_config = ConfigDict(frozen=True, populate_by_name=True, serialize_by_alias=True)
+    model_config = ConfigDict(
+        frozen=True, from_attributes=True, populate_by_name=True, serialize_by_alias=True
+    )
 
 
 class GuardDocument(_Document):
@@ -233,8 +235,8 @@ def _transition(transition: Transition, mined: Mined) -> TransitionDocument:
             for c in transition.occurrences
         ),
         guards=GuardsDocument(
-            added=tuple(map(_guard, transition.guards_added)),
-            removed=tuple(map(_guard, transition.guards_removed)),
+            added=tuple(map(GuardDocument.model_validate, transition.guards_added)),
+            removed=tuple(map(GuardDocument.model_validate, transition.guards_removed)),
         ),
         commit=transition.commit,
         subject=commit.subject if commit else "",
@@ -243,17 +245,8 @@ def _transition(transition: Transition, mined: Mined) -> TransitionDocument:
         compound=transition.compound,
         answers=transition.answers,
         mends=transition.mends,
-        changed=tuple(PartDocument(path=c.path, name=c.name, role=c.role) for c in transition.changed),
-        risk=tuple(
-            RiskDocument(kind=r.kind, message=r.message, commit=r.commit, transition=r.transition)
-            for r in transition.risk
-        ),
-    )
-
-
-def _guard(guard: GuardSeen) -> GuardDocument:
-    return GuardDocument(
-        expr=guard.expr, kind=guard.kind, where=guard.where, line=guard.line, leaves=guard.leaves
+        changed=tuple(map(PartDocument.model_validate, transition.changed)),
+        risk=tuple(map(RiskDocument.model_validate, transition.risk)),
     )
 
 

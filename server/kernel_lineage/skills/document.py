@@ -17,7 +17,7 @@ Truth = Literal["holds", "fails", "unknown"]
 
 
 class _Document(BaseModel):
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, from_attributes=True)
 
 
 class ConditionDocument(_Document):
@@ -134,17 +134,7 @@ def _skill(kernel: Kernel, found: Applicable, place: int) -> SkillDocument:
         rank_reason=found.rank_reason,
         not_now=found.not_now,
         conditions=[condition_document(j) for j in found.conditions],
-        expected=ExpectedDocument(
-            speedup=effect.speedup,
-            low=effect.low,
-            high=effect.high,
-            device=effect.device,
-            kernel=effect.kernel,
-            dims=dict(effect.dims),
-            held_out=effect.held_out,
-        )
-        if effect is not None
-        else None,
+        expected=ExpectedDocument.model_validate(effect) if effect is not None else None,
         match=found.match.value,
         anchor=AnchorDocument(
             pattern=anchor.pattern,

@@ -12,7 +12,7 @@ from kernel_gate.verdict import Speedup
 from kernel_lineage.history.model import Mined
 from kernel_lineage.learning.replay.claims import Claimed
 from kernel_lineage.learning.replay.learners import Replayed, StepRisk
-from kernel_lineage.learning.replay.record import Counterexample, Effect, Label, Status
+from kernel_lineage.learning.replay.record import Counterexample, Effect, Label, Record, Status
 from kernel_lineage.learning.replay.truths import judged_conditions
 from kernel_lineage.learning.studying.parts import Studied
 from kernel_lineage.learning.studying.skills import LearnedSkills
@@ -184,24 +184,17 @@ def transition_document(
     conditions = [c for given in replayed.learned for c in given.conditions]
     told = [StepRisk(kind=r.kind, message=r.message, transition=r.transition) for r in item.transition.risk]
     return ReplayedTransition(
+        **{name: getattr(record, name) for name in _OF_THE_RECORD},
         id=item.transition.id,
         kernel=item.title,
         path=item.after.path,
         commit=item.transition.commit,
         subject=commit.subject if commit is not None else "",
         intent=item.transition.intent,
-        claim=record.claim,
         mechanisms=item.transition.added,
-        status=record.status,
-        code=record.code,
-        reason=record.reason,
-        label=record.label,
         conditions=[
             condition_document(judged) for judged in judged_conditions(replayed, conditions, on_gpu=on_gpu)
         ],
-        effect=record.effect,
-        counts=record.counts,
-        counterexample=record.counterexample,
         risk=[
             *told,
             *risks.get(item.transition.id, ()),
@@ -210,9 +203,9 @@ def transition_document(
         parts=[part for given in replayed.learned for part in _parts(given.studied)],
         compound=next((g.studied.compound for g in replayed.learned if g.studied is not None), ""),
         interactions=[s for g in replayed.learned if g.studied is not None for s in g.studied.interactions],
-        workload=record.workload,
-        device=record.device,
-        made=record.made,
-        seconds=record.seconds,
         reused=not replayed.fresh,
     )
+
+
+_OF_THE_RECORD = ReplayedTransition.model_fields.keys() & Record.model_fields.keys()
+"""What is told of a transition as it was kept."""
