@@ -12,7 +12,7 @@ from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.global_atomics import atomic_calls, triton_atomics
 from kernel_lineage.kernels.mechanisms.privatised_accumulation import one_thread_only
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import pointer_of, triton_syntax
 
@@ -50,55 +50,4 @@ PATTERN = AnchorPattern(
     names={"x": "the pointer that is updated", "op": "the atomic function", "value": "what each thread adds"},
     find=_find,
     languages=BOTH,
-    present=(
-        cuda("""
-            __global__ void total(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { atomicAdd(out, inp[i]); }
-            }
-            """),
-        cuda("""
-            __global__ void histogram(int* bins, const int* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { atomicAdd(&bins[inp[i]], 1); }
-            }
-            """),
-        cuda("""
-            __global__ void bias_gradient(float* dbias, const float* dout, int C) {
-                for (int i = threadIdx.x; i < C; i += blockDim.x) {
-                    atomicAdd(&dbias[i], dout[blockIdx.x * C + i]);
-                }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                tl.atomic_add(Y, tl.sum(tl.load(X + offs, mask=offs < n, other=0.0), 0))
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void total(float* out, const float* inp) {
-                __shared__ float here;
-                if (threadIdx.x == 0) { here = 0.0f; }
-                __syncthreads();
-                atomicAdd(&here, inp[threadIdx.x]);
-                __syncthreads();
-                if (threadIdx.x == 0) { atomicAdd(out, here); }
-            }
-            """),
-        cuda("""
-            __global__ void columns(float* out, const float* inp, int n) {
-                int c = blockIdx.x * blockDim.x + threadIdx.x;
-                atomicAdd(&out[c], inp[c]);
-            }
-            """),
-        triton("""
-            @triton.jit
-            def gather(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                tl.atomic_add(Y + offs, tl.load(X + offs, mask=offs < n), mask=offs < n)
-            """),
-    ),
 )

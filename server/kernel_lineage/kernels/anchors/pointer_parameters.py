@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.source import Kernel
 
 ID = "pointer_parameters"
@@ -63,31 +63,4 @@ PATTERN = AnchorPattern(
     },
     find=_find,
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void scale(float* out, float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = 2.0f * inp[i]; }
-            }
-            """),
-        cuda("""
-            __global__ void scale(float* __restrict__ out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = 2.0f * inp[i]; }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void scale(float* __restrict__ out, const float* __restrict__ inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = 2.0f * inp[i]; }
-            }
-            """),
-        cuda("""
-            __global__ void mark(float* __restrict__ out, int restricted) {
-                if (threadIdx.x < restricted) { out[threadIdx.x] = 1.0f; }
-            }
-            """),
-    ),
 )

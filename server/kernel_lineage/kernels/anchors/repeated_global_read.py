@@ -10,7 +10,7 @@ from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_mapping import innermost_loop, moving_loops
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.source import Kernel
 
 ID = "repeated_global_read"
@@ -56,34 +56,4 @@ PATTERN = AnchorPattern(
     names={"x": "the pointer that is read", "C": "the length of the row, when a whole row is read again"},
     find=_find,
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void centre(float* out, const float* inp, int C) {
-                const float* x = inp + blockIdx.x * C;
-                float s = 0.0f;
-                for (int i = threadIdx.x; i < C; i += blockDim.x) { s += x[i]; }
-                for (int i = threadIdx.x; i < C; i += blockDim.x) { out[blockIdx.x * C + i] = x[i] - s; }
-            }
-            """),
-        cuda("""
-            __global__ void cube(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = inp[i] * inp[i] * inp[i]; }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void cube(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { float x = inp[i]; out[i] = x * x * x; }
-            }
-            """),
-        cuda("""
-            __global__ void difference(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i + 1 < n) { out[i] = inp[i + 1] - inp[i]; }
-            }
-            """),
-    ),
 )

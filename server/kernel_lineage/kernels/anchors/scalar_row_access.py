@@ -12,7 +12,7 @@ from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop, is_row_pitch, stride_of
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.linear_forms import lane_stride
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.mechanisms.vectorised_access import is_vector_type
 from kernel_lineage.kernels.source import Kernel
 
@@ -121,42 +121,4 @@ PATTERN = AnchorPattern(
     },
     find=_find,
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void scale(float* out, const float* inp, float a, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = a * inp[i]; }
-            }
-            """),
-        cuda("""
-            __global__ void scale_rows(float* out, const float* inp, int C) {
-                const float* x = inp + blockIdx.x * C;
-                for (int c = threadIdx.x; c < C; c += blockDim.x) { out[blockIdx.x * C + c] = 2.0f * __ldcs(x + c); }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void scale(float* out, const float* inp, float a, int n4) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n4) {
-                    float4 v = reinterpret_cast<const float4*>(inp)[i];
-                    v.x *= a;
-                    reinterpret_cast<float4*>(out)[i] = v;
-                }
-            }
-            """),
-        cuda("""
-            __global__ void scale_rows(float* out, const float* inp, int N, int C) {
-                int row = blockIdx.x * blockDim.x + threadIdx.x;
-                if (row < N) { for (int c = 0; c < C; c++) { out[row * C + c] = 2.0f * inp[row * C + c]; } }
-            }
-            """),
-        cuda("""
-            __global__ void scale(float4* out, const float4* inp, int n4) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n4) { out[i] = inp[i]; }
-            }
-            """),
-    ),
 )

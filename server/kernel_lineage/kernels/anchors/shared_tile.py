@@ -11,7 +11,7 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.bank_conflict_padding import is_padded
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.source import Kernel
 
 ID = "shared_tile"
@@ -46,42 +46,4 @@ PATTERN = AnchorPattern(
     },
     find=_find,
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void turn(float* out, const float* inp, int n) {
-                __shared__ float tile[32][32];
-                tile[threadIdx.y][threadIdx.x] = inp[threadIdx.y * n + threadIdx.x];
-                __syncthreads();
-                out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
-            }
-            """),
-        cuda("""
-            #define TILE 32
-            __global__ void turn(float* out, const float* inp, int n) {
-                __shared__ float tile[TILE][TILE];
-                int tx = threadIdx.x, ty = threadIdx.y;
-                for (int j = 0; j < TILE; j += 8) { tile[ty + j][tx] = inp[(ty + j) * n + tx]; }
-                __syncthreads();
-                for (int j = 0; j < TILE; j += 8) { out[(ty + j) * n + tx] = tile[tx][ty + j]; }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void turn(float* out, const float* inp, int n) {
-                __shared__ float tile[32][33];
-                tile[threadIdx.y][threadIdx.x] = inp[threadIdx.y * n + threadIdx.x];
-                __syncthreads();
-                out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
-            }
-            """),
-        cuda("""
-            __global__ void keep(float* out, const float* inp, int n) {
-                __shared__ float tile[32][32];
-                tile[threadIdx.y][threadIdx.x] = inp[threadIdx.y * n + threadIdx.x];
-                __syncthreads();
-                out[threadIdx.y * n + threadIdx.x] = tile[31 - threadIdx.y][threadIdx.x];
-            }
-            """),
-    ),
 )

@@ -12,7 +12,7 @@ from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.source import Kernel
 
 ID = "shared_tree_reduction"
@@ -84,52 +84,4 @@ PATTERN = AnchorPattern(
     },
     find=_find,
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void total(float* out, const float* inp) {
-                __shared__ float part[256];
-                int tid = threadIdx.x;
-                part[tid] = inp[blockIdx.x * 256 + tid];
-                __syncthreads();
-                for (int s = blockDim.x / 2; s > 0; s >>= 1) {
-                    if (tid < s) { part[tid] += part[tid + s]; }
-                    __syncthreads();
-                }
-                if (tid == 0) { out[blockIdx.x] = part[0]; }
-            }
-            """),
-        cuda("""
-            __global__ void highest(float* out, const float* inp) {
-                extern __shared__ float part[];
-                part[threadIdx.x] = inp[threadIdx.x];
-                for (int s = 128; s >= 1; s /= 2) {
-                    __syncthreads();
-                    if (threadIdx.x < s) { part[threadIdx.x] = fmaxf(part[threadIdx.x], part[threadIdx.x + s]); }
-                }
-                if (threadIdx.x == 0) { out[0] = part[0]; }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void total(float* out, const float* inp) {
-                float v = inp[threadIdx.x];
-                for (int s = 16; s > 0; s /= 2) { v += __shfl_down_sync(~0u, v, s); }
-                if (threadIdx.x == 0) { out[0] = v; }
-            }
-            """),
-        cuda("""
-            __global__ void scan(float* out, const float* inp) {
-                __shared__ float row[256];
-                row[threadIdx.x] = inp[threadIdx.x];
-                for (int s = 1; s < 256; s *= 2) {
-                    __syncthreads();
-                    float v = threadIdx.x >= s ? row[threadIdx.x - s] : 0.0f;
-                    __syncthreads();
-                    row[threadIdx.x] += v;
-                }
-                out[threadIdx.x] = row[threadIdx.x];
-            }
-            """),
-    ),
 )

@@ -10,7 +10,7 @@ from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_floats import is_single
 from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.source import Kernel
 
 ID = "slow_math"
@@ -62,34 +62,4 @@ PATTERN = AnchorPattern(
     },
     find=_find,
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void soft(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = expf(inp[i]); }
-            }
-            """),
-        cuda("""
-            __global__ void norm(float* out, const float* inp, float var, int n) {
-                float s = 1.0f / sqrtf(var + 1e-5f), total = var;
-                for (int i = threadIdx.x; i < n; i += 32) { out[i] = inp[i] * s / total; }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void soft(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;  // expf(inp[i]) is slower
-                if (i < n) { out[i] = __expf(inp[i]) / 2.0f; }
-            }
-            """),
-        cuda("""
-            __global__ void rows(float* out, const float* inp, int n, int C) {
-                for (int i = threadIdx.x; i < n; i += blockDim.x) { out[i / C] = inp[i]; }
-            }
-            """),
-        cuda("""
-            __global__ void grow(double* out, const double* inp) { out[threadIdx.x] = exp(inp[threadIdx.x]); }
-            """),
-    ),
 )

@@ -11,7 +11,7 @@ from kernel_lineage.kernels.cuda_mapping import is_strided
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.coalesced_access import is_strided_block
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import pointer_of, triton_syntax
 
@@ -49,45 +49,4 @@ PATTERN = AnchorPattern(
     },
     find=_find,
     languages=BOTH,
-    present=(
-        cuda("""
-            __global__ void transpose(float* out, const float* inp, int n) {
-                int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
-                out[x * n + y] = inp[y * n + x];
-            }
-            """),
-        cuda("""
-            __global__ void every_second(float* out, const float* inp) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                out[i] = inp[2 * i];
-            }
-            """),
-        triton("""
-            @triton.jit
-            def column(X, Y, stride, n, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                tl.store(Y + offs, tl.load(X + tl.program_id(0) + offs * stride, mask=offs < n), mask=offs < n)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void copy(float* out, const float* inp, int n) {
-                int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
-                out[y * n + x] = inp[y * n + x];
-            }
-            """),
-        cuda("""
-            __global__ void pack(float* out, const float* inp) {
-                int i = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
-                *reinterpret_cast<float4*>(&out[i]) = *reinterpret_cast<const float4*>(&inp[i]);
-            }
-            """),
-        triton("""
-            @triton.jit
-            def rows(X, Y, stride, n, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = tl.program_id(0) * stride + offs
-                tl.store(Y + at, tl.load(X + at, mask=offs < n), mask=offs < n)
-            """),
-    ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import triton_syntax
@@ -46,41 +46,4 @@ PATTERN = AnchorPattern(
     names={"count": "the number of rounds"},
     find=_find,
     languages=TRITON_ONLY,
-    present=(
-        triton("""
-            @triton.jit
-            def sum_heads(Y, X, n, HEADS: tl.constexpr, BLOCK: tl.constexpr):
-                cols = tl.arange(0, BLOCK)
-                acc = tl.zeros([BLOCK], dtype=tl.float32)
-                for head in range(HEADS):
-                    acc += tl.load(X + head * n + cols, mask=cols < n, other=0.0)
-                tl.store(Y + cols, acc, mask=cols < n)
-            """),
-        triton("""
-            @triton.jit
-            def series(Y, X, BLOCK: tl.constexpr):
-                x = tl.load(X + tl.arange(0, BLOCK))
-                for k in tl.range(0, 4):
-                    x = x * 0.5 + 1.0
-                tl.store(Y + tl.arange(0, BLOCK), x)
-            """),
-    ),
-    absent=(
-        triton("""
-            @triton.jit
-            def series(Y, X, BLOCK: tl.constexpr):
-                x = tl.load(X + tl.arange(0, BLOCK))
-                for k in tl.static_range(4):
-                    x = x * 0.5 + 1.0
-                tl.store(Y + tl.arange(0, BLOCK), x)
-            """),
-        triton("""
-            @triton.jit
-            def total(Y, X, rows, n, BLOCK: tl.constexpr):
-                acc = tl.zeros([BLOCK], dtype=tl.float32)
-                for row in range(rows):
-                    acc += tl.load(X + row * n + tl.arange(0, BLOCK))
-                tl.store(Y + tl.arange(0, BLOCK), acc)
-            """),
-    ),
 )

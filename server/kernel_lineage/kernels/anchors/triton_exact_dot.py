@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
@@ -61,38 +61,4 @@ PATTERN = AnchorPattern(
     },
     find=_find,
     languages=TRITON_ONLY,
-    present=(
-        triton("""
-            @triton.jit
-            def product(A, B, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                a = tl.load(A + at)
-                tl.store(C + at, tl.dot(a, tl.trans(tl.load(B + at)), allow_tf32=False))
-            """),
-        triton("""
-            @triton.jit
-            def gram(A, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                a = tl.load(A + at) * 0.5
-                tl.store(C + at, tl.dot(a, tl.trans(a), input_precision="ieee"))
-            """),
-    ),
-    absent=(
-        triton("""
-            @triton.jit
-            def product(A, B, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                tl.store(C + at, tl.dot(tl.load(A + at), tl.load(B + at)))  # allow_tf32=False is exact
-            """),
-        triton("""
-            @triton.jit
-            def product(A, B, C, EXACT: tl.constexpr, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                tl.store(C + at, tl.dot(tl.load(A + at), tl.load(B + at), input_precision=EXACT))
-            """),
-    ),
 )

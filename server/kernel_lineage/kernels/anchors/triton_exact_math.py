@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit, triton_syntax
@@ -60,40 +60,4 @@ PATTERN = AnchorPattern(
     names={"function": "`exp` or `sqrt`"},
     find=_find,
     languages=TRITON_ONLY,
-    present=(
-        triton("""
-            @triton.jit
-            def soft(X, Y, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                tl.store(Y + offs, tl.exp(tl.load(X + offs)))
-            """),
-        triton("""
-            @triton.jit
-            def norm(X, Y, eps, BLOCK: tl.constexpr):
-                x = tl.load(X + tl.arange(0, BLOCK))
-                tl.store(Y + tl.arange(0, BLOCK), x * (1.0 / tl.sqrt(tl.sum(x * x) / BLOCK + eps)))
-            """),
-        triton("""
-            from triton.language import exp
-
-            @triton.jit
-            def soft(X, Y, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                tl.store(Y + offs, exp(tl.load(X + offs)))
-            """),
-    ),
-    absent=(
-        triton("""
-            @triton.jit
-            def norm(X, Y, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                tl.store(Y + offs, tl.math.rsqrt(tl.load(X + offs)))
-            """),
-        triton("""
-            @triton.jit
-            def half(X, Y, exp, BLOCK: tl.constexpr):
-                x = tl.load(X + tl.arange(0, BLOCK))
-                tl.store(Y + tl.arange(0, BLOCK), tl.exp2(x) / exp)
-            """),
-    ),
 )

@@ -13,7 +13,7 @@ from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of,
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import innermost_loop
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
@@ -134,60 +134,4 @@ PATTERN = AnchorPattern(
     },
     find=_find,
     languages=BOTH,
-    present=(
-        cuda("""
-            __global__ void normaliser(float* out, const float* inp, int C) {
-                const float* x = inp + blockIdx.x * C;
-                float top = -INFINITY, sum = 0.0f;
-                for (int i = 0; i < C; i++) { top = fmaxf(top, x[i]); }
-                for (int i = 0; i < C; i++) { sum += expf(x[i] - top); }
-                out[blockIdx.x] = sum;
-            }
-            """),
-        cuda("""
-            __global__ void variance(float* out, const float* inp, int C) {
-                float m = 0.0f, v = 0.0f;
-                for (int i = threadIdx.x; i < C; i += 32) { m += inp[i]; }
-                for (int i = threadIdx.x; i < C; i += 32) { float d = inp[i] - m / C; v += d * d; }
-                out[threadIdx.x] = v;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def normaliser(X, Y, n, BLOCK: tl.constexpr):
-                m = -float("inf")
-                d = 0.0
-                for start in range(0, n, BLOCK):
-                    m = tl.maximum(m, tl.max(tl.load(X + start + tl.arange(0, BLOCK)), 0))
-                for start in range(0, n, BLOCK):
-                    d += tl.sum(tl.exp(tl.load(X + start + tl.arange(0, BLOCK)) - m), 0)
-                tl.store(Y, d)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void centre(float* out, const float* inp, int C) {
-                float m = 0.0f;
-                for (int i = 0; i < C; i++) { m += inp[i]; }
-                for (int i = 0; i < C; i++) { out[i] = inp[i] - m / C; }
-            }
-            """),
-        cuda("""
-            __global__ void pair(float* out, const float* a, const float* b, int C) {
-                float s = 0.0f, t = 0.0f;
-                for (int i = 0; i < C; i++) { s += a[i]; }
-                for (int i = 0; i < C; i++) { t += b[i]; }
-                out[threadIdx.x] = s * t;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def centre(X, Y, n, BLOCK: tl.constexpr):
-                s = 0.0
-                for start in range(0, n, BLOCK):
-                    s += tl.sum(tl.load(X + start + tl.arange(0, BLOCK)), 0)
-                for start in range(0, n, BLOCK):
-                    tl.store(Y + start + tl.arange(0, BLOCK), tl.load(X + start + tl.arange(0, BLOCK)) - s / n)
-            """),
-    ),
 )

@@ -13,7 +13,7 @@ from kernel_lineage.kernels.cuda_forms import bare, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import innermost_loop
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.source import Kernel
 
 ID = "unhoisted_index"
@@ -63,38 +63,4 @@ PATTERN = AnchorPattern(
     },
     find=_find,
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void total(float* out, const float* inp, int C) {
-                float s = 0.0f;
-                for (int i = 0; i < C; i++) { s += inp[blockIdx.x * C + i]; }
-                out[blockIdx.x] = s;
-            }
-            """),
-        cuda("""
-            __global__ void product(float* out, const float* a, const float* b, int n) {
-                int row = threadIdx.y;
-                float s = 0.0f;
-                for (int k = 0; k < n; k++) { s += a[row * n + k] * b[k * n + threadIdx.x]; }
-                out[row * n + threadIdx.x] = s;
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void total(float* out, const float* inp, int C) {
-                const float* x = inp + blockIdx.x * C;
-                float s = 0.0f;
-                for (int i = 0; i < C; i++) { s += x[i]; }
-                out[blockIdx.x] = s;
-            }
-            """),
-        cuda("""
-            __global__ void column(float* out, const float* inp, int n) {
-                float s = 0.0f;
-                for (int k = 0; k < n; k++) { s += inp[k * n + threadIdx.x]; }
-                out[threadIdx.x] = s;
-            }
-            """),
-    ),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, first_type, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, first_type, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import triton_syntax
@@ -91,49 +91,5 @@ MECHANISM = Mechanism(
             "hardware",
             "Each stage takes room.",
         ),
-    ),
-    present=(
-        cuda("""
-            __global__ void stage(float* out, const float* inp) {
-                __shared__ float tile[256];
-                __pipeline_memcpy_async(&tile[threadIdx.x], &inp[blockIdx.x * 256 + threadIdx.x], sizeof(float));
-                __pipeline_commit();
-                __pipeline_wait_prior(0);
-                __syncthreads();
-                out[threadIdx.x] = tile[255 - threadIdx.x];
-            }
-            """),
-        cuda(r"""
-            __device__ void fetch(unsigned at, const float* from) {
-                asm volatile("cp.async.ca.shared.global [%0], [%1], 4;\n" :: "r"(at), "l"(from));
-            }
-            __global__ void stage(float* out, const float* inp, unsigned at) { fetch(at, inp); out[0] = 1.0f; }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                acc = 0.0
-                for start in tl.range(0, n, BLOCK, num_stages=3):
-                    acc += tl.sum(tl.load(X + start + tl.arange(0, BLOCK)), 0)
-                tl.store(Y, acc)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void stage(float* out, const float* inp) {
-                __shared__ float tile[256];
-                tile[threadIdx.x] = inp[blockIdx.x * 256 + threadIdx.x];  // not cp.async
-                __syncthreads();
-                out[threadIdx.x] = tile[255 - threadIdx.x];
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                acc = 0.0
-                for start in tl.range(0, n, BLOCK):
-                    acc += tl.sum(tl.load(X + start + tl.arange(0, BLOCK)), 0)
-                tl.store(Y, acc)
-            """),
     ),
 )

@@ -14,7 +14,7 @@ from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.linear_forms import UNKNOWN
 from kernel_lineage.kernels.mechanisms.file_definitions import FileDefinitions, definitions_of, hidden_names
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, first_type, seen
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, first_type, seen
 from kernel_lineage.kernels.source import Kernel
 
 ID = "bank_conflict_padding"
@@ -157,40 +157,5 @@ MECHANISM = Mechanism(
         TypicalCondition(
             "dtype(x) == float32", "profit", "data types", "One pad element moves a row by one bank."
         ),
-    ),
-    present=(
-        cuda("""
-            __global__ void turn(float* out, const float* inp, int n) {
-                __shared__ float tile[32][32 + 1];
-                tile[threadIdx.y][threadIdx.x] = inp[threadIdx.y * n + threadIdx.x];
-                __syncthreads();
-                out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
-            }
-            """),
-        cuda("""
-            __global__ void turn(float* out, const float* inp, int n) {
-                __shared__ float tile[32][32];
-                tile[threadIdx.y][threadIdx.x ^ threadIdx.y] = inp[threadIdx.y * n + threadIdx.x];
-                __syncthreads();
-                out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y ^ threadIdx.x];
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void turn(float* out, const float* inp, int n) {
-                __shared__ float tile[32][32];  // tile[32][33] would be better
-                tile[threadIdx.y][threadIdx.x] = inp[threadIdx.y * n + threadIdx.x];
-                __syncthreads();
-                out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
-            }
-            """),
-        cuda("""
-            __global__ void mix(unsigned* out, const unsigned* inp) {
-                unsigned local[4][33];
-                local[0][1] = inp[threadIdx.x] ^ 7u;
-                out[threadIdx.x] = local[0][1];
-            }
-            """),
     ),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_on, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_on
 from kernel_lineage.kernels.source import Kernel
 
 ID = "block_cluster"
@@ -60,44 +60,5 @@ MECHANISM = Mechanism(
             "device.compute_capability >= (9, 0)", "validity", "hardware", "Clusters came with Hopper."
         ),
         TypicalCondition("launch.grid.x % 2 == 0", "validity", "shape", "The grid holds whole clusters."),
-    ),
-    present=(
-        cuda("""
-            __global__ void __cluster_dims__(2, 1, 1) swap_tiles(float* out, const float* inp) {
-                __shared__ float tile[128];
-                tile[threadIdx.x] = inp[blockIdx.x * 128 + threadIdx.x];
-                auto cluster = cooperative_groups::this_cluster();
-                cluster.sync();
-                float* other = cluster.map_shared_rank(tile, cluster.block_rank() ^ 1);
-                out[blockIdx.x * 128 + threadIdx.x] = other[threadIdx.x];
-            }
-            """),
-        cuda("""
-            __device__ void all_blocks() { asm volatile("barrier.cluster.arrive.aligned;" ::: "memory"); }
-            __global__ void meet(float* out) { all_blocks(); out[threadIdx.x] = 1.0f; }
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, BLOCK: tl.constexpr):
-                tl.store(Y + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), 1.0)
-
-            def run(y):
-                fill[(8,)](y, BLOCK=1024, num_ctas=2)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void fill(float* out, int cluster) {  // this_cluster() would name its blocks
-                out[blockIdx.x * cluster + threadIdx.x] = 1.0f;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, num_ctas, BLOCK: tl.constexpr):
-                tl.store(Y + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), 1.0)
-
-            def run(y):
-                fill[(8,)](y, 2, BLOCK=1024, num_warps=8)
-            """),
     ),
 )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import pointer_of, triton_syntax
 
@@ -72,35 +72,5 @@ MECHANISM = Mechanism(
         TypicalCondition(
             "device.compute_capability >= (3, 2)", "validity", "hardware", "The intrinsics need it."
         ),
-    ),
-    present=(
-        cuda("""
-            __global__ void scale(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { __stcs(out + i, 2.0f * __ldcs(inp + i)); }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def scale(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                x = tl.load(X + offs, mask=offs < n, eviction_policy="evict_first")
-                tl.store(Y + offs, 2 * x, mask=offs < n)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void scale(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;  // try __ldcs(inp + i)
-                if (i < n) { out[i] = 2.0f * __ldg(inp + i); }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def scale(X, Y, n, BLOCK: tl.constexpr):
-                eviction_policy = 1
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                tl.store(Y + offs, tl.load(X + offs, mask=offs < n) * eviction_policy, mask=offs < n)
-            """),
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
 from kernel_lineage.kernels.source import Kernel
 
 ID = "cooperative_groups"
@@ -38,37 +38,5 @@ MECHANISM = Mechanism(
         TypicalCondition(
             "toolchain.cuda >= (11, 0)", "validity", "pipeline", "`cg::reduce` came with CUDA 11."
         ),
-    ),
-    present=(
-        cuda("""
-            namespace cg = cooperative_groups;
-            __global__ void fill(float* out, int n) {
-                cg::thread_block block = cg::this_thread_block();
-                cg::thread_block_tile<32> warp = cg::tiled_partition<32>(block);
-                for (int i = warp.thread_rank(); i < n; i += warp.size()) { out[i] = 1.0f; }
-            }
-            """),
-        cuda("""
-            using namespace cooperative_groups;
-            __global__ void both(float* a, float* b) {
-                auto grid = this_grid();
-                a[grid.thread_rank()] = 1.0f;
-                grid.sync();
-                b[grid.thread_rank()] = a[0];
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            #include <cooperative_groups.h>
-            __global__ void fill(float* out, int n) {
-                for (int i = threadIdx.x; i < n; i += blockDim.x) { out[i] = 1.0f; }  // cg::this_thread_block()
-                __syncthreads();
-            }
-            """),
-        cuda("""
-            struct Grid { __device__ int size() { return gridDim.x; } };
-            __global__ void fill(float* out) { Grid grid; out[threadIdx.x] = grid.size(); }
-            """),
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
 from kernel_lineage.kernels.source import Kernel
 
 ID = "dependent_launch"
@@ -41,37 +41,5 @@ MECHANISM = Mechanism(
             "device.compute_capability >= (9, 0)", "validity", "hardware", "It came with Hopper."
         ),
         TypicalCondition("launch.grid.x >= device.sms", "profit", "hardware", "A short kernel gains most."),
-    ),
-    present=(
-        cuda("""
-            __global__ void scale(float* out, const float* inp) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                cudaGridDependencySynchronize();
-                out[i] = 2.0f * inp[i];
-                cudaTriggerProgrammaticLaunchCompletion();
-            }
-            """),
-        cuda("""
-            __device__ void wait_for_the_one_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-            __global__ void scale(float* out, const float* inp) {
-                wait_for_the_one_before();
-                out[threadIdx.x] = 2.0f * inp[threadIdx.x];
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void scale(float* out, const float* inp) {
-                __threadfence();  // griddepcontrol would wait for the launch before
-                out[threadIdx.x] = 2.0f * inp[threadIdx.x];
-            }
-            """),
-        cuda("""
-            namespace cg = cooperative_groups;
-            __global__ void scale(float* out, const float* inp) {
-                cg::this_grid().sync();
-                out[threadIdx.x] = 2.0f * inp[threadIdx.x];
-            }
-            """),
     ),
 )

@@ -12,7 +12,7 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import extents
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, in_units, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_units, seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 
 ID = "double_buffer"
@@ -181,73 +181,5 @@ MECHANISM = Mechanism(
         TypicalCondition(
             "K >= 128", "profit", "shape", "With one or two rounds there is nothing to overlap."
         ),
-    ),
-    present=(
-        cuda("""
-            __global__ void stage(float* out, const float* inp, int rounds) {
-                __shared__ float tile[2][256];
-                int now = 0;
-                tile[now][threadIdx.x] = inp[threadIdx.x];
-                for (int r = 1; r < rounds; r++) {
-                    __syncthreads();
-                    tile[now ^ 1][threadIdx.x] = inp[r * 256 + threadIdx.x];
-                    out[threadIdx.x] += tile[now][255 - threadIdx.x];
-                    now ^= 1;
-                }
-            }
-            """),
-        cuda("""
-            __global__ void stage(float* out, const float* inp, int rounds) {
-                __shared__ float tile[3][256];
-                for (int r = 0; r < rounds; r++) {
-                    tile[r % 3][threadIdx.x] = inp[r * 256 + threadIdx.x];
-                    __syncthreads();
-                    out[threadIdx.x] += tile[r % 3][255 - threadIdx.x];
-                }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                acc = tl.zeros([BLOCK], dtype=tl.float32)
-                x = tl.load(X + offs)
-                for start in range(BLOCK, n, BLOCK):
-                    ahead = tl.load(X + start + offs)
-                    acc += x
-                    x = ahead
-                tl.store(Y + offs, acc + x)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void turn(float* out, const float* inp, int n) {
-                __shared__ float tile[2][256];
-                tile[threadIdx.x % 2][threadIdx.x] = inp[threadIdx.x];
-                __syncthreads();
-                out[threadIdx.x] = tile[0][threadIdx.x] + tile[1][threadIdx.x];
-            }
-            """),
-        cuda("""
-            __global__ void stage(float* out, const float* inp, int rounds) {
-                __shared__ float tile[256];  // double buffer: tile[2][256]
-                for (int r = 0; r < rounds; r++) {
-                    tile[threadIdx.x] = inp[r * 256 + threadIdx.x];
-                    __syncthreads();
-                    out[threadIdx.x] += tile[255 - threadIdx.x];
-                    __syncthreads();
-                }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                acc = tl.zeros([BLOCK], dtype=tl.float32)
-                for start in range(0, n, BLOCK):
-                    x = tl.load(X + start + offs)
-                    acc += x
-                tl.store(Y + offs, acc)
-            """),
     ),
 )

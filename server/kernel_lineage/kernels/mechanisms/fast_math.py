@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
 
@@ -63,40 +63,5 @@ MECHANISM = Mechanism(
         TypicalCondition(
             'profile.bound == "compute"', "profit", "pipeline", "Memory-bound kernels hide the cost."
         ),
-    ),
-    present=(
-        cuda("""
-            __global__ void soft(float* out, const float* inp) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                out[i] = __expf(inp[i]);
-            }
-            """),
-        cuda("""
-            __device__ float inverse_norm(float v) { return rsqrtf(v + 1e-5f); }
-            __global__ void norm(float* out, const float* inp) { out[threadIdx.x] = inverse_norm(inp[threadIdx.x]); }
-            """),
-        triton("""
-            @triton.jit
-            def norm(X, Y, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                tl.store(Y + offs, tl.math.rsqrt(tl.load(X + offs)))
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void soft(float* out, const float* inp) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                out[i] = expf(inp[i]) / sqrtf(inp[i]);  // __expf is less exact
-            }
-            """),
-        cuda("""
-            __global__ void soft(float* out, const float* rsqrtf) { out[threadIdx.x] = rsqrtf[threadIdx.x]; }
-            """),
-        triton("""
-            @triton.jit
-            def soft(X, Y, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                tl.store(Y + offs, tl.exp(tl.load(X + offs)))
-            """),
     ),
 )

@@ -8,7 +8,7 @@ from kernel_lineage.kernels.cuda_forms import Call
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import TritonCall
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
@@ -77,38 +77,5 @@ MECHANISM = Mechanism(
             "Other types have no atomic addition everywhere.",
         ),
         TypicalCondition("launch.grid.x <= 4096", "profit", "shape", "Many updates of one address queue up."),
-    ),
-    present=(
-        cuda("""
-            __global__ void count(int* total, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n && inp[i] > 0.0f) { atomicAdd(total, 1); }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                tl.atomic_add(Y, tl.sum(tl.load(X + offs, mask=offs < n, other=0.0), 0))
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void count(int* total, const float* inp) {
-                __shared__ int here;
-                if (threadIdx.x == 0) { here = 0; }
-                __syncthreads();
-                if (inp[threadIdx.x] > 0.0f) { atomicAdd(&here, 1); }
-                __syncthreads();
-                if (threadIdx.x == 0) { total[blockIdx.x] = here; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                pid = tl.program_id(0)
-                offs = pid * BLOCK + tl.arange(0, BLOCK)
-                tl.store(Y + pid, tl.sum(tl.load(X + offs, mask=offs < n, other=0.0), 0))  # no tl.atomic_add
-            """),
     ),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_mapping import Stride, stride_of
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_loops import program_step
 from kernel_lineage.kernels.triton_syntax import triton_syntax
@@ -42,40 +42,5 @@ MECHANISM = Mechanism(
             "launch.grid.x >= device.sms", "profit", "hardware", "Fewer blocks leave processors idle."
         ),
         TypicalCondition("N >= 65536", "profit", "shape", "Small inputs need no loop."),
-    ),
-    present=(
-        cuda("""
-            __global__ void fill(float* out, int n) {
-                int stride = gridDim.x * blockDim.x;
-                for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) { out[i] = 1.0f; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                pid = tl.program_id(0)
-                for start in range(pid * BLOCK, n, tl.num_programs(0) * BLOCK):
-                    offs = start + tl.arange(0, BLOCK)
-                    tl.store(Y + offs, 1.0, mask=offs < n)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void fill(float* out, int n) {
-                for (int i = threadIdx.x; i < n; i += blockDim.x) { out[blockIdx.x * n + i] = gridDim.x; }
-            }
-            """),
-        cuda("""
-            __global__ void fill(float* out, int tiles) {
-                for (int t = blockIdx.x; t < tiles; t += gridDim.x) { out[t * 256 + threadIdx.x] = 1.0f; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                for start in range(0, n, BLOCK):
-                    offs = start + tl.arange(0, BLOCK)
-                    tl.store(Y + offs, 1.0, mask=offs < n)
-            """),
     ),
 )

@@ -11,7 +11,7 @@ from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, in_units, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_units, seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 
 ID = "hoisted_index"
@@ -103,55 +103,5 @@ MECHANISM = Mechanism(
             "N * C < 2147483648", "validity", "shape", "A 32-bit product overflows for large tensors."
         ),
         TypicalCondition("kernel.spills == 0", "profit", "pipeline", "Each kept address takes registers."),
-    ),
-    present=(
-        cuda("""
-            __global__ void total(float* out, const float* inp, int C) {
-                const float* x = inp + blockIdx.x * C;
-                float s = 0.0f;
-                for (int i = 0; i < C; i++) { s += x[i]; }
-                out[blockIdx.x] = s;
-            }
-            """),
-        cuda("""
-            __global__ void total(float* out, const float* inp, int C) {
-                int row = blockIdx.x * C;
-                float s = 0.0f;
-                for (int i = 0; i < C; i++) { s += inp[row + i]; }
-                out[blockIdx.x] = s;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, stride, n, BLOCK: tl.constexpr):
-                X += tl.program_id(0) * stride
-                acc = 0.0
-                for start in range(0, n, BLOCK):
-                    acc += tl.sum(tl.load(X + start + tl.arange(0, BLOCK)), 0)
-                tl.store(Y + tl.program_id(0), acc)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void total(float* out, const float* inp, int C) {
-                float s = 0.0f;
-                for (int i = 0; i < C; i++) { s += inp[blockIdx.x * C + i]; }
-                out[blockIdx.x] = s;
-            }
-            """),
-        cuda("""
-            __global__ void pick(float* out, const float* inp, int C) {
-                const float* x = inp + blockIdx.x * C;
-                out[blockIdx.x] = x[0];
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, stride, n, BLOCK: tl.constexpr):
-                acc = 0.0
-                for start in range(0, n, BLOCK):
-                    acc += tl.sum(tl.load(X + tl.program_id(0) * stride + start + tl.arange(0, BLOCK)), 0)
-                tl.store(Y + tl.program_id(0), acc)
-            """),
     ),
 )

@@ -13,7 +13,7 @@ from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.linear_forms import Linear, lane_stride
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, seen_on, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in, seen_on
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
 
@@ -139,73 +139,5 @@ MECHANISM = Mechanism(
         TypicalCondition(
             "noalias(x, y)", "validity", "storage", "A later step must not read what an earlier overwrote."
         ),
-    ),
-    present=(
-        cuda("""
-            __global__ void residual_and_square(float* sum, float* out, const float* a, const float* b, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) {
-                    float s = a[i] + b[i];
-                    sum[i] = s;
-                    out[i] = s * s;
-                }
-            }
-            """),
-        cuda("""
-            __global__ void fused_bias_relu(float* out, const float* inp, const float* bias, int C) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                out[i] = fmaxf(inp[i] + bias[i % C], 0.0f);
-            }
-            """),
-        triton("""
-            @triton.jit
-            def product_then_sigmoid(A, B, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                acc = tl.dot(tl.load(A + at), tl.load(B + at))
-                tl.store(C + at, tl.sigmoid(acc))
-            """),
-        triton("""
-            @triton.jit
-            def residual_and_square(S, Y, A, B, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                s = tl.load(A + offs, mask=offs < n) + tl.load(B + offs, mask=offs < n)
-                tl.store(S + offs, s, mask=offs < n)
-                y = s * s
-                tl.store(Y + offs, y, mask=offs < n)
-            """),
-    ),
-    absent=(
-        cuda("""
-            // not fused with anything
-            __global__ void add(float* out, const float* a, const float* b, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = a[i] + b[i]; }
-            }
-            """),
-        cuda("""
-            __global__ void split(float* q, float* k, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { q[i] = inp[2 * n + i]; k[i] = inp[i]; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def centre_rows(X, Y, M, n, BLOCK: tl.constexpr, ROWS: tl.constexpr):
-                rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-                at = rows[:, None] * n + tl.arange(0, BLOCK)[None, :]
-                x = tl.load(X + at)
-                mean = tl.sum(x, axis=1) / n
-                tl.store(M + rows, mean)
-                y = x - mean[:, None]
-                tl.store(Y + at, y)
-            """),
-        triton("""
-            @triton.jit
-            def product(A, B, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                tl.store(C + at, tl.dot(tl.load(A + at), tl.load(B + at)))
-            """),
     ),
 )

@@ -11,7 +11,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, parameters, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, parameters, seen, seen_in
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.kernels.triton_syntax import triton_syntax
 
@@ -97,49 +97,5 @@ MECHANISM = Mechanism(
     conditions=(
         TypicalCondition("kernel.spills == 0", "profit", "pipeline", "Unrolled bodies need registers."),
         TypicalCondition("kernel.registers <= 128", "profit", "hardware", "Too many lower the occupancy."),
-    ),
-    present=(
-        cuda("""
-            __global__ void sum4(float* out, const float* inp) {
-                float s = 0.0f;
-                #pragma unroll
-                for (int k = 0; k < 4; k++) { s += inp[threadIdx.x + k * 32]; }
-                out[threadIdx.x] = s;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def sum4(X, Y, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                acc = tl.zeros([BLOCK], dtype=tl.float32)
-                for k in tl.static_range(4):
-                    acc += tl.load(X + k * BLOCK + offs)
-                tl.store(Y + offs, acc)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void copy(float* out, const float* inp) {
-                #pragma unroll
-                out[threadIdx.x] = inp[threadIdx.x];
-            }
-            """),
-        cuda("""
-            __global__ void sum4(float* out, const float* inp) {
-                float s = 0.0f;  // #pragma unroll
-                #pragma unroll 1
-                for (int k = 0; k < 4; k++) { s += inp[threadIdx.x + k * 32]; }
-                out[threadIdx.x] = s;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def sum4(X, Y, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                acc = tl.zeros([BLOCK], dtype=tl.float32)
-                for k in range(4):
-                    acc += tl.load(X + k * BLOCK + offs)
-                tl.store(Y + offs, acc)
-            """),
     ),
 )

@@ -12,7 +12,7 @@ from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import children
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
@@ -142,36 +142,5 @@ MECHANISM = Mechanism(
     languages=BOTH,
     conditions=(
         TypicalCondition("N % launch.block.x != 0", "profit", "shape", "Sizes that fit need no guard."),
-    ),
-    present=(
-        cuda("""
-            __global__ void fill(float* out, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i >= n) { return; }
-                out[i] = 1.0f;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                tl.store(Y + offs, 1.0, mask=offs < n)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void fill(float* out, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;  // if (i < n)
-                out[i] = threadIdx.x < 32 ? 1.0f : 0.0f;
-                if (threadIdx.x < 32) { out[i] = 2.0f; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                mask = offs < n
-                tl.store(Y + offs, tl.where(mask, 1.0, 0.0))
-            """),
     ),
 )

@@ -12,7 +12,7 @@ from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import TritonCall, dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
@@ -165,49 +165,5 @@ MECHANISM = Mechanism(
         TypicalCondition(
             'profile.bound == "bandwidth"', "profit", "pipeline", "Half the bytes is half the time there."
         ),
-    ),
-    present=(
-        cuda("""
-            __global__ void scale(half* out, const half* inp, float a, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = __float2half(a * __half2float(inp[i])); }
-            }
-            """),
-        cuda("""
-            template <typename T>
-            __global__ void total(float* out, const T* inp, int n) {
-                float sum = 0.0f;
-                for (int i = threadIdx.x; i < n; i += blockDim.x) { sum += (float)inp[i]; }
-                out[threadIdx.x] = sum;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def scale(X, Y, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                x = tl.load(X + offs)
-                y = x.to(tl.float32) * 2
-                tl.store(Y + offs, y.to(x.dtype))
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void mean(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;  // (float)half
-                if (i < n) { out[i] = inp[i] / (float)n; }
-            }
-            """),
-        cuda("""
-            __global__ void midpoint(float* out, const float* half, int n) {
-                out[threadIdx.x] = half[threadIdx.x] * 0.5f;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def scale(X, Y, stride, BLOCK: tl.constexpr):
-                row = tl.program_id(0).to(tl.int64)
-                offs = tl.arange(0, BLOCK)
-                tl.store(Y + row * stride + offs, 2 * tl.load(X + row * stride + offs))
-            """),
     ),
 )

@@ -1,7 +1,7 @@
 """What a mechanism is: an optimisation with a name that can be seen in code.
 
-Each file beside this one declares one `MECHANISM`; `registry.py` collects them, and one parametrised test runs the
-examples of all of them, so a new mechanism needs no new test file.
+Each file beside this one declares one `MECHANISM`; `registry.py` collects them. Its examples are files of kernels named
+after it, `tests/kernels/spellings/ID.cu` and `tests/kernels/look_alikes/ID.cu` (`.triton` for Triton).
 """
 
 from __future__ import annotations
@@ -80,14 +80,6 @@ class TypicalCondition:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
-    """Code that shows a mechanism, or shows what is easily mistaken for it. Must be our own."""
-
-    language: Language
-    code: str
-
-
-@dataclass(frozen=True, slots=True)
 class Mechanism:
     """One mechanism: identity, how it is found, and what typically conditions it."""
 
@@ -102,7 +94,5 @@ class Mechanism:
     detect: Callable[[Kernel], Iterator[Site]]
     languages: frozenset[Language]
     conditions: tuple[TypicalCondition, ...]
-    present: tuple[Example, ...]
-    absent: tuple[Example, ...]
     counted: bool = False
     """Whether one more place with the same parameters is more of it, as one more unrolled loop is."""

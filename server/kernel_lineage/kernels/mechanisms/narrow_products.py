@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import TritonCall, dotted
 from kernel_lineage.kernels.triton_syntax import triton_syntax
@@ -79,44 +79,5 @@ MECHANISM = Mechanism(
         TypicalCondition(
             "dtype(x) == float32", "profit", "data types", "Narrower operands are narrow already."
         ),
-    ),
-    present=(
-        triton("""
-            @triton.jit
-            def product(A, B, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                tl.store(C + at, tl.dot(tl.load(A + at), tl.load(B + at), input_precision="tf32x3"))
-            """),
-        triton("""
-            @triton.jit
-            def product(A, B, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                a, b = tl.load(A + at), tl.load(B + at)
-                tl.store(C + at, tl.dot(a.to(tl.bfloat16), b.to(tl.bfloat16)))
-            """),
-        cuda(r"""
-            __global__ void product(float* d, const unsigned* a, const unsigned* b) {
-                asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
-                             "{%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
-                    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(b[0]));
-            }
-            """),
-    ),
-    absent=(
-        triton("""
-            @triton.jit
-            def product(A, B, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                tl.store(C + at, tl.dot(tl.load(A + at), tl.load(B + at), allow_tf32=False))
-            """),
-        triton("""
-            @triton.jit
-            def narrow(A, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                tl.store(C + offs, tl.load(A + offs).to(tl.bfloat16))
-            """),
     ),
 )

@@ -10,7 +10,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, in_units, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_units, seen, seen_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 
@@ -175,81 +175,5 @@ MECHANISM = Mechanism(
             'profile.bound == "bandwidth"', "profit", "pipeline", "It saves passes over memory."
         ),
         TypicalCondition("C >= 256", "profit", "shape", "Short rows stay in cache for the second pass."),
-    ),
-    present=(
-        cuda("""
-            __global__ void normaliser(float* out, const float* inp, int C) {
-                float top = -INFINITY, sum = 0.0f;
-                for (int i = 0; i < C; i++) {
-                    float x = inp[threadIdx.x * C + i], before = top;
-                    top = fmaxf(top, x);
-                    sum = sum * expf(before - top) + expf(x - top);
-                }
-                out[threadIdx.x] = sum;
-            }
-            """),
-        cuda("""
-            __global__ void moments(float* out, const float* inp, int C) {
-                float s = 0.0f, q = 0.0f;
-                for (int i = threadIdx.x; i < C; i += 32) {
-                    float v = inp[i];
-                    s += v;
-                    q += v * v;
-                }
-                out[threadIdx.x] = q / C - (s / C) * (s / C);
-            }
-            """),
-        cuda("""
-            struct Part { float top; float sum; };
-            __device__ Part join(Part a, Part b) {
-                Part high = a.top > b.top ? a : b, low = a.top > b.top ? b : a;
-                return {high.top, high.sum + low.sum * expf(low.top - high.top)};
-            }
-            __global__ void normaliser(float* out, const float* inp, int C) {
-                Part part = {-INFINITY, 0.0f};
-                for (int i = threadIdx.x; i < C; i += 32) { part = join(part, {inp[i], 1.0f}); }
-                out[threadIdx.x] = part.sum;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def normaliser(X, Y, n, BLOCK: tl.constexpr):
-                m = -float("inf")
-                d = 0.0
-                for start in range(0, n, BLOCK):
-                    x = tl.load(X + start + tl.arange(0, BLOCK))
-                    new = tl.maximum(m, tl.max(x, 0))
-                    d = d * tl.exp(m - new) + tl.sum(tl.exp(x - new), 0)
-                    m = new
-                tl.store(Y, d)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void two_passes(float* out, const float* inp, int C) {
-                float top = -INFINITY, sum = 0.0f;
-                for (int i = 0; i < C; i++) { top = fmaxf(top, inp[i]); }
-                for (int i = 0; i < C; i++) { sum += expf(inp[i] - top); }
-                out[threadIdx.x] = sum;
-            }
-            """),
-        cuda("""
-            __global__ void energy(float* out, const float* inp, int C) {
-                float q = 0.0f;
-                for (int i = 0; i < C; i++) { q += inp[i] * inp[i]; }
-                out[threadIdx.x] = q;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def two_passes(X, Y, n, BLOCK: tl.constexpr):
-                m = -float("inf")
-                d = 0.0
-                for start in range(0, n, BLOCK):
-                    m = tl.maximum(m, tl.max(tl.load(X + start + tl.arange(0, BLOCK)), 0))
-                for start in range(0, n, BLOCK):
-                    d += tl.sum(tl.exp(tl.load(X + start + tl.arange(0, BLOCK)) - m), 0)
-                tl.store(Y, d)
-            """),
     ),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_mapping import Stride, stride_of
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_loops import program_step
 from kernel_lineage.kernels.triton_syntax import triton_syntax
@@ -42,40 +42,5 @@ MECHANISM = Mechanism(
             "launch.grid.x >= device.sms", "profit", "hardware", "Fewer blocks leave processors idle."
         ),
         TypicalCondition("N >= 4096", "profit", "shape", "With few tiles there is nothing to keep."),
-    ),
-    present=(
-        cuda("""
-            __global__ void fill(float* out, int tiles) {
-                for (int t = blockIdx.x; t < tiles; t += gridDim.x) { out[t * 256 + threadIdx.x] = 1.0f; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, tiles, BLOCK: tl.constexpr, NUM_SMS: tl.constexpr):
-                start = tl.program_id(0)
-                for tile in tl.range(start, tiles, NUM_SMS):
-                    tl.store(Y + tile * BLOCK + tl.arange(0, BLOCK), 1.0)
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, tiles, BLOCK: tl.constexpr):
-                for tile in range(tl.program_id(0), tiles, tl.num_programs(0)):
-                    tl.store(Y + tile * BLOCK + tl.arange(0, BLOCK), 1.0)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void fill(float* out, int n) {
-                int stride = gridDim.x * blockDim.x;
-                for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) { out[i] = 1.0f; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                pid = tl.program_id(0)
-                for start in range(0, n, BLOCK):
-                    tl.store(Y + pid * n + start + tl.arange(0, BLOCK), 1.0)
-            """),
     ),
 )

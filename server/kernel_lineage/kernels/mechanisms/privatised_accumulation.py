@@ -15,7 +15,7 @@ from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.global_atomics import atomic_calls, triton_atomics
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, in_units, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_units, seen, seen_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 
@@ -140,61 +140,5 @@ MECHANISM = Mechanism(
             "hardware",
             "The private copy must fit.",
         ),
-    ),
-    present=(
-        cuda("""
-            __global__ void histogram(int* bins, const int* inp, int n) {
-                __shared__ int mine[64];
-                if (threadIdx.x < 64) { mine[threadIdx.x] = 0; }
-                __syncthreads();
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { atomicAdd(&mine[inp[i]], 1); }
-                __syncthreads();
-                if (threadIdx.x < 64) { atomicAdd(&bins[threadIdx.x], mine[threadIdx.x]); }
-            }
-            """),
-        cuda("""
-            __global__ void total(float* out, const float* inp) {
-                float v = inp[blockIdx.x * 32 + threadIdx.x];
-                for (int o = 16; o > 0; o /= 2) { v += __shfl_down_sync(~0u, v, o); }
-                if (threadIdx.x == 0) { atomicAdd(out, v); }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                s = tl.sum(tl.load(X + offs, mask=offs < n, other=0.0), 0)
-                tl.atomic_add(Y, s)
-            """),
-        triton("""
-            @triton.jit
-            def columns(X, PART, rows, per, n, BLOCK: tl.constexpr):
-                pid = tl.program_id(0)
-                offs = tl.arange(0, BLOCK)
-                acc = tl.zeros([BLOCK], dtype=tl.float32)
-                for row in range(pid * per, min((pid + 1) * per, rows)):
-                    acc += tl.load(X + row * n + offs, mask=offs < n)
-                tl.store(PART + pid * n + offs, acc, mask=offs < n)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void histogram(int* bins, const int* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { atomicAdd(&bins[inp[i]], 1); }
-            }
-            """),
-        cuda("""
-            __global__ void stamp(int* out) {
-                if (threadIdx.x == 0) { out[blockIdx.x] = 7; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def scatter(X, I, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                tl.atomic_add(Y + tl.load(I + offs), tl.load(X + offs), mask=offs < n)
-            """),
     ),
 )

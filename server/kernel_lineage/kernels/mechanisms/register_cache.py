@@ -11,7 +11,7 @@ from kernel_lineage.kernels.cuda_forms import bare, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_loops import program_step
@@ -140,62 +140,5 @@ MECHANISM = Mechanism(
             "hardware",
             "So must its shared copy.",
         ),
-    ),
-    present=(
-        cuda("""
-            __global__ void centre(float* out, const float* inp, int C) {
-                float kept[8], s = 0.0f;
-                for (int k = 0; k < 8; k++) { kept[k] = inp[blockIdx.x * C + k * 32 + threadIdx.x]; s += kept[k]; }
-                for (int k = 0; k < 8; k++) { out[blockIdx.x * C + k * 32 + threadIdx.x] = kept[k] - s / C; }
-            }
-            """),
-        cuda("""
-            __global__ void centre(float* out, const float* inp, int C) {
-                extern __shared__ float row[];
-                float s = 0.0f;
-                for (int i = threadIdx.x; i < C; i += 32) { float v = inp[blockIdx.x * C + i]; s += v; row[i] = v; }
-                for (int i = threadIdx.x; i < C; i += 32) { out[blockIdx.x * C + i] = row[i] - s; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def centre(X, Y, stride, n, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                x = tl.load(X + tl.program_id(0) * stride + offs, mask=offs < n, other=0.0)
-                mean = tl.sum(x, axis=0) / n
-                tl.store(Y + tl.program_id(0) * stride + offs, x - mean, mask=offs < n)
-            """),
-        triton("""
-            @triton.jit
-            def centre(X, Y, rows, n, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                for row in range(tl.program_id(0), rows, tl.num_programs(0)):
-                    x = tl.load(X + row * n + offs, mask=offs < n, other=0.0)
-                    mean = tl.sum(x, axis=0) / n
-                    tl.store(Y + row * n + offs, x - mean, mask=offs < n)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void centre(float* out, const float* inp, int C) {
-                float s = 0.0f;
-                for (int i = threadIdx.x; i < C; i += 32) { s += inp[blockIdx.x * C + i]; }
-                for (int i = threadIdx.x; i < C; i += 32) { out[blockIdx.x * C + i] = inp[blockIdx.x * C + i] - s; }
-            }
-            """),
-        cuda("""
-            __global__ void scale(float* out, const float* inp) {
-                float kept[4];
-                for (int k = 0; k < 4; k++) { kept[k] = inp[k * 32 + threadIdx.x]; }
-                out[threadIdx.x] = kept[0] + kept[3];
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, stride, n, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                x = tl.load(X + tl.program_id(0) * stride + offs, mask=offs < n, other=0.0)
-                tl.store(Y + tl.program_id(0), tl.sum(x * x, axis=0))
-            """),
     ),
 )

@@ -11,7 +11,7 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.file_definitions import extents, factors
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
 from kernel_lineage.kernels.source import Kernel
 
 ID = "register_tile"
@@ -88,50 +88,5 @@ MECHANISM = Mechanism(
         TypicalCondition(
             'profile.bound == "compute"', "profit", "pipeline", "It saves loads from shared memory."
         ),
-    ),
-    present=(
-        cuda("""
-            __global__ void product(float* out, const float* a, const float* b, int n) {
-                float acc[4][4] = {};
-                for (int k = 0; k < n; k++) {
-                    for (int i = 0; i < 4; i++) {
-                        for (int j = 0; j < 4; j++) {
-                            acc[i][j] += a[(threadIdx.y * 4 + i) * n + k] * b[k * n + threadIdx.x * 4 + j];
-                        }
-                    }
-                }
-                for (int i = 0; i < 4; i++) { out[i] = acc[i][0]; }
-            }
-            """),
-        cuda("""
-            __global__ void product(float* out, const float* a, const float* b, int n) {
-                float acc[8];
-                for (int i = 0; i < 8; i++) { acc[i] = 0.0f; }
-                for (int k = 0; k < n; k++) {
-                    float shared_by_all = b[k * n + threadIdx.x];
-                    for (int i = 0; i < 8; i++) { acc[i] = fmaf(a[i * n + k], shared_by_all, acc[i]); }
-                }
-                for (int i = 0; i < 8; i++) { out[i * n + threadIdx.x] = acc[i]; }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void product(float* out, const float* a, const float* b, int n) {
-                float acc = 0.0f;
-                for (int k = 0; k < n; k++) { acc += a[threadIdx.y * n + k] * b[k * n + threadIdx.x]; }
-                out[threadIdx.y * n + threadIdx.x] = acc;
-            }
-            """),
-        cuda("""
-            __global__ void product(float* out, const float* a, const float* b, int n) {
-                __shared__ float acc[256];
-                acc[threadIdx.x] = 0.0f;
-                for (int k = 0; k < n; k++) {
-                    for (int j = 0; j < 2; j++) { acc[threadIdx.x] += a[k + j] * b[k]; }
-                }
-                out[threadIdx.x] = acc[threadIdx.x];
-            }
-            """),
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
 from kernel_lineage.kernels.source import Kernel
 
 ID = "restrict_read_only"
@@ -43,31 +43,5 @@ MECHANISM = Mechanism(
             "hardware",
             "The read-only path came with that generation.",
         ),
-    ),
-    present=(
-        cuda("""
-            __global__ void add(float* __restrict__ out, const float* __restrict__ inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] += inp[i]; }
-            }
-            """),
-        cuda("""
-            __global__ void add(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] += __ldg(&inp[i]); }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void add(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;  // no __restrict__: out may be inp
-                if (i < n) { out[i] += inp[i]; }
-            }
-            """),
-        cuda("""
-            void host(float* __restrict__ a) { a[0] = 1.0f; }
-            __global__ void copy(float* out, const float* restricted) { out[threadIdx.x] = restricted[threadIdx.x]; }
-            """),
     ),
 )

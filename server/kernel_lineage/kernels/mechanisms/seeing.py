@@ -1,35 +1,22 @@
-"""How a mechanism's file says what it saw, and writes its examples."""
+"""How a mechanism's file says what it saw."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Callable, Iterator
-from textwrap import dedent
 
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import span_of, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Example, Parameters, Site
+from kernel_lineage.kernels.mechanisms.model import Parameters, Site
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.triton_syntax import TritonUnit, triton_syntax
 
 BOTH = frozenset({Language.CUDA, Language.TRITON})
 CUDA_ONLY = frozenset({Language.CUDA})
 TRITON_ONLY = frozenset({Language.TRITON})
-
-_TRITON_HEAD = "import triton\nimport triton.language as tl\n\n"
-
-
-def cuda(code: str) -> Example:
-    """An example in CUDA C++."""
-    return Example(Language.CUDA, dedent(code).lstrip("\n"))
-
-
-def triton(code: str) -> Example:
-    """An example in Triton; the two imports are added."""
-    return Example(Language.TRITON, _TRITON_HEAD + dedent(code).lstrip("\n"))
 
 
 def in_units(

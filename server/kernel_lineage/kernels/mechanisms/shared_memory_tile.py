@@ -11,7 +11,7 @@ from kernel_lineage.kernels.cuda_indexing import Access, Indexing, indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.file_definitions import extents
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
 from kernel_lineage.kernels.source import Kernel
 
 ID = "shared_memory_tile"
@@ -122,89 +122,5 @@ MECHANISM = Mechanism(
         TypicalCondition(
             'profile.bound == "bandwidth"', "profit", "pipeline", "Reuse pays where memory is the limit."
         ),
-    ),
-    present=(
-        cuda("""
-            __global__ void transpose(float* out, const float* inp, int n) {
-                __shared__ float tile[32][33];
-                int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
-                tile[threadIdx.y][threadIdx.x] = inp[y * n + x];
-                __syncthreads();
-                int column = blockIdx.y * 32 + threadIdx.x, row = blockIdx.x * 32 + threadIdx.y;
-                out[row * n + column] = tile[threadIdx.x][threadIdx.y];
-            }
-            """),
-        cuda("""
-            __global__ void blur(float* out, const float* inp, int n) {
-                extern __shared__ float row[];
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                float v = inp[i];
-                row[threadIdx.x] = v;
-                __syncthreads();
-                if (threadIdx.x > 0) { out[i] = 0.5f * (row[threadIdx.x] + row[threadIdx.x - 1]); }
-            }
-            """),
-        cuda("""
-            __device__ void fetch(const float* from, float* to, int at) {
-                const float4 v = reinterpret_cast<const float4*>(&from[4 * at])[0];
-                to[at] = v.x;
-                to[at + 64] = v.y;
-                to[at + 128] = v.z;
-                to[at + 192] = v.w;
-            }
-            __global__ void turn(float* out, const float* inp) {
-                __shared__ float tile[256];
-                fetch(inp + blockIdx.x * 256, tile, threadIdx.x);
-                __syncthreads();
-                out[blockIdx.x * 256 + threadIdx.x] = tile[255 - threadIdx.x];
-            }
-            """),
-        cuda("""
-            __global__ void ahead(float* out, const float* inp, int n) {
-                __shared__ float row[64];
-                auto block = cooperative_groups::this_thread_block();
-                cooperative_groups::memcpy_async(block, row, inp + blockIdx.x * 64, sizeof(row));
-                cooperative_groups::wait(block);
-                out[blockIdx.x * 64 + threadIdx.x] = row[63 - threadIdx.x];
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __device__ void keep(const float* from, float* to) { to[0] = from[threadIdx.x]; }
-            __global__ void copy(float* out, const float* inp) {
-                float own[4];
-                keep(inp, own);
-                out[threadIdx.x] = own[0];
-            }
-            """),
-        cuda("""
-            __global__ void total(float* out, const float* inp, int n) {
-                __shared__ float part[256];
-                float sum = 0.0f;
-                for (int i = threadIdx.x; i < n; i += blockDim.x) { sum += inp[i]; }
-                part[threadIdx.x] = sum;
-                __syncthreads();
-                if (threadIdx.x == 0) { out[0] = part[0] + part[1]; }
-            }
-            """),
-        cuda("""
-            __global__ void total(float* out, const float* inp) {
-                __shared__ float part[256];
-                part[threadIdx.x] = inp[blockIdx.x * 256 + threadIdx.x];
-                for (int s = 128; s > 0; s /= 2) {
-                    __syncthreads();
-                    if (threadIdx.x < s) { part[threadIdx.x] += part[threadIdx.x + s]; }
-                }
-                if (threadIdx.x == 0) { out[blockIdx.x] = part[0]; }
-            }
-            """),
-        cuda("""
-            __global__ void copy(float* out, const float* inp) {
-                float tile[4];
-                tile[0] = inp[threadIdx.x];
-                out[threadIdx.x] = tile[0];
-            }
-            """),
     ),
 )

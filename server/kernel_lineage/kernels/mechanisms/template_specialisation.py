@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, seen_on, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in, seen_on
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
 
@@ -56,44 +56,5 @@ MECHANISM = Mechanism(
         TypicalCondition(
             "kernel.spills == 0", "profit", "pipeline", "Fully unrolled variants need registers."
         ),
-    ),
-    present=(
-        cuda("""
-            template <int ITEMS>
-            __global__ void fill(float* out) {
-                for (int k = 0; k < ITEMS; k++) { out[threadIdx.x * ITEMS + k] = 1.0f; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def norm(X, W, Y, HAS_WEIGHT: tl.constexpr, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                x = tl.load(X + offs)
-                if HAS_WEIGHT:
-                    x = x * tl.load(W + offs)
-                tl.store(Y + offs, x)
-            """),
-    ),
-    absent=(
-        cuda("""
-            template <typename T>
-            __global__ void fill(T* out, int items) {
-                for (int k = 0; k < items; k++) { out[threadIdx.x * items + k] = T(1); }
-            }
-            """),
-        cuda("""
-            __global__ void fill(float* out) {
-                if (threadIdx.x < 7) { out[threadIdx.x] = 1.0f; }  // if constexpr
-            }
-            """),
-        triton("""
-            @triton.jit
-            def norm(X, Y, has_weight, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                x = tl.load(X + offs)
-                if has_weight:
-                    x = x * 2
-                tl.store(Y + offs, x)
-            """),
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, first_type, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, first_type, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
 
@@ -66,49 +66,5 @@ MECHANISM = Mechanism(
         TypicalCondition(
             "K % 16 == 0", "validity", "shape", "A fragment is 16 deep; the rest must be padded."
         ),
-    ),
-    present=(
-        cuda("""
-            using namespace nvcuda;
-            __global__ void product(float* out, const half* a, const half* b, int n) {
-                wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;
-                wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> fb;
-                wmma::fragment<wmma::accumulator, 16, 16, 16, float> fc;
-                wmma::fill_fragment(fc, 0.0f);
-                wmma::load_matrix_sync(fa, a, n);
-                wmma::load_matrix_sync(fb, b, n);
-                wmma::mma_sync(fc, fa, fb, fc);
-                wmma::store_matrix_sync(out, fc, n, wmma::mem_row_major);
-            }
-            """),
-        cuda(r"""
-            __global__ void product(float* d, const unsigned* a, const unsigned* b) {
-                asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
-                             "{%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
-                    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(b[0]));
-            }
-            """),
-        triton("""
-            @triton.jit
-            def product(A, B, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                tl.store(C + at, tl.dot(tl.load(A + at), tl.load(B + at)))
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void product(float* out, const float* a, const float* b, int n) {
-                float s = 0.0f;  // mma.sync would be faster
-                for (int k = 0; k < n; k++) { s += a[threadIdx.y * n + k] * b[k * n + threadIdx.x]; }
-                out[threadIdx.y * n + threadIdx.x] = s;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def product(A, B, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                tl.store(C, tl.sum(tl.load(A + offs) * tl.load(B + offs), 0))  # no tl.dot
-            """),
     ),
 )

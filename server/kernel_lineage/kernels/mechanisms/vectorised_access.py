@@ -13,7 +13,7 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.file_definitions import FileDefinitions, definitions_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, first_type, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, first_type, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
 
@@ -125,67 +125,5 @@ MECHANISM = Mechanism(
         TypicalCondition(
             'profile.bound == "bandwidth"', "profit", "pipeline", "It saves only what waits for memory."
         ),
-    ),
-    present=(
-        cuda("""
-            __global__ void scale(float* out, const float* inp, float a, int n4) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n4) {
-                    float4 v = reinterpret_cast<const float4*>(inp)[i];
-                    v.x *= a; v.y *= a; v.z *= a; v.w *= a;
-                    reinterpret_cast<float4*>(out)[i] = v;
-                }
-            }
-            """),
-        cuda("""
-            typedef float4 quad;
-            __global__ void copy(float* out, const float* inp) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                *(quad*)(out + 4 * i) = *(const quad*)(inp + 4 * i);
-            }
-            """),
-        cuda("""
-            struct alignas(16) Eight {
-                half e[8];
-                __device__ half& operator[](int k) { return e[k]; }
-            };
-            __device__ Eight fetch(const half* p) { return *reinterpret_cast<const Eight*>(p); }
-            __global__ void negate(half* out, const half* inp) {
-                int i = (blockIdx.x * blockDim.x + threadIdx.x) * 8;
-                Eight v = fetch(inp + i);
-                for (int k = 0; k < 8; k++) { v[k] = -v[k]; }
-                *(Eight*)(out + i) = v;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def copy(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                offs = tl.max_contiguous(tl.multiple_of(offs, BLOCK), BLOCK)
-                tl.store(Y + offs, tl.load(X + offs))
-            """),
-    ),
-    absent=(
-        cuda("""
-            // one day this will read a float4
-            __global__ void copy(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                const char* note = "reinterpret_cast<float4*>";
-                if (i < n) { out[i] = inp[i]; }
-            }
-            """),
-        cuda("""
-            __global__ void tint(float* out, float4 colour, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                float4 c = colour;
-                if (i < n) { out[i] = c.x + c.y; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def copy(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                tl.store(Y + offs, tl.load(X + offs, mask=offs < n), mask=offs < n)
-            """),
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
 
@@ -57,49 +57,5 @@ MECHANISM = Mechanism(
         TypicalCondition(
             "launch.block.x >= 256", "profit", "shape", "A producer must feed more than one consumer."
         ),
-    ),
-    present=(
-        cuda("""
-            template <int N> __device__ void take() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(N)); }
-            __global__ void pipeline(float* out, const float* inp) {
-                __shared__ float tile[128];
-                if (threadIdx.x < 128) { tile[threadIdx.x] = inp[threadIdx.x]; asm volatile("bar.arrive 1, 256;"); }
-                else {
-                    take<232>();
-                    asm volatile("bar.sync 1, 256;");
-                    out[threadIdx.x - 128] = tile[threadIdx.x - 128];
-                }
-            }
-            """),
-        cuda("""
-            __global__ void pipeline(float* out, const float* inp) {
-                if (threadIdx.x < 128) { cutlass::arch::warpgroup_reg_dealloc<40>(); }
-                else { cutlass::arch::warpgroup_reg_alloc<232>(); }
-                out[threadIdx.x] = inp[threadIdx.x];
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                acc = 0.0
-                for start in tl.range(0, n, BLOCK, warp_specialize=True):
-                    acc += tl.sum(tl.load(X + start + tl.arange(0, BLOCK)), 0)
-                tl.store(Y, acc)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void first_warp(float* out, const float* inp) {  // no setmaxnreg
-                if (threadIdx.x < 32) { out[threadIdx.x] = inp[threadIdx.x]; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                acc = 0.0
-                for start in tl.range(0, n, BLOCK, warp_specialize=False):
-                    acc += tl.sum(tl.load(X + start + tl.arange(0, BLOCK)), 0)
-                tl.store(Y, acc)
-            """),
     ),
 )

@@ -16,9 +16,9 @@ from tree_sitter import Node
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
-from kernel_lineage.kernels.source import Kernel, Language, Parameter
+from kernel_lineage.kernels.source import Kernel, Parameter
 from kernel_lineage.rewrite.assists.layout import descendants, syntax_of
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _POINTER = re.compile(r"(?P<head>[^*&]*?)(?P<star>\s*\*)(?P<gap>\s*)(?P<name>[A-Za-z_]\w*)", re.DOTALL)
@@ -144,69 +144,10 @@ def _starts_const_pointer(node: Node) -> bool:
     return qualified and declarator is not None and declarator.type == "pointer_declarator"
 
 
-_BODY = """ {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        out[i] = x[i] + bias[i % c];
-    }
-}
-
-void launch(float* out, float* x, const float* bias, int n, int c) {
-    add_bias<<<(n + 255) / 256, 256>>>(OUT, x, bias, n, c);
-}
-"""
-
 ASSIST = Assist(
     id="add_restrict_const",
     title="Mark pointers const and __restrict__",
     skill="restrict-const-pointers",
     pattern="pointer_parameters",
     rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.CUDA,
-            "add_bias",
-            "__global__ void add_bias(float* out, float* x, const float *bias, int n, int c)"
-            + _BODY.replace("OUT", "out"),
-            "__global__ void add_bias(float* __restrict__ out, const float* __restrict__ x, "
-            "const float *__restrict__ bias, int n, int c)" + _BODY.replace("OUT", "out"),
-        ),
-        AssistExample(
-            Language.CUDA,
-            "row_sum",
-            "__global__ void row_sum(float* out, float* x, int c) {\n"
-            "    const float* row = x + blockIdx.x * c;\n"
-            "    float sum = 0.0f;\n"
-            "    for (int i = 0; i < c; i++) {\n"
-            "        sum += row[i];\n"
-            "    }\n"
-            "    out[blockIdx.x] = sum;\n"
-            "}\n",
-            "__global__ void row_sum(float* __restrict__ out, const float* __restrict__ x, int c) {\n"
-            "    const float* row = x + blockIdx.x * c;\n"
-            "    float sum = 0.0f;\n"
-            "    for (int i = 0; i < c; i++) {\n"
-            "        sum += row[i];\n"
-            "    }\n"
-            "    out[blockIdx.x] = sum;\n"
-            "}\n",
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.CUDA,
-            "add_bias",
-            "__global__ void add_bias(float* out, float* x, const float* bias, int n, int c)"
-            + _BODY.replace("OUT", "x"),
-            "overlap",
-        ),
-        RefusalExample(
-            Language.CUDA,
-            "add_bias",
-            "__global__ void add_bias(float* out, float* x, const float* bias, int n, int c);\n"
-            "__global__ void add_bias(float* out, float* x, const float* bias, int n, int c)"
-            + _BODY.replace("OUT", "out"),
-            "declared or instantiated elsewhere",
-        ),
-    ),
 )

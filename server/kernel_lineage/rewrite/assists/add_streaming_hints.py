@@ -13,9 +13,9 @@ from kernel_lineage.kernels.anchors.streaming_access import streamed
 from kernel_lineage.kernels.cuda_forms import operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access
 from kernel_lineage.kernels.edits import replace_node
-from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import syntax_of
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _DTYPES = frozenset(
@@ -106,65 +106,10 @@ def _not_plain(access: Access) -> str:
     return f"`{text_of(parent)}` is more than one plain store"
 
 
-_SCALE = """\
-__global__ void scale(float* out, const float* x, float a, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        BODY
-    }
-}
-"""
-
-
-def _scale(body: str) -> str:
-    return _SCALE.replace("BODY", body)
-
-
 ASSIST = Assist(
     id="add_streaming_hints",
     title="Mark what is touched once as streaming",
     skill="streaming-hints",
     pattern="streaming_access",
     rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.CUDA,
-            "scale",
-            _scale("out[i] = a * x[i];"),
-            _scale("__stcs(&out[i], a * __ldcs(&x[i]));"),
-        ),
-        AssistExample(
-            Language.CUDA,
-            "add_bias",
-            "__global__ void add_bias(float* out, const float* x, const float* bias, int n, int c) {\n"
-            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-            "    if (i >= n) return;\n"
-            "    float value = x[i];\n"
-            "    out[i] = value + bias[0];\n"
-            "}\n",
-            "__global__ void add_bias(float* out, const float* x, const float* bias, int n, int c) {\n"
-            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-            "    if (i >= n) return;\n"
-            "    float value = __ldcs(&x[i]);\n"
-            "    __stcs(&out[i], value + bias[0]);\n"
-            "}\n",
-        ),
-    ),
-    refuses=(
-        RefusalExample(Language.CUDA, "scale", _scale("out[i] = a * __ldcg(x + i);"), "already"),
-        RefusalExample(Language.CUDA, "scale", _scale("out[i] += a;"), "touched once"),
-        RefusalExample(
-            Language.CUDA,
-            "scale",
-            _scale("out[0] = x[i];").replace("const float* x", "const bool* x"),
-            "take no elements of",
-        ),
-        RefusalExample(
-            Language.CUDA,
-            "scale",
-            _scale("out[0] = a * x[i].x;").replace("const float* x", "const float2* x"),
-            "is no whole element",
-        ),
-        RefusalExample(Language.CUDA, "scale", _scale("a = out[i] = 1.0f;"), "more than one plain store"),
-    ),
 )

@@ -13,8 +13,8 @@ from __future__ import annotations
 import ast
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_places import assignments, calls_of, span_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
@@ -63,52 +63,10 @@ def _value(node: ast.expr, flow: dict[str, list[ast.expr]]) -> ast.expr:
     return given[0] if len(given) == 1 else node
 
 
-_ADD_BIAS = """\
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def add_bias_to_all(out, x, bias, n, period, BLOCK: tl.constexpr):
-    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = offsets < n
-    at = REMAINDER
-    y = tl.load(x + offsets, mask=mask) + tl.load(bias + at, mask=mask)
-    tl.store(out + offsets, y, mask=mask)
-"""
-
 ASSIST = Assist(
     id="add_triton_contiguity_hints",
     title="Hint at contiguous offsets",
     skill="triton-contiguity-hints",
     pattern="triton_unhinted_offsets",
     rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.TRITON,
-            "add_bias_to_all",
-            _ADD_BIAS.replace("REMAINDER", "offsets % period"),
-            _ADD_BIAS.replace("REMAINDER", "tl.max_contiguous(tl.multiple_of(offsets % period, 16), 16)"),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.TRITON,
-            "add_bias_to_all",
-            _ADD_BIAS.replace("REMAINDER", "offsets + period"),
-            "sees by itself",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "add_bias_to_all",
-            _ADD_BIAS.replace("REMAINDER", "(offsets + 1) % period"),
-            "sees by itself",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "add_bias_to_all",
-            _ADD_BIAS.replace("REMAINDER", "tl.multiple_of(offsets % period, 4)"),
-            "gives hints already",
-        ),
-    ),
 )

@@ -12,8 +12,8 @@ from __future__ import annotations
 import ast
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.source import Kernel, Language, Span
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_places import assignments, calls_of, sources, span_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
@@ -111,54 +111,10 @@ def _with_policy(kernel: Kernel, load: ast.Call) -> Edit:
     return Edit(end, ', eviction_policy="evict_first"')
 
 
-_ADD = """\
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = offsets < n
-    x = tl.load(X)
-    tl.store(out_ptr + offsets, x, mask=mask)
-
-
-def run(x, y, out):
-    n = x.numel()
-    add[(triton.cdiv(n, 1024),)](x, y, out, n, BLOCK=1024)
-"""
-
 ASSIST = Assist(
     id="add_triton_eviction_policy",
     title="Evict streamed loads first",
     skill="triton-eviction-policy",
     pattern="triton_streaming_load",
     rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.TRITON,
-            "add",
-            _ADD.replace("load(X)", "load(x_ptr + offsets, mask=mask, other=0.0)"),
-            _ADD.replace(
-                "load(X)", 'load(x_ptr + offsets, mask=mask, other=0.0, eviction_policy="evict_first")'
-            ),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.TRITON,
-            "add",
-            _ADD.replace(
-                "load(X)", "load(x_ptr + offsets, mask=mask) + tl.load(x_ptr + offsets + 1, mask=mask)"
-            ),
-            "loaded more than once",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "add",
-            _ADD.replace("load(X)", "load(x_ptr + (offsets % 64), mask=mask)"),
-            "several programs may load the same",
-        ),
-    ),
 )

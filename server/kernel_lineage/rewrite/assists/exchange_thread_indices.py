@@ -21,7 +21,6 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.linear_forms import Coefficient
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.exchange_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.hidden_reads import hidden_reads
 from kernel_lineage.rewrite.assists.layout import (
     descendants,
@@ -198,6 +197,4 @@ ASSIST = Assist(
     skill="coalesced-index-order",
     pattern="strided_access",
     rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
 )

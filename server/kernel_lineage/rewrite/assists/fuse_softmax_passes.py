@@ -32,7 +32,6 @@ from kernel_lineage.rewrite.assists.layout import (
 )
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, written_by_calls
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.softmax_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.softmax_loops import (
     Exponentials,
     Maximum,
@@ -260,6 +259,4 @@ ASSIST = Assist(
     skill="online-softmax",
     pattern="two_pass_reduction",
     rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
 )

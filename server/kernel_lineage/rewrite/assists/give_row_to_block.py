@@ -13,10 +13,8 @@ from __future__ import annotations
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel, Launch
-from kernel_lineage.rewrite.assists.block_row_examples import APPLIES
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.shared_rows import Sharers, shared_out
-from kernel_lineage.rewrite.assists.warp_row_examples import REFUSES
 from kernel_lineage.rewrite.candidate import Candidate
 
 
@@ -57,6 +55,4 @@ ASSIST = Assist(
     skill="block-per-row",
     pattern="row_per_thread",
     rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
 )

@@ -14,7 +14,6 @@ from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.shared_rows import Sharers, shared_out
-from kernel_lineage.rewrite.assists.warp_row_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.candidate import Candidate
 
 _WARP = Sharers(
@@ -44,6 +43,4 @@ ASSIST = Assist(
     skill="warp-per-row",
     pattern="row_per_thread",
     rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
 )

@@ -23,7 +23,6 @@ from kernel_lineage.kernels.cuda_mapping import moving_loops
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.hoist_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.integer_types import IntegerTypes
 from kernel_lineage.rewrite.assists.layout import (
     descendants,
@@ -211,6 +210,4 @@ ASSIST = Assist(
     skill="hoisted-index",
     pattern="unhoisted_index",
     rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
 )

@@ -16,10 +16,10 @@ import re
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.triton_row_in_passes import passes
-from kernel_lineage.kernels.source import Kernel, Language, Launch
+from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.kernels.triton_loops import range_arguments
 from kernel_lineage.kernels.triton_syntax import triton_syntax
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_passes import joined
 from kernel_lineage.rewrite.assists.triton_places import called
 from kernel_lineage.rewrite.candidate import Candidate, Edit
@@ -110,127 +110,10 @@ def _site(kernel: Kernel, launch: Launch, length: str, block: str) -> tuple[Edit
         return Refusal(str(error))
 
 
-_HEAD = "import triton\nimport triton.language as tl\n\n\n"
-_SHARES = """\
-@triton.jit
-def share_rows(out, x, n_cols, BLOCK: tl.constexpr):
-    row = tl.program_id(0) * n_cols
-    total = 0.0
-    for start in range(0, n_cols, BLOCK):
-        cols = start + tl.arange(0, BLOCK)
-        # Elements of the row, a block at a time.
-        v = tl.load(x + row + cols, mask=cols < n_cols, other=0.0)
-        total += tl.sum(v * v, axis=0)
-    for start in range(0, n_cols, BLOCK):
-        cols = start + tl.arange(0, BLOCK)
-        v = tl.load(x + row + cols, mask=cols < n_cols)
-        tl.store(out + row + cols, v / total, mask=cols < n_cols)
-
-
-def share(out, x):
-    rows, n_cols = x.shape
-    share_rows[(rows,)](out, x, n_cols, BLOCK=256)
-"""
-_SHARES_AFTER = """\
-@triton.jit
-def share_rows(out, x, n_cols, BLOCK: tl.constexpr):
-    row = tl.program_id(0) * n_cols
-    total = 0.0
-    start = 0
-    cols = start + tl.arange(0, BLOCK)
-    # Elements of the row, a block at a time.
-    v = tl.load(x + row + cols, mask=cols < n_cols, other=0.0)
-    total += tl.sum(v * v, axis=0)
-    start = 0
-    cols = start + tl.arange(0, BLOCK)
-    tl.store(out + row + cols, v / total, mask=cols < n_cols)
-
-
-def share(out, x):
-    rows, n_cols = x.shape
-    share_rows[(rows,)](out, x, n_cols, BLOCK=triton.next_power_of_2(n_cols))
-"""
-_SPREAD = """\
-@triton.jit
-def spread_rows(out, x, n_cols, STEP: tl.constexpr):
-    row = tl.program_id(0) * n_cols
-    acc = tl.zeros([STEP], dtype=tl.float32)
-    for at in range(0, n_cols, STEP):
-        lanes = at + tl.arange(0, STEP)
-        first = tl.load(x + row + lanes, mask=lanes < n_cols, other=0.0).to(tl.float32)
-        acc += first
-    mean = tl.sum(acc, axis=0) / n_cols
-    for i in range(0, n_cols, STEP):
-        j = i + tl.arange(0, STEP)
-        again = tl.load(x + row + j, mask=j < n_cols, other=0.0).to(tl.float32)
-        tl.store(out + row + j, again - mean, mask=j < n_cols)
-
-
-def spread(out, x):
-    rows, n_cols = x.shape
-    spread_rows[(rows,)](out, x, n_cols, STEP=128)
-"""
-_SPREAD_AFTER = """\
-@triton.jit
-def spread_rows(out, x, n_cols, STEP: tl.constexpr):
-    row = tl.program_id(0) * n_cols
-    acc = tl.zeros([STEP], dtype=tl.float32)
-    at = 0
-    lanes = at + tl.arange(0, STEP)
-    first = tl.load(x + row + lanes, mask=lanes < n_cols, other=0.0).to(tl.float32)
-    acc += first
-    mean = tl.sum(acc, axis=0) / n_cols
-    i = 0
-    j = i + tl.arange(0, STEP)
-    again = first
-    tl.store(out + row + j, again - mean, mask=j < n_cols)
-
-
-def spread(out, x):
-    rows, n_cols = x.shape
-    spread_rows[(rows,)](out, x, n_cols, STEP=triton.next_power_of_2(n_cols))
-"""
-
 ASSIST = Assist(
     id="hold_row_in_block",
     title="Hold the row in one block",
     skill="triton-row-in-block",
     pattern="triton_row_in_passes",
     rewrite=_rewrite,
-    applies=(
-        AssistExample(Language.TRITON, "share_rows", _HEAD + _SHARES, _HEAD + _SHARES_AFTER),
-        AssistExample(Language.TRITON, "spread_rows", _HEAD + _SPREAD, _HEAD + _SPREAD_AFTER),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.TRITON,
-            "share_rows",
-            _HEAD
-            + _SHARES.replace(
-                "v = tl.load(x + row + cols, mask=cols < n_cols)", "v = tl.load(x + row + cols)"
-            ),
-            "does not say where the row ends",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "share_rows",
-            _HEAD + _SHARES.replace("v / total", "v / total * BLOCK"),
-            "says more than how far a pass moves on",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "share_rows",
-            _HEAD
-            + _SHARES.replace(
-                "total += tl.sum(v * v, axis=0)", "v = v * v\n        total += tl.sum(v, axis=0)"
-            ),
-            "loads nothing again",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "share_rows",
-            _HEAD + _SHARES.replace("n_cols, BLOCK=256", "n_cols, 256"),
-            "does not name BLOCK",
-        ),
-    ),
 )

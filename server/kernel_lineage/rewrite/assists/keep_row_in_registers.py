@@ -21,7 +21,6 @@ from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.kept_row_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.layout import (
     descendants,
     fresh_name,
@@ -263,6 +262,4 @@ ASSIST = Assist(
     skill="register-cached-row",
     pattern="repeated_global_read",
     rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
 )

@@ -20,7 +20,6 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel, Launch, Span
 from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed
 from kernel_lineage.rewrite.assists.element_work import ElementWork, not_repeatable, work_of
-from kernel_lineage.rewrite.assists.grid_stride_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.layout import (
     fresh_name,
     identifiers_in,
@@ -150,6 +149,4 @@ ASSIST = Assist(
     skill="grid-stride-loop",
     pattern="launch_configuration",
     rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
 )

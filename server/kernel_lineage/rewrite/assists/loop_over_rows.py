@@ -14,8 +14,8 @@ import ast
 import re
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.source import Kernel, Language, Launch, Span
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.kernels.source import Kernel, Launch, Span
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_loop_body import in_loop
 from kernel_lineage.rewrite.assists.triton_places import called, calls_of, span_of, start_of_line
 from kernel_lineage.rewrite.candidate import Candidate, Edit
@@ -142,140 +142,10 @@ def _declared(kernel: Kernel, function: ast.FunctionDef) -> Edit | Refusal:
     )
 
 
-_HEAD = "import triton\nimport triton.language as tl\n\n\n"
-_SCALE = """\
-@triton.jit
-def scale_rows(out, x, weight, n_cols, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    cols = tl.arange(0, BLOCK)
-    v = tl.load(x + row * n_cols + cols, mask=cols < n_cols)
-    w = tl.load(weight + cols, mask=cols < n_cols)
-    tl.store(out + row * n_cols + cols, v * w, mask=cols < n_cols)
-
-
-def scale(out, x, weight):
-    rows, n_cols = x.shape
-    scale_rows[(rows,)](out, x, weight, n_cols, BLOCK=triton.next_power_of_2(n_cols))
-"""
-_SCALE_AFTER = """\
-@triton.jit
-def scale_rows(out, x, weight, n_cols, BLOCK: tl.constexpr, ROWS: tl.constexpr):
-    for row in range(tl.program_id(0), ROWS, tl.num_programs(0)):
-        cols = tl.arange(0, BLOCK)
-        v = tl.load(x + row * n_cols + cols, mask=cols < n_cols)
-        w = tl.load(weight + cols, mask=cols < n_cols)
-        tl.store(out + row * n_cols + cols, v * w, mask=cols < n_cols)
-
-
-def scale(out, x, weight):
-    rows, n_cols = x.shape
-    scale_rows[(min(rows, 1024),)](out, x, weight, n_cols, BLOCK=triton.next_power_of_2(n_cols), ROWS=rows)
-"""
-_CENTRE = '''\
-@triton.jit
-def centre_rows(
-    out,
-    x,
-    n_rows,
-    n_cols,
-    BLOCK: tl.constexpr,
-):
-    """Each row without its mean."""
-    cols = tl.arange(0, BLOCK)
-    mask = cols < n_cols
-    # The row's own place.
-    x += tl.program_id(0).to(tl.int64) * n_cols
-    v = tl.load(x + cols, mask=mask, other=0.0)
-    mean = tl.sum(v, axis=0) / n_cols
-    at = out + tl.program_id(0).to(tl.int64) * n_cols + cols
-
-    tl.store(at, v - mean, mask=mask)
-
-
-def centre(out, x):
-    n_rows, n_cols = x.shape
-    grid = (n_rows,)
-    centre_rows[grid](out, x, n_rows, n_cols, BLOCK=triton.next_power_of_2(n_cols))
-'''
-_CENTRE_AFTER = '''\
-@triton.jit
-def centre_rows(
-    out,
-    x,
-    n_rows,
-    n_cols,
-    BLOCK: tl.constexpr,
-):
-    """Each row without its mean."""
-    cols = tl.arange(0, BLOCK)
-    mask = cols < n_cols
-    for row in range(tl.program_id(0), n_rows, tl.num_programs(0)):
-        x_of_row = x
-        # The row's own place.
-        x_of_row += row.to(tl.int64) * n_cols
-        v = tl.load(x_of_row + cols, mask=mask, other=0.0)
-        mean = tl.sum(v, axis=0) / n_cols
-        at = out + row.to(tl.int64) * n_cols + cols
-
-        tl.store(at, v - mean, mask=mask)
-
-
-def centre(out, x):
-    n_rows, n_cols = x.shape
-    grid = (n_rows,)
-    centre_rows[(min(n_rows, 1024),)](out, x, n_rows, n_cols, BLOCK=triton.next_power_of_2(n_cols))
-'''
-_IN_BLOCKS = "rows * triton.cdiv(n_cols, triton.next_power_of_2(n_cols))"
-
 ASSIST = Assist(
     id="loop_over_rows",
     title="Walk over the rows with fewer programs",
     skill="triton-persistent-rows",
     pattern="triton_program_per_row",
     rewrite=_rewrite,
-    applies=(
-        AssistExample(Language.TRITON, "scale_rows", _HEAD + _SCALE, _HEAD + _SCALE_AFTER),
-        AssistExample(Language.TRITON, "centre_rows", _HEAD + _CENTRE, _HEAD + _CENTRE_AFTER),
-        AssistExample(
-            Language.TRITON,
-            "scale_rows",
-            _HEAD
-            + _SCALE.replace("[(rows,)]", '[lambda meta: (rows * triton.cdiv(n_cols, meta["BLOCK"]),)]'),
-            _HEAD
-            + _SCALE_AFTER.replace("min(rows,", f"min({_IN_BLOCKS},").replace(
-                "ROWS=rows", f"ROWS={_IN_BLOCKS}"
-            ),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.TRITON,
-            "scale_rows",
-            _HEAD + _SCALE.replace("    cols =", "    if row == n_cols:\n        return\n    cols ="),
-            "return early",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "scale_rows",
-            _HEAD + _SCALE.replace("    cols =", "    turn = tl.atomic_add(out, 1.0)\n    cols ="),
-            "tells a program what others did",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "scale_rows",
-            _HEAD + _SCALE.replace("scale_rows[(rows,)]", "scale_rows[(rows, 2)]"),
-            "does not tell its grid as one number",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "scale_rows",
-            _HEAD
-            + _SCALE.replace(
-                "@triton.jit", "@triton.autotune([triton.Config({'BLOCK': 64})], ['n_cols'])\n@triton.jit"
-            )
-            .replace("[(rows,)]", '[lambda given: (triton.cdiv(rows, given["BLOCK"]),)]')
-            .replace(", BLOCK=triton.next_power_of_2(n_cols)", ""),
-            "does not tell its grid as one number",
-        ),
-    ),
 )

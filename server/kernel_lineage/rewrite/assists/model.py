@@ -1,8 +1,9 @@
 """What an assist is: a deterministic rewrite of one kernel at one anchor.
 
 Each file beside this one declares one `ASSIST`; `registry.py` collects them. Its examples are its tests and its
-manual page: `(before, after)` pairs, and code where it must refuse. Listing calls nothing but the anchor's pattern;
-`rewrite` is called only when a person or the loop chooses it, and re-checks everything: the text may have moved.
+manual page: `tests/rewrite/assists/examples/ID.cu` (`.triton`) holds kernels before and after, and kernels where it
+must refuse. Listing calls nothing but the anchor's pattern; `rewrite` is called only when a person or the loop chooses
+it, and re-checks everything: the text may have moved.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 
@@ -20,26 +21,6 @@ from kernel_lineage.rewrite.candidate import Candidate, Edit
 class Refusal:
     """Why an assist does not apply here, in one line for people."""
 
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class AssistExample:
-    """A whole small file before and after. Must be our own code."""
-
-    language: Language
-    kernel: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
-class RefusalExample:
-    """A file where the assist must refuse, and a part of the reason it gives."""
-
-    language: Language
-    kernel: str
-    code: str
     reason: str
 
 
@@ -55,8 +36,6 @@ class Assist:
     pattern: str
     """The anchor pattern that it starts from."""
     rewrite: Callable[[Kernel, Anchor], Candidate | Refusal]
-    applies: tuple[AssistExample, ...]
-    refuses: tuple[RefusalExample, ...]
 
     def candidate(
         self,

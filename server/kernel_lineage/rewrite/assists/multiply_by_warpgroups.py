@@ -24,7 +24,6 @@ from kernel_lineage.rewrite.assists.warpgroup_product_code import (
     value_of,
     warpgroup_code,
 )
-from kernel_lineage.rewrite.assists.warpgroup_product_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.candidate import Candidate
 
 TILES = (WarpgroupTile(128, 256, 4, 1), WarpgroupTile(128, 128, 3, 2))
@@ -64,6 +63,4 @@ ASSIST = Assist(
     skill="warpgroup-matrix-product",
     pattern="naive_matmul",
     rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
 )

@@ -17,7 +17,6 @@ from dataclasses import replace
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.product_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.product_launch import Blocks
 from kernel_lineage.rewrite.assists.product_task import ProductTask, task_of, with_alternatives
 from kernel_lineage.rewrite.assists.tensor_product_code import not_for_tensor_cores
@@ -69,6 +68,4 @@ ASSIST = Assist(
     skill="tiled-matrix-product",
     pattern="naive_matmul",
     rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
 )

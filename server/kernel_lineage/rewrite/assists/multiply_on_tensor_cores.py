@@ -24,7 +24,6 @@ from kernel_lineage.rewrite.assists.tensor_product_code import (
     task_for_tensor_cores,
     tensor_code,
 )
-from kernel_lineage.rewrite.assists.tensor_product_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.candidate import Candidate
 
 TILES = (
@@ -67,6 +66,4 @@ ASSIST = Assist(
     skill="tensor-core-matrix-product",
     pattern="naive_matmul",
     rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
 )

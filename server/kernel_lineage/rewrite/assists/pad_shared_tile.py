@@ -16,9 +16,9 @@ from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import Variable, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
-from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, syntax_of
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import constants_of
@@ -133,74 +133,10 @@ def _static_bytes(syntax: CudaSyntax, tile: Variable, constants: dict[str, str])
     return total
 
 
-_TRANSPOSE = """\
-#define TILE 32
-
-__global__ void transpose(float* out, const float* in, int rows, int columns) {
-    __shared__ float tile[TILE][TILE];
-    int x = blockIdx.x * TILE + threadIdx.x;
-    int y = blockIdx.y * TILE + threadIdx.y;
-    if (x < columns && y < rows) {
-        tile[threadIdx.y][threadIdx.x] = in[y * columns + x];
-    }
-    __syncthreads();
-    int tx = blockIdx.y * TILE + threadIdx.x;
-    int ty = blockIdx.x * TILE + threadIdx.y;
-    if (tx < rows && ty < columns) {
-        out[ty * rows + tx] = tile[threadIdx.x][threadIdx.y];
-    }
-}
-
-void launch(float* out, const float* in, int rows, int columns) {
-    dim3 grid((columns + TILE - 1) / TILE, (rows + TILE - 1) / TILE);
-    transpose<<<grid, dim3(TILE, TILE)>>>(out, in, rows, columns);
-}
-"""
-
 ASSIST = Assist(
     id="pad_shared_tile",
     title="Pad a shared tile by one column",
     skill="shared-tile-padding",
     pattern="shared_tile",
     rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.CUDA,
-            "transpose",
-            _TRANSPOSE,
-            _TRANSPOSE.replace("tile[TILE][TILE]", "tile[TILE][TILE + 1]"),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.CUDA,
-            "transpose",
-            _TRANSPOSE.replace(
-                "= tile[threadIdx.x][threadIdx.y]", "= (&tile[0][0])[threadIdx.x * TILE + threadIdx.y]"
-            ),
-            "would not follow the new row length",
-        ),
-        RefusalExample(
-            Language.CUDA,
-            "transpose",
-            _TRANSPOSE.replace("tile[threadIdx.x][threadIdx.y]", "tile[threadIdx.y][threadIdx.x]"),
-            "no access of tile walks down a column",
-        ),
-        RefusalExample(
-            Language.CUDA,
-            "transpose",
-            _TRANSPOSE.replace("TILE 32", "TILE 108"),
-            "do not begin in the same bank",
-        ),
-        RefusalExample(
-            Language.CUDA,
-            "transpose",
-            _TRANSPOSE.replace(
-                "    int x =",
-                "    __shared__ float other[90][128];\n    other[threadIdx.x][0] = 0.0f;\n    int x =",
-                1,
-            ),
-            "48 KiB",
-        ),
-    ),
 )

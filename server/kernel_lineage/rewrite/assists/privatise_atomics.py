@@ -36,7 +36,6 @@ from kernel_lineage.rewrite.assists.layout import (
 )
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.privatise_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _COPY_BYTES = 8 * 1024
@@ -225,6 +224,4 @@ ASSIST = Assist(
     skill="privatised-atomics",
     pattern="global_atomic",
     rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
 )

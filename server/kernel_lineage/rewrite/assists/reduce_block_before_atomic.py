@@ -18,7 +18,6 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Launch, Span
-from kernel_lineage.rewrite.assists.block_sum_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.layout import (
     descendants,
     fresh_name,
@@ -206,6 +205,4 @@ ASSIST = Assist(
     skill="block-reduction",
     pattern="block_uniform_atomic",
     rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
 )

@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.source import Kernel, Language, Launch
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.kernels.source import Kernel, Launch
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_places import calls_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import LaunchError, launch_edits
@@ -103,67 +103,10 @@ def _warps(kernel: Kernel, launch: Launch, block: str, share: float) -> str | Re
     return str(max(1, min(_MOST_WARPS, size // elements)))
 
 
-_SOFTMAX = """\
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def softmax(out_ptr, x_ptr, columns, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    offsets = tl.arange(0, BLOCK)
-    mask = offsets < columns
-    x = tl.load(x_ptr + row * columns + offsets, mask=mask, other=-float("inf"))
-    e = tl.exp(x - tl.max(x, axis=0))
-    tl.store(out_ptr + row * columns + offsets, e / tl.sum(e, axis=0), mask=mask)
-
-
-def run(out, x):
-    rows, columns = x.shape
-    block = triton.next_power_of_2(columns)
-    softmax[(rows,)](LAUNCH)
-    return out
-"""
-
 ASSIST = Assist(
     id="set_triton_launch_options",
     title="Set num_warps to the block size",
     skill="triton-launch-options",
     pattern="triton_launch_options",
     rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.TRITON,
-            "softmax",
-            _SOFTMAX.replace("LAUNCH", "out, x, columns, BLOCK=4096"),
-            _SOFTMAX.replace("LAUNCH", "out, x, columns, BLOCK=4096, num_warps=8"),
-        ),
-        AssistExample(
-            Language.TRITON,
-            "softmax",
-            _SOFTMAX.replace(
-                "LAUNCH", "\n        out,\n        x,\n        columns,\n        BLOCK=8192,\n    "
-            ),
-            _SOFTMAX.replace(
-                "LAUNCH",
-                "\n        out,\n        x,\n        columns,\n        BLOCK=8192,\n        num_warps=16,\n    ",
-            ),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.TRITON,
-            "softmax",
-            _SOFTMAX.replace("LAUNCH", "out, x, columns, BLOCK=4096").replace(
-                "@triton.jit", "@triton.heuristics({})\n@triton.jit"
-            ),
-            "chooses the options itself",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "softmax",
-            _SOFTMAX.replace("LAUNCH", "out, x, columns, BLOCK=4096, num_warps=2"),
-            "says num_warps already",
-        ),
-    ),
 )

@@ -28,7 +28,6 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed, extent_changed
-from kernel_lineage.rewrite.assists.column_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.element_work import ElementWork
 from kernel_lineage.rewrite.assists.hidden_reads import hidden_reads
 from kernel_lineage.rewrite.assists.layout import (
@@ -282,6 +281,4 @@ ASSIST = Assist(
     skill="columns-by-warps",
     pattern="column_per_thread",
     rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
 )

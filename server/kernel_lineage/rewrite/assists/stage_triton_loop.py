@@ -13,9 +13,9 @@ import ast
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.triton_unstaged_loop import unstaged
-from kernel_lineage.kernels.source import Kernel, Language, Span
+from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.kernels.triton_syntax import triton_syntax
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_places import called, calls_of, span_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
@@ -69,54 +69,10 @@ def _staged(kernel: Kernel, call: ast.Call) -> Candidate:
     )
 
 
-_SUM_COLUMNS = """\
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def sum_columns(out, x, n_rows, n_cols, BLOCK: tl.constexpr):
-    cols = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    acc = tl.zeros([BLOCK], dtype=tl.float32)
-    for row in RANGE:
-        acc += tl.load(x + row * n_cols + cols, mask=cols < n_cols, other=0.0)
-    tl.store(out + cols, acc, mask=cols < n_cols)
-"""
-
 ASSIST = Assist(
     id="stage_triton_loop",
     title="Pipeline the loop's loads",
     skill="triton-staged-loop",
     pattern="triton_unstaged_loop",
     rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.TRITON,
-            "sum_columns",
-            _SUM_COLUMNS.replace("RANGE", "range(n_rows)"),
-            _SUM_COLUMNS.replace("RANGE", "tl.range(n_rows, num_stages=3)"),
-        ),
-        AssistExample(
-            Language.TRITON,
-            "sum_columns",
-            _SUM_COLUMNS.replace("RANGE", "tl.range(0, n_rows)"),
-            _SUM_COLUMNS.replace("RANGE", "tl.range(0, n_rows, num_stages=3)"),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.TRITON,
-            "sum_columns",
-            _SUM_COLUMNS.replace("RANGE", "range(n_rows)").replace(
-                "        acc +=", "        tl.store(out + cols, acc, mask=cols < n_cols)\n        acc +="
-            ),
-            "may load something else",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "sum_columns",
-            _SUM_COLUMNS.replace("RANGE", "tl.range(n_rows, num_stages=2)"),
-            "says nothing of stages",
-        ),
-    ),
 )

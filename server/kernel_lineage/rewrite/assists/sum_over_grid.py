@@ -23,7 +23,6 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed
 from kernel_lineage.rewrite.assists.element_work import ElementWork, not_repeatable, work_of
-from kernel_lineage.rewrite.assists.grid_sum_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.layout import fresh_name, identifiers_in, indent_at, newline_of, syntax_of
 from kernel_lineage.rewrite.assists.loop_over_grid import grid_loop
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
@@ -165,6 +164,4 @@ ASSIST = Assist(
     skill="grid-sum",
     pattern="block_uniform_atomic",
     rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
 )

@@ -36,7 +36,6 @@ from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.product_launch import Blocks, tiled_launches
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
-from kernel_lineage.rewrite.assists.transpose_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import constants_of
@@ -337,6 +336,4 @@ ASSIST = Assist(
     skill="transposed-shared-tile",
     pattern="strided_access",
     rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
 )

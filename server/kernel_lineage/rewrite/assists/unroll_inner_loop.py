@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, text_of
-from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import (
     descendants,
     indent_at,
@@ -20,7 +20,7 @@ from kernel_lineage.rewrite.assists.layout import (
     newline_of,
     syntax_of,
 )
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import constants_of
@@ -88,52 +88,10 @@ def _rounds(loop: Loop, constants: dict[str, str]) -> int | None:
     return max(0, -((start - bound - (operator_of(condition) == "<=")) // step))
 
 
-_DOT = """\
-#define TILE 16
-
-__global__ void dot_rows(float* out, const float* a, const float* b, int width) {
-    int row = blockIdx.x * blockDim.x + threadIdx.x;
-    float sum = 0.0f;
-LOOP        sum += a[row * width + k] * b[k];
-    }
-    out[row] = sum;
-}
-"""
-
 ASSIST = Assist(
     id="unroll_inner_loop",
     title="Unroll an inner loop",
     skill="unroll-inner-loop",
     pattern="inner_loop",
     rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.CUDA,
-            "dot_rows",
-            _DOT.replace("LOOP", "    for (int k = 0; k < 128; k++) {\n"),
-            _DOT.replace("LOOP", "    #pragma unroll 4\n    for (int k = 0; k < 128; k++) {\n"),
-        ),
-        AssistExample(
-            Language.CUDA,
-            "dot_tiles",
-            _DOT.replace("dot_rows", "dot_tiles").replace("LOOP", "    for (int k = 0; k < TILE; ++k) {\n"),
-            _DOT.replace("dot_rows", "dot_tiles").replace(
-                "LOOP", "    #pragma unroll\n    for (int k = 0; k < TILE; ++k) {\n"
-            ),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.CUDA,
-            "dot_rows",
-            _DOT.replace("LOOP", "    for (int k = 0; k < width; k++) {\n        if (b[k] == 0.0f) break;\n"),
-            "may end early",
-        ),
-        RefusalExample(
-            Language.CUDA,
-            "dot_rows",
-            _DOT.replace("LOOP", "    if (row < 4) for (int k = 0; k < width; k++) {\n"),
-            "not a statement on a line of its own",
-        ),
-    ),
 )

@@ -13,9 +13,9 @@ import ast
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.triton_constant_loop import rounds
-from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_places import span_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
@@ -57,48 +57,10 @@ def _is_more(loop: ast.For) -> bool:
     return False
 
 
-_SUM_HEADS = """\
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def sum_heads(out, x, n_cols, HEADS: tl.constexpr, BLOCK: tl.constexpr):
-    cols = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    acc = tl.zeros([BLOCK], dtype=tl.float32)
-    for head in RANGE:
-        acc += tl.load(x + head * n_cols + cols, mask=cols < n_cols, other=0.0)
-    tl.store(out + cols, acc, mask=cols < n_cols)
-"""
-
 ASSIST = Assist(
     id="unroll_triton_loop",
     title="Write the loop's rounds out",
     skill="triton-unrolled-loop",
     pattern="triton_constant_loop",
     rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.TRITON,
-            "sum_heads",
-            _SUM_HEADS.replace("RANGE", "range(HEADS)"),
-            _SUM_HEADS.replace("RANGE", "tl.static_range(HEADS)"),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.TRITON,
-            "sum_heads",
-            _SUM_HEADS.replace("RANGE", "range(1000)"),
-            "not worth being written out",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "sum_heads",
-            _SUM_HEADS.replace("RANGE", "range(HEADS)").replace(
-                "head * n_cols", "head.to(tl.int64) * n_cols"
-            ),
-            "more than the number of the round",
-        ),
-    ),
 )

@@ -21,7 +21,6 @@ from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.fast_math_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.layout import descendants, syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate, Edit
@@ -145,6 +144,4 @@ ASSIST = Assist(
     skill="fast-math-intrinsics",
     pattern="slow_math",
     rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
 )

@@ -14,8 +14,8 @@ import ast
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.triton_exact_math import inverse_root, is_called
-from kernel_lineage.kernels.source import Kernel, Language, Span
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_places import span_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
@@ -86,74 +86,10 @@ def _empty(at: int, line: int) -> Span:
     return Span(at, at, line, line)
 
 
-_HEAD = "import triton\nimport triton.language as tl\n\n\n"
-_UNIT = """\
-@triton.jit
-def unit_rows(out, x, n_cols, eps, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    cols = tl.arange(0, BLOCK)
-    v = tl.load(x + row * n_cols + cols, mask=cols < n_cols, other=0.0)
-    length = VALUE
-    tl.store(out + row * n_cols + cols, RESULT, mask=cols < n_cols)
-"""
-_SOFT = """\
-@triton.jit
-def soften_rows(out, x, n_cols, scale, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    cols = tl.arange(0, BLOCK)
-    v = tl.load(x + row * n_cols + cols, mask=cols < n_cols, other=-float("inf"))
-    e = VALUE
-    tl.store(out + row * n_cols + cols, e / tl.sum(e, axis=0), mask=cols < n_cols)
-"""
-
 ASSIST = Assist(
     id="use_triton_fast_math",
     title="Use exp2 and rsqrt",
     skill="triton-fast-math",
     pattern="triton_exact_math",
     rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.TRITON,
-            "unit_rows",
-            _HEAD
-            + _UNIT.replace("VALUE", "1.0 / tl.sqrt(tl.sum(v * v, axis=0) + eps)").replace(
-                "RESULT", "v * length"
-            ),
-            _HEAD
-            + _UNIT.replace("VALUE", "tl.rsqrt(tl.sum(v * v, axis=0) + eps)").replace("RESULT", "v * length"),
-        ),
-        AssistExample(
-            Language.TRITON,
-            "unit_rows",
-            _HEAD
-            + _UNIT.replace("VALUE", "tl.sum(v * v, axis=0) + eps").replace(
-                "RESULT", "v / tl.math.sqrt(length)"
-            ),
-            _HEAD
-            + _UNIT.replace("VALUE", "tl.sum(v * v, axis=0) + eps").replace(
-                "RESULT", "v * tl.math.rsqrt(length)"
-            ),
-        ),
-        AssistExample(
-            Language.TRITON,
-            "soften_rows",
-            _HEAD + _SOFT.replace("VALUE", "tl.exp((v - tl.max(v, axis=0)) * scale)"),
-            _HEAD + _SOFT.replace("VALUE", f"tl.exp2((v - tl.max(v, axis=0)) * (scale * {_LOG2_E}))"),
-        ),
-        AssistExample(
-            Language.TRITON,
-            "soften_rows",
-            _HEAD + _SOFT.replace("VALUE", "tl.exp(v - tl.max(v, axis=0))"),
-            _HEAD + _SOFT.replace("VALUE", f"tl.exp2((v - tl.max(v, axis=0)) * {_LOG2_E})"),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.TRITON,
-            "soften_rows",
-            _HEAD + _SOFT.replace("VALUE", "tl.exp2(v - tl.max(v, axis=0))"),
-            "neither calls tl.exp",
-        ),
-    ),
 )

@@ -33,7 +33,6 @@ from kernel_lineage.rewrite.assists.layout import (
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.shuffle_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.workloads.constants import block_threads
 
@@ -256,6 +255,4 @@ ASSIST = Assist(
     skill="warp-shuffle-reduction",
     pattern="shared_tree_reduction",
     rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
 )

@@ -34,7 +34,6 @@ from kernel_lineage.rewrite.assists.layout import (
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 from kernel_lineage.rewrite.assists.vector_body import VectorBody, vector_body
-from kernel_lineage.rewrite.assists.vector_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 
@@ -375,6 +374,4 @@ ASSIST = Assist(
     skill="vectorised-row-access",
     pattern="scalar_row_access",
     rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
 )
