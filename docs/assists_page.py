@@ -29,7 +29,7 @@ def render() -> str:
 
 
 def _section(assist: Assist) -> str:
-    module = sys.modules[assist.rewrite.__module__]
+    module = sys.modules[assist.make.__module__]
     before, after, *others = examples_of(_EXAMPLES, assist.id)
     file = "kernel.cu" if before.language is Language.CUDA else "kernel.py"
     diff = unified_diff(before.code.encode(), after.code.encode(), file)

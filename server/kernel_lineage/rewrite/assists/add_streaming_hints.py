@@ -14,7 +14,7 @@ from kernel_lineage.kernels.cuda_forms import operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.layout import syntax_of
+from kernel_lineage.rewrite.assists.layout import data_of, syntax_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
@@ -42,23 +42,21 @@ _VECTORS = frozenset(
 """Overloads of `__ldcs` and `__stcs` (CUDA C++ Programming Guide, load and store functions using cache hints)."""
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     if any("__ld" in text_of(u.node) or "__st" in text_of(u.node) for u in syntax.units):
-        return Refusal(f"{kernel.name} says something to the cache already")
+        raise Refusal(f"{kernel.name} says something to the cache already")
     loads: list[Access] = []
     stores: list[Access] = []
-    refusal: Refusal | None = None
+    reason = ""
     for root, accesses in streamed(syntax.entry).items():
         why = _untaken(kernel, root) or next((w for a in accesses if (w := _not_plain(a))), "")
         if why:
-            refusal = refusal or Refusal(why)
+            reason = reason or why
         else:
             (loads if accesses[0].reads else stores).extend(accesses)
     if not loads and not stores:
-        return refusal or Refusal(f"{kernel.name} has no array whose elements are touched once")
+        raise Refusal(reason or f"{kernel.name} has no array whose elements are touched once")
     edits: list[Edit] = []
     for access in stores:
         assignment = access.node.parent
@@ -66,7 +64,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
         assert assignment is not None and value is not None
         inside = [a for a in loads if value.start_byte <= a.node.start_byte < value.end_byte]
         loads = [a for a in loads if a not in inside]
-        text = kernel.source.data[value.start_byte : value.end_byte]
+        text = data_of(kernel)[value.start_byte : value.end_byte]
         for load in reversed(inside):
             begin, end = load.node.start_byte - value.start_byte, load.node.end_byte - value.start_byte
             text = text[:begin] + b"__ldcs(&" + text[begin:end] + b")" + text[end:]
@@ -111,5 +109,5 @@ ASSIST = Assist(
     title="Mark what is touched once as streaming",
     skill="streaming-hints",
     pattern="streaming_access",
-    rewrite=_rewrite,
+    make=_rewrite,
 )

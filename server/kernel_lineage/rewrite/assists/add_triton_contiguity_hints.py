@@ -14,19 +14,18 @@ import ast
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.layout import source_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.triton_places import assignments, calls_of, span_of
+from kernel_lineage.rewrite.assists.triton_places import assignments, calls_of, function_of, span_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _GROUP = 16
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
-    function = kernel.function
-    if function is None or kernel.source is None:
-        return Refusal(f"the file of {kernel.name} does not parse")
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
+    function = function_of(kernel)
     if any(True for name in ("max_contiguous", "multiple_of") for _ in calls_of(function, name)):
-        return Refusal(f"{kernel.name} gives hints already")
+        raise Refusal(f"{kernel.name} gives hints already")
     flow = assignments(function)
     for node in ast.walk(function):
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
@@ -36,13 +35,13 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
             continue
         match node.value:
             case ast.BinOp(left=left, op=ast.Mod(), right=ast.Name()) if _starts_at_a_block(left, flow):
-                text = kernel.source.text(span)
+                text = source_of(kernel).text(span)
                 return ASSIST.candidate(
                     kernel,
                     (Edit(span, f"tl.max_contiguous(tl.multiple_of({text}, {_GROUP}), {_GROUP})"),),
                     explanation=f"Groups of {_GROUP} neighbours may be loaded by one access each.",
                 )
-    return Refusal("the compiler sees by itself how these offsets lie, or nobody does")
+    raise Refusal("the compiler sees by itself how these offsets lie, or nobody does")
 
 
 def _starts_at_a_block(left: ast.expr, flow: dict[str, list[ast.expr]]) -> bool:
@@ -68,5 +67,5 @@ ASSIST = Assist(
     title="Hint at contiguous offsets",
     skill="triton-contiguity-hints",
     pattern="triton_unhinted_offsets",
-    rewrite=_rewrite,
+    make=_rewrite,
 )

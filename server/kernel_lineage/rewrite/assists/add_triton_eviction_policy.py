@@ -13,20 +13,19 @@ import ast
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.rewrite.assists.layout import insert_before
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.triton_places import assignments, calls_of, sources, span_of
+from kernel_lineage.rewrite.assists.triton_places import assignments, calls_of, function_of, sources, span_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
-    function = kernel.function
-    if function is None or kernel.source is None:
-        return Refusal(f"the file of {kernel.name} does not parse")
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
+    function = function_of(kernel)
     if any(True for _ in calls_of(function, "dot")):
-        return Refusal(f"{kernel.name} multiplies tiles, which several programs load")
+        raise Refusal(f"{kernel.name} multiplies tiles, which several programs load")
     axes = {ast.unparse(c) for c in calls_of(function, "program_id")}
     if len(axes) != 1:
-        return Refusal(
+        raise Refusal(
             f"{kernel.name} has {len(axes) or 'no'} program axes, so another program may load the same data"
         )
     flow = assignments(function)
@@ -41,7 +40,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         else:
             reasons.append(reason)
     if not edits:
-        return Refusal(reasons[0] if reasons else f"{kernel.name} has no tl.load here")
+        raise Refusal(reasons[0] if reasons else f"{kernel.name} has no tl.load here")
     return ASSIST.candidate(
         kernel,
         edits,
@@ -107,8 +106,7 @@ def _with_policy(kernel: Kernel, load: ast.Call) -> Edit:
     last = max(
         (span_of(kernel, v) for v in [*load.args, *(k.value for k in load.keywords)]), key=lambda s: s.end
     )
-    end = Span(last.end, last.end, last.last_line, last.last_line)
-    return Edit(end, ', eviction_policy="evict_first"')
+    return insert_before(kernel, last.end, ', eviction_policy="evict_first"')
 
 
 ASSIST = Assist(
@@ -116,5 +114,5 @@ ASSIST = Assist(
     title="Evict streamed loads first",
     skill="triton-eviction-policy",
     pattern="triton_streaming_load",
-    rewrite=_rewrite,
+    make=_rewrite,
 )

@@ -8,6 +8,7 @@ from typing import Literal
 
 from kernel_lineage.kernels.cuda_text import closing, split, trim
 from kernel_lineage.kernels.source import Kernel, Launch, Span
+from kernel_lineage.rewrite.assists.layout import data_of
 from kernel_lineage.rewrite.candidate import Edit
 from kernel_lineage.rewrite.launch_site import LaunchError, configuration
 
@@ -31,8 +32,7 @@ def extent_changed(
         written = configuration(kernel, launch)[0 if what == "grid" else 1]
     except LaunchError:
         return None
-    assert kernel.source is not None
-    data = kernel.source.data
+    data = data_of(kernel)
     if re.match(r"dim3\s*[({]", written.text):
         return _component(data, data.index(b"(", written.span.start), axis, change)
     declared = _declaration(kernel, launch, written.text)
@@ -58,11 +58,10 @@ def _component(data: bytes, opening: int, axis: int, change: Callable[[str], str
 
 def _declaration(kernel: Kernel, launch: Launch, name: str) -> int | None:
     """Where the arguments of a `dim3` open that only this launch uses; None when there is no such declaration."""
-    assert kernel.source is not None
     place = launch.launcher_span
     if place is None or not re.fullmatch(r"[A-Za-z_]\w*", name):
         return None
-    text = kernel.source.data[place.start : place.end].decode("latin-1")
+    text = data_of(kernel)[place.start : place.end].decode("latin-1")
     declared = re.findall(rf"\bdim3\s+{name}\s*\(", text)
     used = re.findall(rf"\b{name}\b", text)
     found = re.search(rf"\bdim3\s+{name}\s*\(", text)
@@ -73,9 +72,8 @@ def _declaration(kernel: Kernel, launch: Launch, name: str) -> int | None:
 
 def _is_dim3(kernel: Kernel, launch: Launch, grid: str) -> bool:
     """Whether a grid may be a `dim3`: so is a name that the file declares as one, anywhere."""
-    assert kernel.source is not None
     declared = rf"\bdim3\b[\s&]*(?:const\b[\s&]*)?(?:\w+[^;,()]*,\s*)*{re.escape(grid)}\b"
-    text = kernel.source.data.decode("utf-8", "replace")
+    text = data_of(kernel).decode("utf-8", "replace")
     return "dim3" in launch.definitions.get(grid, "") or re.search(declared, text) is not None
 
 

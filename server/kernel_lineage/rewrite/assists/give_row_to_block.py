@@ -36,12 +36,10 @@ _BLOCK = Sharers(
 )
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     if any(len(launch.block) == 0 for launch in kernel.launches):
-        return Refusal(f"the block of a launch of {kernel.name} is not written at the launch")
+        raise Refusal(f"the block of a launch of {kernel.name} is not written at the launch")
     edits = shared_out(kernel, _BLOCK)
-    if isinstance(edits, Refusal):
-        return edits
     return ASSIST.candidate(
         kernel,
         edits,
@@ -54,5 +52,5 @@ ASSIST = Assist(
     title="Give a row to a block",
     skill="block-per-row",
     pattern="row_per_thread",
-    rewrite=_rewrite,
+    make=_rewrite,
 )

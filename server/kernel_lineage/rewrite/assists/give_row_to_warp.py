@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.model import Assist
 from kernel_lineage.rewrite.assists.shared_rows import Sharers, shared_out
 from kernel_lineage.rewrite.candidate import Candidate
 
@@ -26,10 +26,8 @@ _WARP = Sharers(
 )
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     edits = shared_out(kernel, _WARP)
-    if isinstance(edits, Refusal):
-        return edits
     return ASSIST.candidate(
         kernel,
         edits,
@@ -42,5 +40,5 @@ ASSIST = Assist(
     title="Give a row to a warp",
     skill="warp-per-row",
     pattern="row_per_thread",
-    rewrite=_rewrite,
+    make=_rewrite,
 )

@@ -46,8 +46,8 @@ class IntegerTypes:
             same = self._types.get(variable.name, variable.type) == variable.type
             self._types[variable.name] = variable.type if same else ""
 
-    def may_be_split(self, index: Node, at: Node) -> Refusal | None:
-        """None when any terms of an index may be added to the pointer first; else why that is not known."""
+    def check_split(self, index: Node, at: Node) -> None:
+        """Refuse an index of which it is not known that any of its terms may be added to the pointer first."""
         unsigned = False
         for node in descendants(index):
             if node.type == "field_expression" and _BUILT_IN.fullmatch(text_of(node)):
@@ -60,14 +60,14 @@ class IntegerTypes:
             ):
                 kind = self._kind(text_of(node))
                 if kind is None:
-                    return Refusal(f"the type of `{text_of(node)}` in `{text_of(index)}` is not known here")
+                    raise Refusal(f"the type of `{text_of(node)}` in `{text_of(index)}` is not known here")
                 unsigned = unsigned or kind == "unsigned"
             elif node.type == "number_literal" and re.search(r"[uU]", text_of(node)):
                 unsigned = True
         if not unsigned or self._never_negative(index, at):
-            return None
+            return
         doubtful = self._doubtful(index, at)
-        return Refusal(
+        raise Refusal(
             f"`{text_of(index)}` is computed in unsigned 32-bit numbers, "
             f"and nothing says that `{doubtful}` is not negative"
         )

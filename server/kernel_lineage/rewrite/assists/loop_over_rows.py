@@ -14,46 +14,38 @@ import ast
 import re
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.source import Kernel, Launch, Span
+from kernel_lineage.kernels.source import Kernel, Launch
+from kernel_lineage.rewrite.assists.layout import data_of, insert_before, source_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_loop_body import in_loop
-from kernel_lineage.rewrite.assists.triton_places import called, calls_of, span_of, start_of_line
+from kernel_lineage.rewrite.assists.triton_places import called, calls_of, function_of, span_of, start_of_line
 from kernel_lineage.rewrite.candidate import Candidate, Edit
-from kernel_lineage.rewrite.launch_site import LaunchError, launch_edits
+from kernel_lineage.rewrite.launch_site import launch_edits
 
 MOST_PROGRAMS = 1024
 """About eight for each multiprocessor of a large device."""
 _ADDED = "ROWS"
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
-    function = kernel.function
-    if function is None or kernel.source is None:
-        return Refusal(f"the file of {kernel.name} does not parse")
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
+    function = function_of(kernel)
     if not kernel.launches:
-        return Refusal(f"{kernel.name} is not launched in this file")
+        raise Refusal(f"{kernel.name} is not launched in this file")
     if reason := _not_alone(kernel, function):
-        return Refusal(reason)
+        raise Refusal(reason)
     grids = [_grid(kernel, launch) for launch in kernel.launches]
     if not all(grids):
-        return Refusal(f"a launch of {kernel.name} does not tell its grid as one number")
+        raise Refusal(f"a launch of {kernel.name} does not tell its grid as one number")
     bound = next((p.name for p in kernel.parameters if _is_grid(kernel, p.name, grids)), "")
     edits: list[Edit] = []
     if not bound:
         declared = _declared(kernel, function)
-        if isinstance(declared, Refusal):
-            return declared
         edits.append(declared)
     walked = in_loop(kernel, function, bound or _ADDED)
-    if isinstance(walked, Refusal):
-        return walked
     edits.append(walked)
-    try:
-        for launch, grid in zip(kernel.launches, grids, strict=True):
-            fields = {"grid": f"(min({grid}, {MOST_PROGRAMS}),)"} | ({} if bound else {_ADDED: grid})
-            edits += launch_edits(kernel, launch, fields)
-    except LaunchError as error:
-        return Refusal(str(error))
+    for launch, grid in zip(kernel.launches, grids, strict=True):
+        fields = {"grid": f"(min({grid}, {MOST_PROGRAMS}),)"} | ({} if bound else {_ADDED: grid})
+        edits += launch_edits(kernel, launch, fields)
     return ASSIST.candidate(
         kernel,
         edits,
@@ -88,9 +80,8 @@ def _grid(kernel: Kernel, launch: Launch) -> str:
     `meta["BLOCK"]` of a lambda is told as `BLOCK`, which is no name of the launcher's: it is what the launch gives.
     """
     (grid,) = launch.grid if len(launch.grid) == 1 else ("",)
-    assert kernel.source is not None
-    named = re.search(r"\[\s*(\w+)\s*\]\s*\(", kernel.source.text(launch.span))
-    if named and re.search(rf"\bdef {named[1]}\(", kernel.source.data.decode("utf-8", "replace")):
+    named = re.search(r"\[\s*(\w+)\s*\]\s*\(", source_of(kernel).text(launch.span))
+    if named and re.search(rf"\bdef {named[1]}\(", data_of(kernel).decode("utf-8", "replace")):
         return ""  # what a function computes in between are names of its own
     try:
         tree = ast.parse(grid, mode="eval").body
@@ -120,7 +111,7 @@ def _is_grid(kernel: Kernel, name: str, grids: list[str]) -> bool:
     return given == grids and not beside and parameter is not None and not parameter.pointer
 
 
-def _declared(kernel: Kernel, function: ast.FunctionDef) -> Edit | Refusal:
+def _declared(kernel: Kernel, function: ast.FunctionDef) -> Edit:
     """`ROWS: tl.constexpr` as the last parameter."""
     arguments = function.args
     if (
@@ -130,16 +121,13 @@ def _declared(kernel: Kernel, function: ast.FunctionDef) -> Edit | Refusal:
         or arguments.kwarg
         or not arguments.args
     ):
-        return Refusal(f"{kernel.name} has parameters behind which none can be added")
+        raise Refusal(f"{kernel.name} has parameters behind which none can be added")
     if any(n.id == _ADDED for n in ast.walk(function) if isinstance(n, ast.Name)) or kernel.parameter(_ADDED):
-        return Refusal(f"{kernel.name} knows another {_ADDED} than its number of programs")
-    assert kernel.source is not None
-    data, span = kernel.source.data, span_of(kernel, arguments.args[-1])
+        raise Refusal(f"{kernel.name} knows another {_ADDED} than its number of programs")
+    data, span = data_of(kernel), span_of(kernel, arguments.args[-1])
     line = data[start_of_line(data, span.start) : span.start]
     separator = ", " if line.strip() else f",\n{line.decode()}"
-    return Edit(
-        Span(span.end, span.end, span.last_line, span.last_line), f"{separator}{_ADDED}: tl.constexpr"
-    )
+    return insert_before(kernel, span.end, f"{separator}{_ADDED}: tl.constexpr")
 
 
 ASSIST = Assist(
@@ -147,5 +135,5 @@ ASSIST = Assist(
     title="Walk over the rows with fewer programs",
     skill="triton-persistent-rows",
     pattern="triton_program_per_row",
-    rewrite=_rewrite,
+    make=_rewrite,
 )

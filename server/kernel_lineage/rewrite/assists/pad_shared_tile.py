@@ -28,10 +28,8 @@ _BANK_ROW = 128
 _STATIC_LIMIT = 48 * 1024
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    if syntax is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     tiles = [v for v in syntax.entry.variables if v.shared and len(v.sizes) == 2]
     wanted = anchor.bindings.get("tile")
     if wanted is not None:
@@ -39,23 +37,23 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
     else:
         tiles = [v for v in tiles if anchor.span.start <= v.node.start_byte < anchor.span.end]
     if not tiles:
-        return Refusal(f"{kernel.name} has no two-dimensional shared tile here")
+        raise Refusal(f"{kernel.name} has no two-dimensional shared tile here")
     tile = tiles[0]
     constants = constants_of(kernel)
     rows, columns = (constant(text_of(size), constants) for size in tile.sizes)
     size = 4 if tile.type in DTYPES and dtype_bytes(DTYPES[tile.type]) == 4 else None
     if rows is None or columns is None or size is None:
-        return Refusal(f"the size of {tile.name} is not a constant number of 4-byte elements")
+        raise Refusal(f"the size of {tile.name} is not a constant number of 4-byte elements")
     if columns * size % _BANK_ROW != 0:
-        return Refusal(f"rows of {tile.name} are {columns * size} bytes, which do not begin in the same bank")
+        raise Refusal(f"rows of {tile.name} are {columns * size} bytes, which do not begin in the same bank")
     unclear = _used_otherwise(syntax, tile)
     if unclear is not None:
-        return Refusal(f"{tile.name} is used as `{unclear}`, which would not follow the new row length")
+        raise Refusal(f"{tile.name} is used as `{unclear}`, which would not follow the new row length")
     if not any(_walks_down(kernel, row) for row in _row_indices(syntax, tile)):
-        return Refusal(f"no access of {tile.name} walks down a column with neighbouring threads")
+        raise Refusal(f"no access of {tile.name} walks down a column with neighbouring threads")
     others = _static_bytes(syntax, tile, constants)
     if others is None or others + rows * (columns + 1) * size > _STATIC_LIMIT:
-        return Refusal(f"{tile.name} with one more column may not fit into 48 KiB of static shared memory")
+        raise Refusal(f"{tile.name} with one more column may not fit into 48 KiB of static shared memory")
     return ASSIST.candidate(
         kernel,
         (replace_node(tile.sizes[1], f"{text_of(tile.sizes[1])} + 1"),),
@@ -138,5 +136,5 @@ ASSIST = Assist(
     title="Pad a shared tile by one column",
     skill="shared-tile-padding",
     pattern="shared_tile",
-    rewrite=_rewrite,
+    make=_rewrite,
 )

@@ -63,14 +63,14 @@ class SumOfProducts:
         return f"{self.name} += {LOADED};"
 
 
-def sum_of(kernel: Kernel, syntax: CudaSyntax, product: Product) -> SumOfProducts | Refusal:
+def sum_of(kernel: Kernel, syntax: CudaSyntax, product: Product) -> SumOfProducts:
     """What the loop adds up, or why that is not known."""
     loop = next(
         (p.node for p in syntax.entry.loops if (p.node.start_byte, p.node.end_byte) == product.loop.at), None
     )
     body = loop.child_by_field_name("body") if loop is not None else None
     if loop is None or body is None:
-        return Refusal(
+        raise Refusal(
             f"the loop in line {product.loop.line} stands in a function that is called, or in a macro"
         )
     own: dict[str, Node] = {}
@@ -83,7 +83,7 @@ def sum_of(kernel: Kernel, syntax: CudaSyntax, product: Product) -> SumOfProduct
         if statement.type == "declaration":
             for name, value, sizes, _ in declarators(statement):
                 if value is None or sizes:
-                    return Refusal(f"`{name}` is declared without a value in the loop")
+                    raise Refusal(f"`{name}` is declared without a value in the loop")
                 own[name] = value
             continue
         expression = bare(statement.named_children[0]) if statement.type == "expression_statement" else None
@@ -92,12 +92,12 @@ def sum_of(kernel: Kernel, syntax: CudaSyntax, product: Product) -> SumOfProduct
             continue
         adds = _added(expression, target)
         if not target or adds is None:
-            return Refusal(
+            raise Refusal(
                 f"`{' '.join(text_of(statement).split())}` in the loop adds no product to a variable"
             )
         added.append((target, adds))
     if len(added) != 1:
-        return Refusal("the loop adds up more than one value, or none")
+        raise Refusal("the loop adds up more than one value, or none")
     return _read(kernel, syntax, product, loop, moved, own, added[0])
 
 
@@ -109,13 +109,13 @@ def _read(
     moved: frozenset[str],
     own: dict[str, Node],
     added: tuple[str, Node],
-) -> SumOfProducts | Refusal:
+) -> SumOfProducts:
     name, expression = added
     variable = next(
         (v for v in syntax.entry.variables if v.name == name and not contains(loop, v.node)), None
     )
     if variable is None or variable.sizes or variable.pointer or variable.shared:
-        return Refusal(f"`{name}`, which the products are added to, is no variable of the thread")
+        raise Refusal(f"`{name}`, which the products are added to, is no variable of the thread")
     stored = _dtype_of(variable)
     fixed = {p.name for p in kernel.parameters if not p.pointer} - changed_in(syntax, syntax.entry.node)
     found: list[Factor] = []
@@ -124,7 +124,7 @@ def _read(
         inside = [o for o in (product.first, product.second) if _holds(node, o, own)]
         text, plain = _text_of(node, inside[0] if inside else None, own, fixed)
         if len(inside) > 1 or not text:
-            return Refusal(f"`{text_of(node)}` is more than a factor of its own")
+            raise Refusal(f"`{text_of(node)}` is more than a factor of its own")
         if not inside:
             scale += f" * {text}"
             continue
@@ -132,10 +132,10 @@ def _read(
     by_root = {id(f.operand): f for f in found}
     first, second = (by_root.get(id(o)) for o in (product.first, product.second))
     if first is None or second is None or len(found) != 2:
-        return Refusal(f"`{text_of(expression)}` is not the product of the two values that are read")
+        raise Refusal(f"`{text_of(expression)}` is not the product of the two values that are read")
     whole = stored.startswith(("int", "uint"))
     if not stored or any(not f.dtype or (whole and not f.dtype.startswith(("int", "uint"))) for f in found):
-        return Refusal(f"the type of `{name}` or of what is multiplied is not one that is added up in tiles")
+        raise Refusal(f"the type of `{name}` or of what is multiplied is not one that is added up in tiles")
     if scale:
         first = replace(first, text=f"{_as_float(first)}{scale}", plain=False)
     kind = "float" if stored in TO_FLOAT else variable.type.removeprefix("const ").strip()

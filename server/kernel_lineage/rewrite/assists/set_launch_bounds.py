@@ -16,19 +16,19 @@ from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.workloads.constants import block_threads
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     if "launch_bounds" in kernel.attributes or "maxnreg" in kernel.attributes:
-        return Refusal(f"{kernel.name} has launch bounds already")
+        raise Refusal(f"{kernel.name} has launch bounds already")
     if not kernel.launches:
-        return Refusal(f"{kernel.name} is not launched in this file, so nothing tells its block size")
+        raise Refusal(f"{kernel.name} is not launched in this file, so nothing tells its block size")
     sizes = []
     for launch in kernel.launches:
         threads = block_threads(launch)
         if threads is None:
             block = ", ".join(launch.block)
-            return Refusal(f"the block size `{block}` in line {launch.span.first_line} is not a constant")
+            raise Refusal(f"the block size `{block}` in line {launch.span.first_line} is not a constant")
         if not 1 <= threads <= 1024:
-            return Refusal(
+            raise Refusal(
                 f"{threads} threads in line {launch.span.first_line} is no block size that can be launched"
             )
         sizes.append(threads)
@@ -45,5 +45,5 @@ ASSIST = Assist(
     title="Set launch bounds from the launch's block size",
     skill="launch-bounds",
     pattern="launch_configuration",
-    rewrite=_rewrite,
+    make=_rewrite,
 )

@@ -10,7 +10,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, span_of, text_of
 from kernel_lineage.kernels.source import Span
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
-from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.written import dense
 
 _MAXIMA = frozenset({"fmaxf", "max", "fmax"})
@@ -59,7 +59,7 @@ class Scaled:
 
 def maximum_of(loop: Loop) -> Maximum | None:
     """The loop as one that does nothing but find a maximum of elements."""
-    plain = _plain(loop)
+    plain = attempt(lambda: _plain(loop))
     if plain is None or isinstance(plain, Refusal) or len(plain.statements) != 1:
         return None
     (statement,) = plain.statements
@@ -102,14 +102,12 @@ def maximum_of(loop: Loop) -> Maximum | None:
     return Maximum(loop, name, dense(element), text_of(element), text_of(base), names)
 
 
-def exponentials_of(loop: Loop) -> Exponentials | Refusal:
+def exponentials_of(loop: Loop) -> Exponentials:
     """The loop as one that sums `exp(x - m)`, and may keep each; else what it does besides."""
     line = loop.node.start_point.row + 1
     plain = _plain(loop)
     if plain is None:
-        return Refusal(f"the loop in line {line} does not count from a start to a bound")
-    if isinstance(plain, Refusal):
-        return plain
+        raise Refusal(f"the loop in line {line} does not count from a start to a bound")
     kept: Node | None = None
     total, value = "", None
     for statement in plain.statements:
@@ -121,36 +119,36 @@ def exponentials_of(loop: Loop) -> Exponentials | Refusal:
             and target.type == "subscript_expression"
         ):
             if kept is not None:
-                return Refusal(f"the loop in line {line} writes more than one element")
+                raise Refusal(f"the loop in line {line} writes more than one element")
             kept = target
             plain.stored[dense(target)] = right
         elif target is not None and operator == "+=" and target.type == "identifier" and not total:
             total, value = text_of(target), plain.node_of(right)
         else:
-            return Refusal(
+            raise Refusal(
                 f"`{text_of(statement).splitlines()[0]}` in line {line} is no part of a sum of exponentials"
             )
     if value is None:
-        return Refusal(f"the loop in line {line} sums nothing; a sum in a later loop is not followed")
+        raise Refusal(f"the loop in line {line} sums nothing; a sum in a later loop is not followed")
     read = _exponential(plain, value)
     if read is None:
-        return Refusal(
+        raise Refusal(
             f"the loop in line {line} sums `{text_of(value)}`, not exp of an element less a maximum"
         )
     function, element, maximum = read
     base = bare(element.child_by_field_name("argument"))
     if base is None or base.type != "identifier":
-        return Refusal(f"`{text_of(element)}` is not an element of a named pointer")
+        raise Refusal(f"`{text_of(element)}` is not an element of a named pointer")
     names = plain.head_names | frozenset(identifiers_in(element) - {loop.counter})
     kept_root = ""
     if kept is not None:
         if plain.node_of(kept) != value:
-            return Refusal(f"`{text_of(kept)}` in line {line} keeps something else than the exponential")
+            raise Refusal(f"`{text_of(kept)}` in line {line} keeps something else than the exponential")
         names |= frozenset(identifiers_in(kept) - {loop.counter})
         kept_root = text_of(bare(kept.child_by_field_name("argument")))
         indices = kept.child_by_field_name("indices")
         if indices is None or loop.counter not in identifiers_in(indices):
-            return Refusal(f"`{text_of(kept)}` in line {line} is the same element in each round")
+            raise Refusal(f"`{text_of(kept)}` in line {line} is the same element in each round")
     return Exponentials(
         loop, total, function, dense(element), text_of(element), maximum, dense(kept), kept_root, names
     )
@@ -206,7 +204,7 @@ class _Plain:
         return dense(self.node_of(node))
 
 
-def _plain(loop: Loop) -> _Plain | Refusal | None:
+def _plain(loop: Loop) -> _Plain | None:
     header = loop.node.child_by_field_name("initializer")
     if loop.node.type != "for_statement" or loop.body is None or header is None or not loop.step:
         return None
@@ -217,7 +215,7 @@ def _plain(loop: Loop) -> _Plain | Refusal | None:
         for node in descendants(part) if part is not None else ():
             called = text_of(node.child_by_field_name("function")) if node.type == "call_expression" else ""
             if called and not _RANKS.fullmatch(called):
-                return Refusal(f"the loop's head calls `{called}`, which may do more than compute")
+                raise Refusal(f"the loop's head calls `{called}`, which may do more than compute")
     statements, local = [], dict[str, Node]()
     for statement in statements_of(loop.body):
         if statement.type != "declaration":
@@ -234,7 +232,7 @@ def _plain(loop: Loop) -> _Plain | Refusal | None:
             or name.type != "identifier"
             or kind not in ("float", "double", "auto")
         ):
-            return Refusal(f"`{text_of(statement)}` in the loop is not one floating-point value")
+            raise Refusal(f"`{text_of(statement)}` in the loop is not one floating-point value")
         local[text_of(name)] = value
     names = {n for part in heads if part is not None for n in identifiers_in(part)} - {loop.counter}
     return _Plain(statements, local, {}, frozenset(names - {"threadIdx", "blockIdx", "blockDim", "gridDim"}))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kernel_lineage.kernels.source import Kernel, Span
-from kernel_lineage.rewrite.assists.layout import indent_at
+from kernel_lineage.rewrite.assists.layout import data_of, indent_at, replace_between
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.triton_places import called, span_of, start_of_line
 from kernel_lineage.rewrite.candidate import Edit
@@ -48,10 +48,9 @@ class _Known:
             self.held.clear()
 
 
-def joined(kernel: Kernel, function: ast.FunctionDef, loops: list[ast.For], length: str) -> Edit | Refusal:
+def joined(kernel: Kernel, function: ast.FunctionDef, loops: list[ast.For], length: str) -> Edit:
     """All from the first pass to the last, without the loops and without loads of what is held already."""
-    assert kernel.source is not None
-    data = kernel.source.data
+    data = data_of(kernel)
     shifts: list[tuple[Span, str]] = []
     replaced: list[tuple[Span, str]] = []
     known = _Known()
@@ -61,12 +60,12 @@ def joined(kernel: Kernel, function: ast.FunctionDef, loops: list[ast.For], leng
             continue
         assert isinstance(statement, ast.For) and isinstance(statement.target, ast.Name)
         if reason := _unmovable(kernel, function, statement):
-            return Refusal(reason)
+            raise Refusal(reason)
         shifts += _without_loop(data, kernel, statement)
         known.values = {statement.target.id: "0"}
         for inner in statement.body:
             if line := _open_access(inner, known.values, length):
-                return Refusal(f"the mask in line {line} does not say where the row ends")
+                raise Refusal(f"the mask in line {line} does not say where the row ends")
             found = _again(inner, known)
             if found is None:
                 _note(inner, known)
@@ -77,7 +76,7 @@ def joined(kernel: Kernel, function: ast.FunctionDef, loops: list[ast.For], leng
                 known.forget(inner)
         known.values = {}
     if not replaced:
-        return Refusal(f"{kernel.name} loads nothing again that it could hold")
+        raise Refusal(f"{kernel.name} loads nothing again that it could hold")
     start = start_of_line(data, span_of(kernel, loops[0]).start)
     end = span_of(kernel, loops[-1]).end
     # Lines within a statement that is replaced go with it.
@@ -86,8 +85,7 @@ def joined(kernel: Kernel, function: ast.FunctionDef, loops: list[ast.For], leng
     for span, new in sorted([*kept, *replaced], key=lambda c: c[0].start, reverse=True):
         text = text[: span.start - start] + new.encode() + text[span.end - start :]
     lines = [line for line in text.decode().split("\n") if line.strip(" \t") != _GONE]
-    first, last = data.count(b"\n", 0, start) + 1, data.count(b"\n", 0, end) + 1
-    return Edit(Span(start, end, first, last), "\n".join(lines).replace(_GONE, ""))
+    return replace_between(kernel, start, end, "\n".join(lines).replace(_GONE, ""))
 
 
 def _unmovable(kernel: Kernel, function: ast.FunctionDef, loop: ast.For) -> str:

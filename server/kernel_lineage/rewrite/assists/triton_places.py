@@ -6,6 +6,24 @@ import ast
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.kernels.triton_syntax import TritonSyntax, triton_syntax
+from kernel_lineage.rewrite.assists.layout import data_of
+from kernel_lineage.rewrite.assists.model import Refusal
+
+
+def function_of(kernel: Kernel) -> ast.FunctionDef:
+    """The kernel's function. Refused where its file does not parse."""
+    if kernel.function is None or kernel.source is None:
+        raise Refusal(f"the file of {kernel.name} does not parse")
+    return kernel.function
+
+
+def triton_syntax_of(kernel: Kernel) -> TritonSyntax:
+    """The kernel's syntax, refused as `function_of`."""
+    function_of(kernel)
+    syntax = triton_syntax(kernel)
+    assert syntax is not None
+    return syntax
 
 
 def start_of_line(data: bytes, offset: int) -> int:
@@ -15,10 +33,9 @@ def start_of_line(data: bytes, offset: int) -> int:
 
 def span_of(kernel: Kernel, node: ast.expr | ast.stmt | ast.arg) -> Span:
     """The span of a part of the kernel; `ast` counts lines of the file and UTF-8 bytes within them."""
-    assert kernel.source is not None
     assert node.end_lineno is not None
     assert node.end_col_offset is not None
-    lines = kernel.source.data.split(b"\n")
+    lines = data_of(kernel).split(b"\n")
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)

@@ -15,18 +15,17 @@ import ast
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.triton_exact_math import inverse_root, is_called
 from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.rewrite.assists.layout import data_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.triton_places import span_of
+from kernel_lineage.rewrite.assists.triton_places import function_of, span_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _LOG2_E = "1.4426950408889634"
 _ONES = (1, 1.0)
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
-    function = kernel.function
-    if function is None or kernel.source is None:
-        return Refusal(f"the file of {kernel.name} does not parse")
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
+    function = function_of(kernel)
     scalars = {p.name for p in kernel.parameters if not p.pointer} - _given(function)
     edits: list[Edit] = []
     for node in ast.walk(function):
@@ -36,9 +35,9 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         elif isinstance(node, ast.Call) and is_called(node, "exp"):
             edits += _based_on_two(kernel, node, scalars)
     if not edits:
-        return Refusal(f"{kernel.name} neither calls tl.exp nor divides by tl.sqrt")
+        raise Refusal(f"{kernel.name} neither calls tl.exp nor divides by tl.sqrt")
     if not any(anchor.span.contains(e.span) or e.span.contains(anchor.span) for e in edits):
-        return Refusal("the code has changed since; nothing is here")
+        raise Refusal("the code has changed since; nothing is here")
     return ASSIST.candidate(
         kernel,
         sorted(edits, key=lambda e: (e.span.start, e.span.end)),
@@ -55,8 +54,7 @@ def _multiplied(kernel: Kernel, node: ast.BinOp) -> list[Edit]:
     assert isinstance(node.right, ast.Call)
     name = span_of(kernel, node.right.func)
     renamed = Edit(name, ast.unparse(node.right.func).removesuffix("sqrt") + "rsqrt")
-    assert kernel.source is not None
-    data, left = kernel.source.data, span_of(kernel, node.left).end
+    data, left = data_of(kernel), span_of(kernel, node.left).end
     at = data.find(b"/", left, name.start)
     if data[left : name.start].strip(b"() \t") != b"/":
         return []  # a comment or a line's end stands between
@@ -91,5 +89,5 @@ ASSIST = Assist(
     title="Use exp2 and rsqrt",
     skill="triton-fast-math",
     pattern="triton_exact_math",
-    rewrite=_rewrite,
+    make=_rewrite,
 )

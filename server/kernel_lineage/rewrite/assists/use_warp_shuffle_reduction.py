@@ -22,6 +22,7 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import (
+    data_of,
     descendants,
     fresh_name,
     identifiers_in,
@@ -53,37 +54,33 @@ class _Reduced:
         return f"{left} + {right}" if self.operation == "+" else f"{self.operation}({left}, {right})"
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     if "__shfl" in kernel.text:
-        return Refusal(f"{kernel.name} uses warp shuffles already")
+        raise Refusal(f"{kernel.name} uses warp shuffles already")
     loop = loop_at((x for x in syntax.entry.loops if x.halves), anchor.span)
     if loop is None or loop.start is None or loop.body is None:
-        return Refusal(f"{kernel.name} has no loop here that halves its stride")
+        raise Refusal(f"{kernel.name} has no loop here that halves its stride")
     if re.search(r"threadIdx\.[yz]|blockDim\.[yz]", kernel.text):
-        return Refusal(f"{kernel.name} uses blocks of more than one dimension")
+        raise Refusal(f"{kernel.name} uses blocks of more than one dimension")
     if text_of(bare(loop.start)).replace(" ", "") not in _half_of_block(syntax):
-        return Refusal(f"the tree starts at `{text_of(loop.start)}`, not at half of the block")
+        raise Refusal(f"the tree starts at `{text_of(loop.start)}`, not at half of the block")
     if text_of(bare(loop.condition)).replace(" ", "") not in (
         f"{loop.counter}>0",
         f"{loop.counter}>=1",
         loop.counter,
     ):
-        return Refusal(f"the tree stops at `{text_of(bare(loop.condition))}`, before the last pair")
+        raise Refusal(f"the tree stops at `{text_of(bare(loop.condition))}`, before the last pair")
     tree = _tree(syntax, loop)
-    if isinstance(tree, Refusal):
-        return tree
     thread, reduced = tree
     partial = _partial_use(syntax, loop, {r.array for r in reduced})
     if partial is not None:
-        return Refusal(
+        raise Refusal(
             f"`{partial}` after the tree may read a partial result, which the shuffles do not leave there"
         )
     threads = {block_threads(launch) for launch in kernel.launches}
     whole = bool(threads) and all(t is not None and t % 32 == 0 for t in threads)
-    data = kernel.source.data
+    data = data_of(kernel)
     taken = identifiers_in(syntax.entry.node)
     new = _shuffles(thread, reduced, taken, data[loop.node.start_byte : loop.node.end_byte].decode(), whole)
     indent, unit, newline = indent_at(data, loop.node.start_byte), indent_unit(kernel), newline_of(data)
@@ -123,7 +120,7 @@ def _half_of_block(syntax: CudaSyntax) -> set[str]:
     return {f"{b}{half}" for b in blocks for half in ("/2", ">>1")}
 
 
-def _tree(syntax: CudaSyntax, loop: Loop) -> tuple[str, list[_Reduced]] | Refusal:
+def _tree(syntax: CudaSyntax, loop: Loop) -> tuple[str, list[_Reduced]]:
     """The thread's index and what is reduced, if the loop is nothing but a tree reduction."""
     assert loop.body is not None
     thread, reduced, barriers = "", [], 0
@@ -140,23 +137,23 @@ def _tree(syntax: CudaSyntax, loop: Loop) -> tuple[str, list[_Reduced]] | Refusa
             or statement.child_by_field_name("alternative") is not None
             or thread
         ):
-            return Refusal(f"the loop does something besides the tree: `{_first_line(statement)}`")
+            raise Refusal(f"the loop does something besides the tree: `{_first_line(statement)}`")
         thread = compared[1]
         for inner in statements_of(branch):
             one = _reduction(syntax, inner, thread, loop.counter)
             if one is None:
-                return Refusal(
+                raise Refusal(
                     f"the tree's step `{_first_line(inner)}` is not a sum, maximum or minimum of two elements"
                 )
             reduced.append(one)
     if barriers == 0:
-        return Refusal("the tree has no __syncthreads() of its own; it relies on something else")
+        raise Refusal("the tree has no __syncthreads() of its own; it relies on something else")
     if not reduced or len({r.array for r in reduced}) != len(reduced):
-        return Refusal("the loop reduces nothing, or one array twice")
+        raise Refusal("the loop reduces nothing, or one array twice")
     if thread != "threadIdx.x" and not any(
         v.name == thread and text_of(v.value) == "threadIdx.x" for v in syntax.entry.variables
     ):
-        return Refusal(f"`{thread}` is not known to be threadIdx.x")
+        raise Refusal(f"`{thread}` is not known to be threadIdx.x")
     return thread, reduced
 
 
@@ -254,5 +251,5 @@ ASSIST = Assist(
     title="Reduce with warp shuffles",
     skill="warp-shuffle-reduction",
     pattern="shared_tree_reduction",
-    rewrite=_rewrite,
+    make=_rewrite,
 )
