@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, first_type, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import dotted
@@ -81,15 +81,10 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "device.compute_capability >= (8, 0)", "validity", "hardware", "`cp.async` came with Ampere."
-        ),
-        TypicalCondition("align(x) >= 16", "validity", "layout", "A 16-byte copy needs both ends aligned."),
-        TypicalCondition(
-            "launch.shared_bytes <= device.shared_bytes_per_block",
-            "validity",
-            "hardware",
-            "Each stage takes room.",
+        validity("device.compute_capability >= (8, 0)", "hardware", "`cp.async` came with Ampere."),
+        validity("align(x) >= 16", "layout", "A 16-byte copy needs both ends aligned."),
+        validity(
+            "launch.shared_bytes <= device.shared_bytes_per_block", "hardware", "Each stage takes room."
         ),
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, seen_on
 from kernel_lineage.kernels.mechanisms.tuning import argument, how_many, tuning_call
 from kernel_lineage.kernels.source import Kernel
@@ -39,12 +39,9 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=TRITON_ONLY,
     conditions=(
-        TypicalCondition(
-            "noalias(x, y)",
-            "validity",
-            "storage",
-            "Tuning runs the kernel many times; in place, each run adds up.",
+        validity(
+            "noalias(x, y)", "storage", "Tuning runs the kernel many times; in place, each run adds up."
         ),
-        TypicalCondition("N >= 65536", "profit", "shape", "The measuring must be paid back."),
+        profit("N >= 65536", "shape", "The measuring must be paid back."),
     ),
 )

@@ -13,7 +13,7 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.linear_forms import UNKNOWN
 from kernel_lineage.kernels.mechanisms.file_definitions import FileDefinitions, definitions_of, hidden_names
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, first_type, seen
 from kernel_lineage.kernels.source import Kernel
 
@@ -148,14 +148,7 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition(
-            "launch.shared_bytes <= device.shared_bytes_per_block",
-            "validity",
-            "hardware",
-            "Padding takes room.",
-        ),
-        TypicalCondition(
-            "dtype(x) == float32", "profit", "data types", "One pad element moves a row by one bank."
-        ),
+        validity("launch.shared_bytes <= device.shared_bytes_per_block", "hardware", "Padding takes room."),
+        profit("dtype(x) == float32", "data types", "One pad element moves a row by one bank."),
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_on
 from kernel_lineage.kernels.source import Kernel
 
@@ -56,9 +56,7 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "device.compute_capability >= (9, 0)", "validity", "hardware", "Clusters came with Hopper."
-        ),
-        TypicalCondition("launch.grid.x % 2 == 0", "validity", "shape", "The grid holds whole clusters."),
+        validity("device.compute_capability >= (9, 0)", "hardware", "Clusters came with Hopper."),
+        validity("launch.grid.x % 2 == 0", "shape", "The grid holds whole clusters."),
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import Stride, is_contiguous, is_row_pitch, row_is_shared_by
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
@@ -65,14 +65,8 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "C >= 1024", "profit", "shape", "Short rows leave most threads of a block without work."
-        ),
-        TypicalCondition(
-            "launch.block.x % 32 == 0", "validity", "shape", "Reductions of a row need whole warps."
-        ),
-        TypicalCondition(
-            "N >= device.sms", "profit", "hardware", "Fewer rows than processors leave some idle."
-        ),
+        profit("C >= 1024", "shape", "Short rows leave most threads of a block without work."),
+        validity("launch.block.x % 32 == 0", "shape", "Reductions of a row need whole warps."),
+        profit("N >= device.sms", "hardware", "Fewer rows than processors leave some idle."),
     ),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import pointer_of, triton_syntax
@@ -66,11 +66,7 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            'profile.bound == "bandwidth"', "profit", "pipeline", "Only where the caches are contended."
-        ),
-        TypicalCondition(
-            "device.compute_capability >= (3, 2)", "validity", "hardware", "The intrinsics need it."
-        ),
+        profit('profile.bound == "bandwidth"', "pipeline", "Only where the caches are contended."),
+        validity("device.compute_capability >= (3, 2)", "hardware", "The intrinsics need it."),
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen, seen_on
 from kernel_lineage.kernels.source import Kernel
 
@@ -49,12 +49,7 @@ MECHANISM = Mechanism(
     languages=CUDA_ONLY,
     counted=True,
     conditions=(
-        TypicalCondition(
-            "launch.grid.x >= device.sms",
-            "profit",
-            "hardware",
-            "The cache pays when many blocks read the same.",
-        ),
-        TypicalCondition("N <= 16384", "validity", "storage", "Constant memory holds 64 KB."),
+        profit("launch.grid.x >= device.sms", "hardware", "The cache pays when many blocks read the same."),
+        validity("N <= 16384", "storage", "Constant memory holds 64 KB."),
     ),
 )

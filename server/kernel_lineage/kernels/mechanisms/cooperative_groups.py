@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, validity
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
 from kernel_lineage.kernels.source import Kernel
 
@@ -34,9 +34,7 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition("launch.block.x % 32 == 0", "validity", "shape", "A tile of 32 needs whole warps."),
-        TypicalCondition(
-            "toolchain.cuda >= (11, 0)", "validity", "pipeline", "`cg::reduce` came with CUDA 11."
-        ),
+        validity("launch.block.x % 32 == 0", "shape", "A tile of 32 needs whole warps."),
+        validity("toolchain.cuda >= (11, 0)", "pipeline", "`cg::reduce` came with CUDA 11."),
     ),
 )

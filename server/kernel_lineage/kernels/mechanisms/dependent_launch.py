@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
 from kernel_lineage.kernels.source import Kernel
 
@@ -37,9 +37,7 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition(
-            "device.compute_capability >= (9, 0)", "validity", "hardware", "It came with Hopper."
-        ),
-        TypicalCondition("launch.grid.x >= device.sms", "profit", "hardware", "A short kernel gains most."),
+        validity("device.compute_capability >= (9, 0)", "hardware", "It came with Hopper."),
+        profit("launch.grid.x >= device.sms", "hardware", "A short kernel gains most."),
     ),
 )

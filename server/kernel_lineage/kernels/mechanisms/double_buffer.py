@@ -11,7 +11,7 @@ from kernel_lineage.kernels.cuda_forms import Variable, bare, operator_of, text_
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import extents
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_units, seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 
@@ -172,14 +172,11 @@ MECHANISM = Mechanism(
     detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
+        validity(
             "launch.shared_bytes <= device.shared_bytes_per_block",
-            "validity",
             "hardware",
             "Two buffers take twice the room.",
         ),
-        TypicalCondition(
-            "K >= 128", "profit", "shape", "With one or two rounds there is nothing to overlap."
-        ),
+        profit("K >= 128", "shape", "With one or two rounds there is nothing to overlap."),
     ),
 )

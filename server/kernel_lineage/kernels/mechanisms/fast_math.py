@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
@@ -54,14 +54,11 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=BOTH,
     conditions=(
-        TypicalCondition(
+        validity(
             "dtype(x) in (float32, float16, bfloat16)",
-            "validity",
             "data types",
             "The approximations have single precision at most.",
         ),
-        TypicalCondition(
-            'profile.bound == "compute"', "profit", "pipeline", "Memory-bound kernels hide the cost."
-        ),
+        profit('profile.bound == "compute"', "pipeline", "Memory-bound kernels hide the cost."),
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_forms import Call
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import TritonCall
@@ -70,12 +70,11 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=BOTH,
     conditions=(
-        TypicalCondition(
+        validity(
             "dtype(x) in (float32, int32, uint32, float64)",
-            "validity",
             "data types",
             "Other types have no atomic addition everywhere.",
         ),
-        TypicalCondition("launch.grid.x <= 4096", "profit", "shape", "Many updates of one address queue up."),
+        profit("launch.grid.x <= 4096", "shape", "Many updates of one address queue up."),
     ),
 )

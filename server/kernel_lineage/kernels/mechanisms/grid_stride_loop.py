@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_mapping import Stride, stride_of
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_loops import program_step
@@ -38,9 +38,7 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "launch.grid.x >= device.sms", "profit", "hardware", "Fewer blocks leave processors idle."
-        ),
-        TypicalCondition("N >= 65536", "profit", "shape", "Small inputs need no loop."),
+        profit("launch.grid.x >= device.sms", "hardware", "Fewer blocks leave processors idle."),
+        profit("N >= 65536", "shape", "Small inputs need no loop."),
     ),
 )

@@ -10,7 +10,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_units, seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 
@@ -99,9 +99,7 @@ MECHANISM = Mechanism(
     detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "N * C < 2147483648", "validity", "shape", "A 32-bit product overflows for large tensors."
-        ),
-        TypicalCondition("kernel.spills == 0", "profit", "pipeline", "Each kept address takes registers."),
+        validity("N * C < 2147483648", "shape", "A 32-bit product overflows for large tensors."),
+        profit("kernel.spills == 0", "pipeline", "Each kept address takes registers."),
     ),
 )

@@ -12,7 +12,7 @@ from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.linear_forms import Linear, lane_stride
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in, seen_on
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
@@ -132,12 +132,8 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            'profile.bound == "bandwidth"', "profit", "pipeline", "It saves the traffic between the steps."
-        ),
-        TypicalCondition("kernel.spills == 0", "profit", "pipeline", "More live values need more registers."),
-        TypicalCondition(
-            "noalias(x, y)", "validity", "storage", "A later step must not read what an earlier overwrote."
-        ),
+        profit('profile.bound == "bandwidth"', "pipeline", "It saves the traffic between the steps."),
+        profit("kernel.spills == 0", "pipeline", "More live values need more registers."),
+        validity("noalias(x, y)", "storage", "A later step must not read what an earlier overwrote."),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of, hidden_names, split
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen_on
 from kernel_lineage.kernels.source import Kernel
 
@@ -43,12 +43,11 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition(
+        validity(
             "launch.block.x * launch.block.y * launch.block.z <= 1024",
-            "validity",
             "hardware",
             "A block larger than the bound, or than 1,024 threads, does not launch.",
         ),
-        TypicalCondition("kernel.spills == 0", "profit", "pipeline", "Too tight a bound spills registers."),
+        profit("kernel.spills == 0", "pipeline", "Too tight a bound spills registers."),
     ),
 )

@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, parameters, seen, seen_in
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.kernels.triton_syntax import triton_syntax
@@ -95,7 +95,7 @@ MECHANISM = Mechanism(
     languages=BOTH,
     counted=True,
     conditions=(
-        TypicalCondition("kernel.spills == 0", "profit", "pipeline", "Unrolled bodies need registers."),
-        TypicalCondition("kernel.registers <= 128", "profit", "hardware", "Too many lower the occupancy."),
+        profit("kernel.spills == 0", "pipeline", "Unrolled bodies need registers."),
+        profit("kernel.registers <= 128", "hardware", "Too many lower the occupancy."),
     ),
 )

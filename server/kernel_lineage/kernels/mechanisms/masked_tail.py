@@ -11,7 +11,7 @@ from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import children
@@ -140,7 +140,5 @@ MECHANISM = Mechanism(
     looks_for="Comparisons of a thread's index with a size, `mask=` and `boundary_check=` of Triton.",
     detect=_detect,
     languages=BOTH,
-    conditions=(
-        TypicalCondition("N % launch.block.x != 0", "profit", "shape", "Sizes that fit need no guard."),
-    ),
+    conditions=(profit("N % launch.block.x != 0", "shape", "Sizes that fit need no guard."),),
 )

@@ -11,7 +11,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import TritonCall, dotted
@@ -153,17 +153,10 @@ MECHANISM = Mechanism(
     languages=BOTH,
     counted=True,
     conditions=(
-        TypicalCondition(
-            "dtype(x) in (float16, bfloat16)",
-            "validity",
-            "data types",
-            "The tolerance must be that of the stored type.",
+        validity(
+            "dtype(x) in (float16, bfloat16)", "data types", "The tolerance must be that of the stored type."
         ),
-        TypicalCondition(
-            "device.compute_capability >= (8, 0)", "validity", "hardware", "bfloat16 came with Ampere."
-        ),
-        TypicalCondition(
-            'profile.bound == "bandwidth"', "profit", "pipeline", "Half the bytes is half the time there."
-        ),
+        validity("device.compute_capability >= (8, 0)", "hardware", "bfloat16 came with Ampere."),
+        profit('profile.bound == "bandwidth"', "pipeline", "Half the bytes is half the time there."),
     ),
 )

@@ -79,6 +79,16 @@ class TypicalCondition:
     reason: str
 
 
+def validity(expr: str, category: str, reason: str) -> TypicalCondition:
+    """A condition without which the result can be wrong."""
+    return TypicalCondition(expr, "validity", category, reason)
+
+
+def profit(expr: str, category: str, reason: str) -> TypicalCondition:
+    """A condition without which the mechanism is not worth it."""
+    return TypicalCondition(expr, "profit", category, reason)
+
+
 @dataclass(frozen=True, slots=True)
 class Mechanism:
     """One mechanism: identity, how it is found, and what typically conditions it."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import TritonCall, dotted
@@ -70,14 +70,7 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "device.compute_capability >= (8, 0)",
-            "validity",
-            "hardware",
-            "TF32 and bfloat16 came with Ampere.",
-        ),
-        TypicalCondition(
-            "dtype(x) == float32", "profit", "data types", "Narrower operands are narrow already."
-        ),
+        validity("device.compute_capability >= (8, 0)", "hardware", "TF32 and bfloat16 came with Ampere."),
+        profit("dtype(x) == float32", "data types", "Narrower operands are narrow already."),
     ),
 )

@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_units, seen, seen_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
@@ -165,15 +165,12 @@ MECHANISM = Mechanism(
     detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
+        validity(
             "dtype(x) in (float32, float16, bfloat16)",
-            "validity",
             "data types",
             "E[x^2] - E[x]^2 cancels; accumulators must be wider than what they sum.",
         ),
-        TypicalCondition(
-            'profile.bound == "bandwidth"', "profit", "pipeline", "It saves passes over memory."
-        ),
-        TypicalCondition("C >= 256", "profit", "shape", "Short rows stay in cache for the second pass."),
+        profit('profile.bound == "bandwidth"', "pipeline", "It saves passes over memory."),
+        profit("C >= 256", "shape", "Short rows stay in cache for the second pass."),
     ),
 )

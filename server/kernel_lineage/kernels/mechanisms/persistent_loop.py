@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_mapping import Stride, stride_of
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_loops import program_step
@@ -38,9 +38,7 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "launch.grid.x >= device.sms", "profit", "hardware", "Fewer blocks leave processors idle."
-        ),
-        TypicalCondition("N >= 4096", "profit", "shape", "With few tiles there is nothing to keep."),
+        profit("launch.grid.x >= device.sms", "hardware", "Fewer blocks leave processors idle."),
+        profit("N >= 4096", "shape", "With few tiles there is nothing to keep."),
     ),
 )

@@ -14,7 +14,7 @@ from kernel_lineage.kernels.cuda_mapping import is_row_pitch
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.global_atomics import atomic_calls, triton_atomics
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_units, seen, seen_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
@@ -133,12 +133,9 @@ MECHANISM = Mechanism(
     detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
-        TypicalCondition("launch.block.x >= 64", "profit", "shape", "A small block gathers little."),
-        TypicalCondition(
-            "launch.shared_bytes <= device.shared_bytes_per_block",
-            "validity",
-            "hardware",
-            "The private copy must fit.",
+        profit("launch.block.x >= 64", "shape", "A small block gathers little."),
+        validity(
+            "launch.shared_bytes <= device.shared_bytes_per_block", "hardware", "The private copy must fit."
         ),
     ),
 )

@@ -10,7 +10,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import bare, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import dotted
@@ -128,17 +128,10 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "kernel.spills == 0", "profit", "pipeline", "A row that spills is read from memory again."
-        ),
-        TypicalCondition(
-            "C <= 16384", "validity", "shape", "The row must fit on chip; longer ones need a loop."
-        ),
-        TypicalCondition(
-            "launch.shared_bytes <= device.shared_bytes_per_block",
-            "validity",
-            "hardware",
-            "So must its shared copy.",
+        profit("kernel.spills == 0", "pipeline", "A row that spills is read from memory again."),
+        validity("C <= 16384", "shape", "The row must fit on chip; longer ones need a loop."),
+        validity(
+            "launch.shared_bytes <= device.shared_bytes_per_block", "hardware", "So must its shared copy."
         ),
     ),
 )

@@ -10,7 +10,7 @@ from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.file_definitions import extents, factors
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
 from kernel_lineage.kernels.source import Kernel
 
@@ -79,14 +79,8 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition(
-            "kernel.spills == 0", "profit", "pipeline", "A tile that spills is slower than none."
-        ),
-        TypicalCondition(
-            "M % 4 == 0", "validity", "shape", "Each thread owns whole tiles; the rest needs guards."
-        ),
-        TypicalCondition(
-            'profile.bound == "compute"', "profit", "pipeline", "It saves loads from shared memory."
-        ),
+        profit("kernel.spills == 0", "pipeline", "A tile that spills is slower than none."),
+        validity("M % 4 == 0", "shape", "Each thread owns whole tiles; the rest needs guards."),
+        profit('profile.bound == "compute"', "pipeline", "It saves loads from shared memory."),
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
 from kernel_lineage.kernels.source import Kernel
 
@@ -36,12 +36,9 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition("noalias(x, y)", "validity", "storage", "An in-place call breaks the promise."),
-        TypicalCondition(
-            "device.compute_capability >= (3, 5)",
-            "profit",
-            "hardware",
-            "The read-only path came with that generation.",
+        validity("noalias(x, y)", "storage", "An in-place call breaks the promise."),
+        profit(
+            "device.compute_capability >= (3, 5)", "hardware", "The read-only path came with that generation."
         ),
     ),
 )

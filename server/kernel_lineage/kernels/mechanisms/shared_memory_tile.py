@@ -10,7 +10,7 @@ from kernel_lineage.kernels.cuda_forms import Call, bare, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, Indexing, indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.file_definitions import extents
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
 from kernel_lineage.kernels.source import Kernel
 
@@ -110,17 +110,8 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition(
-            "launch.shared_bytes <= device.shared_bytes_per_block",
-            "validity",
-            "hardware",
-            "The tile must fit.",
-        ),
-        TypicalCondition(
-            "launch.block.x % 32 == 0", "validity", "pipeline", "All threads must reach the barrier."
-        ),
-        TypicalCondition(
-            'profile.bound == "bandwidth"', "profit", "pipeline", "Reuse pays where memory is the limit."
-        ),
+        validity("launch.shared_bytes <= device.shared_bytes_per_block", "hardware", "The tile must fit."),
+        validity("launch.block.x % 32 == 0", "pipeline", "All threads must reach the barrier."),
+        profit('profile.bound == "bandwidth"', "pipeline", "Reuse pays where memory is the limit."),
     ),
 )

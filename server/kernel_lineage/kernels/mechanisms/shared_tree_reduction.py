@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_forms import contains
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, first_type, seen
 from kernel_lineage.kernels.source import Kernel
 
@@ -68,12 +68,11 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition(
+        validity(
             "launch.block.x in (32, 64, 128, 256, 512, 1024)",
-            "validity",
             "shape",
             "Halving loses elements of a block that is no power of two.",
         ),
-        TypicalCondition("C >= 256", "profit", "shape", "Barriers cost more than a short row's work."),
+        profit("C >= 256", "shape", "Barriers cost more than a short row's work."),
     ),
 )

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in, seen_on
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
@@ -47,14 +47,11 @@ MECHANISM = Mechanism(
     languages=BOTH,
     counted=True,
     conditions=(
-        TypicalCondition(
+        validity(
             "launch.block.x in (64, 128, 256, 512, 1024)",
-            "validity",
             "shape",
             "Only the sizes that were compiled can be launched.",
         ),
-        TypicalCondition(
-            "kernel.spills == 0", "profit", "pipeline", "Fully unrolled variants need registers."
-        ),
+        profit("kernel.spills == 0", "pipeline", "Fully unrolled variants need registers."),
     ),
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, first_type, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
@@ -54,17 +54,12 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "device.compute_capability >= (7, 0)", "validity", "hardware", "Tensor cores came with it."
-        ),
-        TypicalCondition(
+        validity("device.compute_capability >= (7, 0)", "hardware", "Tensor cores came with it."),
+        validity(
             "dtype(x) in (float16, bfloat16, int8, float32)",
-            "validity",
             "data types",
             "Only some types have matrix instructions; float32 runs as TF32, with 10 bits.",
         ),
-        TypicalCondition(
-            "K % 16 == 0", "validity", "shape", "A fragment is 16 deep; the rest must be padded."
-        ),
+        validity("K % 16 == 0", "shape", "A fragment is 16 deep; the rest must be padded."),
     ),
 )

@@ -11,7 +11,7 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import Stride, moves_along_loop, stride_of
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.linear_forms import lane_stride
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_loops import range_arguments
@@ -77,11 +77,7 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "C > launch.block.x", "profit", "shape", "With one element per thread there is nothing to do."
-        ),
-        TypicalCondition(
-            "launch.grid.x >= device.sms", "profit", "hardware", "Fewer threads must still fill the device."
-        ),
+        profit("C > launch.block.x", "shape", "With one element per thread there is nothing to do."),
+        profit("launch.grid.x >= device.sms", "hardware", "Fewer threads must still fill the device."),
     ),
 )

@@ -12,7 +12,7 @@ from kernel_lineage.kernels.cuda_forms import Call, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.file_definitions import FileDefinitions, definitions_of
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, first_type, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
@@ -113,17 +113,9 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "align(x) >= 16", "validity", "layout", "A 16-byte access faults at another address."
-        ),
-        TypicalCondition(
-            "C % 4 == 0", "validity", "shape", "A row that is no multiple leaves a tail, or shifts rows."
-        ),
-        TypicalCondition(
-            "contiguous(x)", "validity", "layout", "Neighbouring elements must be neighbours in memory."
-        ),
-        TypicalCondition(
-            'profile.bound == "bandwidth"', "profit", "pipeline", "It saves only what waits for memory."
-        ),
+        validity("align(x) >= 16", "layout", "A 16-byte access faults at another address."),
+        validity("C % 4 == 0", "shape", "A row that is no multiple leaves a tail, or shifts rows."),
+        validity("contiguous(x)", "layout", "Neighbouring elements must be neighbours in memory."),
+        profit('profile.bound == "bandwidth"', "pipeline", "It saves only what waits for memory."),
     ),
 )

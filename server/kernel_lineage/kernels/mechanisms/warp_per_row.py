@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_mapping import Stride, is_contiguous, is_row_pitch, row_is_shared_by
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
 from kernel_lineage.kernels.source import Kernel
 
@@ -39,8 +39,8 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition("launch.block.x % 32 == 0", "validity", "shape", "A row needs a whole warp."),
-        TypicalCondition("C >= 32", "profit", "shape", "Shorter rows leave lanes without work."),
-        TypicalCondition("C <= 8192", "profit", "shape", "Very long rows are better shared by a block."),
+        validity("launch.block.x % 32 == 0", "shape", "A row needs a whole warp."),
+        profit("C >= 32", "shape", "Shorter rows leave lanes without work."),
+        profit("C <= 8192", "shape", "Very long rows are better shared by a block."),
     ),
 )

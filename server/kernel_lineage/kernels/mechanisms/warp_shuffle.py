@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import Call
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, validity
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, first_type, seen
 from kernel_lineage.kernels.source import Kernel
 
@@ -74,14 +74,7 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition(
-            "launch.block.x % 32 == 0", "validity", "shape", "A full mask names all 32 lanes of a warp."
-        ),
-        TypicalCondition(
-            "device.compute_capability >= (3, 0)",
-            "validity",
-            "hardware",
-            "Shuffles came with that generation.",
-        ),
+        validity("launch.block.x % 32 == 0", "shape", "A full mask names all 32 lanes of a warp."),
+        validity("device.compute_capability >= (3, 0)", "hardware", "Shuffles came with that generation."),
     ),
 )

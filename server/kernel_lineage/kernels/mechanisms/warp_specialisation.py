@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
@@ -48,14 +48,7 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "device.compute_capability >= (9, 0)",
-            "validity",
-            "hardware",
-            "Warps trade registers from Hopper on.",
-        ),
-        TypicalCondition(
-            "launch.block.x >= 256", "profit", "shape", "A producer must feed more than one consumer."
-        ),
+        validity("device.compute_capability >= (9, 0)", "hardware", "Warps trade registers from Hopper on."),
+        profit("launch.block.x >= 256", "shape", "A producer must feed more than one consumer."),
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, parameters, seen_on
 from kernel_lineage.kernels.mechanisms.tuning import tried
 from kernel_lineage.kernels.source import Kernel
@@ -43,14 +43,9 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=TRITON_ONLY,
     conditions=(
-        TypicalCondition(
-            "kernel.spills == 0", "profit", "pipeline", "Too few warps for a block spill registers."
-        ),
-        TypicalCondition(
-            "kernel.shared_bytes <= device.shared_bytes_per_block",
-            "validity",
-            "hardware",
-            "Each stage takes room.",
+        profit("kernel.spills == 0", "pipeline", "Too few warps for a block spill registers."),
+        validity(
+            "kernel.shared_bytes <= device.shared_bytes_per_block", "hardware", "Each stage takes room."
         ),
     ),
 )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_units, seen, seen_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
@@ -75,7 +75,7 @@ MECHANISM = Mechanism(
     languages=BOTH,
     counted=True,
     conditions=(
-        TypicalCondition("N * C >= 2147483648", "profit", "shape", "Below that 32 bits hold every offset."),
-        TypicalCondition("kernel.spills == 0", "profit", "pipeline", "A wide index takes two registers."),
+        profit("N * C >= 2147483648", "shape", "Below that 32 bits hold every offset."),
+        profit("kernel.spills == 0", "pipeline", "A wide index takes two registers."),
     ),
 )
