@@ -11,10 +11,10 @@ from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_forms import contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.global_atomics import atomic_calls
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.units import in_entry
 
 ID = "block_uniform_atomic"
 
@@ -32,11 +32,7 @@ def _once_a_block(unit: Unit, node: Node) -> bool:
     return "x" in axes or {"lane", "warp"} <= axes
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is None:
-        return
-    unit = syntax.entry
+def _find(unit: Unit) -> Iterator[Anchor]:
     for call, root, space in atomic_calls(unit):
         offset = indexing(unit).place(call.arguments[0]).offset
         same = not {"x", "y", "lane", "warp", "slow"} & set(offset) and "?" not in offset.values()
@@ -54,6 +50,6 @@ PATTERN = AnchorPattern(
     id=ID,
     title="Atomic addition by each thread of a block",
     names={"x": "the pointer that is added to", "value": "what each thread adds"},
-    find=_find,
+    find=in_entry(_find),
     languages=CUDA_ONLY,
 )

@@ -10,23 +10,20 @@ from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.units import in_entry
 
 ID = "naive_matmul"
 _AXES = ("threadIdx.x", "threadIdx.y")
 _ADDING = ("+", "fma", "add")
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    loops = (
-        {(p.node.start_byte, p.node.end_byte): p for p in syntax.entry.loops} if syntax is not None else {}
-    )
-    if syntax is None or not loops:
+def _find(unit: Unit) -> Iterator[Anchor]:
+    loops = {(p.node.start_byte, p.node.end_byte): p for p in unit.loops}
+    if not loops:
         return
-    model = read_open(kernel)
+    model = read_open(unit.kernel)
     for read in model.loops.values():
         loop = loops.get(read.at or (0, 0))
         reads = {
@@ -49,7 +46,7 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
             or not all(_moves(model, a.offset, read.round) for a in (first, second))
         ):
             continue
-        total = _sum(syntax.entry, loop)
+        total = _sum(unit, loop)
         if total:
             names = {
                 "a": first.root,
@@ -103,6 +100,6 @@ PATTERN = AnchorPattern(
         "k": "the counter along it",
         "sum": "what gathers the result",
     },
-    find=_find,
+    find=in_entry(_find),
     languages=CUDA_ONLY,
 )

@@ -10,18 +10,14 @@ from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop, is_row_pitch, stride_of
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.units import in_entry
 
 ID = "row_per_thread"
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is None:
-        return
-    unit = syntax.entry
+def _find(unit: Unit) -> Iterator[Anchor]:
     for access in indexing(unit).accesses:
         if access.space != "global" or not is_row_pitch(access.index.get("x", 0)):
             continue
@@ -50,6 +46,6 @@ PATTERN = AnchorPattern(
         "row": "the thread's row",
         "index": "the counter along the row",
     },
-    find=_find,
+    find=in_entry(_find),
     languages=CUDA_ONLY,
 )

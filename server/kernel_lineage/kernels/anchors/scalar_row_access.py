@@ -10,11 +10,11 @@ from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop, is_row_pitch, stride_of
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
+from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
-from kernel_lineage.kernels.mechanisms.vectorised_access import is_vector_type
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.units import in_entry
 
 ID = "scalar_row_access"
 
@@ -79,15 +79,12 @@ def _run(unit: Unit, access: Access) -> str:
     return ""
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is None:
-        return
-    unit, found = syntax.entry, set[tuple[str, str]]()
+def _find(unit: Unit) -> Iterator[Anchor]:
+    known, found = definitions_of(unit.kernel), set[tuple[str, str]]()
     scalar = {
         p.name
-        for p in kernel.parameters
-        if p.pointer and not any(is_vector_type(word, syntax) for word in p.type.replace("*", " ").split())
+        for p in unit.kernel.parameters
+        if p.pointer and not any(known.pack(word) for word in p.type.replace("*", " ").split())
     }
     # Where a thread walks whole rows, the single elements beside them are not what is worth a vector.
     walks_rows = any(
@@ -119,6 +116,6 @@ PATTERN = AnchorPattern(
         "N": "the number of elements, when the threads share them all",
         "index": "the thread's index into them",
     },
-    find=_find,
+    find=in_entry(_find),
     languages=CUDA_ONLY,
 )

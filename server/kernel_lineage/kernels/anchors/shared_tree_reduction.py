@@ -11,9 +11,9 @@ from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.units import in_entry
 
 ID = "shared_tree_reduction"
 
@@ -67,12 +67,6 @@ def _width(start: Node | None) -> str:
     return text_of(start)
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        yield from _find_in(syntax.entry)
-
-
 PATTERN = AnchorPattern(
     id=ID,
     title="Tree reduction in shared memory",
@@ -82,6 +76,6 @@ PATTERN = AnchorPattern(
         "tid": "the thread's index",
         "n": "how many elements are reduced",
     },
-    find=_find,
+    find=in_entry(_find_in),
     languages=CUDA_ONLY,
 )

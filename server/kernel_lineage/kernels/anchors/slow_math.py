@@ -9,9 +9,9 @@ from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_floats import is_single
 from kernel_lineage.kernels.cuda_forms import bare, text_of
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.units import in_entry
 
 ID = "slow_math"
 
@@ -46,12 +46,6 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
             yield matched(ID, node, f"a division by {text_of(right)} in every round", names)
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        yield from _find_in(syntax.entry)
-
-
 PATTERN = AnchorPattern(
     id=ID,
     title="Exact math with a fast path",
@@ -60,6 +54,6 @@ PATTERN = AnchorPattern(
         "fast": "the fast path",
         "x": "the argument, or the divisor",
     },
-    find=_find,
+    find=in_entry(_find_in),
     languages=CUDA_ONLY,
 )

@@ -12,10 +12,10 @@ from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_mapping import moves_along_loop
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.units import in_entry
 
 ID = "streaming_access"
 
@@ -68,11 +68,8 @@ def _own(unit: Unit, access: Access) -> bool:
     )
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is None:
-        return
-    for root, accesses in streamed(syntax.entry).items():
+def _find(unit: Unit) -> Iterator[Anchor]:
+    for root, accesses in streamed(unit).items():
         done = "read" if accesses[0].reads else "written"
         yield matched(ID, accesses[0].node, f"each element of {root} is {done} once", {"x": root})
 
@@ -81,6 +78,6 @@ PATTERN = AnchorPattern(
     id=ID,
     title="Streaming access without a hint",
     names={"x": "the pointer parameter that is read or written"},
-    find=_find,
+    find=in_entry(_find),
     languages=CUDA_ONLY,
 )

@@ -10,9 +10,9 @@ from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_forms import contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.units import in_entry
 
 ID = "tile_loop"
 
@@ -44,16 +44,10 @@ def _is_deeper(unit: Unit, loop: Node, barrier: Node) -> bool:
     return any(o.node != loop and contains(loop, o.node) and contains(o.node, barrier) for o in unit.loops)
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        yield from _find_in(syntax.entry)
-
-
 PATTERN = AnchorPattern(
     id=ID,
     title="Loop over shared tiles",
     names={"tile": "the first of its shared arrays", "index": "the loop's counter", "n": "its bound"},
-    find=_find,
+    find=in_entry(_find_in),
     languages=CUDA_ONLY,
 )

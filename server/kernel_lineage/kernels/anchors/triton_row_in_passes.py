@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
-from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_loops import range_arguments
-from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_entry
 
 ID = "triton_row_in_passes"
 
@@ -27,12 +27,8 @@ def passes(unit: TritonUnit, constants: set[str]) -> list[ast.For]:
     return max(found.values(), key=len, default=[])
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = triton_syntax(kernel)
-    if syntax is None:
-        return
-    unit = syntax.entry
-    loops = passes(unit, {p.name for p in kernel.parameters if p.constexpr})
+def _find(unit: TritonUnit) -> Iterator[Anchor]:
+    loops = passes(unit, {p.name for p in unit.kernel.parameters if p.constexpr})
     read: dict[str, ast.For] = {}
     for loop in loops:
         for call in unit.loads():
@@ -58,6 +54,6 @@ PATTERN = AnchorPattern(
         "C": "the row's length",
         "block": "the constant that a pass moves on by",
     },
-    find=_find,
+    find=in_entry(in_triton=_find),
     languages=TRITON_ONLY,
 )

@@ -7,17 +7,13 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import pointer_of, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_entry
 
 ID = "triton_streaming_load"
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = triton_syntax(kernel)
-    if syntax is None:
-        return
-    unit = syntax.entry
+def _find(unit: TritonUnit) -> Iterator[Anchor]:
     loads = [(call, unit.form(call.node.args[0])) for call in unit.loads()]
     pointers = [pointer_of(form) for _, form in loads]
     for (call, form), pointer in zip(loads, pointers, strict=True):
@@ -32,6 +28,6 @@ PATTERN = AnchorPattern(
     id=ID,
     title="Streaming load without a hint",
     names={"x": "the pointer parameter that is read"},
-    find=_find,
+    find=in_entry(in_triton=_find),
     languages=TRITON_ONLY,
 )

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
-from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_loops import range_arguments
-from kernel_lineage.kernels.triton_syntax import pointer_of, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_entry
 
 ID = "triton_unstaged_loop"
 
@@ -34,11 +34,7 @@ def unstaged(loop: ast.For | ast.While) -> ast.Call | None:
     )
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = triton_syntax(kernel)
-    if syntax is None:
-        return
-    unit = syntax.entry
+def _find(unit: TritonUnit) -> Iterator[Anchor]:
     for loop in unit.loops:
         if unstaged(loop) is None:
             continue
@@ -59,6 +55,6 @@ PATTERN = AnchorPattern(
     id=ID,
     title="Loop of loads without stages",
     names={"x": "the pointer parameter that is read"},
-    find=_find,
+    find=in_entry(in_triton=_find),
     languages=TRITON_ONLY,
 )

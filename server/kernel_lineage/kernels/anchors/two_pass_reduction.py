@@ -12,11 +12,11 @@ from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import innermost_loop
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.seeing import BOTH
-from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import dotted
-from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_entry
 
 ID = "two_pass_reduction"
 
@@ -114,15 +114,6 @@ def _triton_statistic(unit: TritonUnit, loop: ast.For | ast.While) -> str:
     return ""
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        yield from _find_cuda(syntax.entry)
-    python = triton_syntax(kernel)
-    if python is not None:
-        yield from _find_triton(python.entry)
-
-
 PATTERN = AnchorPattern(
     id=ID,
     title="Reduction in two passes",
@@ -132,6 +123,6 @@ PATTERN = AnchorPattern(
         "first": "what the first pass gathers: max or sum",
         "second": "what the second pass gathers",
     },
-    find=_find,
+    find=in_entry(_find_cuda, _find_triton),
     languages=BOTH,
 )

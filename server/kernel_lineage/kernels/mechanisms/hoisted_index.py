@@ -11,8 +11,9 @@ from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_units, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_units
 
 ID = "hoisted_index"
 

@@ -10,22 +10,19 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import Linear, lane_stride
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in, seen_on
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_entry, joined
 
 ID = "kernel_fusion"
 
 _ACTIVATIONS = frozenset(
     {"exp", "exp2", "sigmoid", "tanh", "erf", "maximum", "silu", "gelu", "relu", "rsqrt"}
 )
-
-
-def _named_so(name: str) -> bool:
-    return any(word.startswith(("fused", "fusion")) for word in name.lower().split("_"))
 
 
 def _stored_tensors(unit: Unit) -> dict[str, Access]:
@@ -112,15 +109,9 @@ def _axes(form: Linear) -> int:
     return sum(axis.startswith("arange") for axis in form)
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    if _named_so(kernel.name):
+def _by_name(kernel: Kernel) -> Iterator[Site]:
+    if any(word.startswith(("fused", "fusion")) for word in kernel.name.lower().split("_")):
         yield seen_on(ID, kernel, "the name says so")
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        yield from _detect_cuda(syntax.entry)
-    python = triton_syntax(kernel)
-    if python is not None:
-        yield from _detect_triton(python.entry)
 
 
 MECHANISM = Mechanism(
@@ -129,7 +120,7 @@ MECHANISM = Mechanism(
     direction=Direction.ALGORITHM,
     summary="Does several steps in one kernel, so that what lies between them never goes through memory.",
     looks_for="A value stored as one result and used for the next, an activation after a product, a `fused` name.",
-    detect=_detect,
+    detect=joined(_by_name, in_entry(_detect_cuda, _detect_triton)),
     languages=BOTH,
     conditions=(
         profit('profile.bound == "bandwidth"', "pipeline", "It saves the traffic between the steps."),

@@ -10,9 +10,10 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_units, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_units
 
 ID = "online_single_pass"
 

@@ -6,27 +6,26 @@ import ast
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_mapping import Stride, stride_of
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
-from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_loops import program_step
-from kernel_lineage.kernels.triton_syntax import triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_units
 
 ID = "persistent_loop"
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        for loop in syntax.entry.loops:
-            if stride_of(syntax.entry, loop) is Stride.GRID_BLOCKS:
-                yield seen(ID, loop.node, f"each block takes every gridDim-th {loop.counter}")
-    python = triton_syntax(kernel)
-    for unit in python.units if python is not None else ():
-        for node in unit.loops:
-            if isinstance(node, ast.For) and program_step(unit, node) == "programs":
-                yield seen_in(ID, unit, node.iter, "each program takes one tile after the other")
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    for loop in unit.loops if unit.entry else ():
+        if stride_of(unit, loop) is Stride.GRID_BLOCKS:
+            yield seen(ID, loop.node, f"each block takes every gridDim-th {loop.counter}")
+
+
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    for node in unit.loops:
+        if isinstance(node, ast.For) and program_step(unit, node) == "programs":
+            yield seen_in(ID, unit, node.iter, "each program takes one tile after the other")
 
 
 MECHANISM = Mechanism(
@@ -35,7 +34,7 @@ MECHANISM = Mechanism(
     direction=Direction.LAUNCH,
     summary="Launches as many blocks as fit and lets each take tile after tile, so that set-up is paid once.",
     looks_for="Loops that start at the block's or program's number and step by how many there are.",
-    detect=_detect,
+    detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
         profit("launch.grid.x >= device.sms", "hardware", "Fewer blocks leave processors idle."),

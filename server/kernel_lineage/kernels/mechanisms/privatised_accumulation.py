@@ -15,9 +15,10 @@ from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.global_atomics import atomic_calls, triton_atomics
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_units, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_units
 
 ID = "privatised_accumulation"
 

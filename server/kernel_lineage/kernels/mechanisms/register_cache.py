@@ -9,13 +9,13 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import bare, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
-from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_loops import program_step
-from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_entry, in_units, joined
 
 ID = "register_cache"
 
@@ -110,22 +110,13 @@ def _is_block(unit: TritonUnit, address: ast.expr) -> bool:
     return any(axis.startswith("arange") for axis in unit.form(address))
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        yield from _detect_cuda(unit)
-    python = triton_syntax(kernel)
-    if python is not None:
-        yield from _detect_triton(python.entry)
-
-
 MECHANISM = Mechanism(
     id=ID,
     title="Row kept on chip",
     direction=Direction.DATA_REUSE,
     summary="Keeps a row in registers or shared memory between passes over it, so that memory is read once.",
     looks_for="Arrays that one loop fills and a later loop reads; in Triton a block that is reduced and used again.",
-    detect=_detect,
+    detect=joined(in_units(_detect_cuda), in_entry(in_triton=_detect_triton)),
     languages=BOTH,
     conditions=(
         profit("kernel.spills == 0", "pipeline", "A row that spills is read from memory again."),

@@ -8,11 +8,11 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import extents, factors
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.units import in_units
 
 ID = "register_tile"
 
@@ -63,12 +63,6 @@ def _is_product(value: Node) -> bool:
     return operator_of(expression) == "*" or any(_is_product(side) for side in sides if side is not None)
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        yield from _detect_in(unit)
-
-
 MECHANISM = Mechanism(
     id=ID,
     title="Register tile",
@@ -76,7 +70,7 @@ MECHANISM = Mechanism(
     summary="Lets each thread compute several results, so that each operand it loads is used several times.",
     looks_for="Local arrays that gather sums of products within nested loops, in a device function that is handed one "
     "too.",
-    detect=_detect,
+    detect=in_units(_detect_in),
     languages=CUDA_ONLY,
     conditions=(
         profit("kernel.spills == 0", "pipeline", "A tile that spills is slower than none."),

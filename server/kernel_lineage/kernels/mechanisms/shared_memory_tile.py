@@ -8,11 +8,11 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import Call, bare, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, Indexing, indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import extents
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.units import in_units
 
 ID = "shared_memory_tile"
 
@@ -69,35 +69,27 @@ def _array(access: Access) -> str:
     return text_of(node) or access.root
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        found: set[str] = set()
-        sizes = {v.name: extents(unit, v.sizes) for v in unit.shared_variables}
-        # An array that is added to in place gathers results: its first elements come from memory, but it is no tile.
-        gathered = {
-            _array(a) for a in indexing(unit).accesses if a.space == "shared" and a.reads and a.writes
-        }
-        for store, load in staged(unit):
-            name = _array(store)
-            if name not in found | gathered:
-                found.add(name)
-                yield seen(
-                    ID, store.node, f"{name} holds a tile of {load.root}", name, extents=sizes.get(name)
-                )
-        for copy, tile, root in _copied(unit):
-            if tile not in found:
-                found.add(tile)
-                yield seen(ID, copy.node, f"{tile} holds a tile of {root}", tile, extents=sizes.get(tile))
-        planes = {v.name: v for v in unit.variables if v.shared and len(v.sizes) >= 2 and v.name not in found}
-        if planes:
-            spoken = [a for call in unit.calls for a in call.arguments]
-            for name, variable in planes.items():
-                handed = any(
-                    indexing(unit).place(a).root == name for a in spoken if a.type != "number_literal"
-                )
-                if handed or any(a.root == name and a.writes for a in indexing(unit).accesses):
-                    yield seen(ID, variable.node, f"{name} is a shared tile", name, extents=sizes.get(name))
+def _detect_in(unit: Unit) -> Iterator[Site]:
+    found: set[str] = set()
+    sizes = {v.name: extents(unit, v.sizes) for v in unit.shared_variables}
+    # An array that is added to in place gathers results: its first elements come from memory, but it is no tile.
+    gathered = {_array(a) for a in indexing(unit).accesses if a.space == "shared" and a.reads and a.writes}
+    for store, load in staged(unit):
+        name = _array(store)
+        if name not in found | gathered:
+            found.add(name)
+            said = f"{name} holds a tile of {load.root}"
+            yield seen(ID, store.node, said, name, extents=sizes.get(name))
+    for copy, tile, root in _copied(unit):
+        if tile not in found:
+            found.add(tile)
+            yield seen(ID, copy.node, f"{tile} holds a tile of {root}", tile, extents=sizes.get(tile))
+    planes = {v.name: v for v in unit.variables if v.shared and len(v.sizes) >= 2 and v.name not in found}
+    spoken = [a for call in unit.calls for a in call.arguments] if planes else []
+    for name, variable in planes.items():
+        handed = any(indexing(unit).place(a).root == name for a in spoken if a.type != "number_literal")
+        if handed or any(a.root == name and a.writes for a in indexing(unit).accesses):
+            yield seen(ID, variable.node, f"{name} is a shared tile", name, extents=sizes.get(name))
 
 
 MECHANISM = Mechanism(
@@ -107,7 +99,7 @@ MECHANISM = Mechanism(
     summary="Loads a tile once per block into shared memory, from where its threads reuse it.",
     looks_for="Stores and asynchronous copies of global elements into `__shared__` arrays, in a device function that "
     "is handed them too, and shared arrays of two dimensions.",
-    detect=_detect,
+    detect=in_units(_detect_in),
     languages=CUDA_ONLY,
     conditions=(
         validity("launch.shared_bytes <= device.shared_bytes_per_block", "hardware", "The tile must fit."),

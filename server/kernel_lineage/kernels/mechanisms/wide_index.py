@@ -10,9 +10,10 @@ from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_units, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_units
 
 ID = "wide_index"
 
