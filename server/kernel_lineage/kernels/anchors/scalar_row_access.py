@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop, is_row_pitch, stride_of
 from kernel_lineage.kernels.cuda_syntax import Unit
@@ -70,7 +70,7 @@ def _run(unit: Unit, access: Access) -> str:
             value = unit.value_of(text_of(node), node.start_byte)
             waiting += [value] if value is not None else []
             continue
-        left, right = node.child_by_field_name("left"), bare(node.child_by_field_name("right"))
+        left, right = node.child_by_field_name("left"), field_of(node, "right")
         if node.type == "binary_expression" and operator_of(node) == "%":
             if right is not None and right.type == "identifier" and lane_stride(here.form(left)) == 1:
                 return text_of(right)

@@ -9,7 +9,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_expressions import integer_of
-from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
@@ -20,7 +20,7 @@ ID = "shared_tree_reduction"
 
 def _combination(node: Node, tile: str) -> str:
     """How two elements are combined: `+`, `*`, `max` or `min`; "" when it is something else."""
-    operator, right = operator_of(node), bare(node.child_by_field_name("right"))
+    operator, right = operator_of(node), field_of(node, "right")
     if operator in ("+=", "*="):
         return operator[0]
     if operator != "=" or right is None:
@@ -43,7 +43,7 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
         ):
             continue
         for node in unit.of("assignment_expression"):
-            left = bare(node.child_by_field_name("left"))
+            left = field_of(node, "left")
             if left is None or left.type != "subscript_expression" or not contains(loop.node, node):
                 continue
             place = reach.place(left)

@@ -8,7 +8,7 @@ from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_floats import is_single
-from kernel_lineage.kernels.cuda_forms import bare, text_of
+from kernel_lineage.kernels.cuda_forms import field_of, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.units import in_entry
@@ -33,7 +33,7 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
             names = {"function": call.name, "fast": fast, "x": text_of(call.arguments[0])}
             yield matched(ID, call.node, f"{call.name}, where {fast} is faster and less exact", names)
     for node in unit.operations.get("/", ()):
-        right = bare(node.child_by_field_name("right"))
+        right = field_of(node, "right")
         if right is None or integer_of(right) is not None or right.type == "number_literal":
             continue
         function = text_of(right.child_by_field_name("function")) if right.type == "call_expression" else ""

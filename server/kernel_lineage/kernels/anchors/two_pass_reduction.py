@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.matching import matched, matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, contains, field_of, operator_of, test_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import innermost_loop
 from kernel_lineage.kernels.cuda_syntax import Unit
@@ -28,7 +28,7 @@ def _statistic(unit: Unit, loop: Loop) -> str:
     if loop.body is None:
         return ""
     for node in unit.of("assignment_expression"):
-        left, right = bare(node.child_by_field_name("left")), bare(node.child_by_field_name("right"))
+        left, right = field_of(node, "left"), field_of(node, "right")
         if left is None or right is None or not contains(loop.body, node) or left.type != "identifier":
             continue
         if any(v.name == text_of(left) and contains(loop.body, v.node) for v in unit.variables):
@@ -49,8 +49,7 @@ def _under_comparison(unit: Unit, body: Node, node: Node) -> bool:
     name = text_of(node.child_by_field_name("left"))
     for statement in unit.of("if_statement"):
         if contains(body, statement) and contains(statement, node):
-            clause = statement.child_by_field_name("condition")
-            test = bare(clause.child_by_field_name("value")) if clause is not None else None
+            test = test_of(statement)
             if test is not None and operator_of(test) in ("<", ">", "<=", ">="):
                 return name in (
                     text_of(test.child_by_field_name("left")),

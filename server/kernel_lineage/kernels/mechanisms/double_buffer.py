@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Variable, bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Variable, bare, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import extents
@@ -23,7 +23,7 @@ def _toggled(unit: Unit) -> set[str]:
     """The variables that are switched between buffers: `b ^= 1`, `b = 1 - b`, `b = (b + 1) % STAGES`."""
     names = set()
     for node in unit.of("assignment_expression"):
-        left, right = node.child_by_field_name("left"), bare(node.child_by_field_name("right"))
+        left, right = node.child_by_field_name("left"), field_of(node, "right")
         if left is None or right is None or not unit.loops_around(node):
             continue
         if operator_of(node) == "^=" or (operator_of(node) == "=" and _switches(right, text_of(left))):
@@ -34,7 +34,7 @@ def _toggled(unit: Unit) -> set[str]:
 def _switches(value: Node, name: str) -> bool:
     if value.type != "binary_expression":
         return value.type == "unary_expression" and operator_of(value) == "!" and name in text_of(value)
-    left, right = bare(value.child_by_field_name("left")), bare(value.child_by_field_name("right"))
+    left, right = field_of(value, "left"), field_of(value, "right")
     if operator_of(value) == "-":
         return text_of(right) == name and text_of(left) != name
     if operator_of(value) == "^":
@@ -81,7 +81,7 @@ def _swapped(unit: Unit) -> set[str]:
             names |= {text_of(a) for a in call.arguments}
     assigned: dict[str, str] = {}
     for node in unit.of("assignment_expression"):
-        left, right = text_of(node.child_by_field_name("left")), bare(node.child_by_field_name("right"))
+        left, right = text_of(node.child_by_field_name("left")), field_of(node, "right")
         if right is None or not unit.loops_around(node) or operator_of(node) != "=":
             continue
         if assigned.get(text_of(right), "") and left != text_of(right):

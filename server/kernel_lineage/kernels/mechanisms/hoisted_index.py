@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import arguments_of, bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
@@ -55,9 +55,8 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
 
 def _used_name(node: Node, indices: tuple[Node, ...], prepared: dict[str, tuple[Node, str]]) -> str:
     """The prepared pointer or offset that an access starts from: `x[i]`, `inp[row + i]`, `__ldcs(x + i)`."""
-    base = bare(node.child_by_field_name("argument"))
-    arguments = node.child_by_field_name("arguments")
-    starts = [base, *indices, *(arguments.named_children[:1] if arguments is not None else ())]
+    base = field_of(node, "argument")
+    starts = [base, *indices, *arguments_of(node)[:1]]
     for start in starts:
         expression = bare(start)
         while (
@@ -65,7 +64,7 @@ def _used_name(node: Node, indices: tuple[Node, ...], prepared: dict[str, tuple[
             and expression.type == "binary_expression"
             and operator_of(expression) == "+"
         ):
-            expression = bare(expression.child_by_field_name("left"))
+            expression = field_of(expression, "left")
         if expression is not None and expression.type == "identifier" and text_of(expression) in prepared:
             return text_of(expression)
     return ""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import arguments_of, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import Linear, lane_stride
@@ -39,11 +39,8 @@ def _stored_value(unit: Unit, access: Access) -> Node | None:
     for node in unit.of("assignment_expression"):
         left = node.child_by_field_name("left")
         if left is not None and operator_of(node) == "=" and contains(left, access.node):
-            return bare(node.child_by_field_name("right"))
-    arguments = access.node.child_by_field_name("arguments")
-    return (
-        arguments.named_children[1] if arguments is not None and len(arguments.named_children) > 1 else None
-    )
+            return field_of(node, "right")
+    return next(iter(arguments_of(access.node)[1:]), None)
 
 
 def _detect_cuda(unit: Unit) -> Iterator[Site]:

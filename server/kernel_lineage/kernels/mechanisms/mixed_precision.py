@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, text_of
+from kernel_lineage.kernels.cuda_forms import arguments_of, bare, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
@@ -62,10 +62,7 @@ def _is_element(unit: Unit, node: Node | None) -> bool:
     if value.type == "identifier":
         value = bare(unit.value_of(text_of(value), value.start_byte))
     if value is not None and value.type == "call_expression":
-        arguments = value.child_by_field_name("arguments")
-        value = (
-            bare(arguments.named_children[0]) if arguments is not None and arguments.named_children else None
-        )
+        value = bare(next(iter(arguments_of(value)), None))
     return value is not None and value.type in (
         "subscript_expression",
         "pointer_expression",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import arguments_of, bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
 from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
@@ -24,7 +24,7 @@ def _accumulations(unit: Unit, loop: Node) -> list[tuple[str, Node, Node]]:
     """`s += v` and `s = s * a + v` within a loop: the name, what is assigned, the statement."""
     found = []
     for node in unit.of("assignment_expression"):
-        left, right = node.child_by_field_name("left"), bare(node.child_by_field_name("right"))
+        left, right = node.child_by_field_name("left"), field_of(node, "right")
         if left is not None and right is not None and contains(loop, node):
             found.append((text_of(left), right, node))
     return found
@@ -33,8 +33,8 @@ def _accumulations(unit: Unit, loop: Node) -> list[tuple[str, Node, Node]]:
 def _squares(value: Node) -> str:
     """The text of `v` in `v * v`, "" for anything else."""
     if value.type == "binary_expression" and operator_of(value) == "*":
-        left = text_of(bare(value.child_by_field_name("left")))
-        if left == text_of(bare(value.child_by_field_name("right"))):
+        left = text_of(field_of(value, "left"))
+        if left == text_of(field_of(value, "right")):
             return left
     return ""
 
@@ -80,8 +80,7 @@ def _uses(value: Node, name: str) -> bool:
 
 
 def _is_difference(unit: Unit, call: Node) -> bool:
-    arguments = call.child_by_field_name("arguments")
-    first = bare(arguments.named_children[0]) if arguments is not None and arguments.named_children else None
+    first = bare(next(iter(arguments_of(call)), None))
     return first is not None and any(True for _ in unit.operations_in(first, "-"))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_expressions import integer_of
-from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of
+from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, test_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import is_row_pitch
 from kernel_lineage.kernels.cuda_syntax import Unit
@@ -28,8 +28,7 @@ def one_thread_only(unit: Unit, node: Node) -> bool:
     for statement in unit.of("if_statement"):
         if not contains(statement, node):
             continue
-        clause = statement.child_by_field_name("condition")
-        condition = bare(clause.child_by_field_name("value")) if clause is not None else None
+        condition = test_of(statement)
         waiting = [condition] if condition is not None else []
         while waiting:
             test = bare(waiting.pop())

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, contains, text_of
+from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
@@ -29,7 +29,7 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
     stored = {
         left.id: node.child_by_field_name("right")
         for node in unit.of("assignment_expression")
-        if (left := bare(node.child_by_field_name("left"))) is not None
+        if (left := field_of(node, "left")) is not None
     }
     for write in reach.accesses:
         if not write.writes or write.space not in ("local", "shared") or not unit.loops_around(write.node):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import extents, factors
@@ -21,7 +21,7 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
     arrays = {v.name: v for v in unit.variables if v.sizes and not v.shared}
     found: set[str] = set()
     for node in unit.of("assignment_expression"):
-        left, right = bare(node.child_by_field_name("left")), bare(node.child_by_field_name("right"))
+        left, right = field_of(node, "left"), field_of(node, "right")
         if left is None or right is None or left.type != "subscript_expression":
             continue
         root = indexing(unit).place(left).root

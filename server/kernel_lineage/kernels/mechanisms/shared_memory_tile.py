@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Call, bare, contains, text_of
+from kernel_lineage.kernels.cuda_forms import Call, bare, contains, field_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, Indexing, indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import extents
@@ -29,7 +29,7 @@ def staged(unit: Unit) -> Iterator[tuple[Access, Access]]:
     targets = {
         left.id: values[n.id]
         for n in unit.of("assignment_expression")
-        if (left := bare(n.child_by_field_name("left"))) is not None
+        if (left := field_of(n, "left")) is not None
     }
     for access in reach.accesses:
         if access.space == "shared" and access.writes:
@@ -43,7 +43,7 @@ def _origin(reach: Indexing, value: Node | None) -> Node | None:
     """The expression that a stored value comes from: itself, or what its variable was given, for a member too."""
     value = bare(value)
     while value is not None and value.type == "field_expression":
-        value = bare(value.child_by_field_name("argument"))
+        value = field_of(value, "argument")
     if value is not None and value.type == "identifier":
         name = text_of(value)
         given = [v.value for v in reach.unit.variables if v.name == name and v.value is not None]
@@ -65,7 +65,7 @@ def _array(access: Access) -> str:
     """The array that a store names: of dynamic shared memory the part that a pointer was given."""
     node: Node | None = access.node
     while node is not None and node.type != "identifier":
-        node = bare(node.child_by_field_name("argument"))
+        node = field_of(node, "argument")
     return text_of(node) or access.root
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Variable, bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Variable, contains, operator_of, test_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
@@ -109,8 +109,7 @@ def _check_alone(kernel: Kernel, syntax: CudaSyntax) -> None:
 
 def _work(kernel: Kernel, syntax: CudaSyntax) -> ElementWork:
     order = ThreadOrder(kernel, syntax)
-    body = syntax.entry.node.child_by_field_name("body")
-    statements = statements_of(body) if body is not None else []
+    statements = statements_of(syntax.entry.node.child_by_field_name("body"))
     index = next(
         (
             v
@@ -175,8 +174,7 @@ def _work(kernel: Kernel, syntax: CudaSyntax) -> ElementWork:
 
 def _test_of(statement: Node, index: str) -> Node | None:
     """The comparison `index < bound` or `index >= bound` that an if consists of."""
-    clause = statement.child_by_field_name("condition") if statement.type == "if_statement" else None
-    test = bare(clause.child_by_field_name("value") if clause is not None else None)
+    test = test_of(statement) if statement.type == "if_statement" else None
     if test is None or test.type != "binary_expression" or operator_of(test) not in ("<", ">="):
         return None
     return test if text_of(test.child_by_field_name("left")) == index else None

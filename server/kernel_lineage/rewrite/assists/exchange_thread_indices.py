@@ -154,8 +154,7 @@ def _exchanged(used: list[Node]) -> list[Edit]:
 
 
 def _counted_along_y(kernel: Kernel, syntax: CudaSyntax, used: list[Node]) -> list[Edit]:
-    body = syntax.entry.node.child_by_field_name("body")
-    statements = statements_of(body) if body is not None else []
+    statements = statements_of(syntax.entry.node.child_by_field_name("body"))
     data = data_of(kernel)
     start = statements[0].start_byte if statements else 0
     if not statements or data[data.rfind(b"\n", 0, start) + 1 : start].strip():

@@ -18,7 +18,7 @@ from functools import partial
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_mapping import moving_loops
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
@@ -99,7 +99,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
 
 def _hoisted(kernel: Kernel, syntax: CudaSyntax, access: Access) -> _Hoisted | None:
     """What can be moved out of an access's index; None when nothing in it asks for that."""
-    unit, pointer = syntax.entry, bare(access.node.child_by_field_name("argument"))
+    unit, pointer = syntax.entry, field_of(access.node, "argument")
     moving = moving_loops(unit, access)
     if pointer is None or pointer.type != "identifier" or len(access.indices) != 1 or not moving:
         return None

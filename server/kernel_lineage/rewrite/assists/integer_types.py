@@ -10,7 +10,7 @@ import re
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in
@@ -148,9 +148,7 @@ class IntegerTypes:
     def _changed(self, name: str, within: Node | None = None) -> bool:
         """Whether a variable is given another value than its first, in the whole kernel or a part of it."""
         for node in descendants(within or self._unit.node):
-            if node.type == "assignment_expression" and name == text_of(
-                bare(node.child_by_field_name("left"))
-            ):
+            if node.type == "assignment_expression" and name == text_of(field_of(node, "left")):
                 return True
             if node.type in ("update_expression", "pointer_expression", "reference_declarator") and (
                 name in identifiers_in(node)

@@ -17,7 +17,7 @@ from functools import partial
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
@@ -123,7 +123,7 @@ def _passes(kernel: Kernel, syntax: CudaSyntax, access: Access) -> list[_Pass]:
     for read in (n for one in still for n in one.reads):
         if _handed_on(read):
             raise Refusal(f"`{text_of(read.parent)}` hands the element on by its address or by reference")
-    first = statements_of(still[0].loop.body) if still[0].loop.body is not None else []
+    first = statements_of(still[0].loop.body)
     if not any(contains(s, n) and not is_under_a_condition(s, n) for s in first for n in still[0].reads):
         raise Refusal(f"`{text}` is read only under a condition in the first pass")
     return still
@@ -188,7 +188,7 @@ def _edits(
     kernel: Kernel, syntax: CudaSyntax, access: Access, passes: list[_Pass], rounds: int
 ) -> tuple[Edit, ...]:
     data = data_of(kernel)
-    base = bare(access.node.child_by_field_name("argument"))
+    base = field_of(access.node, "argument")
     pointer = text_of(base)
     kind = _element_type(kernel, syntax, pointer) if base is not None and base.type == "identifier" else None
     if kind is None:

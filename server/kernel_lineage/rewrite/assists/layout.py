@@ -105,8 +105,8 @@ def fresh_name(wanted: str, taken: set[str]) -> str:
     return wanted
 
 
-def statements_of(node: Node) -> list[Node]:
-    """The statements of a block, or the one statement that is no block; comments left out."""
-    if node.type == "compound_statement":
+def statements_of(node: Node | None) -> list[Node]:
+    """The statements of a block, or the one statement that is no block; comments left out. None has none."""
+    if node is not None and node.type == "compound_statement":
         return [c for c in node.named_children if c.type != "comment"]
-    return [node]
+    return [node] if node is not None else []

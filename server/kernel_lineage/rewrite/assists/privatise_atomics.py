@@ -16,7 +16,7 @@ from tree_sitter import Node
 from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.kernels.anchors.global_atomic import PATTERN
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Call, bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Call, bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import edited, replace_node
@@ -116,7 +116,7 @@ def _index(call: Call) -> tuple[str, Node] | None:
     """The pointer and the index of `&p[i]` or `p + i`."""
     target = bare(call.arguments[0])
     if target is not None and target.type == "pointer_expression" and operator_of(target) == "&":
-        element = bare(target.child_by_field_name("argument"))
+        element = field_of(target, "argument")
         listed = element.child_by_field_name("indices") if element is not None else None
         base = element.child_by_field_name("argument") if element is not None else None
         one = listed is not None and len(listed.named_children) == 1

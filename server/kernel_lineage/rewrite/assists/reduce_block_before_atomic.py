@@ -131,7 +131,7 @@ def _differs(kernel: Kernel, syntax: CudaSyntax, node: Node, seen: set[str]) -> 
 def _outermost(syntax: CudaSyntax, node: Node) -> Node:
     """The statement of the kernel's body that holds the addition."""
     body = syntax.entry.node.child_by_field_name("body")
-    for statement in statements_of(body) if body is not None else ():
+    for statement in statements_of(body):
         if contains(statement, node):
             kinds = {p.type for p in _parents(node, statement)}
             if kinds - {"if_statement", "compound_statement", "expression_statement", "else_clause"}:

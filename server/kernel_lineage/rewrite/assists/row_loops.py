@@ -15,7 +15,16 @@ from tree_sitter import Node
 from kernel_gate.expr.polynomials import polynomial
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.kernels.cuda_floats import is_whole
-from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import (
+    Loop,
+    arguments_of,
+    bare,
+    contains,
+    field_of,
+    operator_of,
+    test_of,
+    text_of,
+)
 from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
@@ -152,7 +161,7 @@ def _step(statement: Node, name: str) -> tuple[str, int] | None:
     assignment = statement.named_children[0] if statement.named_children else None
     if assignment is None or assignment.type != "assignment_expression":
         return None
-    left, right = assignment.child_by_field_name("left"), bare(assignment.child_by_field_name("right"))
+    left, right = assignment.child_by_field_name("left"), field_of(assignment, "right")
     if text_of(left) != name or right is None:
         return None
     if operator_of(assignment) in ("+=", "-="):
@@ -165,8 +174,7 @@ def _step(statement: Node, name: str) -> tuple[str, int] | None:
         return ("+", 2) if len(others) == 1 and name not in identifiers_in(others[0]) else None
     if right.type == "call_expression":
         function = text_of(right.child_by_field_name("function"))
-        listed = right.child_by_field_name("arguments")
-        given = listed.named_children if listed is not None else []
+        given = arguments_of(right)
         others = [a for a in given if text_of(bare(a)) != name]
         fits = function in _CHOOSING and len(given) == 2 and len(others) == 1
         return (function, 2) if fits and name not in identifiers_in(others[0]) else None
@@ -175,8 +183,7 @@ def _step(statement: Node, name: str) -> tuple[str, int] | None:
 
 def _compared(statement: Node, name: str) -> tuple[str, int] | None:
     """`if (v > best) { best = v; }`."""
-    clause = statement.child_by_field_name("condition")
-    test = bare(clause.child_by_field_name("value") if clause is not None else None)
+    test = test_of(statement)
     then = statement.child_by_field_name("consequence")
     if test is None or then is None or statement.child_by_field_name("alternative") is not None:
         return None

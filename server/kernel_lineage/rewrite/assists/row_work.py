@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, contains, text_of
+from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
@@ -103,11 +103,11 @@ def _writes_memory(syntax: CudaSyntax, statement: Node) -> bool:
             return True
         target = None
         if node.type == "assignment_expression":
-            target = bare(node.child_by_field_name("left"))
+            target = field_of(node, "left")
         elif node.type == "update_expression":
-            target = bare(node.child_by_field_name("argument"))
+            target = field_of(node, "argument")
         while target is not None and target.type == "field_expression":
-            target = bare(target.child_by_field_name("argument"))
+            target = field_of(target, "argument")
         if target is None or target.type == "identifier":
             continue
         base = target.child_by_field_name("argument")

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, span_of, text_of
+from kernel_lineage.kernels.cuda_forms import (
+    Loop,
+    arguments_of,
+    bare,
+    field_of,
+    operator_of,
+    span_of,
+    test_of,
+    text_of,
+)
 from kernel_lineage.kernels.source import Span
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
 from kernel_lineage.rewrite.assists.model import Refusal, attempt
@@ -66,11 +75,10 @@ def maximum_of(loop: Loop) -> Maximum | None:
     assignment, under = statement, None
     if statement.type == "if_statement":
         then = statement.child_by_field_name("consequence")
-        inner = statements_of(then) if then is not None else []
+        inner = statements_of(then)
         if statement.child_by_field_name("alternative") is not None or len(inner) != 1:
             return None
-        clause = statement.child_by_field_name("condition")
-        under = bare(clause.child_by_field_name("value") if clause is not None else None)
+        under = test_of(statement)
         assignment = inner[0]
     target, operator, value = _assigned(assignment)
     if target is None or value is None or operator != "=" or target.type != "identifier":
@@ -87,15 +95,14 @@ def maximum_of(loop: Loop) -> Maximum | None:
         element = plain.node_of(larger)
     else:
         called = text_of(value.child_by_field_name("function")) if value.type == "call_expression" else ""
-        listed = value.child_by_field_name("arguments")
-        arguments = listed.named_children if listed is not None else []
+        arguments = arguments_of(value)
         others = [a for a in arguments if text_of(a) != name]
         if called not in _MAXIMA or len(arguments) != 2 or len(others) != 1:
             return None
         element = plain.node_of(others[0])
     if element is None or element.type != "subscript_expression":
         return None
-    base = bare(element.child_by_field_name("argument"))
+    base = field_of(element, "argument")
     if base is None or base.type != "identifier" or name in identifiers_in(element):
         return None
     names = plain.head_names | frozenset(identifiers_in(element) - {loop.counter})
@@ -136,7 +143,7 @@ def exponentials_of(loop: Loop) -> Exponentials:
             f"the loop in line {line} sums `{text_of(value)}`, not exp of an element less a maximum"
         )
     function, element, maximum = read
-    base = bare(element.child_by_field_name("argument"))
+    base = field_of(element, "argument")
     if base is None or base.type != "identifier":
         raise Refusal(f"`{text_of(element)}` is not an element of a named pointer")
     names = plain.head_names | frozenset(identifiers_in(element) - {loop.counter})
@@ -145,7 +152,7 @@ def exponentials_of(loop: Loop) -> Exponentials:
         if plain.node_of(kept) != value:
             raise Refusal(f"`{text_of(kept)}` in line {line} keeps something else than the exponential")
         names |= frozenset(identifiers_in(kept) - {loop.counter})
-        kept_root = text_of(bare(kept.child_by_field_name("argument")))
+        kept_root = text_of(field_of(kept, "argument"))
         indices = kept.child_by_field_name("indices")
         if indices is None or loop.counter not in identifiers_in(indices):
             raise Refusal(f"`{text_of(kept)}` in line {line} is the same element in each round")
@@ -241,15 +248,14 @@ def _plain(loop: Loop) -> _Plain | None:
 def _exponential(plain: _Plain, value: Node) -> tuple[str, Node, str] | None:
     """Function, element and maximum of `expf(x[i] - m)`."""
     function = text_of(value.child_by_field_name("function")) if value.type == "call_expression" else ""
-    listed = value.child_by_field_name("arguments")
-    arguments = listed.named_children if listed is not None else []
+    arguments = arguments_of(value)
     if function not in _EXPONENTIALS or len(arguments) != 1:
         return None
     difference = plain.node_of(arguments[0])
     if difference is None or difference.type != "binary_expression" or operator_of(difference) != "-":
         return None
     element = plain.node_of(difference.child_by_field_name("left"))
-    maximum = bare(difference.child_by_field_name("right"))
+    maximum = field_of(difference, "right")
     if (
         element is None
         or element.type != "subscript_expression"
@@ -270,7 +276,7 @@ def _assigned(statement: Node) -> tuple[Node | None, str, Node | None]:
     if inner is None or inner.type != "assignment_expression":
         return None, "", None
     return (
-        bare(inner.child_by_field_name("left")),
+        field_of(inner, "left"),
         operator_of(inner),
-        bare(inner.child_by_field_name("right")),
+        field_of(inner, "right"),
     )

@@ -18,7 +18,15 @@ from tree_sitter import Node
 
 from kernel_lineage.code.types import DTYPES, dtype_bytes
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Variable, bare, contains, declarators, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import (
+    Variable,
+    bare,
+    contains,
+    declarators,
+    operator_of,
+    test_of,
+    text_of,
+)
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
@@ -110,8 +118,7 @@ def _extents(kernel: Kernel) -> tuple[int, int]:
 
 def _work(kernel: Kernel, syntax: CudaSyntax, extents: tuple[int, int]) -> _Work:
     order = ThreadOrder(kernel, syntax)
-    body = syntax.entry.node.child_by_field_name("body")
-    statements = statements_of(body) if body is not None else []
+    statements = statements_of(syntax.entry.node.child_by_field_name("body"))
     index: dict[str, Variable] = {}
     for axis, extent in zip("xy", extents, strict=True):
         for v in syntax.entry.variables:
@@ -128,8 +135,7 @@ def _work(kernel: Kernel, syntax: CudaSyntax, extents: tuple[int, int]) -> _Work
     guard = next((s for s in behind if s.type == "if_statement"), None)
     test, inner, first, end = "true", behind, behind[0], behind[-1].end_byte
     if guard is not None:
-        clause = guard.child_by_field_name("condition")
-        said = clause.child_by_field_name("value") if clause is not None else None
+        said = test_of(guard)
         then = guard.child_by_field_name("consequence")
         before, rest = behind[: behind.index(guard)], behind[behind.index(guard) + 1 :]
         if said is None or then is None or guard.child_by_field_name("alternative") is not None:

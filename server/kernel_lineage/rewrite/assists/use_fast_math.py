@@ -18,7 +18,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.slow_math import PATTERN
 from kernel_lineage.kernels.cuda_floats import is_single
-from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import arguments_of, bare, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
@@ -83,11 +83,10 @@ def _at(syntax: CudaSyntax, place: Anchor) -> list[Edit]:
 
 def _renamed(call: Node, function: str, x: str) -> list[Edit]:
     name = call.child_by_field_name("function")
-    listed = call.child_by_field_name("arguments")
     assert name is not None
     if text_of(name) != function:
         raise Refusal(f"`{text_of(name)}` is not called by its plain name")
-    argument = bare(listed.named_children[0]) if listed is not None and listed.named_children else None
+    argument = bare(next(iter(arguments_of(call)), None))
     if function in _LOGARITHMS and argument is not None and _adds_to_one(argument):
         raise Refusal(
             f"{_RENAMED[function]} loses the digits of a result near 0, as that of `{x}` is; use log1pf"
@@ -129,7 +128,7 @@ def _is_rounded(unit: Unit, division: Node) -> bool:
     outer = division.parent
     while outer is not None and outer.type == "parenthesized_expression":
         outer = outer.parent
-    numerator = bare(division.child_by_field_name("left"))
+    numerator = field_of(division, "left")
     if outer is None or numerator is None or numerator.type != "number_literal":
         return False
     if outer.type == "init_declarator":

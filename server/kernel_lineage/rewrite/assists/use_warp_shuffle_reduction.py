@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, field_of, operator_of, test_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
@@ -34,6 +34,7 @@ from kernel_lineage.rewrite.assists.layout import (
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.written import dense
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.workloads.constants import block_threads
 
@@ -158,13 +159,7 @@ def _tree(syntax: CudaSyntax, loop: Loop) -> tuple[str, list[_Reduced]]:
 
 
 def _condition(statement: Node) -> str:
-    clause = statement.child_by_field_name("condition")
-    value = (
-        clause.child_by_field_name("value")
-        if clause is not None and clause.type == "condition_clause"
-        else clause
-    )
-    return text_of(bare(value)).replace(" ", "")
+    return dense(test_of(statement))
 
 
 def _first_line(node: Node) -> str:
@@ -176,7 +171,7 @@ def _reduction(syntax: CudaSyntax, statement: Node, thread: str, stride: str) ->
     if assignment is None or assignment.type != "assignment_expression":
         return None
     left = text_of(assignment.child_by_field_name("left")).replace(" ", "")
-    right = bare(assignment.child_by_field_name("right"))
+    right = field_of(assignment, "right")
     match = re.fullmatch(rf"(\w+)\[{re.escape(thread)}\]", left)
     variable = next((v for v in syntax.entry.variables if match and v.name == match[1] and v.shared), None)
     if (

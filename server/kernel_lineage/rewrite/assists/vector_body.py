@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from tree_sitter import Node
 
 from kernel_lineage.code.types import DTYPES, dtype_bytes
-from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.accumulations import accumulates
@@ -183,11 +183,11 @@ def _changed(nodes: list[Node]) -> set[str]:
     for node in nodes:
         target: Node | None = None
         if node.type == "assignment_expression":
-            target = bare(node.child_by_field_name("left"))
+            target = field_of(node, "left")
         elif node.type == "update_expression" or (
             node.type == "pointer_expression" and text_of(node).startswith("&")
         ):
-            target = bare(node.child_by_field_name("argument"))
+            target = field_of(node, "argument")
         while target is not None and target.type == "field_expression":
             target = target.child_by_field_name("argument")
         if target is not None and target.type == "identifier":
@@ -210,7 +210,7 @@ def _accesses(
     for node in nodes:
         if node.type != "subscript_expression":
             continue
-        base = bare(node.child_by_field_name("argument"))
+        base = field_of(node, "argument")
         pointer = text_of(base)
         if base is None or base.type != "identifier":
             raise Refusal(f"`{text_of(node)}` is not an element of a named pointer")
@@ -262,7 +262,7 @@ def _same_as(syntax: CudaSyntax, statements: list[Node], index: str) -> set[str]
     for variable in syntax.entry.variables:
         value = bare(variable.value)
         if value is not None and value.type == "cast_expression":
-            value = bare(value.child_by_field_name("value"))
+            value = field_of(value, "value")
         inside = any(contains(s, variable.node) for s in statements)
         if inside and value is not None and text_of(value) in same and variable.name not in changed:
             same.add(variable.name)

@@ -16,7 +16,7 @@ from functools import partial
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Loop, Variable, bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, Variable, bare, operator_of, test_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
@@ -268,8 +268,7 @@ def _guarded(statements: list[Node], index: str) -> tuple[Node, Node, list[Node]
     for position, statement in enumerate(statements):
         if statement.type != "if_statement":
             continue
-        clause = statement.child_by_field_name("condition")
-        test = bare(clause.child_by_field_name("value") if clause is not None else None)
+        test = test_of(statement)
         then = statement.child_by_field_name("consequence")
         if test is None or then is None or statement.child_by_field_name("alternative") is not None:
             continue
