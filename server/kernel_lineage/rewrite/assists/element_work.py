@@ -111,11 +111,7 @@ def _work(kernel: Kernel, syntax: CudaSyntax) -> ElementWork:
     order = ThreadOrder(kernel, syntax)
     statements = statements_of(syntax.entry.node.child_by_field_name("body"))
     index = next(
-        (
-            v
-            for v in syntax.entry.variables
-            if v.value is not None and order.is_global_thread(text_of(v.value))
-        ),
+        (v for v in syntax.entry.variables if v.value is not None and order.is_global_thread(v.value)),
         None,
     )
     if index is None or index.value is None:

@@ -155,7 +155,7 @@ def _check_counted(kernel: Kernel, syntax: CudaSyntax, loop: Loop) -> None:
     single = header is not None and header.type == "declaration"
     if not below or not single or header is None or len(header.children_by_field_name("declarator")) != 1:
         raise Refusal(f"the loop in line {line} does not count `{loop.counter} < bound` upwards")
-    if ThreadOrder(kernel, syntax).covers_all(text_of(loop.start), loop.step) not in ("block", "group"):
+    if ThreadOrder(kernel, syntax).covers_all(loop) not in ("block", "group"):
         raise Refusal(
             f"the loop in line {line} does not deal the row out to the threads of a block or a warp"
         )

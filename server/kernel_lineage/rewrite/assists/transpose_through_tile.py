@@ -122,7 +122,7 @@ def _work(kernel: Kernel, syntax: CudaSyntax, extents: tuple[int, int]) -> _Work
     index: dict[str, Variable] = {}
     for axis, extent in zip("xy", extents, strict=True):
         for v in syntax.entry.variables:
-            if v.value is not None and order.is_global_along(text_of(v.value), axis, extent):
+            if v.value is not None and order.is_global_along(v.value, axis, extent):
                 index.setdefault(axis, v)
     if len(index) != 2:
         raise Refusal(f"{kernel.name} has no index for each of the axes x and y of its grid")

@@ -128,7 +128,7 @@ def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Ed
         raise Refusal(
             f"the loop in line {loop.node.start_point.row + 1} does not count `{loop.counter} < bound` upwards"
         )
-    by = ThreadOrder(kernel, syntax).covers_all(text_of(loop.start), loop.step)
+    by = ThreadOrder(kernel, syntax).covers_all(loop)
     if by is None:
         raise Refusal(
             f"it is not known that each element is taken once from `{text_of(loop.start)}` in steps of `{loop.step}`"
@@ -217,9 +217,7 @@ def _term(text: str) -> str:
 def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate:
     """Vectorise a kernel in which each thread takes one element."""
     order = ThreadOrder(kernel, syntax)
-    index = next(
-        (v for v in syntax.entry.variables if v.value and order.is_global_thread(text_of(v.value))), None
-    )
+    index = next((v for v in syntax.entry.variables if v.value and order.is_global_thread(v.value)), None)
     body_node = syntax.entry.node.child_by_field_name("body")
     if index is None or body_node is None:
         raise Refusal(f"{kernel.name} has neither a loop over elements here nor one element for each thread")
