@@ -21,7 +21,7 @@ from kernel_lineage.kernels.triton_loops import range_arguments
 from kernel_lineage.rewrite.assists.layout import data_of, source_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_passes import joined
-from kernel_lineage.rewrite.assists.triton_places import called, function_of, triton_syntax_of
+from kernel_lineage.rewrite.assists.triton_places import called, function_of, stored_names, triton_syntax_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
 
@@ -43,7 +43,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     _, stop, step = range_arguments(loops[0])
     assert isinstance(stop, ast.Name) and isinstance(step, ast.Name)
     length, block = stop.id, step.id
-    if kernel.parameter(length) is None or _is_given(function, length):
+    if kernel.parameter(length) is None or length in stored_names(function):
         raise Refusal(f"{length} is not an argument of the launch")
     if reason := _unfit(function, loops, block):
         raise Refusal(reason)
@@ -59,12 +59,6 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
         edits,
         explanation="A row that one block holds is read from memory once.",
         launch={block: f"next_power_of_2({length})"},
-    )
-
-
-def _is_given(function: ast.FunctionDef, name: str) -> bool:
-    return any(
-        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(function)
     )
 
 

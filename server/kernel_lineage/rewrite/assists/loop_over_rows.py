@@ -18,7 +18,14 @@ from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.rewrite.assists.layout import data_of, insert_before, source_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_loop_body import in_loop
-from kernel_lineage.rewrite.assists.triton_places import called, calls_of, function_of, span_of, start_of_line
+from kernel_lineage.rewrite.assists.triton_places import (
+    called,
+    calls_of,
+    function_of,
+    resolved,
+    span_of,
+    start_of_line,
+)
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
 
@@ -94,12 +101,7 @@ def _grid(kernel: Kernel, launch: Launch) -> str:
     given = {name: launch.options.get(name, "") for name in used}
     if not all(given.values()) or kernel.attributes.keys() & {"autotune", "heuristics"}:
         return ""
-
-    class _Given(ast.NodeTransformer):
-        def visit_Name(self, name: ast.Name) -> ast.AST:
-            return ast.parse(given[name.id], mode="eval").body if name.id in given else name
-
-    return ast.unparse(_Given().visit(tree))
+    return resolved(grid, given)
 
 
 def _is_grid(kernel: Kernel, name: str, grids: list[str]) -> bool:

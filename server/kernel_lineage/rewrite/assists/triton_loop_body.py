@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from kernel_lineage.kernels.source import Kernel, Span
-from kernel_lineage.rewrite.assists.layout import data_of, indent_at, replace_between
+from kernel_lineage.rewrite.assists.layout import data_of, fresh_name, indent_at, replace_between
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.triton_places import calls_of, span_of, start_of_line
+from kernel_lineage.rewrite.assists.triton_places import (
+    calls_of,
+    holds_text_of_lines,
+    span_of,
+    start_of_line,
+    stored_names,
+)
 from kernel_lineage.rewrite.candidate import Edit
 
 _INDENT = "    "
@@ -25,21 +30,23 @@ def in_loop(kernel: Kernel, function: ast.FunctionDef, bound: str) -> Edit:
     inner = statements[around[0] :]
     if inner[0].lineno == function.lineno or len({s.lineno for s in statements}) < len(statements):
         raise Refusal(f"{kernel.name} has several statements on one line")
-    if any(_spans_lines(n) for s in inner for n in ast.walk(s)):
+    if holds_text_of_lines(inner):
         raise Refusal("a text of several lines cannot be moved into a loop")
     constants = {p.name for p in kernel.parameters if p.constexpr}
-    moved = sorted(_assigned(function) & {p.name for p in kernel.parameters})
+    stored = stored_names(function)
+    moved = sorted(set(stored) & {p.name for p in kernel.parameters})
     if set(moved) & {*constants, bound}:
         raise Refusal(f"{min(set(moved) & {*constants, bound})} is given another value by the kernel")
     taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
     row = _row_name(inner[0])
-    if row is not None and _times_assigned(function, row) == 1:
+    if row is not None and stored.count(row) == 1:
         kept = inner[1:]
     else:
-        row, kept = _fresh("row", taken), inner
+        row, kept = fresh_name("row", taken), inner
+        taken.add(row)
     if not kept:
         raise Refusal(f"{kernel.name} does nothing with its row")
-    names = {name: _fresh(f"{name}_of_row", taken) for name in moved}
+    names = {name: fresh_name(f"{name}_of_row", taken) for name in moved}
     text = _renamed(kernel, inner, kept, row, names)
     data = data_of(kernel)
     start = _with_comments(data, start_of_line(data, span_of(kernel, inner[0]).start))
@@ -88,7 +95,8 @@ def _same_for_all_rows(statement: ast.stmt, function: ast.FunctionDef) -> bool:
     """Whether a statement only names a value that no row changes, and nothing else gives the name another."""
     if not isinstance(statement, ast.Assign) or not all(isinstance(t, ast.Name) for t in statement.targets):
         return False
-    if any(_times_assigned(function, t.id) > 1 for t in statement.targets if isinstance(t, ast.Name)):
+    stored = stored_names(function)
+    if any(stored.count(t.id) > 1 for t in statement.targets if isinstance(t, ast.Name)):
         return False
     parameters = {a.arg for a in function.args.args}
     if {t.id for t in statement.targets if isinstance(t, ast.Name)} & parameters:
@@ -96,7 +104,7 @@ def _same_for_all_rows(statement: ast.stmt, function: ast.FunctionDef) -> bool:
     calls = [n for n in ast.walk(statement.value) if isinstance(n, ast.Call)]
     used = {n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name)}
     pure = all(ast.unparse(c.func).rpartition(".")[2] in _PURE for c in calls)
-    return pure and not used & _assigned(function) & parameters
+    return pure and not used & set(stored) & parameters
 
 
 def _row_name(statement: ast.stmt) -> str | None:
@@ -107,32 +115,3 @@ def _row_name(statement: ast.stmt) -> str | None:
         ):
             return name
     return None
-
-
-def _spans_lines(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Constant | ast.JoinedStr)
-        and (not isinstance(node, ast.Constant) or isinstance(node.value, str))
-        and node.lineno != node.end_lineno
-    )
-
-
-def _targets(function: ast.FunctionDef) -> Iterator[str]:
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-
-
-def _assigned(function: ast.FunctionDef) -> set[str]:
-    return set(_targets(function))
-
-
-def _times_assigned(function: ast.FunctionDef, name: str) -> int:
-    return sum(found == name for found in _targets(function))
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name

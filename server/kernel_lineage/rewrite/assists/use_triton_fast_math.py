@@ -17,7 +17,7 @@ from kernel_lineage.kernels.anchors.triton_exact_math import inverse_root, is_ca
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.layout import data_of
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.triton_places import function_of, span_of
+from kernel_lineage.rewrite.assists.triton_places import function_of, span_of, stored_names
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _LOG2_E = "1.4426950408889634"
@@ -26,7 +26,7 @@ _ONES = (1, 1.0)
 
 def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     function = function_of(kernel)
-    scalars = {p.name for p in kernel.parameters if not p.pointer} - _given(function)
+    scalars = {p.name for p in kernel.parameters if not p.pointer} - set(stored_names(function))
     edits: list[Edit] = []
     for node in ast.walk(function):
         division = inverse_root(node)
@@ -43,10 +43,6 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
         sorted(edits, key=lambda e: (e.span.start, e.span.end)),
         explanation="One instruction of the special function unit in place of a division or a product besides.",
     )
-
-
-def _given(function: ast.FunctionDef) -> set[str]:
-    return {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def _multiplied(kernel: Kernel, node: ast.BinOp) -> list[Edit]:
