@@ -9,15 +9,48 @@ from typing import Literal
 from kernel_lineage.kernels.cuda_text import closing, split, trim
 from kernel_lineage.kernels.source import Kernel, Launch, Span
 from kernel_lineage.rewrite.assists.layout import data_of
+from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.candidate import Edit
 from kernel_lineage.rewrite.launch_site import LaunchError, configuration
+from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.workloads.constants import constants_of
 
 
-def blocks_changed(
-    kernel: Kernel, launch: Launch, change: Callable[[str], str], axis: int = 0
-) -> Edit | None:
-    """An edit that puts `change(blocks)` in the place of a launch's blocks along an axis; None as `extent_changed`."""
-    return extent_changed(kernel, launch, "grid", axis, change)
+def block_extents(kernel: Kernel, launch: Launch) -> tuple[int | None, int | None, int | None]:
+    """Threads of a launch's blocks along x, y and z; None for what the file does not tell as a number."""
+    known = {**constants_of(kernel), **launch.definitions}
+    x, y, z = (*launch.block, "1", "1")[:3] if launch.block else ("", "", "")
+    return constant(x, known), constant(y, known), constant(z, known)
+
+
+def launches_of(kernel: Kernel) -> tuple[Launch, ...]:
+    """The launches of a kernel whose grid is to change with it. Refused where the file has none."""
+    if not kernel.launches:
+        raise Refusal(f"{kernel.name} is not launched in this file, and its launch has to change with it")
+    return kernel.launches
+
+
+def whole_warps(kernel: Kernel, launch: Launch) -> int:
+    """Threads of a launch's blocks, which are whole warps along x. Refused where they are not, or not told."""
+    threads, *others = block_extents(kernel, launch)
+    if threads is None or threads % 32 or others != [1, 1]:
+        line = launch.span.first_line
+        raise Refusal(f"the launch in line {line} does not tell blocks of whole warps along x as a number")
+    return threads
+
+
+def change_blocks(kernel: Kernel, launch: Launch, change: Callable[[str], str]) -> Edit:
+    """As `blocks_changed` along x. Refused where the blocks are not written at the launch."""
+    edit = blocks_changed(kernel, launch, change)
+    if edit is None:
+        line = launch.span.first_line
+        raise Refusal(f"the grid in line {line} is not written at the launch; write it into <<<…>>>")
+    return edit
+
+
+def blocks_changed(kernel: Kernel, launch: Launch, change: Callable[[str], str]) -> Edit | None:
+    """An edit that puts `change(blocks)` in the place of a launch's blocks along x; None as `extent_changed`."""
+    return extent_changed(kernel, launch, "grid", 0, change)
 
 
 def extent_changed(

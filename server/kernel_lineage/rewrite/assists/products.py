@@ -15,9 +15,8 @@ from kernel_gate.expr.terms import Num, Op, Term, Var, negation, rebuilt, substi
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access, Loop, Model
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.blocks_at_launch import block_extents, launches_of
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.skills.kernel_facts import constant
-from kernel_lineage.workloads.constants import constants_of
 
 PLACES = {"x": Var("place along x"), "y": Var("place along y")}
 """A thread's number along each axis of the whole grid."""
@@ -159,17 +158,14 @@ def _loads(model: Model, round_: str) -> list[Access]:
 
 def _extents(kernel: Kernel) -> Mapping[str, Term]:
     """Threads of a block along x and y: numbers where all launches of the file agree on them, else names."""
-    known = constants_of(kernel)
     found = []
-    for launch in kernel.launches:
-        block = [constant(e, {**known, **launch.definitions}) for e in (*launch.block, "1", "1")[:3]]
-        if block[2] != 1:
+    for launch in launches_of(kernel):
+        *block, depth = block_extents(kernel, launch)
+        if depth != 1:
             raise Refusal(
                 f"blocks of the launch in line {launch.span.first_line} may be deep as well as wide"
             )
-        found.append(block[:2])
-    if not found:
-        raise Refusal(f"{kernel.name} is not launched in this file, and its launch has to change with it")
+        found.append(block)
     agree = all(block == found[0] for block in found)
     return {
         axis: Num(size) if agree and size is not None else Var(f"blockDim.{axis}")

@@ -28,7 +28,12 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed, extent_changed
+from kernel_lineage.rewrite.assists.blocks_at_launch import (
+    blocks_changed,
+    extent_changed,
+    launches_of,
+    whole_warps,
+)
 from kernel_lineage.rewrite.assists.element_work import ElementWork
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
 from kernel_lineage.rewrite.assists.layout import (
@@ -46,8 +51,6 @@ from kernel_lineage.rewrite.assists.row_loops import Reduction, RowLoop
 from kernel_lineage.rewrite.assists.thread_work import thread_work_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import configuration
-from kernel_lineage.skills.kernel_facts import constant
-from kernel_lineage.workloads.constants import constants_of
 
 _THREADS = 1024
 """The size of a block, and the most that it can be."""
@@ -242,23 +245,12 @@ def _dedented(text: str, margin: str) -> list[str]:
 
 def _launches(kernel: Kernel, columns: int, split: int) -> list[Edit]:
     """At every launch so many blocks for each so many columns, of `_THREADS` threads."""
-    if not kernel.launches:
-        raise Refusal(f"{kernel.name} is not launched in this file, and its launch has to change with it")
     if "launch_bounds" in kernel.attributes:
         raise Refusal(f"{kernel.name} has launch bounds, which tell the size of its blocks")
     edits: list[Edit] = []
-    for launch in kernel.launches:
+    for launch in launches_of(kernel):
         line = launch.span.first_line
-        threads = (
-            constant(launch.block[0], {**constants_of(kernel), **launch.definitions})
-            if launch.block
-            else None
-        )
-        if threads is None or threads % 32 or [e for e in launch.block[1:] if e != "1"]:
-            raise Refusal(
-                f"the launch in line {line} does not tell blocks of whole warps along x as a number"
-            )
-        factor = threads // columns
+        factor = whole_warps(kernel, launch) // columns
         text = f"{{}} * {factor}" if split == 1 else f"dim3({{}} * {factor}, {split})"
         grid = blocks_changed(kernel, launch, text.format)
         if split > 1 and (grid is None or grid.span != configuration(kernel, launch)[0].span):

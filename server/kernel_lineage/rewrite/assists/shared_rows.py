@@ -11,7 +11,12 @@ from kernel_lineage.kernels.cuda_forms import Loop, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Launch
-from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed, extent_changed
+from kernel_lineage.rewrite.assists.blocks_at_launch import (
+    block_extents,
+    change_blocks,
+    extent_changed,
+    launches_of,
+)
 from kernel_lineage.rewrite.assists.element_work import ElementWork
 from kernel_lineage.rewrite.assists.lane_order import LaneOrder
 from kernel_lineage.rewrite.assists.layout import (
@@ -29,8 +34,6 @@ from kernel_lineage.rewrite.assists.row_loops import Reduction, RowLoop
 from kernel_lineage.rewrite.assists.row_work import RowWork
 from kernel_lineage.rewrite.assists.thread_work import thread_work_of
 from kernel_lineage.rewrite.candidate import Edit
-from kernel_lineage.skills.kernel_facts import constant
-from kernel_lineage.workloads.constants import constants_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,22 +231,13 @@ def _by_one(kernel: Kernel, group: list[Node], own: str, waits: tuple[bool, bool
 
 def _launches(kernel: Kernel, sharers: Sharers) -> list[Edit]:
     """More blocks along x at every launch: one for each group of threads that takes a row."""
-    if not kernel.launches:
-        raise Refusal(f"{kernel.name} is not launched in this file, and its launch has to change with it")
     edits: list[Edit] = []
-    for launch in kernel.launches:
-        threads = (
-            constant(launch.block[0], {**constants_of(kernel), **launch.definitions})
-            if launch.block
-            else None
-        )
-        line = launch.span.first_line
+    for launch in launches_of(kernel):
+        threads, *_ = block_extents(kernel, launch)
         if threads is not None and threads % 32:
+            line = launch.span.first_line
             raise Refusal(f"the {threads} threads of a block in line {line} are no whole warps")
-        edit = blocks_changed(kernel, launch, f"{{}} * {sharers.blocks(launch)}".format)
-        if edit is None:
-            raise Refusal(f"the grid in line {line} is not written at the launch; write it into <<<…>>>")
-        edits.append(edit)
+        edits.append(change_blocks(kernel, launch, f"{{}} * {sharers.blocks(launch)}".format))
         if threads is not None and threads < sharers.threads and "__launch_bounds__" not in kernel.text:
             larger = extent_changed(kernel, launch, "block", 0, lambda _: str(sharers.threads))
             if larger is not None and not _is_in_dim3(kernel, larger):

@@ -21,7 +21,7 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import edited, replace_node
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed
+from kernel_lineage.rewrite.assists.blocks_at_launch import change_blocks, whole_warps
 from kernel_lineage.rewrite.assists.element_work import ElementWork, check_repeatable, work_of
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
@@ -35,8 +35,6 @@ from kernel_lineage.rewrite.assists.loop_over_grid import grid_loop
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.reduce_block_before_atomic import SUMMED
 from kernel_lineage.rewrite.candidate import Candidate, Edit
-from kernel_lineage.skills.kernel_facts import constant
-from kernel_lineage.workloads.constants import constants_of
 
 _ELEMENTS = 16
 """Elements of a thread: enough that the additions of a block cost little beside its loads."""
@@ -102,21 +100,10 @@ def _dtype(kernel: Kernel, syntax: CudaSyntax, call: Call) -> str:
 def _launches(kernel: Kernel) -> list[Edit]:
     if not kernel.launches:
         raise Refusal(f"{kernel.name} is not launched in this file, and its blocks have to be of whole warps")
-    edits: list[Edit] = []
     for launch in kernel.launches:
-        line = launch.span.first_line
-        known = {**constants_of(kernel), **launch.definitions}
-        threads = constant(launch.block[0], known) if launch.block else None
-        flat = all(constant(e, known) == 1 for e in launch.block[1:])
-        if threads is None or threads % 32 or not flat:
-            raise Refusal(
-                f"the launch in line {line} does not tell blocks of whole warps along x as a number"
-            )
-        edit = blocks_changed(kernel, launch, lambda blocks: f"({blocks} + {_ELEMENTS - 1}) / {_ELEMENTS}")
-        if edit is None:
-            raise Refusal(f"the grid in line {line} is not written at the launch; write it into <<<…>>>")
-        edits.append(edit)
-    return edits
+        whole_warps(kernel, launch)
+    fewer = f"({{}} + {_ELEMENTS - 1}) / {_ELEMENTS}".format
+    return [change_blocks(kernel, launch, fewer) for launch in kernel.launches]
 
 
 def _looped(kernel: Kernel, syntax: CudaSyntax, work: ElementWork, kind: str, own: str, place: str) -> str:

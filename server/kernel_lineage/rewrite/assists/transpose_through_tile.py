@@ -30,6 +30,7 @@ from kernel_lineage.kernels.cuda_forms import (
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.blocks_at_launch import block_extents
 from kernel_lineage.rewrite.assists.layout import (
     data_of,
     descendants,
@@ -47,8 +48,6 @@ from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.product_launch import Blocks, tiled_launches
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 from kernel_lineage.rewrite.candidate import Candidate, Edit
-from kernel_lineage.skills.kernel_facts import constant
-from kernel_lineage.workloads.constants import constants_of
 
 _SIDES = (64, 32)
 """Places of a tile along each axis. 64 elements of two bytes fill a line of 128 bytes."""
@@ -104,13 +103,12 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
 
 def _extents(kernel: Kernel) -> tuple[int, int]:
     """The threads of a block along x and y, where all launches of the file agree."""
-    known = constants_of(kernel)
     found: set[tuple[int, int]] = set()
     for launch in kernel.launches:
-        block = [constant(e, {**known, **launch.definitions}) for e in (*launch.block, "1", "1")[:3]]
-        if block[0] is None or block[1] is None or block[2] != 1:
+        x, y, z = block_extents(kernel, launch)
+        if x is None or y is None or z != 1:
             raise Refusal(f"the launch in line {launch.span.first_line} does not tell its block as numbers")
-        found.add((block[0], block[1]))
+        found.add((x, y))
     if len(found) != 1:
         raise Refusal(f"the block that {kernel.name} is launched with is not told in this file")
     return found.pop()
