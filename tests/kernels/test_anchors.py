@@ -1,51 +1,53 @@
 """Every anchor pattern matches its own examples, binds the names it declares, and refuses what it should."""
 
 import importlib
+from pathlib import Path
 
 import pytest
 
-from kernel_lineage.kernels import cuda, triton
+from example_files import parts_in
+from kernel_lineage.kernels import cuda
 from kernel_lineage.kernels.anchors.registry import anchors, anchors_of
-from kernel_lineage.kernels.source import Language
+from kernel_lineage.kernels.reading import read
 
-PARSERS = {Language.CUDA: cuda.parse, Language.TRITON: triton.parse}
+FOLDER = Path(__file__).parent / "anchors"
+SHOWN = parts_in(FOLDER / "shown")
+LOOK_ALIKES = parts_in(FOLDER / "look_alikes")
 
-PRESENT = [(p, e) for p in anchors().values() for e in p.present]
-ABSENT = [(p, e) for p in anchors().values() for e in p.absent]
 
-
-def matches(pattern, example):
-    parsed = PARSERS[example.language](example.code.encode())
+def matches(example):
+    parsed = read(example.code.encode(), example.language)
     assert parsed.kernels
-    return [a for kernel in parsed.kernels for a in anchors_of(kernel) if a.pattern == pattern.id]
+    return [a for kernel in parsed.kernels for a in anchors_of(kernel) if a.pattern == example.owner]
 
 
-def numbered(cases):
-    return [f"{pattern.id}-{n}" for n, (pattern, _) in enumerate(cases)]
+def named(part):
+    return f"{part.owner}-{part.language}-{part.number}"
 
 
-@pytest.mark.parametrize(("pattern", "example"), PRESENT, ids=numbered(PRESENT))
-def test_it_matches_and_binds_its_names(pattern, example):
-    found = matches(pattern, example)
+@pytest.mark.parametrize("example", SHOWN, ids=named)
+def test_it_matches_and_binds_its_names(example):
+    found = matches(example)
     assert found
     for anchor in found:
-        assert set(anchor.bindings) <= set(pattern.names)
+        assert set(anchor.bindings) <= set(anchors()[example.owner].names)
         assert all(anchor.bindings.values())
         assert anchor.detail
         assert 0 <= anchor.span.start < anchor.span.end <= len(example.code.encode())
 
 
-@pytest.mark.parametrize(("pattern", "example"), ABSENT, ids=numbered(ABSENT))
-def test_it_does_not_match_a_look_alike(pattern, example):
-    assert matches(pattern, example) == []
+@pytest.mark.parametrize("example", LOOK_ALIKES, ids=named)
+def test_it_does_not_match_a_look_alike(example):
+    assert matches(example) == []
 
 
 @pytest.mark.parametrize("pattern", anchors().values(), ids=lambda p: p.id)
 def test_every_declared_name_is_bound_by_some_example(pattern):
     bound = {
         name
-        for example in pattern.present
-        for anchor in matches(pattern, example)
+        for example in SHOWN
+        if example.owner == pattern.id
+        for anchor in matches(example)
         for name in anchor.bindings
     }
     assert bound == set(pattern.names)
@@ -54,9 +56,10 @@ def test_every_declared_name_is_bound_by_some_example(pattern):
 @pytest.mark.parametrize("pattern", anchors().values(), ids=lambda p: p.id)
 def test_a_pattern_is_named_as_its_file_and_has_examples(pattern):
     assert importlib.import_module(f"kernel_lineage.kernels.anchors.{pattern.id}").PATTERN is pattern
-    assert len(pattern.present) >= 2
-    assert len(pattern.absent) >= 2
-    assert {e.language for e in pattern.present} == pattern.languages
+    shown = [part for part in SHOWN if part.owner == pattern.id]
+    assert len(shown) >= 2
+    assert len([part for part in LOOK_ALIKES if part.owner == pattern.id]) >= 2
+    assert {part.language for part in shown} == pattern.languages
 
 
 def bindings(source, name):

@@ -1,9 +1,11 @@
 """Mechanisms and anchors on code that is broken, cut off or odd: less is seen, nothing raises."""
 
 import random
+from pathlib import Path
 
 import pytest
 
+from example_files import parts_in
 from kernel_lineage.kernels import cuda, triton
 from kernel_lineage.kernels.anchors.registry import anchors
 from kernel_lineage.kernels.mechanisms.registry import mechanisms, mechanisms_of
@@ -11,10 +13,12 @@ from kernel_lineage.kernels.source import Language
 
 PARSERS = {Language.CUDA: cuda.parse, Language.TRITON: triton.parse}
 
+HERE = Path(__file__).parent
 EXAMPLES = [
-    (f"{owner.id}-{n}", example)
-    for owner in (*mechanisms().values(), *anchors().values())
-    for n, example in enumerate(owner.present)
+    (f"{part.owner}-{part.language}-{part.number}", part)
+    for folder in ("spellings", "anchors/shown")
+    for part in parts_in(HERE / folder)
+    if part.number < 2
 ]
 IDS = [name for name, _ in EXAMPLES]
 

@@ -1,46 +1,46 @@
 """Every mechanism is seen in its own examples and not in what is easily mistaken for it."""
 
+from pathlib import Path
+
 import pytest
 
-from kernel_lineage.kernels import cuda, triton
-from kernel_lineage.kernels.mechanisms.model import Example, Mechanism
+from example_files import Part, parts_in
 from kernel_lineage.kernels.mechanisms.registry import mechanisms, mechanisms_of
-from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.skills.conditions.parse import parse as parse_condition
 
-PARSERS = {Language.CUDA: cuda.parse, Language.TRITON: triton.parse}
+FOLDER = Path(__file__).parent
+SPELLINGS = parts_in(FOLDER / "spellings")
+LOOK_ALIKES = parts_in(FOLDER / "look_alikes")
 
-PRESENT = [(m, e) for m in mechanisms().values() for e in m.present]
-ABSENT = [(m, e) for m in mechanisms().values() for e in m.absent]
 
-
-def kernels_in(example: Example) -> tuple[Kernel, ...]:
-    parsed = PARSERS[example.language](example.code.encode())
+def kernels_in(example: Part) -> tuple[Kernel, ...]:
+    parsed = read(example.code.encode(), example.language)
     assert parsed.problems == (), parsed.problems
     assert parsed.kernels
     return parsed.kernels
 
 
-def ids_in(example: Example) -> set[str]:
-    return {site.mechanism for kernel in kernels_in(example) for site in mechanisms_of(kernel)}
+def named(part: Part) -> str:
+    return f"{part.owner}-{part.language}-{part.number}"
 
 
-def numbered(cases: list[tuple[Mechanism, Example]]) -> list[str]:
-    return [f"{mechanism.id}-{n}" for n, (mechanism, _) in enumerate(cases)]
+@pytest.mark.parametrize("example", SPELLINGS, ids=named)
+def test_it_is_seen_however_it_is_written(example):
+    sites = [site for kernel in kernels_in(example) for site in mechanisms_of(kernel)]
+    assert example.owner in {site.mechanism for site in sites if site.certain}
 
 
-@pytest.mark.parametrize(("mechanism", "example"), PRESENT, ids=numbered(PRESENT))
-def test_it_is_seen_where_it_is(mechanism, example):
-    assert mechanism.id in ids_in(example)
+@pytest.mark.parametrize("example", LOOK_ALIKES, ids=named)
+def test_a_look_alike_is_not_mistaken_for_it(example):
+    assert example.owner not in {
+        site.mechanism for kernel in kernels_in(example) for site in mechanisms_of(kernel)
+    }
 
 
-@pytest.mark.parametrize(("mechanism", "example"), ABSENT, ids=numbered(ABSENT))
-def test_a_look_alike_is_not_mistaken_for_it(mechanism, example):
-    assert mechanism.id not in ids_in(example)
-
-
-@pytest.mark.parametrize(("mechanism", "example"), PRESENT, ids=numbered(PRESENT))
-def test_a_site_lies_in_the_file_and_says_what_was_seen(mechanism, example):
+@pytest.mark.parametrize("example", SPELLINGS, ids=named)
+def test_a_site_lies_in_the_file_and_says_what_was_seen(example):
     data = example.code.encode()
     for kernel in kernels_in(example):
         for site in mechanisms_of(kernel):
@@ -51,10 +51,11 @@ def test_a_site_lies_in_the_file_and_says_what_was_seen(mechanism, example):
 
 @pytest.mark.parametrize("mechanism", mechanisms().values(), ids=lambda m: m.id)
 def test_a_mechanism_is_whole(mechanism):
-    """Named as its file, with examples in every language it claims, and conditions of known kinds."""
-    assert len(mechanism.present) >= 2
-    assert len(mechanism.absent) >= 2
-    assert {e.language for e in mechanism.present} == mechanism.languages
+    """Ten spellings, some in every language it claims, two look-alikes, and conditions of known kinds."""
+    spellings = [part for part in SPELLINGS if part.owner == mechanism.id]
+    assert len(spellings) >= 10
+    assert len([part for part in LOOK_ALIKES if part.owner == mechanism.id]) >= 2
+    assert {part.language for part in spellings} == mechanism.languages
     assert mechanism.conditions
     for condition in mechanism.conditions:
         assert condition.kind in ("validity", "profit")

@@ -1,8 +1,8 @@
 """The page of mechanisms and anchors says all that their files say."""
 
 from kernel_lineage.kernels.anchors.registry import anchors
-from kernel_lineage.kernels.mechanisms.page import render
 from kernel_lineage.kernels.mechanisms.registry import mechanisms
+from mechanisms_page import render
 
 
 def test_every_mechanism_has_its_section_with_its_conditions():

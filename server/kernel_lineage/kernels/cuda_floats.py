@@ -6,7 +6,7 @@ import re
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
 
 _SINGLE_LITERAL = re.compile(r"(?:[\d.']+(?:[eE][+-]?\d+)?|0[xX][\da-fA-F.']+[pP][+-]?\d+)[fF]")
@@ -52,9 +52,9 @@ def _kind(unit: Unit, node: Node | None, depth: int = 0) -> str:
                 "int" if re.fullmatch(r"(threadIdx|blockIdx|blockDim|gridDim)\.[xyz]", text_of(node)) else ""
             )
         case "subscript_expression":
-            array = bare(node.child_by_field_name("argument"))
+            array = field_of(node, "argument")
             while array is not None and array.type == "subscript_expression":
-                array = bare(array.child_by_field_name("argument"))
+                array = field_of(array, "argument")
             return (
                 _declared(unit, text_of(array), pointer=True) if array and array.type == "identifier" else ""
             )

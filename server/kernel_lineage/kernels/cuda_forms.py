@@ -38,6 +38,27 @@ def bare(node: Node | None) -> Node | None:
     return node
 
 
+def field_of(node: Node | None, name: str) -> Node | None:
+    """A named part of a node without the parentheses around it; None where there is no such part, or no node."""
+    return bare(node.child_by_field_name(name)) if node is not None else None
+
+
+def test_of(statement: Node | None) -> Node | None:
+    """What an `if` or a loop tests, without the parentheses around it."""
+    condition = field_of(statement, "condition")
+    return (
+        field_of(condition, "value")
+        if condition is not None and condition.type == "condition_clause"
+        else condition
+    )
+
+
+def arguments_of(call: Node | None) -> tuple[Node, ...]:
+    """The arguments of a call; none for any other node."""
+    listed = call.child_by_field_name("arguments") if call is not None else None
+    return tuple(a for a in listed.named_children if a.type != "comment") if listed is not None else ()
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A call: `cg::reduce(warp, x)` has name `reduce`, `warp.shfl(x, 0)` name `shfl` and receiver `warp`."""
@@ -71,9 +92,7 @@ def read_call(node: Node) -> Call:
         else:
             break
     name = text_of(function)
-    listed = node.child_by_field_name("arguments")
-    arguments = tuple(a for a in listed.named_children if a.type != "comment") if listed is not None else ()
-    return Call(name, scope + name, receiver, template, node, arguments)
+    return Call(name, scope + name, receiver, template, node, arguments_of(node))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from kernel_gate.expr.terms import ZERO, Num, Op, Term, Var, variables
 from kernel_lineage.code.cuda.read import read_function, read_open
 from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.cuda_expressions import all_indices
-from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_handed import handed_spaces
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import (
@@ -162,14 +162,14 @@ class Indexing:
         """Every load and store, in the order of the text."""
         written: dict[int, bool] = {}
         for node in self.unit.of("assignment_expression"):
-            left = bare(node.child_by_field_name("left"))
+            left = field_of(node, "left")
             # The members of a vector (`v.x = …`) are written through the element.
             while left is not None and left.type == "field_expression":
-                left = bare(left.child_by_field_name("argument"))
+                left = field_of(left, "argument")
             if left is not None:
                 written[left.id] = operator_of(node) != "="
         for node in self.unit.of("update_expression"):
-            argument = bare(node.child_by_field_name("argument"))
+            argument = field_of(node, "argument")
             if argument is not None:
                 written[argument.id] = True
         found = [*self._subscripts(written), *self._dereferences(written), *self._through_calls()]
@@ -179,8 +179,7 @@ class Indexing:
         addressed = {
             argument.id
             for node in self.unit.of("pointer_expression")
-            if operator_of(node) == "&"
-            and (argument := bare(node.child_by_field_name("argument"))) is not None
+            if operator_of(node) == "&" and (argument := field_of(node, "argument")) is not None
         }
         subscripts = self.unit.of("subscript_expression")
         inner = {a.id for node in subscripts if (a := node.child_by_field_name("argument")) is not None}

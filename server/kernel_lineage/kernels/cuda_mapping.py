@@ -9,7 +9,7 @@ from enum import StrEnum
 from tree_sitter import Node
 
 from kernel_gate.expr.terms import Num, Var, mul, variables
-from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, test_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing, loop_axis
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import Coefficient, is_of_a_warp, lane_stride
@@ -139,8 +139,7 @@ def bounds_guards(unit: Unit) -> tuple[BoundsGuard, ...]:
 def _read_guards(unit: Unit) -> Iterator[BoundsGuard]:
     reach = indexing(unit)
     for node in unit.of("if_statement"):
-        clause = node.child_by_field_name("condition")
-        condition = clause.child_by_field_name("value") if clause is not None else None
+        condition = test_of(node)
         consequence = node.child_by_field_name("consequence")
         for comparison in _comparisons(condition):
             left, right = comparison.child_by_field_name("left"), comparison.child_by_field_name("right")

@@ -13,14 +13,7 @@ from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Point, Range
 
 from kernel_lineage.kernels.python_text import BrokenPiece, Module, module_of
-from kernel_lineage.kernels.source import (
-    DeviceFunction,
-    Kernel,
-    Language,
-    Launch,
-    Parameter,
-    SourceFile,
-)
+from kernel_lineage.kernels.source import DeviceFunction, Kernel, Language, Launch, Parameter, SourceFile
 from kernel_lineage.kernels.triton_definitions import all_nodes
 from kernel_lineage.kernels.triton_launches import launches
 from kernel_lineage.kernels.triton_parameters import parameters_of

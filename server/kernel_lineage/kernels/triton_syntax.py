@@ -28,6 +28,7 @@ _WINDOW = ("base", "shape", "strides", "offsets", "block_shape", "order")
 class TritonUnit:
     """One function of a kernel: the kernel itself (`entry`) or a jit function that it reaches."""
 
+    kernel: Kernel
     name: str
     function: ast.FunctionDef
     entry: bool
@@ -302,7 +303,8 @@ def _parsed(text: str) -> ast.FunctionDef | None:
     return next((node for node in tree.body if isinstance(node, ast.FunctionDef)), None)
 
 
-def _unit_of_text(name: str, span: Span, text: str, source: bytes | None, entry: bool) -> TritonUnit | None:
+def _unit_of_text(kernel: Kernel, name: str, span: Span, text: str, *, entry: bool) -> TritonUnit | None:
+    source = kernel.source.data if kernel.source is not None else None
     start = source.rfind(b"\n", 0, span.start) + 1 if source is not None else span.start
     data = source[start : span.end] if source is not None else text.encode()
     whole = data.decode("utf-8", "replace")
@@ -310,7 +312,9 @@ def _unit_of_text(name: str, span: Span, text: str, source: bytes | None, entry:
     if function is None:
         return None
     indent = len(whole) - len(whole.lstrip(" \t"))
-    return TritonUnit(name, function, entry, start, span.first_line, data, indent, lines_from_one=True)
+    return TritonUnit(
+        kernel, name, function, entry, start, span.first_line, data, indent, lines_from_one=True
+    )
 
 
 def _read(kernel: Kernel) -> TritonSyntax | None:
@@ -319,9 +323,9 @@ def _read(kernel: Kernel) -> TritonSyntax | None:
     if kernel.function is not None and data is not None:
         start = data.rfind(b"\n", 0, kernel.span.start) + 1
         text = data[start : kernel.span.end]
-        entry = TritonUnit(kernel.name, kernel.function, True, start, kernel.span.first_line, text)
+        entry = TritonUnit(kernel, kernel.name, kernel.function, True, start, kernel.span.first_line, text)
     else:
-        entry = _unit_of_text(kernel.name, kernel.span, kernel.text, data, True)
+        entry = _unit_of_text(kernel, kernel.name, kernel.span, kernel.text, entry=True)
     if entry is None:
         return None
     entry.pointers = frozenset(p.name for p in kernel.parameters if p.pointer)
@@ -329,7 +333,7 @@ def _read(kernel: Kernel) -> TritonSyntax | None:
     if kernel.source is not None and kernel.device_functions:
         for function in kernel.source.device_functions:
             if function.name in kernel.device_functions:
-                unit = _unit_of_text(function.name, function.span, function.text, data, False)
+                unit = _unit_of_text(kernel, function.name, function.span, function.text, entry=False)
                 if unit is not None:
                     units.append(unit)
     return TritonSyntax(kernel, tuple(units))

@@ -1,3 +1,17 @@
+__global__ void stage(float* out, const float* inp) {
+    __shared__ float tile[256];
+    __pipeline_memcpy_async(&tile[threadIdx.x], &inp[blockIdx.x * 256 + threadIdx.x], sizeof(float));
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    out[threadIdx.x] = tile[255 - threadIdx.x];
+}
+// ---
+__device__ void fetch(unsigned at, const float* from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;\n" :: "r"(at), "l"(from));
+}
+__global__ void stage(float* out, const float* inp, unsigned at) { fetch(at, inp); out[0] = 1.0f; }
+// ---
 __global__ void k(float* y, const float* x) { __shared__ float t[64]; cuda::memcpy_async(t + threadIdx.x, x + threadIdx.x, sizeof(float), cuda::thread_scope_thread); y[0] = t[0]; }
 // ---
 namespace cg = cooperative_groups;

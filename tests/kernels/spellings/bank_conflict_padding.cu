@@ -1,3 +1,17 @@
+__global__ void turn(float* out, const float* inp, int n) {
+    __shared__ float tile[32][32 + 1];
+    tile[threadIdx.y][threadIdx.x] = inp[threadIdx.y * n + threadIdx.x];
+    __syncthreads();
+    out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+}
+// ---
+__global__ void turn(float* out, const float* inp, int n) {
+    __shared__ float tile[32][32];
+    tile[threadIdx.y][threadIdx.x ^ threadIdx.y] = inp[threadIdx.y * n + threadIdx.x];
+    __syncthreads();
+    out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y ^ threadIdx.x];
+}
+// ---
 __global__ void k(float* y, const float* x) { __shared__ float t[32][33]; t[threadIdx.y][threadIdx.x] = x[threadIdx.x]; __syncthreads(); y[threadIdx.x] = t[threadIdx.x][threadIdx.y]; }
 // ---
 #define PAD 1

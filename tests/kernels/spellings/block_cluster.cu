@@ -1,3 +1,15 @@
+__global__ void __cluster_dims__(2, 1, 1) swap_tiles(float* out, const float* inp) {
+    __shared__ float tile[128];
+    tile[threadIdx.x] = inp[blockIdx.x * 128 + threadIdx.x];
+    auto cluster = cooperative_groups::this_cluster();
+    cluster.sync();
+    float* other = cluster.map_shared_rank(tile, cluster.block_rank() ^ 1);
+    out[blockIdx.x * 128 + threadIdx.x] = other[threadIdx.x];
+}
+// ---
+__device__ void all_blocks() { asm volatile("barrier.cluster.arrive.aligned;" ::: "memory"); }
+__global__ void meet(float* out) { all_blocks(); out[threadIdx.x] = 1.0f; }
+// ---
 __global__ __cluster_dims__(4, 1, 1) void k(float* y) { y[0] = 0; }
 // ---
 namespace cg = cooperative_groups;

@@ -1,3 +1,18 @@
+namespace cg = cooperative_groups;
+__global__ void fill(float* out, int n) {
+    cg::thread_block block = cg::this_thread_block();
+    cg::thread_block_tile<32> warp = cg::tiled_partition<32>(block);
+    for (int i = warp.thread_rank(); i < n; i += warp.size()) { out[i] = 1.0f; }
+}
+// ---
+using namespace cooperative_groups;
+__global__ void both(float* a, float* b) {
+    auto grid = this_grid();
+    a[grid.thread_rank()] = 1.0f;
+    grid.sync();
+    b[grid.thread_rank()] = a[0];
+}
+// ---
 __global__ void k(float* y) { auto b = cooperative_groups::this_thread_block(); b.sync(); y[0] = 0; }
 // ---
 namespace cg = cooperative_groups;

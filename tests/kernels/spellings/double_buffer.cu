@@ -1,3 +1,24 @@
+__global__ void stage(float* out, const float* inp, int rounds) {
+    __shared__ float tile[2][256];
+    int now = 0;
+    tile[now][threadIdx.x] = inp[threadIdx.x];
+    for (int r = 1; r < rounds; r++) {
+        __syncthreads();
+        tile[now ^ 1][threadIdx.x] = inp[r * 256 + threadIdx.x];
+        out[threadIdx.x] += tile[now][255 - threadIdx.x];
+        now ^= 1;
+    }
+}
+// ---
+__global__ void stage(float* out, const float* inp, int rounds) {
+    __shared__ float tile[3][256];
+    for (int r = 0; r < rounds; r++) {
+        tile[r % 3][threadIdx.x] = inp[r * 256 + threadIdx.x];
+        __syncthreads();
+        out[threadIdx.x] += tile[r % 3][255 - threadIdx.x];
+    }
+}
+// ---
 __global__ void k(float* y, const float* x, int n) { __shared__ float t[2][64]; int b = 0; for (int r = 0; r < n; r++) { t[b][threadIdx.x] = x[r * 64 + threadIdx.x]; __syncthreads(); y[threadIdx.x] += t[b][63 - threadIdx.x]; b = 1 - b; } }
 // ---
 __global__ void k(float* y, const float* x, int n) { __shared__ float t[2][64]; bool b = false; for (int r = 0; r < n; r++) { t[b][threadIdx.x] = x[r * 64 + threadIdx.x]; __syncthreads(); y[threadIdx.x] += t[b][63 - threadIdx.x]; b = !b; } }

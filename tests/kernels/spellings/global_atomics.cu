@@ -1,3 +1,8 @@
+__global__ void count(int* total, const float* inp, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && inp[i] > 0.0f) { atomicAdd(total, 1); }
+}
+// ---
 __global__ void k(float* y, const float* x) { atomicAdd(y, x[threadIdx.x]); }
 // ---
 __global__ void k(int* y, const int* x) { atomicMax(&y[x[threadIdx.x]], threadIdx.x); }

@@ -1,3 +1,8 @@
+__global__ void fill(float* out, int n) {
+    int stride = gridDim.x * blockDim.x;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) { out[i] = 1.0f; }
+}
+// ---
 __global__ void k(float* y, int n) { for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) y[i] = 0; }
 // ---
 __global__ void k(float* y, int n) { for (int i = threadIdx.x + blockDim.x * blockIdx.x; i < n; i = i + gridDim.x * blockDim.x) y[i] = 0; }

@@ -1,3 +1,11 @@
+__global__ void __launch_bounds__(256) fill(float* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) { out[i] = 1.0f; }
+}
+// ---
+template <typename T>
+__global__ void __launch_bounds__(128, 4) fill(T* out) { out[blockIdx.x * 128 + threadIdx.x] = T(1); }
+// ---
 __global__ __launch_bounds__(256) void k(float* y) { y[0] = 0; }
 // ---
 static __global__ void __launch_bounds__(96) k(float* y) { y[0] = 0; }

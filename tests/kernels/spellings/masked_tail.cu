@@ -1,3 +1,9 @@
+__global__ void fill(float* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) { return; }
+    out[i] = 1.0f;
+}
+// ---
 __global__ void k(float* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) { y[i] = 0; } }
 // ---
 __global__ void k(float* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return; y[i] = 0; }

@@ -1,3 +1,25 @@
+__global__ void product(float* out, const float* a, const float* b, int n) {
+    float acc[4][4] = {};
+    for (int k = 0; k < n; k++) {
+        for (int i = 0; i < 4; i++) {
+            for (int j = 0; j < 4; j++) {
+                acc[i][j] += a[(threadIdx.y * 4 + i) * n + k] * b[k * n + threadIdx.x * 4 + j];
+            }
+        }
+    }
+    for (int i = 0; i < 4; i++) { out[i] = acc[i][0]; }
+}
+// ---
+__global__ void product(float* out, const float* a, const float* b, int n) {
+    float acc[8];
+    for (int i = 0; i < 8; i++) { acc[i] = 0.0f; }
+    for (int k = 0; k < n; k++) {
+        float shared_by_all = b[k * n + threadIdx.x];
+        for (int i = 0; i < 8; i++) { acc[i] = fmaf(a[i * n + k], shared_by_all, acc[i]); }
+    }
+    for (int i = 0; i < 8; i++) { out[i * n + threadIdx.x] = acc[i]; }
+}
+// ---
 __global__ void k(float* y, const float* a, const float* b, int n) { float t[2][2] = {}; for (int q = 0; q < n; q++) for (int i = 0; i < 2; i++) for (int j = 0; j < 2; j++) t[i][j] += a[i * n + q] * b[q * 2 + j]; y[0] = t[1][1]; }
 // ---
 __global__ void k(float* y, const float* a, const float* b, int n) { float t[16] = {0.0f}; for (int q = 0; q < n; q++) for (int i = 0; i < 4; i++) for (int j = 0; j < 4; j++) t[i * 4 + j] += a[i] * b[j]; y[0] = t[0]; }

@@ -1,3 +1,40 @@
+__global__ void total(float* out, const float* inp) {
+    __shared__ float part[256];
+    part[threadIdx.x] = inp[blockIdx.x * 256 + threadIdx.x];
+    for (int s = blockDim.x / 2; s > 0; s >>= 1) {
+        __syncthreads();
+        if (threadIdx.x < s) { part[threadIdx.x] += part[threadIdx.x + s]; }
+    }
+    if (threadIdx.x == 0) { out[blockIdx.x] = part[0]; }
+}
+// ---
+__global__ void total(float* out, const float* inp) {
+    __shared__ float part[32];
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    float v = inp[threadIdx.x];
+    for (int o = 16; o > 0; o /= 2) { v += __shfl_down_sync(~0u, v, o); }
+    if (lane == 0) { part[warp] = v; }
+    __syncthreads();
+    v = lane < blockDim.x / 32 ? part[lane] : 0.0f;
+    for (int o = 16; o > 0; o /= 2) { v += __shfl_down_sync(~0u, v, o); }
+    if (threadIdx.x == 0) { out[blockIdx.x] = v; }
+}
+// ---
+__device__ float block_sum(float* part, float v) {
+    part[threadIdx.x] = v;
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 0; s /= 2) {
+        if (threadIdx.x < s) { part[threadIdx.x] += part[threadIdx.x + s]; }
+        __syncthreads();
+    }
+    return part[0];
+}
+__global__ void total(float* out, const float* inp) {
+    __shared__ float part[256];
+    float s = block_sum(part, inp[threadIdx.x]);
+    if (threadIdx.x == 0) { out[0] = s; }
+}
+// ---
 __global__ void k(float* y, const float* x, int n) { __shared__ float s[256]; s[threadIdx.x] = x[threadIdx.x]; __syncthreads(); for (int o = 128; o > 0; o >>= 1) { if (threadIdx.x < o) s[threadIdx.x] += s[threadIdx.x + o]; __syncthreads(); } y[0] = s[0]; }
 // ---
 __global__ void k(float* y, const float* x, int n) { extern __shared__ float s[]; s[threadIdx.x] = x[threadIdx.x]; __syncthreads(); for (unsigned o = blockDim.x / 2; o > 0; o /= 2) { if (threadIdx.x < o) s[threadIdx.x] = fmaxf(s[threadIdx.x], s[threadIdx.x + o]); __syncthreads(); } y[0] = s[0]; }

@@ -1,3 +1,14 @@
+__global__ void total(float* out, const float* inp, int C) {
+    float s = 0.0f;
+    for (int i = threadIdx.x; i < C; i += blockDim.x) { s += inp[blockIdx.x * C + i]; }
+    out[blockIdx.x * blockDim.x + threadIdx.x] = s;
+}
+// ---
+__global__ void scale(float* out, const float* inp) {
+    int base = blockIdx.x * 1024 + threadIdx.x;
+    for (int k = 0; k < 4; k++) { out[base + k * 256] = 2.0f * inp[base + k * 256]; }
+}
+// ---
 __global__ void k(float* y, const float* x, int n) { for (int q = 0; q < 4; q++) { int i = (blockIdx.x * 4 + q) * 64 + threadIdx.x; y[i] = x[i]; } }
 // ---
 template <int V> __global__ void k(float* y, const float* x, int n) { for (int q = 0; q < V; q++) { int i = (blockIdx.x * V + q) * 64 + threadIdx.x; y[i] = x[i]; } }

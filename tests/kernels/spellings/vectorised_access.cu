@@ -1,3 +1,30 @@
+__global__ void scale(float* out, const float* inp, float a, int n4) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n4) {
+        float4 v = reinterpret_cast<const float4*>(inp)[i];
+        v.x *= a; v.y *= a; v.z *= a; v.w *= a;
+        reinterpret_cast<float4*>(out)[i] = v;
+    }
+}
+// ---
+typedef float4 quad;
+__global__ void copy(float* out, const float* inp) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    *(quad*)(out + 4 * i) = *(const quad*)(inp + 4 * i);
+}
+// ---
+struct alignas(16) Eight {
+    half e[8];
+    __device__ half& operator[](int k) { return e[k]; }
+};
+__device__ Eight fetch(const half* p) { return *reinterpret_cast<const Eight*>(p); }
+__global__ void negate(half* out, const half* inp) {
+    int i = (blockIdx.x * blockDim.x + threadIdx.x) * 8;
+    Eight v = fetch(inp + i);
+    for (int k = 0; k < 8; k++) { v[k] = -v[k]; }
+    *(Eight*)(out + i) = v;
+}
+// ---
 __global__ void k(float* y, const float* x) { float4 v = ((const float4*)x)[threadIdx.x]; ((float4*)y)[threadIdx.x] = v; }
 // ---
 __global__ void k(int* y, const int* x) { *reinterpret_cast<int4*>(&y[threadIdx.x * 4]) = *reinterpret_cast<const int4*>(&x[threadIdx.x * 4]); }

@@ -1,3 +1,21 @@
+__device__ float warp_sum(float v) {
+    for (int offset = 16; offset > 0; offset /= 2) { v += __shfl_down_sync(0xffffffffu, v, offset); }
+    return v;
+}
+__global__ void total(float* out, const float* inp) {
+    float v = warp_sum(inp[blockIdx.x * 32 + threadIdx.x]);
+    if (threadIdx.x == 0) { out[blockIdx.x] = v; }
+}
+// ---
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+__global__ void total(float* out, const float* inp) {
+    cg::thread_block block = cg::this_thread_block();
+    cg::thread_block_tile<32> warp = cg::tiled_partition<32>(block);
+    float v = cg::reduce(warp, inp[threadIdx.x], cg::plus<float>{});
+    if (warp.thread_rank() == 0) { out[0] = v; }
+}
+// ---
 __global__ void k(float* y) { float v = y[threadIdx.x]; v += __shfl_xor_sync(0xffffffff, v, 1); y[threadIdx.x] = v; }
 // ---
 __global__ void k(float* y) { float v = __shfl_sync(~0u, y[threadIdx.x], 0); y[threadIdx.x] = v; }

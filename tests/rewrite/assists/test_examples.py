@@ -8,12 +8,13 @@ from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.candidate import Candidate
+from rewrite.assists.examples_read import APPLICATIONS, REFUSALS, Application, Refused
 
-APPLIES = [(a, e) for a in all_assists() for e in a.applies]
-REFUSES = [(a, e) for a in all_assists() for e in a.refuses]
+APPLIES = [pytest.param(e, id=f"{e.assist.id}-{e.kernel}") for e in APPLICATIONS]
+REFUSES = [pytest.param(e, id=f"{e.assist.id}-{e.reason}") for e in REFUSALS]
 
 
 def kernel_of(language: Language, name: str, code: str) -> Kernel:
@@ -33,39 +34,40 @@ def results(assist: Assist, kernel: Kernel) -> list[Candidate | Refusal]:
     return [assist.rewrite(kernel, a) for a in (*anchors_of(kernel), stale) if a.pattern == assist.pattern]
 
 
-@pytest.mark.parametrize(("assist", "example"), APPLIES, ids=[f"{a.id}-{e.kernel}" for a, e in APPLIES])
-def test_it_makes_of_a_file_what_the_example_says(assist: Assist, example: AssistExample) -> None:
-    outcomes = results(assist, kernel_of(example.language, example.kernel, example.before))
+@pytest.mark.parametrize("example", APPLIES)
+def test_it_makes_of_a_file_what_the_example_says(example: Application) -> None:
+    outcomes = results(example.assist, kernel_of(example.language, example.kernel, example.before))
     made = [o.apply(example.before.encode()).decode() for o in outcomes if isinstance(o, Candidate)]
     assert example.after in made, [getattr(o, "reason", "") for o in outcomes] + made
 
 
-@pytest.mark.parametrize(("assist", "example"), APPLIES, ids=[f"{a.id}-{e.kernel}" for a, e in APPLIES])
-def test_its_pattern_leads_to_it(assist: Assist, example: AssistExample) -> None:
+@pytest.mark.parametrize("example", APPLIES)
+def test_its_pattern_leads_to_it(example: Application) -> None:
     kernel = kernel_of(example.language, example.kernel, example.before)
+    assist = example.assist
     made = [assist.rewrite(kernel, a) for a in anchors_of(kernel) if a.pattern == assist.pattern]
     assert any(
         isinstance(m, Candidate) and m.apply(kernel_data(kernel)).decode() == example.after for m in made
     )
 
 
-@pytest.mark.parametrize(("assist", "example"), REFUSES, ids=[f"{a.id}-{e.reason}" for a, e in REFUSES])
-def test_it_leaves_a_file_alone_and_says_why(assist: Assist, example: RefusalExample) -> None:
+@pytest.mark.parametrize("example", REFUSES)
+def test_it_leaves_a_file_alone_and_says_why(example: Refused) -> None:
     kernel = kernel_of(example.language, example.kernel, example.code)
-    outcomes = results(assist, kernel)
+    outcomes = results(example.assist, kernel)
     reasons = [o.reason for o in outcomes if isinstance(o, Refusal)]
     assert len(reasons) == len(outcomes)
     assert any(example.reason in r for r in reasons), reasons
 
 
-@pytest.mark.parametrize(("assist", "example"), APPLIES, ids=[f"{a.id}-{e.kernel}" for a, e in APPLIES])
-def test_it_does_not_apply_to_its_own_result(assist: Assist, example: AssistExample) -> None:
-    outcomes = results(assist, kernel_of(example.language, example.kernel, example.after))
+@pytest.mark.parametrize("example", APPLIES)
+def test_it_does_not_apply_to_its_own_result(example: Application) -> None:
+    outcomes = results(example.assist, kernel_of(example.language, example.kernel, example.after))
     again = [o.apply(example.after.encode()).decode() for o in outcomes if isinstance(o, Candidate)]
     assert all(text == example.after for text in again)
 
 
 @pytest.mark.parametrize("assist", all_assists(), ids=lambda a: a.id)
 def test_it_has_examples_of_both_kinds(assist: Assist) -> None:
-    assert assist.applies
-    assert assist.refuses
+    assert assist in {example.assist for example in APPLICATIONS}
+    assert assist in {example.assist for example in REFUSALS}

@@ -12,18 +12,22 @@ from kernel_gate.workload import Workload
 from kernel_lineage.kernels.anchors.registry import anchors_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample
 from kernel_lineage.rewrite.assists.registry import all_assists
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.workloads.following.launch_site import followed_launch
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.programs import with_launch
+from rewrite.assists.examples_read import APPLICATIONS, Application, applications_of
 from rewrite.assists.workloads import WORKLOADS
 
 PATIENT = GateOptions(check_seconds=3600.0)
 """A busy machine is no reason to leave a shape out."""
 
-CASES = [(a, e, w) for a in all_assists() for e in a.applies for w in WORKLOADS.get(e.kernel, ())]
+CASES = [
+    pytest.param(e, w, id=f"{e.assist.id}-{e.kernel}")
+    for e in APPLICATIONS
+    for w in WORKLOADS.get(e.kernel, ())
+]
 
 
 def program(language: Language, source: str, entry: str, launch: LaunchSpec | None = None) -> Program:
@@ -37,7 +41,7 @@ def program(language: Language, source: str, entry: str, launch: LaunchSpec | No
     return Program(language.value, head + kernel.text, entry, launch)
 
 
-def own_launch(assist: Assist, example: AssistExample, workload: Workload) -> LaunchSpec | None:
+def own_launch(example: Application, workload: Workload) -> LaunchSpec | None:
     """The launch that a candidate brings: new constants of Triton, another block at the launch in a CUDA C++ file."""
     kernel = read(example.before.encode(), example.language).kernel(example.kernel)
     if kernel is None:
@@ -53,18 +57,17 @@ def own_launch(assist: Assist, example: AssistExample, workload: Workload) -> La
             return None
         same = old is not None and old.launch is not None and old.launch.block == new.launch.block
         return None if same else new.launch
+    assist = example.assist
     made = [assist.rewrite(kernel, a) for a in anchors_of(kernel) if a.pattern == assist.pattern]
     return next((with_launch(None, workload, m.launch) for m in made if isinstance(m, Candidate)), None)
 
 
-@pytest.mark.parametrize(
-    ("assist", "example", "workload"), CASES, ids=[f"{a.id}-{e.kernel}" for a, e, _ in CASES]
-)
+@pytest.mark.parametrize(("example", "workload"), CASES)
 @pytest.mark.long
-def test_the_gate_finds_nothing_wrong(assist: Assist, example: AssistExample, workload: Workload) -> None:
+def test_the_gate_finds_nothing_wrong(example: Application, workload: Workload) -> None:
     verdict = judge(
         program(example.language, example.before, example.kernel),
-        program(example.language, example.after, example.kernel, own_launch(assist, example, workload)),
+        program(example.language, example.after, example.kernel, own_launch(example, workload)),
         workload,
         device="emulated",
         options=PATIENT,
@@ -76,8 +79,7 @@ def test_the_gate_finds_nothing_wrong(assist: Assist, example: AssistExample, wo
 
 
 def test_a_vectorised_kernel_is_right_on_a_quarter_of_the_grid() -> None:
-    assist = next(a for a in all_assists() if a.id == "vectorise_row_access")
-    for example in (e for e in assist.applies if e.kernel in ("scale", "gelu")):
+    for example in (e for e in applications_of("vectorise_row_access") if e.kernel in ("scale", "gelu")):
         (load,) = WORKLOADS[example.kernel]
         verdict = judge(
             program(example.language, example.before, example.kernel),
@@ -95,8 +97,7 @@ def test_a_vectorised_kernel_is_right_on_a_quarter_of_the_grid() -> None:
 
 @pytest.mark.parametrize("kernel", ["shift", "clamp_columns", "fill_planes"])
 def test_a_grid_stride_loop_is_right_on_one_block(kernel: str) -> None:
-    assist = next(a for a in all_assists() if a.id == "loop_over_grid")
-    example = next(e for e in assist.applies if e.kernel == kernel)
+    example = next(e for e in applications_of("loop_over_grid") if e.kernel == kernel)
     (load,) = WORKLOADS[kernel]
     few = LaunchSpec(("1", *load.launch.grid[1:]), load.launch.block)
     verdict = judge(
@@ -113,8 +114,7 @@ def test_a_grid_stride_loop_is_right_on_one_block(kernel: str) -> None:
 
 @pytest.mark.parametrize("kernel", ["softmax_statistics", "softmax_rows"])
 def test_one_pass_of_a_softmax_gives_what_two_gave_for_masked_rows(kernel: str) -> None:
-    assist = next(a for a in all_assists() if a.id == "fuse_softmax_passes")
-    example = next(e for e in assist.applies if e.kernel == kernel)
+    example = next(e for e in applications_of("fuse_softmax_passes") if e.kernel == kernel)
     (load,) = WORKLOADS[kernel]
     masked = tuple(a.model_copy(update={"values": "masked"}) if a.name == "x" else a for a in load.args)
     verdict = judge(
@@ -131,7 +131,7 @@ def test_one_pass_of_a_softmax_gives_what_two_gave_for_masked_rows(kernel: str) 
 
 def test_a_contiguity_hint_is_wrong_just_where_its_card_says() -> None:
     """On aligned buffers the loads become wide ones: of 22 elements, the second group of 16 is cut in two."""
-    (example,) = next(a for a in all_assists() if a.id == "add_triton_contiguity_hints").applies
+    (example,) = applications_of("add_triton_contiguity_hints")
     (load,) = WORKLOADS[example.kernel]
     before, after = (program(example.language, t, example.kernel) for t in (example.before, example.after))
     others = load.model_copy(update={"promises": (), "dims": {"N": (16,), "C": (22,)}})
@@ -143,7 +143,7 @@ def test_a_contiguity_hint_is_wrong_just_where_its_card_says() -> None:
 
 def test_a_single_tf32_product_is_not_what_an_exact_one_was() -> None:
     """Three pieces pass where one does not: that is why the assist proposes three."""
-    example = next(a for a in all_assists() if a.id == "multiply_in_pieces").applies[0]
+    example = applications_of("multiply_in_pieces")[0]
     (load,) = WORKLOADS[example.kernel]
     before = program(example.language, example.before, example.kernel)
     single = program(example.language, example.after.replace("tf32x3", "tf32"), example.kernel)
@@ -155,4 +155,5 @@ def test_a_single_tf32_product_is_not_what_an_exact_one_was() -> None:
 
 
 def test_every_assist_is_gated() -> None:
-    assert {a.id for a, _, _ in CASES} == {a.id for a in all_assists()}
+    gated = {e.assist.id for e in APPLICATIONS if e.kernel in WORKLOADS}
+    assert gated == {a.id for a in all_assists()}

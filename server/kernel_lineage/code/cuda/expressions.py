@@ -46,7 +46,7 @@ from kernel_lineage.code.values import (
     unknown,
     why,
 )
-from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, field_of, operator_of, text_of
 
 _BUILT_IN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 _DECLARED = r"(?:[\w>\]]\s+|[;{{}}]\s*(?:const\s+)?[\w:]+(?:<[^;{{}}]*>)?\s*[*&]+\s*){}\s*[=;,(\[{{)]"
@@ -163,7 +163,7 @@ class Expressions:
                     else Opaque(f"the address `{shown(node)}`")
                 )
             case "sizeof_expression":
-                named = node.child_by_field_name("type") or bare(node.child_by_field_name("value"))
+                named = node.child_by_field_name("type") or field_of(node, "value")
                 return self._size_of(named)
             case "comma_expression":
                 self.value(node.named_children[0])
@@ -368,7 +368,7 @@ class Expressions:
     def _in_registers(self, node: Node) -> bool:
         """Whether an lvalue is a variable, or a member of one, that is no reference."""
         if node.type == "field_expression" and operator_of(node) != "->":
-            argument = bare(node.child_by_field_name("argument"))
+            argument = field_of(node, "argument")
             held = self.scope.variables.get(text_of(argument))
             return argument is not None and argument.type == "identifier" and isinstance(held, Record)
         held = self.scope.variables.get(text_of(node))
@@ -376,7 +376,7 @@ class Expressions:
 
     def update(self, node: Node) -> Value:
         """`i++` and `--i`."""
-        target = bare(node.child_by_field_name("argument"))
+        target = field_of(node, "argument")
         if target is None:
             return Opaque()
         if not self._in_registers(target):

@@ -13,7 +13,7 @@ from kernel_lineage.code.cuda.expressions import Expressions
 from kernel_lineage.code.model import Loop
 from kernel_lineage.code.values import INT64, Int, Pointer, Record, Value, fresh, unknown
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, field_of, operator_of, text_of
 
 _MOST_HALVINGS = 64
 _LOOPS = ("for_statement", "while_statement", "do_statement")
@@ -47,7 +47,7 @@ def changed_names(node: Node) -> set[str]:
 def _target(change: Node) -> str:
     left = bare(change.child_by_field_name("left") or change.child_by_field_name("argument"))
     while left is not None and left.type == "field_expression":
-        left = bare(left.child_by_field_name("argument"))
+        left = field_of(left, "argument")
     return text_of(left) if left is not None and left.type == "identifier" else ""
 
 
@@ -121,7 +121,7 @@ def _step(change: Node) -> Step | None:
         return Step(name, operator_of(change)[0], None)
     if change.type != "assignment_expression":
         return None
-    right = bare(change.child_by_field_name("right"))
+    right = field_of(change, "right")
     match operator_of(change):
         case "+=" | "-=" | "*=" | "/=" | ">>=" | "<<=" as operator:
             return Step(name, operator[:-1], right)

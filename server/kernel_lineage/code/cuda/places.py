@@ -27,7 +27,7 @@ from kernel_lineage.code.values import (
     why,
 )
 from kernel_lineage.kernels.cuda_expressions import indices_of
-from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, field_of, operator_of, text_of
 
 NAMES = ("identifier", "qualified_identifier")
 _MOST_LINKS = 12
@@ -70,7 +70,7 @@ def links_too_long(node: Node) -> bool:
             "pointer_expression",
         ):
             return False
-        inner = bare(inner.child_by_field_name("argument"))
+        inner = field_of(inner, "argument")
     return True
 
 
@@ -158,7 +158,7 @@ def _is_row(at: Evaluates, node: Node) -> bool:
     """Whether `tile[i]` is itself an array."""
     depth, root = 0, bare(node)
     while root is not None and root.type == "subscript_expression":
-        depth, root = depth + 1, bare(root.child_by_field_name("argument"))
+        depth, root = depth + 1, field_of(root, "argument")
     value = at.scope.variables.get(text_of(root)) if root is not None and root.type in NAMES else None
     if value is None and root is not None and root.type in NAMES:
         value = at.value(root)
@@ -229,7 +229,7 @@ def store(at: Evaluates, node: Node | None, value: Value, *, also_reads: bool = 
 
 def _store_member(at: Evaluates, node: Node, value: Value) -> bool:
     """Set a member of a struct in registers; False when it is in memory."""
-    argument = bare(node.child_by_field_name("argument"))
+    argument = field_of(node, "argument")
     if argument is None or argument.type != "identifier" or operator_of(node) == "->":
         return False
     held = at.scope.variables.get(text_of(argument))

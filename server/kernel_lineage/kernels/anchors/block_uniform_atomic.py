@@ -11,10 +11,10 @@ from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_forms import contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.global_atomics import atomic_calls
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
+from kernel_lineage.kernels.units import in_entry
 
 ID = "block_uniform_atomic"
 
@@ -32,11 +32,7 @@ def _once_a_block(unit: Unit, node: Node) -> bool:
     return "x" in axes or {"lane", "warp"} <= axes
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is None:
-        return
-    unit = syntax.entry
+def _find(unit: Unit) -> Iterator[Anchor]:
     for call, root, space in atomic_calls(unit):
         offset = indexing(unit).place(call.arguments[0]).offset
         same = not {"x", "y", "lane", "warp", "slow"} & set(offset) and "?" not in offset.values()
@@ -54,58 +50,6 @@ PATTERN = AnchorPattern(
     id=ID,
     title="Atomic addition by each thread of a block",
     names={"x": "the pointer that is added to", "value": "what each thread adds"},
-    find=_find,
+    find=in_entry(_find),
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void total(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { atomicAdd(out, inp[i]); }
-            }
-            """),
-        cuda("""
-            __global__ void row_totals(float* out, const float* inp) {
-                float v = inp[blockIdx.x * blockDim.x + threadIdx.x];
-                for (int o = 16; o > 0; o /= 2) { v += __shfl_down_sync(~0u, v, o); }
-                if (threadIdx.x % 32 == 0) { atomicAdd(&out[blockIdx.x], v); }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void total(float* out, const float* inp) {
-                __shared__ float part[256];
-                part[threadIdx.x] = inp[blockIdx.x * 256 + threadIdx.x];
-                for (int s = 128; s > 0; s /= 2) {
-                    __syncthreads();
-                    if (threadIdx.x < s) { part[threadIdx.x] += part[threadIdx.x + s]; }
-                }
-                if (threadIdx.x == 0) { atomicAdd(out, part[0]); }
-            }
-            """),
-        cuda("""
-            __global__ void total(float* out, const float* inp) {
-                __shared__ float part[32];
-                int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-                part[warp] = inp[threadIdx.x];
-                __syncthreads();
-                if (warp == 0) {
-                    float v = part[lane];
-                    if (lane == 0) { atomicAdd(out, v); }
-                }
-            }
-            """),
-        cuda("""
-            __global__ void columns(float* out, const float* inp) {
-                int c = blockIdx.x * blockDim.x + threadIdx.x;
-                atomicAdd(&out[c], inp[c]);
-            }
-            """),
-        cuda("""
-            __global__ void place(int* taken, int* out, const int* inp) {
-                int at = atomicAdd(taken, 1);
-                out[at] = inp[threadIdx.x];
-            }
-            """),
-    ),
 )

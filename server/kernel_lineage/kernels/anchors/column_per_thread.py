@@ -10,18 +10,14 @@ from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
 from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop, is_row_pitch, stride_of
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
+from kernel_lineage.kernels.units import in_entry
 
 ID = "column_per_thread"
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is None:
-        return
-    unit = syntax.entry
+def _find(unit: Unit) -> Iterator[Anchor]:
     for access in indexing(unit).accesses:
         if access.space != "global" or access.index.get("x") != 1:
             continue
@@ -52,43 +48,6 @@ PATTERN = AnchorPattern(
         "row": "the counter of the rows",
         "C": "the number of columns",
     },
-    find=_find,
+    find=in_entry(_find),
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void total(float* out, const float* inp, int N, int C) {
-                int col = blockIdx.x * blockDim.x + threadIdx.x;
-                if (col < C) {
-                    float s = 0.0f;
-                    for (int i = 0; i < N; i++) { s += inp[i * C + col]; }
-                    out[col] = s;
-                }
-            }
-            """),
-        cuda("""
-            __global__ void biases(float* most, const float* dout, int B, int OC) {
-                int o = blockIdx.x * blockDim.x + threadIdx.x;
-                if (o >= OC) return;
-                for (int b = 0; b < B; ++b) { most[o] = fmaxf(most[o], dout[b * OC + o]); }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void total(float* out, const float* inp, int N, int C) {
-                int row = blockIdx.x * blockDim.x + threadIdx.x;
-                if (row < N) {
-                    float s = 0.0f;
-                    for (int i = 0; i < C; i++) { s += inp[row * C + i]; }
-                    out[row] = s;
-                }
-            }
-            """),
-        cuda("""
-            __global__ void third(float* out, const float* inp, int N) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                for (int k = 0; k < 3; k++) { out[i] += inp[i + k]; }
-            }
-            """),
-    ),
 )

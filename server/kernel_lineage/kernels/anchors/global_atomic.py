@@ -8,97 +8,43 @@ from kernel_lineage.kernels.anchors.matching import matched, matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.global_atomics import atomic_calls, triton_atomics
 from kernel_lineage.kernels.mechanisms.privatised_accumulation import one_thread_only
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, triton
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import pointer_of, triton_syntax
+from kernel_lineage.kernels.mechanisms.seeing import BOTH
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_entry
 
 ID = "global_atomic"
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        unit = syntax.entry
-        for call, root, space in atomic_calls(unit):
-            offset = indexing(unit).place(call.arguments[0]).offset
-            shared_by_all = lane_stride(offset) in (0, "?")
-            by_every_block = bool(offset) and not {"block", "slow"} & set(offset)
-            shared = shared_by_all or by_every_block
-            if space == "global" and shared and not one_thread_only(unit, call.node):
-                value = text_of(call.arguments[1]) if len(call.arguments) > 1 else ""
-                names = {"x": root, "op": call.name, "value": value}
-                who = "all threads" if shared_by_all else "all blocks"
-                yield matched(ID, call.node, f"{who} update {root} by {call.name}", names)
-    python = triton_syntax(kernel)
-    if python is not None:
-        for triton_call in triton_atomics(python.entry):
-            form = python.entry.form(triton_call.node.args[0])
-            if "program" not in form:
-                pointer = pointer_of(form)
-                names = {"x": pointer, "op": triton_call.name}
-                detail = f"all programs update {pointer or 'memory'} by {triton_call.name}"
-                yield matched_in(ID, python.entry, triton_call.node, detail, names)
+def _find_cuda(unit: Unit) -> Iterator[Anchor]:
+    for call, root, space in atomic_calls(unit):
+        offset = indexing(unit).place(call.arguments[0]).offset
+        shared_by_all = lane_stride(offset) in (0, "?")
+        by_every_block = bool(offset) and not {"block", "slow"} & set(offset)
+        shared = shared_by_all or by_every_block
+        if space == "global" and shared and not one_thread_only(unit, call.node):
+            value = text_of(call.arguments[1]) if len(call.arguments) > 1 else ""
+            names = {"x": root, "op": call.name, "value": value}
+            who = "all threads" if shared_by_all else "all blocks"
+            yield matched(ID, call.node, f"{who} update {root} by {call.name}", names)
+
+
+def _find_triton(unit: TritonUnit) -> Iterator[Anchor]:
+    for call in triton_atomics(unit):
+        form = unit.form(call.node.args[0])
+        if "program" not in form:
+            pointer = pointer_of(form)
+            detail = f"all programs update {pointer or 'memory'} by {call.name}"
+            yield matched_in(ID, unit, call.node, detail, {"x": pointer, "op": call.name})
 
 
 PATTERN = AnchorPattern(
     id=ID,
     title="Contended global atomic",
     names={"x": "the pointer that is updated", "op": "the atomic function", "value": "what each thread adds"},
-    find=_find,
+    find=in_entry(_find_cuda, _find_triton),
     languages=BOTH,
-    present=(
-        cuda("""
-            __global__ void total(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { atomicAdd(out, inp[i]); }
-            }
-            """),
-        cuda("""
-            __global__ void histogram(int* bins, const int* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { atomicAdd(&bins[inp[i]], 1); }
-            }
-            """),
-        cuda("""
-            __global__ void bias_gradient(float* dbias, const float* dout, int C) {
-                for (int i = threadIdx.x; i < C; i += blockDim.x) {
-                    atomicAdd(&dbias[i], dout[blockIdx.x * C + i]);
-                }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                tl.atomic_add(Y, tl.sum(tl.load(X + offs, mask=offs < n, other=0.0), 0))
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void total(float* out, const float* inp) {
-                __shared__ float here;
-                if (threadIdx.x == 0) { here = 0.0f; }
-                __syncthreads();
-                atomicAdd(&here, inp[threadIdx.x]);
-                __syncthreads();
-                if (threadIdx.x == 0) { atomicAdd(out, here); }
-            }
-            """),
-        cuda("""
-            __global__ void columns(float* out, const float* inp, int n) {
-                int c = blockIdx.x * blockDim.x + threadIdx.x;
-                atomicAdd(&out[c], inp[c]);
-            }
-            """),
-        triton("""
-            @triton.jit
-            def gather(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                tl.atomic_add(Y + offs, tl.load(X + offs, mask=offs < n), mask=offs < n)
-            """),
-    ),
 )

@@ -8,9 +8,9 @@ from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_forms import contains, text_of
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
+from kernel_lineage.kernels.units import in_entry
 
 ID = "inner_loop"
 
@@ -43,48 +43,10 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
             )
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        yield from _find_in(syntax.entry)
-
-
 PATTERN = AnchorPattern(
     id=ID,
     title="Inner loop that is not unrolled",
     names={"index": "the loop's counter", "n": "its bound"},
-    find=_find,
+    find=in_entry(_find_in),
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void four(float* out, const float* inp) {
-                for (int k = 0; k < 4; k++) { out[k * 32 + threadIdx.x] = inp[k * 32 + threadIdx.x]; }
-            }
-            """),
-        cuda("""
-            template <int TILE>
-            __global__ void product(float* out, const float* a, const float* b, int n) {
-                float s = 0.0f;
-                for (int t = 0; t < n; t += TILE) {
-                    for (int k = 0; k < TILE; k++) { s += a[t + k] * b[(t + k) * n + threadIdx.x]; }
-                }
-                out[threadIdx.x] = s;
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void four(float* out, const float* inp) {
-                #pragma unroll
-                for (int k = 0; k < 4; k++) { out[k * 32 + threadIdx.x] = inp[k * 32 + threadIdx.x]; }
-            }
-            """),
-        cuda("""
-            __global__ void total(float* out, const float* inp, int n) {
-                float s = 0.0f;
-                for (int i = threadIdx.x; i < n; i += blockDim.x) { s += inp[i]; }
-                out[threadIdx.x] = s;
-            }
-            """),
-    ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.source import Kernel, Launch
 
 ID = "launch_configuration"
@@ -45,32 +45,4 @@ PATTERN = AnchorPattern(
     },
     find=_find,
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void fill(float* out, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = 1.0f; }
-            }
-            void run(float* out, int n) {
-                const int block_size = 256;
-                fill<<<(n + 255) / 256, block_size>>>(out, n);
-            }
-            """),
-        cuda("""
-            __global__ void fill(float* out) { out[threadIdx.y * 16 + threadIdx.x] = 1.0f; }
-            void run(float* out, int block) { fill<<<1, dim3(block, block)>>>(out); }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void fill(float* out, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;  // fill<<<1, 256>>>(out, n)
-                if (i < n) { out[i] = 1.0f; }
-            }
-            """),
-        cuda("""
-            __global__ void __launch_bounds__(1024) fill(float* out) { out[threadIdx.x] = 1.0f; }
-            void run(float* out, int block) { fill<<<1, block>>>(out); }
-            """),
-    ),
 )

@@ -1,7 +1,8 @@
 """What an anchor is: a place in a kernel where a skill applies, found by a named pattern.
 
-Each file beside this one declares one `PATTERN`; `registry.py` collects them and one parametrised test runs the
-examples. A skill on disk names its pattern; an assist of `rewrite` starts from the anchor that the pattern found.
+Each file beside this one declares one `PATTERN`; `registry.py` collects them. Its examples are files of kernels named
+after it, in `tests/kernels/anchors/`. A skill on disk names its pattern; an assist of `rewrite` starts from the anchor
+that the pattern found.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kernel_lineage.kernels.mechanisms.model import Example
 from kernel_lineage.kernels.source import Kernel, Language, Span
 
 
@@ -36,5 +36,3 @@ class AnchorPattern:
     """Each name that a match binds, and what it stands for."""
     find: Callable[[Kernel], Iterator[Anchor]]
     languages: frozenset[Language]
-    present: tuple[Example, ...]
-    absent: tuple[Example, ...]

@@ -10,23 +10,20 @@ from kernel_lineage.code.model import Model
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
+from kernel_lineage.kernels.units import in_entry
 
 ID = "naive_matmul"
 _AXES = ("threadIdx.x", "threadIdx.y")
 _ADDING = ("+", "fma", "add")
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    loops = (
-        {(p.node.start_byte, p.node.end_byte): p for p in syntax.entry.loops} if syntax is not None else {}
-    )
-    if syntax is None or not loops:
+def _find(unit: Unit) -> Iterator[Anchor]:
+    loops = {(p.node.start_byte, p.node.end_byte): p for p in unit.loops}
+    if not loops:
         return
-    model = read_open(kernel)
+    model = read_open(unit.kernel)
     for read in model.loops.values():
         loop = loops.get(read.at or (0, 0))
         reads = {
@@ -49,7 +46,7 @@ def _find(kernel: Kernel) -> Iterator[Anchor]:
             or not all(_moves(model, a.offset, read.round) for a in (first, second))
         ):
             continue
-        total = _sum(syntax.entry, loop)
+        total = _sum(unit, loop)
         if total:
             names = {
                 "a": first.root,
@@ -103,56 +100,6 @@ PATTERN = AnchorPattern(
         "k": "the counter along it",
         "sum": "what gathers the result",
     },
-    find=_find,
+    find=in_entry(_find),
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void product(float* out, const float* a, const float* b, int n) {
-                int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
-                float s = 0.0f;
-                for (int k = 0; k < n; k++) { s += a[row * n + k] * b[k * n + col]; }
-                out[row * n + col] = s;
-            }
-            """),
-        cuda("""
-            __global__ void linear(float* out, const float* inp, const float* weight, int C, int OC) {
-                int bt = blockIdx.x * blockDim.x + threadIdx.x, oc = blockIdx.y * blockDim.y + threadIdx.y;
-                const float* x = inp + bt * C;
-                const float* w = weight + oc * C;
-                float val = 0.0f;
-                for (int i = 0; i < C; i++) { val += x[i] * w[i]; }
-                out[bt * OC + oc] = val;
-            }
-            """),
-        cuda("""
-            __global__ void scores(float* s, const float* q, int T, int D) {
-                int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
-                const float *mine = q + i * D, *theirs = q + j * D;
-                float dot = 0.0f;
-                for (int d = 0; d < D; ++d, ++theirs) { float x = mine[d]; dot = fmaf(x, *theirs, dot); }
-                s[i * T + j] = dot;
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void product(float* out, const float* a, const float* b, int n) {
-                __shared__ float ta[16][16], tb[16][16];
-                float s = 0.0f;
-                ta[threadIdx.y][threadIdx.x] = a[threadIdx.y * n + threadIdx.x];
-                tb[threadIdx.y][threadIdx.x] = b[threadIdx.y * n + threadIdx.x];
-                __syncthreads();
-                for (int k = 0; k < 16; k++) { s += ta[threadIdx.y][k] * tb[k][threadIdx.x]; }
-                out[threadIdx.y * n + threadIdx.x] = s;
-            }
-            """),
-        cuda("""
-            __global__ void dots(float* out, const float* a, const float* b, int C) {
-                int row = blockIdx.x * blockDim.x + threadIdx.x;
-                float s = 0.0f;
-                for (int i = 0; i < C; i++) { s += a[row * C + i] * b[row * C + i]; }
-                out[row] = s;
-            }
-            """),
-    ),
 )

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
+from kernel_lineage.kernels.units import in_entry
 
 ID = "pointer_parameters"
 
@@ -37,13 +37,10 @@ def _may_be_written(unit: Unit) -> set[str]:
     return written
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is None:
-        return
-    written = _may_be_written(syntax.entry)
-    used = {access.root for access in indexing(syntax.entry).accesses}
-    for parameter in kernel.parameters:
+def _find(unit: Unit) -> Iterator[Anchor]:
+    written = _may_be_written(unit)
+    used = {access.root for access in indexing(unit).accesses}
+    for parameter in unit.kernel.parameters:
         if not parameter.pointer or "*" not in parameter.type or parameter.type.count("*") > 1:
             continue
         missing = [] if parameter.restrict else ["__restrict__"]
@@ -61,33 +58,6 @@ PATTERN = AnchorPattern(
         "x": "the parameter",
         "missing": "the qualifiers that it could have: `__restrict__`, `const`, or both",
     },
-    find=_find,
+    find=in_entry(_find),
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void scale(float* out, float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = 2.0f * inp[i]; }
-            }
-            """),
-        cuda("""
-            __global__ void scale(float* __restrict__ out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = 2.0f * inp[i]; }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void scale(float* __restrict__ out, const float* __restrict__ inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = 2.0f * inp[i]; }
-            }
-            """),
-        cuda("""
-            __global__ void mark(float* __restrict__ out, int restricted) {
-                if (threadIdx.x < restricted) { out[threadIdx.x] = 1.0f; }
-            }
-            """),
-    ),
 )

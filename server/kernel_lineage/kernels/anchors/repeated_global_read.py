@@ -9,9 +9,9 @@ from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_mapping import innermost_loop, moving_loops
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
+from kernel_lineage.kernels.units import in_entry
 
 ID = "repeated_global_read"
 
@@ -25,11 +25,7 @@ def _walk(unit: Unit, access: Access) -> tuple[object, ...]:
     return (access.root, fixed, text_of(loop.start), loop.step, text_of(loop.bound))
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is None:
-        return
-    unit = syntax.entry
+def _find(unit: Unit) -> Iterator[Anchor]:
     seen: dict[tuple[object, ...], Access] = {}
     found: set[str] = set()
     for access in indexing(unit).accesses:
@@ -54,36 +50,6 @@ PATTERN = AnchorPattern(
     id=ID,
     title="Repeated read of global memory",
     names={"x": "the pointer that is read", "C": "the length of the row, when a whole row is read again"},
-    find=_find,
+    find=in_entry(_find),
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void centre(float* out, const float* inp, int C) {
-                const float* x = inp + blockIdx.x * C;
-                float s = 0.0f;
-                for (int i = threadIdx.x; i < C; i += blockDim.x) { s += x[i]; }
-                for (int i = threadIdx.x; i < C; i += blockDim.x) { out[blockIdx.x * C + i] = x[i] - s; }
-            }
-            """),
-        cuda("""
-            __global__ void cube(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = inp[i] * inp[i] * inp[i]; }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void cube(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { float x = inp[i]; out[i] = x * x * x; }
-            }
-            """),
-        cuda("""
-            __global__ void difference(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i + 1 < n) { out[i] = inp[i + 1] - inp[i]; }
-            }
-            """),
-    ),
 )

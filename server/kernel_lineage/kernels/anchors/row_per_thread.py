@@ -10,18 +10,14 @@ from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop, is_row_pitch, stride_of
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
+from kernel_lineage.kernels.units import in_entry
 
 ID = "row_per_thread"
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is None:
-        return
-    unit = syntax.entry
+def _find(unit: Unit) -> Iterator[Anchor]:
     for access in indexing(unit).accesses:
         if access.space != "global" or not is_row_pitch(access.index.get("x", 0)):
             continue
@@ -50,43 +46,6 @@ PATTERN = AnchorPattern(
         "row": "the thread's row",
         "index": "the counter along the row",
     },
-    find=_find,
+    find=in_entry(_find),
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void total(float* out, const float* inp, int N, int C) {
-                int row = blockIdx.x * blockDim.x + threadIdx.x;
-                if (row < N) {
-                    float s = 0.0f;
-                    for (int i = 0; i < C; i++) { s += inp[row * C + i]; }
-                    out[row] = s;
-                }
-            }
-            """),
-        cuda("""
-            __global__ void total(float* out, const float* inp, int N, int C) {
-                int row = blockIdx.x * blockDim.x + threadIdx.x;
-                if (row >= N) { return; }
-                const float* x = inp + row * C;
-                float s = 0.0f;
-                for (int i = 0; i < C; ++i) { s += x[i]; }
-                out[row] = s;
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void total(float* out, const float* inp, int C) {
-                float s = 0.0f;
-                for (int i = threadIdx.x; i < C; i += blockDim.x) { s += inp[blockIdx.x * C + i]; }
-                out[blockIdx.x * blockDim.x + threadIdx.x] = s;
-            }
-            """),
-        cuda("""
-            __global__ void four(float* out, const float* inp) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                for (int k = 0; k < 4; k++) { out[i * 4 + k] = inp[i * 4 + k]; }
-            }
-            """),
-    ),
 )

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop, is_row_pitch, stride_of
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
-from kernel_lineage.kernels.mechanisms.vectorised_access import is_vector_type
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
+from kernel_lineage.kernels.units import in_entry
 
 ID = "scalar_row_access"
 
@@ -70,7 +70,7 @@ def _run(unit: Unit, access: Access) -> str:
             value = unit.value_of(text_of(node), node.start_byte)
             waiting += [value] if value is not None else []
             continue
-        left, right = node.child_by_field_name("left"), bare(node.child_by_field_name("right"))
+        left, right = node.child_by_field_name("left"), field_of(node, "right")
         if node.type == "binary_expression" and operator_of(node) == "%":
             if right is not None and right.type == "identifier" and lane_stride(here.form(left)) == 1:
                 return text_of(right)
@@ -79,15 +79,12 @@ def _run(unit: Unit, access: Access) -> str:
     return ""
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is None:
-        return
-    unit, found = syntax.entry, set[tuple[str, str]]()
+def _find(unit: Unit) -> Iterator[Anchor]:
+    known, found = definitions_of(unit.kernel), set[tuple[str, str]]()
     scalar = {
         p.name
-        for p in kernel.parameters
-        if p.pointer and not any(is_vector_type(word, syntax) for word in p.type.replace("*", " ").split())
+        for p in unit.kernel.parameters
+        if p.pointer and not any(known.pack(word) for word in p.type.replace("*", " ").split())
     }
     # Where a thread walks whole rows, the single elements beside them are not what is worth a vector.
     walks_rows = any(
@@ -119,44 +116,6 @@ PATTERN = AnchorPattern(
         "N": "the number of elements, when the threads share them all",
         "index": "the thread's index into them",
     },
-    find=_find,
+    find=in_entry(_find),
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void scale(float* out, const float* inp, float a, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = a * inp[i]; }
-            }
-            """),
-        cuda("""
-            __global__ void scale_rows(float* out, const float* inp, int C) {
-                const float* x = inp + blockIdx.x * C;
-                for (int c = threadIdx.x; c < C; c += blockDim.x) { out[blockIdx.x * C + c] = 2.0f * __ldcs(x + c); }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void scale(float* out, const float* inp, float a, int n4) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n4) {
-                    float4 v = reinterpret_cast<const float4*>(inp)[i];
-                    v.x *= a;
-                    reinterpret_cast<float4*>(out)[i] = v;
-                }
-            }
-            """),
-        cuda("""
-            __global__ void scale_rows(float* out, const float* inp, int N, int C) {
-                int row = blockIdx.x * blockDim.x + threadIdx.x;
-                if (row < N) { for (int c = 0; c < C; c++) { out[row * C + c] = 2.0f * inp[row * C + c]; } }
-            }
-            """),
-        cuda("""
-            __global__ void scale(float4* out, const float4* inp, int n4) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n4) { out[i] = inp[i]; }
-            }
-            """),
-    ),
 )

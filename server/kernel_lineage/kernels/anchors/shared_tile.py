@@ -8,32 +8,28 @@ from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.bank_conflict_padding import is_padded
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
+from kernel_lineage.kernels.units import in_units
 
 ID = "shared_tile"
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        tiles = {v.name: v for v in unit.shared_variables if len(v.sizes) == 2 and not is_padded(v.sizes[1])}
-        if not tiles:
+def _find(unit: Unit) -> Iterator[Anchor]:
+    tiles = {v.name: v for v in unit.shared_variables if len(v.sizes) == 2 and not is_padded(v.sizes[1])}
+    reach = indexing(unit)
+    for access in reach.accesses if tiles else ():
+        tile = tiles.get(access.root)
+        if tile is None or len(access.indices) != 2:
             continue
-        reach = indexing(unit)
-        for access in reach.accesses:
-            tile = tiles.get(access.root)
-            if tile is None or len(access.indices) != 2:
-                continue
-            row, column = (reach.form(index) for index in access.indices)
-            swizzled = (last := bare(access.indices[1])) is not None and operator_of(last) == "^"
-            if lane_stride(row) == 1 and lane_stride(column) == 0 and not swizzled:
-                del tiles[access.root]
-                names = {"tile": tile.name, "width": text_of(tile.sizes[1]), "height": text_of(tile.sizes[0])}
-                yield matched(ID, tile.node, f"a warp walks down a column of {tile.name}", names)
+        row, column = (reach.form(index) for index in access.indices)
+        swizzled = (last := bare(access.indices[1])) is not None and operator_of(last) == "^"
+        if lane_stride(row) == 1 and lane_stride(column) == 0 and not swizzled:
+            del tiles[access.root]
+            names = {"tile": tile.name, "width": text_of(tile.sizes[1]), "height": text_of(tile.sizes[0])}
+            yield matched(ID, tile.node, f"a warp walks down a column of {tile.name}", names)
 
 
 PATTERN = AnchorPattern(
@@ -44,44 +40,6 @@ PATTERN = AnchorPattern(
         "width": "the length of its rows, as written",
         "height": "the number of its rows, as written",
     },
-    find=_find,
+    find=in_units(_find),
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void turn(float* out, const float* inp, int n) {
-                __shared__ float tile[32][32];
-                tile[threadIdx.y][threadIdx.x] = inp[threadIdx.y * n + threadIdx.x];
-                __syncthreads();
-                out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
-            }
-            """),
-        cuda("""
-            #define TILE 32
-            __global__ void turn(float* out, const float* inp, int n) {
-                __shared__ float tile[TILE][TILE];
-                int tx = threadIdx.x, ty = threadIdx.y;
-                for (int j = 0; j < TILE; j += 8) { tile[ty + j][tx] = inp[(ty + j) * n + tx]; }
-                __syncthreads();
-                for (int j = 0; j < TILE; j += 8) { out[(ty + j) * n + tx] = tile[tx][ty + j]; }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void turn(float* out, const float* inp, int n) {
-                __shared__ float tile[32][33];
-                tile[threadIdx.y][threadIdx.x] = inp[threadIdx.y * n + threadIdx.x];
-                __syncthreads();
-                out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
-            }
-            """),
-        cuda("""
-            __global__ void keep(float* out, const float* inp, int n) {
-                __shared__ float tile[32][32];
-                tile[threadIdx.y][threadIdx.x] = inp[threadIdx.y * n + threadIdx.x];
-                __syncthreads();
-                out[threadIdx.y * n + threadIdx.x] = tile[31 - threadIdx.y][threadIdx.x];
-            }
-            """),
-    ),
 )

@@ -9,18 +9,18 @@ from tree_sitter import Node
 from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_expressions import integer_of
-from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
+from kernel_lineage.kernels.units import in_entry
 
 ID = "shared_tree_reduction"
 
 
 def _combination(node: Node, tile: str) -> str:
     """How two elements are combined: `+`, `*`, `max` or `min`; "" when it is something else."""
-    operator, right = operator_of(node), bare(node.child_by_field_name("right"))
+    operator, right = operator_of(node), field_of(node, "right")
     if operator in ("+=", "*="):
         return operator[0]
     if operator != "=" or right is None:
@@ -43,7 +43,7 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
         ):
             continue
         for node in unit.of("assignment_expression"):
-            left = bare(node.child_by_field_name("left"))
+            left = field_of(node, "left")
             if left is None or left.type != "subscript_expression" or not contains(loop.node, node):
                 continue
             place = reach.place(left)
@@ -67,12 +67,6 @@ def _width(start: Node | None) -> str:
     return text_of(start)
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        yield from _find_in(syntax.entry)
-
-
 PATTERN = AnchorPattern(
     id=ID,
     title="Tree reduction in shared memory",
@@ -82,54 +76,6 @@ PATTERN = AnchorPattern(
         "tid": "the thread's index",
         "n": "how many elements are reduced",
     },
-    find=_find,
+    find=in_entry(_find_in),
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void total(float* out, const float* inp) {
-                __shared__ float part[256];
-                int tid = threadIdx.x;
-                part[tid] = inp[blockIdx.x * 256 + tid];
-                __syncthreads();
-                for (int s = blockDim.x / 2; s > 0; s >>= 1) {
-                    if (tid < s) { part[tid] += part[tid + s]; }
-                    __syncthreads();
-                }
-                if (tid == 0) { out[blockIdx.x] = part[0]; }
-            }
-            """),
-        cuda("""
-            __global__ void highest(float* out, const float* inp) {
-                extern __shared__ float part[];
-                part[threadIdx.x] = inp[threadIdx.x];
-                for (int s = 128; s >= 1; s /= 2) {
-                    __syncthreads();
-                    if (threadIdx.x < s) { part[threadIdx.x] = fmaxf(part[threadIdx.x], part[threadIdx.x + s]); }
-                }
-                if (threadIdx.x == 0) { out[0] = part[0]; }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void total(float* out, const float* inp) {
-                float v = inp[threadIdx.x];
-                for (int s = 16; s > 0; s /= 2) { v += __shfl_down_sync(~0u, v, s); }
-                if (threadIdx.x == 0) { out[0] = v; }
-            }
-            """),
-        cuda("""
-            __global__ void scan(float* out, const float* inp) {
-                __shared__ float row[256];
-                row[threadIdx.x] = inp[threadIdx.x];
-                for (int s = 1; s < 256; s *= 2) {
-                    __syncthreads();
-                    float v = threadIdx.x >= s ? row[threadIdx.x - s] : 0.0f;
-                    __syncthreads();
-                    row[threadIdx.x] += v;
-                }
-                out[threadIdx.x] = row[threadIdx.x];
-            }
-            """),
-    ),
 )

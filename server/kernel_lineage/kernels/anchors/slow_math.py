@@ -8,10 +8,10 @@ from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_floats import is_single
-from kernel_lineage.kernels.cuda_forms import bare, text_of
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_forms import field_of, text_of
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
+from kernel_lineage.kernels.units import in_entry
 
 ID = "slow_math"
 
@@ -33,7 +33,7 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
             names = {"function": call.name, "fast": fast, "x": text_of(call.arguments[0])}
             yield matched(ID, call.node, f"{call.name}, where {fast} is faster and less exact", names)
     for node in unit.operations.get("/", ()):
-        right = bare(node.child_by_field_name("right"))
+        right = field_of(node, "right")
         if right is None or integer_of(right) is not None or right.type == "number_literal":
             continue
         function = text_of(right.child_by_field_name("function")) if right.type == "call_expression" else ""
@@ -46,12 +46,6 @@ def _find_in(unit: Unit) -> Iterator[Anchor]:
             yield matched(ID, node, f"a division by {text_of(right)} in every round", names)
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        yield from _find_in(syntax.entry)
-
-
 PATTERN = AnchorPattern(
     id=ID,
     title="Exact math with a fast path",
@@ -60,36 +54,6 @@ PATTERN = AnchorPattern(
         "fast": "the fast path",
         "x": "the argument, or the divisor",
     },
-    find=_find,
+    find=in_entry(_find_in),
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void soft(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = expf(inp[i]); }
-            }
-            """),
-        cuda("""
-            __global__ void norm(float* out, const float* inp, float var, int n) {
-                float s = 1.0f / sqrtf(var + 1e-5f), total = var;
-                for (int i = threadIdx.x; i < n; i += 32) { out[i] = inp[i] * s / total; }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void soft(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;  // expf(inp[i]) is slower
-                if (i < n) { out[i] = __expf(inp[i]) / 2.0f; }
-            }
-            """),
-        cuda("""
-            __global__ void rows(float* out, const float* inp, int n, int C) {
-                for (int i = threadIdx.x; i < n; i += blockDim.x) { out[i / C] = inp[i]; }
-            }
-            """),
-        cuda("""
-            __global__ void grow(double* out, const double* inp) { out[threadIdx.x] = exp(inp[threadIdx.x]); }
-            """),
-    ),
 )

@@ -12,10 +12,10 @@ from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_mapping import moves_along_loop
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
+from kernel_lineage.kernels.units import in_entry
 
 ID = "streaming_access"
 
@@ -68,11 +68,8 @@ def _own(unit: Unit, access: Access) -> bool:
     )
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is None:
-        return
-    for root, accesses in streamed(syntax.entry).items():
+def _find(unit: Unit) -> Iterator[Anchor]:
+    for root, accesses in streamed(unit).items():
         done = "read" if accesses[0].reads else "written"
         yield matched(ID, accesses[0].node, f"each element of {root} is {done} once", {"x": root})
 
@@ -81,43 +78,6 @@ PATTERN = AnchorPattern(
     id=ID,
     title="Streaming access without a hint",
     names={"x": "the pointer parameter that is read or written"},
-    find=_find,
+    find=in_entry(_find),
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void scale(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = 2.0f * inp[i]; }
-            }
-            """),
-        cuda("""
-            __global__ void split(float* a, float* b, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                a[i] = inp[i];
-                b[i] = inp[i + n];
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void scale(float* x, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { x[i] = 2.0f * x[i]; }
-            }
-            """),
-        cuda("""
-            __global__ void row(float* out, const float* weight, int C) {
-                float s = 0.0f;
-                for (int i = threadIdx.x; i < C; i += blockDim.x) { s += weight[i]; }
-                atomicAdd(out, s);
-            }
-            """),
-        cuda("""
-            __global__ void blur(const float* inp, int n) {
-                __shared__ float kept[256];
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                kept[threadIdx.x] = inp[i] + inp[i + 1];
-            }
-            """),
-    ),
 )

@@ -8,36 +8,36 @@ from kernel_lineage.kernels.anchors.matching import matched, matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import is_strided
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.coalesced_access import is_strided_block
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, triton
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import pointer_of, triton_syntax
+from kernel_lineage.kernels.mechanisms.seeing import BOTH
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_entry
 
 ID = "strided_access"
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
+def _find_cuda(unit: Unit) -> Iterator[Anchor]:
     found: set[str] = set()
-    for access in indexing(syntax.entry).accesses if syntax is not None else ():
+    for access in indexing(unit).accesses:
         if access.space == "global" and is_strided(access) and access.root not in found:
             found.add(access.root)
             stride = str(lane_stride(access.index))
             detail = f"neighbouring threads are {stride} elements apart in {access.root}"
             yield matched(ID, access.node, detail, {"x": access.root, "stride": stride})
-    python = triton_syntax(kernel)
-    if python is not None:
-        unit = python.entry
-        for call in (*unit.loads(), *unit.stores()):
-            form = unit.form(call.node.args[0])
-            pointer = pointer_of(form)
-            if is_strided_block(form) and pointer not in found:
-                found.add(pointer)
-                stride = str(next(form[axis] for axis in ("arange", "arange1", "arange0") if axis in form))
-                detail = f"neighbouring elements of the block are {stride} apart in {pointer or 'memory'}"
-                yield matched_in(ID, unit, call.node, detail, {"x": pointer, "stride": stride})
+
+
+def _find_triton(unit: TritonUnit) -> Iterator[Anchor]:
+    found: set[str] = set()
+    for call in (*unit.loads(), *unit.stores()):
+        form = unit.form(call.node.args[0])
+        pointer = pointer_of(form)
+        if is_strided_block(form) and pointer not in found:
+            found.add(pointer)
+            stride = str(next(form[axis] for axis in ("arange", "arange1", "arange0") if axis in form))
+            detail = f"neighbouring elements of the block are {stride} apart in {pointer or 'memory'}"
+            yield matched_in(ID, unit, call.node, detail, {"x": pointer, "stride": stride})
 
 
 PATTERN = AnchorPattern(
@@ -47,47 +47,6 @@ PATTERN = AnchorPattern(
         "x": "the pointer that is accessed",
         "stride": "how far apart neighbouring threads are, in elements",
     },
-    find=_find,
+    find=in_entry(_find_cuda, _find_triton),
     languages=BOTH,
-    present=(
-        cuda("""
-            __global__ void transpose(float* out, const float* inp, int n) {
-                int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
-                out[x * n + y] = inp[y * n + x];
-            }
-            """),
-        cuda("""
-            __global__ void every_second(float* out, const float* inp) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                out[i] = inp[2 * i];
-            }
-            """),
-        triton("""
-            @triton.jit
-            def column(X, Y, stride, n, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                tl.store(Y + offs, tl.load(X + tl.program_id(0) + offs * stride, mask=offs < n), mask=offs < n)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void copy(float* out, const float* inp, int n) {
-                int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
-                out[y * n + x] = inp[y * n + x];
-            }
-            """),
-        cuda("""
-            __global__ void pack(float* out, const float* inp) {
-                int i = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
-                *reinterpret_cast<float4*>(&out[i]) = *reinterpret_cast<const float4*>(&inp[i]);
-            }
-            """),
-        triton("""
-            @triton.jit
-            def rows(X, Y, stride, n, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = tl.program_id(0) * stride + offs
-                tl.store(Y + at, tl.load(X + at, mask=offs < n), mask=offs < n)
-            """),
-    ),
 )

@@ -10,9 +10,9 @@ from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_forms import contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
+from kernel_lineage.kernels.units import in_entry
 
 ID = "tile_loop"
 
@@ -44,69 +44,10 @@ def _is_deeper(unit: Unit, loop: Node, barrier: Node) -> bool:
     return any(o.node != loop and contains(loop, o.node) and contains(o.node, barrier) for o in unit.loops)
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        yield from _find_in(syntax.entry)
-
-
 PATTERN = AnchorPattern(
     id=ID,
     title="Loop over shared tiles",
     names={"tile": "the first of its shared arrays", "index": "the loop's counter", "n": "its bound"},
-    find=_find,
+    find=in_entry(_find_in),
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void product(float* out, const float* a, const float* b, int n) {
-                __shared__ float left[16][16], right[16][16];
-                int tx = threadIdx.x, ty = threadIdx.y;
-                float s = 0.0f;
-                for (int t = 0; t < n; t += 16) {
-                    left[ty][tx] = a[(blockIdx.y * 16 + ty) * n + t + tx];
-                    right[ty][tx] = b[(t + ty) * n + blockIdx.x * 16 + tx];
-                    __syncthreads();
-                    for (int k = 0; k < 16; k++) { s += left[ty][k] * right[k][tx]; }
-                    __syncthreads();
-                }
-                out[(blockIdx.y * 16 + ty) * n + blockIdx.x * 16 + tx] = s;
-            }
-            """),
-        cuda("""
-            __global__ void blend(float* out, const float* x, int n) {
-                __shared__ float part[128];
-                float s = 0.0f;
-                for (int t = threadIdx.x; t < n; t += 128) {
-                    part[threadIdx.x] = x[t];
-                    __syncthreads();
-                    s += part[127 - threadIdx.x];
-                    __syncthreads();
-                }
-                out[threadIdx.x] = s;
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void total(float* out, const float* x) {
-                __shared__ float part[256];
-                part[threadIdx.x] = x[threadIdx.x];
-                __syncthreads();
-                for (int s = 128; s > 0; s /= 2) {
-                    if (threadIdx.x < s) { part[threadIdx.x] += part[threadIdx.x + s]; }
-                    __syncthreads();
-                }
-                out[0] = part[0];
-            }
-            """),
-        cuda("""
-            __global__ void shift(float* out, const float* x, int n) {
-                __shared__ float part[128];
-                part[threadIdx.x] = x[threadIdx.x];
-                __syncthreads();
-                for (int t = 0; t < n; t++) { out[t * 128 + threadIdx.x] = part[(threadIdx.x + t) % 128]; }
-                __syncthreads();
-            }
-            """),
-    ),
 )

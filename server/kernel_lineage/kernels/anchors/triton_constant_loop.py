@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
 from kernel_lineage.kernels.triton_forms import dotted
-from kernel_lineage.kernels.triton_syntax import triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_entry
 
 ID = "triton_constant_loop"
 
@@ -31,56 +31,17 @@ def rounds(loop: ast.For | ast.While, constants: set[str]) -> str:
     return ""
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = triton_syntax(kernel)
-    constants = {p.name for p in kernel.parameters if p.constexpr}
-    for loop in syntax.entry.loops if syntax is not None else ():
-        count = rounds(loop, constants)
-        if count and syntax is not None:
-            yield matched_in(ID, syntax.entry, loop, f"a loop of {count} rounds", {"count": count})
+def _find(unit: TritonUnit) -> Iterator[Anchor]:
+    constants = {p.name for p in unit.kernel.parameters if p.constexpr}
+    for loop in unit.loops:
+        if count := rounds(loop, constants):
+            yield matched_in(ID, unit, loop, f"a loop of {count} rounds", {"count": count})
 
 
 PATTERN = AnchorPattern(
     id=ID,
     title="Loop over a constant",
     names={"count": "the number of rounds"},
-    find=_find,
+    find=in_entry(in_triton=_find),
     languages=TRITON_ONLY,
-    present=(
-        triton("""
-            @triton.jit
-            def sum_heads(Y, X, n, HEADS: tl.constexpr, BLOCK: tl.constexpr):
-                cols = tl.arange(0, BLOCK)
-                acc = tl.zeros([BLOCK], dtype=tl.float32)
-                for head in range(HEADS):
-                    acc += tl.load(X + head * n + cols, mask=cols < n, other=0.0)
-                tl.store(Y + cols, acc, mask=cols < n)
-            """),
-        triton("""
-            @triton.jit
-            def series(Y, X, BLOCK: tl.constexpr):
-                x = tl.load(X + tl.arange(0, BLOCK))
-                for k in tl.range(0, 4):
-                    x = x * 0.5 + 1.0
-                tl.store(Y + tl.arange(0, BLOCK), x)
-            """),
-    ),
-    absent=(
-        triton("""
-            @triton.jit
-            def series(Y, X, BLOCK: tl.constexpr):
-                x = tl.load(X + tl.arange(0, BLOCK))
-                for k in tl.static_range(4):
-                    x = x * 0.5 + 1.0
-                tl.store(Y + tl.arange(0, BLOCK), x)
-            """),
-        triton("""
-            @triton.jit
-            def total(Y, X, rows, n, BLOCK: tl.constexpr):
-                acc = tl.zeros([BLOCK], dtype=tl.float32)
-                for row in range(rows):
-                    acc += tl.load(X + row * n + tl.arange(0, BLOCK))
-                tl.store(Y + tl.arange(0, BLOCK), acc)
-            """),
-    ),
 )

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
 from kernel_lineage.kernels.triton_forms import dotted
-from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_entry
 
 ID = "triton_exact_dot"
 
@@ -29,15 +29,13 @@ def exact_word(call: ast.Call) -> ast.keyword | None:
     return word if exact else None
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = triton_syntax(kernel)
-    for call in syntax.entry.called("dot") if syntax is not None else ():
+def _find(unit: TritonUnit) -> Iterator[Anchor]:
+    for call in unit.called("dot"):
         word = exact_word(call.node)
-        if syntax is None or word is None or len(call.node.args) < 2:
-            continue
-        x, y = (_loaded(syntax.entry, operand) for operand in call.node.args[:2])
-        names = {"x": x, "y": y, "precision": ast.unparse(word)}
-        yield matched_in(ID, syntax.entry, call.node, f"a product with {ast.unparse(word)}", names)
+        if word is not None and len(call.node.args) >= 2:
+            x, y = (_loaded(unit, operand) for operand in call.node.args[:2])
+            names = {"x": x, "y": y, "precision": ast.unparse(word)}
+            yield matched_in(ID, unit, call.node, f"a product with {ast.unparse(word)}", names)
 
 
 def _loaded(unit: TritonUnit, operand: ast.expr) -> str:
@@ -59,40 +57,6 @@ PATTERN = AnchorPattern(
         "y": "that of the second operand",
         "precision": "what asks for exactness",
     },
-    find=_find,
+    find=in_entry(in_triton=_find),
     languages=TRITON_ONLY,
-    present=(
-        triton("""
-            @triton.jit
-            def product(A, B, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                a = tl.load(A + at)
-                tl.store(C + at, tl.dot(a, tl.trans(tl.load(B + at)), allow_tf32=False))
-            """),
-        triton("""
-            @triton.jit
-            def gram(A, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                a = tl.load(A + at) * 0.5
-                tl.store(C + at, tl.dot(a, tl.trans(a), input_precision="ieee"))
-            """),
-    ),
-    absent=(
-        triton("""
-            @triton.jit
-            def product(A, B, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                tl.store(C + at, tl.dot(tl.load(A + at), tl.load(B + at)))  # allow_tf32=False is exact
-            """),
-        triton("""
-            @triton.jit
-            def product(A, B, C, EXACT: tl.constexpr, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                tl.store(C + at, tl.dot(tl.load(A + at), tl.load(B + at), input_precision=EXACT))
-            """),
-    ),
 )

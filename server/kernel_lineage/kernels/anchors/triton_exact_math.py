@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
 from kernel_lineage.kernels.triton_forms import dotted
-from kernel_lineage.kernels.triton_syntax import TritonUnit, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_entry
 
 ID = "triton_exact_math"
 
@@ -39,13 +39,7 @@ def _is_imported(unit: TritonUnit, node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Call) and dotted(node.func) == name and name not in own
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = triton_syntax(kernel)
-    if syntax is not None:
-        yield from _in(syntax.entry)
-
-
-def _in(unit: TritonUnit) -> Iterator[Anchor]:
+def _find(unit: TritonUnit) -> Iterator[Anchor]:
     for statement in unit.function.body:
         for node in unit.inside(statement):
             if inverse_root(node) is not None:
@@ -58,42 +52,6 @@ PATTERN = AnchorPattern(
     id=ID,
     title="Exponential or inverse root",
     names={"function": "`exp` or `sqrt`"},
-    find=_find,
+    find=in_entry(in_triton=_find),
     languages=TRITON_ONLY,
-    present=(
-        triton("""
-            @triton.jit
-            def soft(X, Y, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                tl.store(Y + offs, tl.exp(tl.load(X + offs)))
-            """),
-        triton("""
-            @triton.jit
-            def norm(X, Y, eps, BLOCK: tl.constexpr):
-                x = tl.load(X + tl.arange(0, BLOCK))
-                tl.store(Y + tl.arange(0, BLOCK), x * (1.0 / tl.sqrt(tl.sum(x * x) / BLOCK + eps)))
-            """),
-        triton("""
-            from triton.language import exp
-
-            @triton.jit
-            def soft(X, Y, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                tl.store(Y + offs, exp(tl.load(X + offs)))
-            """),
-    ),
-    absent=(
-        triton("""
-            @triton.jit
-            def norm(X, Y, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                tl.store(Y + offs, tl.math.rsqrt(tl.load(X + offs)))
-            """),
-        triton("""
-            @triton.jit
-            def half(X, Y, exp, BLOCK: tl.constexpr):
-                x = tl.load(X + tl.arange(0, BLOCK))
-                tl.store(Y + tl.arange(0, BLOCK), tl.exp2(x) / exp)
-            """),
-    ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
 from kernel_lineage.kernels.mechanisms.warps_and_stages import OPTIONS
 from kernel_lineage.kernels.source import Kernel
 
@@ -39,41 +39,4 @@ PATTERN = AnchorPattern(
     },
     find=_find,
     languages=TRITON_ONLY,
-    present=(
-        triton("""
-            @triton.jit
-            def fill(Y, BLOCK: tl.constexpr):
-                tl.store(Y + tl.arange(0, BLOCK), 1.0)
-
-            def run(y):
-                fill[(1,)](y, BLOCK=4096)
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, BLOCK: tl.constexpr):
-                tl.store(Y + tl.arange(0, BLOCK), 1.0)
-
-            def run(y):
-                fill[(1,)](y, BLOCK=4096, num_warps=4, num_stages=2)
-            """),
-    ),
-    absent=(
-        triton("""
-            @triton.autotune(configs=[triton.Config({"BLOCK": 128}, num_warps=4)], key=["n"])
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                tl.store(Y + tl.arange(0, BLOCK), 1.0)
-
-            def run(y):
-                fill[(1,)](y, 8)
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, BLOCK: tl.constexpr):
-                tl.store(Y + tl.arange(0, BLOCK), 1.0)
-
-            def run(y, warps, stages):
-                fill[(1,)](y, BLOCK=4096, num_warps=warps, num_stages=stages)
-            """),
-    ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import triton_syntax
 
@@ -43,39 +43,4 @@ PATTERN = AnchorPattern(
     names={"row": "the variable that holds the program's number"},
     find=_find,
     languages=TRITON_ONLY,
-    present=(
-        triton("""
-            @triton.jit
-            def scale(X, Y, stride, n, BLOCK: tl.constexpr):
-                row = tl.program_id(0)
-                offs = tl.arange(0, BLOCK)
-                x = tl.load(X + row * stride + offs, mask=offs < n)
-                tl.store(Y + row * stride + offs, 2 * x, mask=offs < n)
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(axis=0) * BLOCK + tl.arange(0, BLOCK)
-                tl.store(Y + offs, 1.0, mask=offs < n)
-            """),
-    ),
-    absent=(
-        triton("""
-            @triton.jit
-            def fill(Y, rows, BLOCK: tl.constexpr):
-                for row in range(tl.program_id(0), rows, tl.num_programs(0)):
-                    tl.store(Y + row * BLOCK + tl.arange(0, BLOCK), 1.0)
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * n + tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-                tl.store(Y + offs, 1.0)
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, BLOCK: tl.constexpr):
-                tl.store(Y + tl.arange(0, BLOCK), tl.program_id(0))
-            """),
-    ),
 )

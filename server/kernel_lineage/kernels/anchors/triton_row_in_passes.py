@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
 from kernel_lineage.kernels.triton_loops import range_arguments
-from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_entry
 
 ID = "triton_row_in_passes"
 
@@ -27,12 +27,8 @@ def passes(unit: TritonUnit, constants: set[str]) -> list[ast.For]:
     return max(found.values(), key=len, default=[])
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = triton_syntax(kernel)
-    if syntax is None:
-        return
-    unit = syntax.entry
-    loops = passes(unit, {p.name for p in kernel.parameters if p.constexpr})
+def _find(unit: TritonUnit) -> Iterator[Anchor]:
+    loops = passes(unit, {p.name for p in unit.kernel.parameters if p.constexpr})
     read: dict[str, ast.For] = {}
     for loop in loops:
         for call in unit.loads():
@@ -58,50 +54,6 @@ PATTERN = AnchorPattern(
         "C": "the row's length",
         "block": "the constant that a pass moves on by",
     },
-    find=_find,
+    find=in_entry(in_triton=_find),
     languages=TRITON_ONLY,
-    present=(
-        triton("""
-            @triton.jit
-            def shares(Y, X, n, BLOCK: tl.constexpr):
-                row = tl.program_id(0) * n
-                total = 0.0
-                for start in range(0, n, BLOCK):
-                    at = start + tl.arange(0, BLOCK)
-                    total += tl.sum(tl.load(X + row + at, mask=at < n, other=0.0), axis=0)
-                for start in range(0, n, BLOCK):
-                    at = start + tl.arange(0, BLOCK)
-                    tl.store(Y + row + at, tl.load(X + row + at, mask=at < n) / total, mask=at < n)
-            """),
-        triton("""
-            @triton.jit
-            def centre(Y, X, pitch, n, STEP: tl.constexpr):
-                X += tl.program_id(0) * pitch
-                acc = tl.zeros([STEP], dtype=tl.float32)
-                for at in tl.range(0, n, STEP):
-                    acc += tl.load(X + at + tl.arange(0, STEP), mask=at + tl.arange(0, STEP) < n, other=0.0)
-                mean = tl.sum(acc, axis=0) / n
-                for at in tl.range(0, n, STEP):
-                    offs = at + tl.arange(0, STEP)
-                    tl.store(Y + offs, tl.load(X + offs, mask=offs < n) - mean, mask=offs < n)
-            """),
-    ),
-    absent=(
-        triton("""
-            @triton.jit
-            def total(Y, X, n, BLOCK: tl.constexpr):
-                acc = 0.0
-                for start in range(0, n, BLOCK):
-                    at = start + tl.arange(0, BLOCK)
-                    acc += tl.sum(tl.load(X + tl.program_id(0) * n + at, mask=at < n, other=0.0), axis=0)
-                tl.store(Y + tl.program_id(0), acc)
-            """),
-        triton("""
-            @triton.jit
-            def shares(Y, X, n, BLOCK: tl.constexpr):
-                at = tl.arange(0, BLOCK)
-                x = tl.load(X + tl.program_id(0) * n + at, mask=at < n, other=0.0)
-                tl.store(Y + tl.program_id(0) * n + at, x / tl.sum(x, axis=0), mask=at < n)
-            """),
-    ),
 )

@@ -6,18 +6,14 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import pointer_of, triton_syntax
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_entry
 
 ID = "triton_streaming_load"
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = triton_syntax(kernel)
-    if syntax is None:
-        return
-    unit = syntax.entry
+def _find(unit: TritonUnit) -> Iterator[Anchor]:
     loads = [(call, unit.form(call.node.args[0])) for call in unit.loads()]
     pointers = [pointer_of(form) for _, form in loads]
     for (call, form), pointer in zip(loads, pointers, strict=True):
@@ -32,48 +28,6 @@ PATTERN = AnchorPattern(
     id=ID,
     title="Streaming load without a hint",
     names={"x": "the pointer parameter that is read"},
-    find=_find,
+    find=in_entry(in_triton=_find),
     languages=TRITON_ONLY,
-    present=(
-        triton("""
-            @triton.jit
-            def scale(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                tl.store(Y + offs, 2 * tl.load(X + offs, mask=offs < n), mask=offs < n)
-            """),
-        triton("""
-            @triton.jit
-            def weighted(x_ptr, w_ptr, y_ptr, stride, n, BLOCK: tl.constexpr):
-                x_ptr += tl.program_id(0) * stride
-                offs = tl.arange(0, BLOCK)
-                x = tl.load(x_ptr + offs, mask=offs < n)
-                w = tl.load(w_ptr + offs, mask=offs < n)
-                tl.store(y_ptr + tl.program_id(0) * stride + offs, x * w, mask=offs < n)
-            """),
-    ),
-    absent=(
-        triton("""
-            @triton.jit
-            def scale(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                x = tl.load(X + offs, mask=offs < n, eviction_policy="evict_first")
-                tl.store(Y + offs, 2 * x, mask=offs < n)
-            """),
-        triton("""
-            @triton.jit
-            def two_passes(X, Y, stride, n, BLOCK: tl.constexpr):
-                row = X + tl.program_id(0) * stride
-                acc = 0.0
-                for start in range(0, n, BLOCK):
-                    acc += tl.sum(tl.load(row + start + tl.arange(0, BLOCK)), 0)
-                for start in range(0, n, BLOCK):
-                    tl.store(Y + start + tl.arange(0, BLOCK), tl.load(row + start + tl.arange(0, BLOCK)) / acc)
-            """),
-        triton("""
-            @triton.jit
-            def broadcast(W, Y, n, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                tl.store(Y + tl.program_id(0) * n + offs, tl.load(W + offs))
-            """),
-    ),
 )

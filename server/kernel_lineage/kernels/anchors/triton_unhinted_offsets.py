@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
@@ -75,42 +75,4 @@ PATTERN = AnchorPattern(
     },
     find=_find,
     languages=TRITON_ONLY,
-    present=(
-        triton("""
-            @triton.jit
-            def add_bias(Y, X, B, n, period, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                within = offs % period
-                y = tl.load(X + offs, mask=offs < n) + tl.load(B + within, mask=offs < n)
-                tl.store(Y + offs, y, mask=offs < n)
-            """),
-        triton("""
-            @triton.jit
-            def scale(Y, X, Starts, pitch, n, BLOCK: tl.constexpr):
-                cols = tl.arange(0, BLOCK)
-                at = X + tl.load(Starts + tl.program_id(0)) * pitch + cols
-                tl.store(Y + tl.program_id(0) * pitch + cols, 2 * tl.load(at, mask=cols < n), mask=cols < n)
-            """),
-    ),
-    absent=(
-        triton("""
-            @triton.jit
-            def copy(X, Y, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                offs = tl.max_contiguous(tl.multiple_of(offs, BLOCK), BLOCK)
-                tl.store(Y + offs, tl.load(X + offs))
-            """),
-        triton("""
-            @triton.jit
-            def scale(X, Y, pitch, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * pitch + tl.arange(0, BLOCK)
-                tl.store(Y + offs, 2 * tl.load(X + offs))
-            """),
-        triton("""
-            @triton.jit
-            def count(Y, n, BLOCK: tl.constexpr):
-                lanes = tl.arange(0, BLOCK)
-                tl.store(Y + tl.program_id(0), tl.sum(lanes * n))
-            """),
-    ),
 )

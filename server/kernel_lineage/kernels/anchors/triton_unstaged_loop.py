@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, triton
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_loops import range_arguments
-from kernel_lineage.kernels.triton_syntax import pointer_of, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_entry
 
 ID = "triton_unstaged_loop"
 
@@ -34,11 +34,7 @@ def unstaged(loop: ast.For | ast.While) -> ast.Call | None:
     )
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = triton_syntax(kernel)
-    if syntax is None:
-        return
-    unit = syntax.entry
+def _find(unit: TritonUnit) -> Iterator[Anchor]:
     for loop in unit.loops:
         if unstaged(loop) is None:
             continue
@@ -59,54 +55,6 @@ PATTERN = AnchorPattern(
     id=ID,
     title="Loop of loads without stages",
     names={"x": "the pointer parameter that is read"},
-    find=_find,
+    find=in_entry(in_triton=_find),
     languages=TRITON_ONLY,
-    present=(
-        triton("""
-            @triton.jit
-            def total(Y, X, n, BLOCK: tl.constexpr):
-                acc = 0.0
-                for start in range(0, n, BLOCK):
-                    at = start + tl.arange(0, BLOCK)
-                    acc += tl.sum(tl.load(X + tl.program_id(0) * n + at, mask=at < n, other=0.0), axis=0)
-                tl.store(Y + tl.program_id(0), acc)
-            """),
-        triton("""
-            @triton.jit
-            def column_sums(Y, X, rows, n, BLOCK: tl.constexpr):
-                cols = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                acc = tl.zeros([BLOCK], dtype=tl.float32)
-                for row in tl.range(rows):
-                    acc += tl.load(X + row * n + cols, mask=cols < n, other=0.0)
-                tl.store(Y + cols, acc, mask=cols < n)
-            """),
-    ),
-    absent=(
-        triton("""
-            @triton.jit
-            def total(Y, X, n, BLOCK: tl.constexpr):
-                acc = 0.0
-                for start in tl.range(0, n, BLOCK, num_stages=3):
-                    at = start + tl.arange(0, BLOCK)
-                    acc += tl.sum(tl.load(X + tl.program_id(0) * n + at, mask=at < n, other=0.0), axis=0)
-                tl.store(Y + tl.program_id(0), acc)
-            """),
-        triton("""
-            @triton.jit
-            def product(C, A, B, n, BLOCK: tl.constexpr):
-                at = tl.arange(0, BLOCK)[:, None] * n + tl.arange(0, BLOCK)[None, :]
-                acc = tl.zeros([BLOCK, BLOCK], dtype=tl.float32)
-                for k in range(0, n, BLOCK):
-                    acc += tl.dot(tl.load(A + at + k), tl.load(B + at + k * n))
-                tl.store(C + at, acc)
-            """),
-        triton("""
-            @triton.jit
-            def power(Y, X, n, BLOCK: tl.constexpr):
-                x = tl.load(X + tl.arange(0, BLOCK))
-                for k in range(n):
-                    x = x * x
-                tl.store(Y + tl.arange(0, BLOCK), x)
-            """),
-    ),
 )

@@ -9,14 +9,14 @@ from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.matching import matched, matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, contains, field_of, operator_of, test_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import innermost_loop
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, triton
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.seeing import BOTH
 from kernel_lineage.kernels.triton_forms import dotted
-from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_entry
 
 ID = "two_pass_reduction"
 
@@ -28,7 +28,7 @@ def _statistic(unit: Unit, loop: Loop) -> str:
     if loop.body is None:
         return ""
     for node in unit.of("assignment_expression"):
-        left, right = bare(node.child_by_field_name("left")), bare(node.child_by_field_name("right"))
+        left, right = field_of(node, "left"), field_of(node, "right")
         if left is None or right is None or not contains(loop.body, node) or left.type != "identifier":
             continue
         if any(v.name == text_of(left) and contains(loop.body, v.node) for v in unit.variables):
@@ -49,8 +49,7 @@ def _under_comparison(unit: Unit, body: Node, node: Node) -> bool:
     name = text_of(node.child_by_field_name("left"))
     for statement in unit.of("if_statement"):
         if contains(body, statement) and contains(statement, node):
-            clause = statement.child_by_field_name("condition")
-            test = bare(clause.child_by_field_name("value")) if clause is not None else None
+            test = test_of(statement)
             if test is not None and operator_of(test) in ("<", ">", "<=", ">="):
                 return name in (
                     text_of(test.child_by_field_name("left")),
@@ -114,15 +113,6 @@ def _triton_statistic(unit: TritonUnit, loop: ast.For | ast.While) -> str:
     return ""
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        yield from _find_cuda(syntax.entry)
-    python = triton_syntax(kernel)
-    if python is not None:
-        yield from _find_triton(python.entry)
-
-
 PATTERN = AnchorPattern(
     id=ID,
     title="Reduction in two passes",
@@ -132,62 +122,6 @@ PATTERN = AnchorPattern(
         "first": "what the first pass gathers: max or sum",
         "second": "what the second pass gathers",
     },
-    find=_find,
+    find=in_entry(_find_cuda, _find_triton),
     languages=BOTH,
-    present=(
-        cuda("""
-            __global__ void normaliser(float* out, const float* inp, int C) {
-                const float* x = inp + blockIdx.x * C;
-                float top = -INFINITY, sum = 0.0f;
-                for (int i = 0; i < C; i++) { top = fmaxf(top, x[i]); }
-                for (int i = 0; i < C; i++) { sum += expf(x[i] - top); }
-                out[blockIdx.x] = sum;
-            }
-            """),
-        cuda("""
-            __global__ void variance(float* out, const float* inp, int C) {
-                float m = 0.0f, v = 0.0f;
-                for (int i = threadIdx.x; i < C; i += 32) { m += inp[i]; }
-                for (int i = threadIdx.x; i < C; i += 32) { float d = inp[i] - m / C; v += d * d; }
-                out[threadIdx.x] = v;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def normaliser(X, Y, n, BLOCK: tl.constexpr):
-                m = -float("inf")
-                d = 0.0
-                for start in range(0, n, BLOCK):
-                    m = tl.maximum(m, tl.max(tl.load(X + start + tl.arange(0, BLOCK)), 0))
-                for start in range(0, n, BLOCK):
-                    d += tl.sum(tl.exp(tl.load(X + start + tl.arange(0, BLOCK)) - m), 0)
-                tl.store(Y, d)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void centre(float* out, const float* inp, int C) {
-                float m = 0.0f;
-                for (int i = 0; i < C; i++) { m += inp[i]; }
-                for (int i = 0; i < C; i++) { out[i] = inp[i] - m / C; }
-            }
-            """),
-        cuda("""
-            __global__ void pair(float* out, const float* a, const float* b, int C) {
-                float s = 0.0f, t = 0.0f;
-                for (int i = 0; i < C; i++) { s += a[i]; }
-                for (int i = 0; i < C; i++) { t += b[i]; }
-                out[threadIdx.x] = s * t;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def centre(X, Y, n, BLOCK: tl.constexpr):
-                s = 0.0
-                for start in range(0, n, BLOCK):
-                    s += tl.sum(tl.load(X + start + tl.arange(0, BLOCK)), 0)
-                for start in range(0, n, BLOCK):
-                    tl.store(Y + start + tl.arange(0, BLOCK), tl.load(X + start + tl.arange(0, BLOCK)) - s / n)
-            """),
-    ),
 )

@@ -12,9 +12,9 @@ from kernel_lineage.kernels.cuda_expressions import identifiers_in, integer_of
 from kernel_lineage.kernels.cuda_forms import bare, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import innermost_loop
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
+from kernel_lineage.kernels.units import in_entry
 
 ID = "unhoisted_index"
 
@@ -34,11 +34,8 @@ def _fixed_product(unit: Unit, index: Node, counter: str, loop: Node) -> Node | 
     return None
 
 
-def _find(kernel: Kernel) -> Iterator[Anchor]:
-    syntax = cuda_syntax(kernel)
-    if syntax is None:
-        return
-    unit, found = syntax.entry, set[str]()
+def _find(unit: Unit) -> Iterator[Anchor]:
+    found = set[str]()
     for access in indexing(unit).accesses:
         loop = innermost_loop(unit, access) if access.space == "global" and access.indices else None
         index = bare(access.indices[-1]) if loop is not None else None
@@ -61,40 +58,6 @@ PATTERN = AnchorPattern(
         "offset": "the product that does not change",
         "index": "the loop's counter",
     },
-    find=_find,
+    find=in_entry(_find),
     languages=CUDA_ONLY,
-    present=(
-        cuda("""
-            __global__ void total(float* out, const float* inp, int C) {
-                float s = 0.0f;
-                for (int i = 0; i < C; i++) { s += inp[blockIdx.x * C + i]; }
-                out[blockIdx.x] = s;
-            }
-            """),
-        cuda("""
-            __global__ void product(float* out, const float* a, const float* b, int n) {
-                int row = threadIdx.y;
-                float s = 0.0f;
-                for (int k = 0; k < n; k++) { s += a[row * n + k] * b[k * n + threadIdx.x]; }
-                out[row * n + threadIdx.x] = s;
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void total(float* out, const float* inp, int C) {
-                const float* x = inp + blockIdx.x * C;
-                float s = 0.0f;
-                for (int i = 0; i < C; i++) { s += x[i]; }
-                out[blockIdx.x] = s;
-            }
-            """),
-        cuda("""
-            __global__ void column(float* out, const float* inp, int n) {
-                float s = 0.0f;
-                for (int k = 0; k < n; k++) { s += inp[k * n + threadIdx.x]; }
-                out[threadIdx.x] = s;
-            }
-            """),
-    ),
 )

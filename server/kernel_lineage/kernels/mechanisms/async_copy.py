@@ -6,12 +6,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.cuda_syntax import CudaSyntax, cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, first_type, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, validity
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, first_type, in_assembly, seen, seen_in
 from kernel_lineage.kernels.triton_forms import dotted
-from kernel_lineage.kernels.triton_syntax import triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_units
 
 ID = "async_copy"
 
@@ -32,40 +32,33 @@ _LIBRARY = re.compile(
 """The copies of CuTe and CUTLASS that run in the background."""
 
 
-def _detect_cuda(syntax: CudaSyntax) -> Iterator[Site]:
-    for name, kind in _CALLS.items():
-        for call in syntax.calls(name):
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    for call in unit.calls:
+        if kind := _CALLS.get(call.name):
             yield seen(ID, call.node, f"{call.qualified} copies in the background", by=kind)
-    for unit in syntax.units:
-        for code, node in unit.assembly:
-            if "cp.async" in code:
-                kind = "tma" if "cp.async.bulk" in code else "cp.async"
-                yield seen(ID, node, "inline PTX copies in the background", by=kind)
-        atom = first_type(unit, _LIBRARY)
-        if atom is not None:
-            kind = "cp.async" if "CP_ASYNC" in atom[0][0] else "tma"
-            yield seen(ID, atom[1], f"{atom[0][0]} copies in the background", by=kind)
+    for code, node in in_assembly(unit, "cp.async"):
+        kind = "tma" if "cp.async.bulk" in code.string else "cp.async"
+        yield seen(ID, node, "inline PTX copies in the background", by=kind)
+    atom = first_type(unit, _LIBRARY)
+    if atom is not None:
+        kind = "cp.async" if "CP_ASYNC" in atom[0][0] else "tma"
+        yield seen(ID, atom[1], f"{atom[0][0]} copies in the background", by=kind)
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        yield from _detect_cuda(syntax)
-    python = triton_syntax(kernel)
-    for unit in python.units if python is not None else ():
-        for call in unit.called("range"):
-            stages = call.keyword("num_stages")
-            if call.of_language and stages is not None:
-                number = stages.value if isinstance(stages, ast.Constant) else "set"
-                if number != 1:
-                    yield seen_in(
-                        ID, unit, call.node, "the loop's loads are pipelined", by="staged loop", stages=number
-                    )
-        made = {name for name, pairs in unit.assignments.items() if any(_makes(value) for _, value in pairs)}
-        for call in unit.calls:
-            owner = call.qualified.rpartition(".")[0]
-            if call.name in _DESCRIPTORS or (call.name in ("load", "store") and owner in made):
-                yield seen_in(ID, unit, call.node, f"{call.qualified} moves tiles by TMA", by="tma")
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    for call in unit.called("range"):
+        stages = call.keyword("num_stages")
+        if call.of_language and stages is not None:
+            number = stages.value if isinstance(stages, ast.Constant) else "set"
+            if number != 1:
+                yield seen_in(
+                    ID, unit, call.node, "the loop's loads are pipelined", by="staged loop", stages=number
+                )
+    made = {name for name, pairs in unit.assignments.items() if any(_makes(value) for _, value in pairs)}
+    for call in unit.calls:
+        owner = call.qualified.rpartition(".")[0]
+        if call.name in _DESCRIPTORS or (call.name in ("load", "store") and owner in made):
+            yield seen_in(ID, unit, call.node, f"{call.qualified} moves tiles by TMA", by="tma")
 
 
 def _makes(value: ast.expr) -> bool:
@@ -78,62 +71,13 @@ MECHANISM = Mechanism(
     direction=Direction.LATENCY_HIDING,
     summary="Starts the next tile's copy into shared memory before the present one is used, past the registers.",
     looks_for="`memcpy_async`, pipelines, `cp.async` in inline PTX; in Triton staged loops and tensor descriptors.",
-    detect=_detect,
+    detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "device.compute_capability >= (8, 0)", "validity", "hardware", "`cp.async` came with Ampere."
+        validity("device.compute_capability >= (8, 0)", "hardware", "`cp.async` came with Ampere."),
+        validity("align(x) >= 16", "layout", "A 16-byte copy needs both ends aligned."),
+        validity(
+            "launch.shared_bytes <= device.shared_bytes_per_block", "hardware", "Each stage takes room."
         ),
-        TypicalCondition("align(x) >= 16", "validity", "layout", "A 16-byte copy needs both ends aligned."),
-        TypicalCondition(
-            "launch.shared_bytes <= device.shared_bytes_per_block",
-            "validity",
-            "hardware",
-            "Each stage takes room.",
-        ),
-    ),
-    present=(
-        cuda("""
-            __global__ void stage(float* out, const float* inp) {
-                __shared__ float tile[256];
-                __pipeline_memcpy_async(&tile[threadIdx.x], &inp[blockIdx.x * 256 + threadIdx.x], sizeof(float));
-                __pipeline_commit();
-                __pipeline_wait_prior(0);
-                __syncthreads();
-                out[threadIdx.x] = tile[255 - threadIdx.x];
-            }
-            """),
-        cuda(r"""
-            __device__ void fetch(unsigned at, const float* from) {
-                asm volatile("cp.async.ca.shared.global [%0], [%1], 4;\n" :: "r"(at), "l"(from));
-            }
-            __global__ void stage(float* out, const float* inp, unsigned at) { fetch(at, inp); out[0] = 1.0f; }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                acc = 0.0
-                for start in tl.range(0, n, BLOCK, num_stages=3):
-                    acc += tl.sum(tl.load(X + start + tl.arange(0, BLOCK)), 0)
-                tl.store(Y, acc)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void stage(float* out, const float* inp) {
-                __shared__ float tile[256];
-                tile[threadIdx.x] = inp[blockIdx.x * 256 + threadIdx.x];  // not cp.async
-                __syncthreads();
-                out[threadIdx.x] = tile[255 - threadIdx.x];
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                acc = 0.0
-                for start in tl.range(0, n, BLOCK):
-                    acc += tl.sum(tl.load(X + start + tl.arange(0, BLOCK)), 0)
-                tl.store(Y, acc)
-            """),
     ),
 )

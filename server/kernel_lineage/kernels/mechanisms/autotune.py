@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, seen_on, triton
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, seen_on
 from kernel_lineage.kernels.mechanisms.tuning import argument, how_many, tuning_call
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import elements
@@ -39,45 +39,9 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=TRITON_ONLY,
     conditions=(
-        TypicalCondition(
-            "noalias(x, y)",
-            "validity",
-            "storage",
-            "Tuning runs the kernel many times; in place, each run adds up.",
+        validity(
+            "noalias(x, y)", "storage", "Tuning runs the kernel many times; in place, each run adds up."
         ),
-        TypicalCondition("N >= 65536", "profit", "shape", "The measuring must be paid back."),
-    ),
-    present=(
-        triton("""
-            @triton.autotune(configs=[triton.Config({"BLOCK": 128}), triton.Config({"BLOCK": 512})], key=["n"])
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                tl.store(Y + offs, 1.0, mask=offs < n)
-            """),
-        triton("""
-            CONFIGS = [triton.Config({"BLOCK": b}, num_warps=w) for b in (64, 128) for w in (2, 4)]
-
-            @triton.autotune(CONFIGS, key=["n"])
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                tl.store(Y + tl.arange(0, BLOCK), 1.0)
-            """),
-    ),
-    absent=(
-        triton("""
-            # @triton.autotune would choose BLOCK
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                tl.store(Y + tl.arange(0, BLOCK), 1.0)
-            """),
-        triton("""
-            def autotune(kernel):
-                return kernel
-
-            @triton.jit
-            def fill(Y, n, autotune: tl.constexpr):
-                tl.store(Y + tl.arange(0, autotune), 1.0)
-            """),
+        profit("N >= 65536", "shape", "The measuring must be paid back."),
     ),
 )

@@ -10,12 +10,12 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_expressions import identifiers_in, integer_of
 from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, read_call, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import UNKNOWN
 from kernel_lineage.kernels.mechanisms.file_definitions import FileDefinitions, definitions_of, hidden_names
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, first_type, seen
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, first_type, seen
+from kernel_lineage.kernels.units import in_units
 
 ID = "bank_conflict_padding"
 
@@ -105,31 +105,27 @@ def _is_constant(unit: Unit, factor: Node) -> bool:
     )
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        told: set[str] = set()
-        for variable in unit.shared_variables:
-            if len(variable.sizes) >= 2 and _stands_for_a_pad(unit, variable.sizes[-1]):
-                told.add(variable.name)
-                said = f"rows of {variable.name} are padded to {text_of(variable.sizes[-1])}"
-                yield seen(ID, variable.node, said, variable.name, by="padding")
-        twisted = unit.operations.get("^", [])
-        for access in indexing(unit).accesses:
-            if access.space != "shared":
-                continue
-            if access.root not in told and any(
-                _stands_for_a_pad(unit, pitch)
-                for index in access.indices[-1:]
-                for pitch in _pitches(unit, index)
-            ):
-                told.add(access.root)
-                yield seen(ID, access.node, f"rows of {access.root} are padded", access.root, by="padding")
-            if twisted and any(_is_twisted(unit, index, twisted) for index in access.indices):
-                yield seen(ID, access.node, f"index of {access.root} is swizzled", access.root, by="swizzle")
-        layout = first_type(unit, _LIBRARY)
-        if layout is not None:
-            yield seen(ID, layout[1], "CuTe swizzles a shared layout", by="swizzle")
+def _detect_in(unit: Unit) -> Iterator[Site]:
+    told: set[str] = set()
+    for variable in unit.shared_variables:
+        if len(variable.sizes) >= 2 and _stands_for_a_pad(unit, variable.sizes[-1]):
+            told.add(variable.name)
+            said = f"rows of {variable.name} are padded to {text_of(variable.sizes[-1])}"
+            yield seen(ID, variable.node, said, variable.name, by="padding")
+    twisted = unit.operations.get("^", [])
+    for access in indexing(unit).accesses:
+        if access.space != "shared":
+            continue
+        if access.root not in told and any(
+            _stands_for_a_pad(unit, pitch) for index in access.indices[-1:] for pitch in _pitches(unit, index)
+        ):
+            told.add(access.root)
+            yield seen(ID, access.node, f"rows of {access.root} are padded", access.root, by="padding")
+        if twisted and any(_is_twisted(unit, index, twisted) for index in access.indices):
+            yield seen(ID, access.node, f"index of {access.root} is swizzled", access.root, by="swizzle")
+    layout = first_type(unit, _LIBRARY)
+    if layout is not None:
+        yield seen(ID, layout[1], "CuTe swizzles a shared layout", by="swizzle")
 
 
 def _is_twisted(unit: Unit, index: Node, twisted: list[Node]) -> bool:
@@ -145,52 +141,10 @@ MECHANISM = Mechanism(
     direction=Direction.MEMORY_ACCESS,
     summary="Shifts the rows of a shared tile so that the 32 threads of a warp hit 32 different banks.",
     looks_for="Shared arrays with rows a few elements over a power of two, and shared indices made with `^`.",
-    detect=_detect,
+    detect=in_units(_detect_in),
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition(
-            "launch.shared_bytes <= device.shared_bytes_per_block",
-            "validity",
-            "hardware",
-            "Padding takes room.",
-        ),
-        TypicalCondition(
-            "dtype(x) == float32", "profit", "data types", "One pad element moves a row by one bank."
-        ),
-    ),
-    present=(
-        cuda("""
-            __global__ void turn(float* out, const float* inp, int n) {
-                __shared__ float tile[32][32 + 1];
-                tile[threadIdx.y][threadIdx.x] = inp[threadIdx.y * n + threadIdx.x];
-                __syncthreads();
-                out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
-            }
-            """),
-        cuda("""
-            __global__ void turn(float* out, const float* inp, int n) {
-                __shared__ float tile[32][32];
-                tile[threadIdx.y][threadIdx.x ^ threadIdx.y] = inp[threadIdx.y * n + threadIdx.x];
-                __syncthreads();
-                out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y ^ threadIdx.x];
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void turn(float* out, const float* inp, int n) {
-                __shared__ float tile[32][32];  // tile[32][33] would be better
-                tile[threadIdx.y][threadIdx.x] = inp[threadIdx.y * n + threadIdx.x];
-                __syncthreads();
-                out[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
-            }
-            """),
-        cuda("""
-            __global__ void mix(unsigned* out, const unsigned* inp) {
-                unsigned local[4][33];
-                local[0][1] = inp[threadIdx.x] ^ 7u;
-                out[threadIdx.x] = local[0][1];
-            }
-            """),
+        validity("launch.shared_bytes <= device.shared_bytes_per_block", "hardware", "Padding takes room."),
+        profit("dtype(x) == float32", "data types", "One pad element moves a row by one bank."),
     ),
 )

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import text_of
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_on, triton
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, validity
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_assembly, seen, seen_on
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.units import in_units, joined
 
 ID = "block_cluster"
 
@@ -25,7 +26,7 @@ _CALLS = (
 _PTX = re.compile(r"barrier\.cluster|mapa\.|\.multicast::cluster|ld\.shared::cluster|st\.async")
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
+def _on_kernel(kernel: Kernel) -> Iterator[Site]:
     if "cluster_dims" in kernel.attributes:
         size = kernel.attributes["cluster_dims"]
         yield seen_on(ID, kernel, f"__cluster_dims__({size})", blocks=size if size.isdigit() else "set")
@@ -33,17 +34,17 @@ def _detect(kernel: Kernel) -> Iterator[Site]:
         size = launch.options.get("num_ctas", "1")
         if size != "1":
             yield seen_on(ID, kernel, f"num_ctas is {size}", blocks=size if size.isdigit() else "set")
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        for call in syntax.calls(*_CALLS):
+
+
+def _in_unit(unit: Unit) -> Iterator[Site]:
+    for call in unit.calls:
+        if call.name in _CALLS:
             yield seen(ID, call.node, f"{call.qualified} works on a cluster of blocks")
-        for unit in syntax.units:
-            for code, node in unit.assembly:
-                if _PTX.search(code):
-                    yield seen(ID, node, "inline PTX works on a cluster of blocks")
-            for node in unit.of("template_type"):
-                if "MULTICAST" in text_of(node):
-                    yield seen(ID, node, "one copy goes to all blocks of a cluster")
+    for _, node in in_assembly(unit, _PTX):
+        yield seen(ID, node, "inline PTX works on a cluster of blocks")
+    for node in unit.of("template_type"):
+        if "MULTICAST" in text_of(node):
+            yield seen(ID, node, "one copy goes to all blocks of a cluster")
 
 
 MECHANISM = Mechanism(
@@ -53,51 +54,10 @@ MECHANISM = Mechanism(
     summary="Lets a few neighbouring blocks share what each has loaded, so that memory is read once for all of them.",
     looks_for="`__cluster_dims__`, `this_cluster`, cluster barriers, multicast copies and distributed shared memory; "
     "in Triton `num_ctas`.",
-    detect=_detect,
+    detect=joined(_on_kernel, in_units(_in_unit)),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "device.compute_capability >= (9, 0)", "validity", "hardware", "Clusters came with Hopper."
-        ),
-        TypicalCondition("launch.grid.x % 2 == 0", "validity", "shape", "The grid holds whole clusters."),
-    ),
-    present=(
-        cuda("""
-            __global__ void __cluster_dims__(2, 1, 1) swap_tiles(float* out, const float* inp) {
-                __shared__ float tile[128];
-                tile[threadIdx.x] = inp[blockIdx.x * 128 + threadIdx.x];
-                auto cluster = cooperative_groups::this_cluster();
-                cluster.sync();
-                float* other = cluster.map_shared_rank(tile, cluster.block_rank() ^ 1);
-                out[blockIdx.x * 128 + threadIdx.x] = other[threadIdx.x];
-            }
-            """),
-        cuda("""
-            __device__ void all_blocks() { asm volatile("barrier.cluster.arrive.aligned;" ::: "memory"); }
-            __global__ void meet(float* out) { all_blocks(); out[threadIdx.x] = 1.0f; }
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, BLOCK: tl.constexpr):
-                tl.store(Y + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), 1.0)
-
-            def run(y):
-                fill[(8,)](y, BLOCK=1024, num_ctas=2)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void fill(float* out, int cluster) {  // this_cluster() would name its blocks
-                out[blockIdx.x * cluster + threadIdx.x] = 1.0f;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, num_ctas, BLOCK: tl.constexpr):
-                tl.store(Y + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), 1.0)
-
-            def run(y):
-                fill[(8,)](y, 2, BLOCK=1024, num_warps=8)
-            """),
+        validity("device.compute_capability >= (9, 0)", "hardware", "Clusters came with Hopper."),
+        validity("launch.grid.x % 2 == 0", "shape", "The grid holds whole clusters."),
     ),
 )

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import Stride, is_contiguous, is_row_pitch, row_is_shared_by
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
 
@@ -65,51 +65,8 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "C >= 1024", "profit", "shape", "Short rows leave most threads of a block without work."
-        ),
-        TypicalCondition(
-            "launch.block.x % 32 == 0", "validity", "shape", "Reductions of a row need whole warps."
-        ),
-        TypicalCondition(
-            "N >= device.sms", "profit", "hardware", "Fewer rows than processors leave some idle."
-        ),
-    ),
-    present=(
-        cuda("""
-            __global__ void scale_rows(float* out, const float* inp, int C) {
-                int row = blockIdx.x;
-                const float* x = inp + row * C;
-                for (int i = threadIdx.x; i < C; i += blockDim.x) { out[row * C + i] = 2.0f * x[i]; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def scale_rows(X, Y, stride, n, BLOCK: tl.constexpr):
-                row = tl.program_id(0)
-                offs = tl.arange(0, BLOCK)
-                x = tl.load(X + row * stride + offs, mask=offs < n)
-                tl.store(Y + row * stride + offs, 2 * x, mask=offs < n)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void scale_rows(float* out, const float* inp, int N, int C) {
-                int row = blockIdx.x * blockDim.x + threadIdx.x;
-                if (row < N) { for (int i = 0; i < C; i++) { out[row * C + i] = 2.0f * inp[row * C + i]; } }
-            }
-            """),
-        cuda("""
-            __global__ void scale_all(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = 2.0f * inp[i]; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def scale_all(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                tl.store(Y + offs, 2 * tl.load(X + offs, mask=offs < n), mask=offs < n)
-            """),
+        profit("C >= 1024", "shape", "Short rows leave most threads of a block without work."),
+        validity("launch.block.x % 32 == 0", "shape", "Reductions of a row need whole warps."),
+        profit("N >= device.sms", "hardware", "Fewer rows than processors leave some idle."),
     ),
 )

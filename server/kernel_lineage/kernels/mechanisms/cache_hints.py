@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import pointer_of, triton_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_assembly, seen, seen_in
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_units
 
 ID = "cache_hints"
 
@@ -26,31 +26,23 @@ _PTX = re.compile(
 _NAMES = ("eviction_policy", "cache_modifier")
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        for name in _CALLS:
-            for call in unit.calls_by_name.get(name, ()):
-                root = indexing(unit).place(call.arguments[0]).root if call.arguments else ""
-                yield seen(ID, call.node, f"{call.name} gives a cache hint", root, hint=call.name)
-        for code, node in unit.assembly:
-            hint = _PTX.search(code)
-            if hint is not None:
-                yield seen(ID, node, "inline PTX gives a cache hint", hint=hint[0])
-    python = triton_syntax(kernel)
-    if python is not None:
-        for triton_unit, triton_call in python.calls("load", "store"):
-            for name in _NAMES:
-                value = triton_call.keyword(name)
-                if triton_call.of_language and value is not None and not _is_nothing(value):
-                    root = (
-                        pointer_of(triton_unit.form(triton_call.node.args[0]))
-                        if triton_call.node.args
-                        else ""
-                    )
-                    said = f"{triton_call.qualified} gives {name}"
-                    word = value.value if isinstance(value, ast.Constant) else "set"
-                    yield seen_in(ID, triton_unit, triton_call.node, said, root, hint=word)
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    for call in unit.calls:
+        if call.name in _CALLS:
+            root = indexing(unit).place(call.arguments[0]).root if call.arguments else ""
+            yield seen(ID, call.node, f"{call.name} gives a cache hint", root, hint=call.name)
+    for hint, node in in_assembly(unit, _PTX):
+        yield seen(ID, node, "inline PTX gives a cache hint", hint=hint[0])
+
+
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    for call in unit.called("load", "store"):
+        for name in _NAMES:
+            value = call.keyword(name)
+            if call.of_language and value is not None and not _is_nothing(value):
+                root = pointer_of(unit.form(call.node.args[0])) if call.node.args else ""
+                word = value.value if isinstance(value, ast.Constant) else "set"
+                yield seen_in(ID, unit, call.node, f"{call.qualified} gives {name}", root, hint=word)
 
 
 def _is_nothing(value: ast.expr) -> bool:
@@ -63,44 +55,10 @@ MECHANISM = Mechanism(
     direction=Direction.MEMORY_ACCESS,
     summary="Marks data that is read or written once as streaming, so that it does not push out what is reused.",
     looks_for="`__ldcs`, `__stcs` and the like, inline PTX with a cache operator, `eviction_policy`, `cache_modifier`.",
-    detect=_detect,
+    detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            'profile.bound == "bandwidth"', "profit", "pipeline", "Only where the caches are contended."
-        ),
-        TypicalCondition(
-            "device.compute_capability >= (3, 2)", "validity", "hardware", "The intrinsics need it."
-        ),
-    ),
-    present=(
-        cuda("""
-            __global__ void scale(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { __stcs(out + i, 2.0f * __ldcs(inp + i)); }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def scale(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                x = tl.load(X + offs, mask=offs < n, eviction_policy="evict_first")
-                tl.store(Y + offs, 2 * x, mask=offs < n)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void scale(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;  // try __ldcs(inp + i)
-                if (i < n) { out[i] = 2.0f * __ldg(inp + i); }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def scale(X, Y, n, BLOCK: tl.constexpr):
-                eviction_policy = 1
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                tl.store(Y + offs, tl.load(X + offs, mask=offs < n) * eviction_policy, mask=offs < n)
-            """),
+        profit('profile.bound == "bandwidth"', "pipeline", "Only where the caches are contended."),
+        validity("device.compute_capability >= (3, 2)", "hardware", "The intrinsics need it."),
     ),
 )

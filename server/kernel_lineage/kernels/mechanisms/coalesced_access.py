@@ -8,8 +8,8 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import is_contiguous, is_strided
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.linear_forms import Linear, lane_stride
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
 
@@ -71,74 +71,7 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "contiguous(x)", "validity", "layout", "The order in memory must be the order of threads."
-        ),
-        TypicalCondition(
-            'profile.bound == "bandwidth"', "profit", "pipeline", "It saves memory transactions."
-        ),
-    ),
-    present=(
-        cuda("""
-            __global__ void scale_rows(float* out, const float* inp, int C) {
-                const float* x = inp + blockIdx.x * C;
-                for (int i = threadIdx.x; i < C; i += blockDim.x) { out[blockIdx.x * C + i] = 2.0f * x[i]; }
-            }
-            """),
-        cuda("""
-            __global__ void product(float* out, const float* a, const float* b, int n) {
-                int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
-                float s = 0.0f;
-                for (int k = 0; k < n; k++) { s += a[row * n + k] * b[k * n + col]; }
-                out[row * n + col] = s;
-            }
-            """),
-        cuda("""
-            __global__ void transpose(float* out, const float* inp, int n) {
-                __shared__ float tile[32][32];
-                int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
-                tile[threadIdx.y][threadIdx.x] = inp[y * n + x];
-                __syncthreads();
-                x = blockIdx.x * 32 + threadIdx.y;
-                y = blockIdx.y * 32 + threadIdx.x;
-                out[x * n + y] = tile[threadIdx.x][threadIdx.y];
-            }
-            """),
-        triton("""
-            @triton.jit
-            def scale(X, Y, stride, n, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                x = tl.load(X + tl.program_id(0) * stride + offs, mask=offs < n)
-                tl.store(Y + tl.program_id(0) * stride + offs, 2 * x, mask=offs < n)
-            """),
-        triton("""
-            @triton.jit
-            def copy_tile(X, Y, rows, cols, BLOCK: tl.constexpr):
-                i, j = tl.program_id(0), tl.program_id(1)
-                x = tl.make_block_ptr(X, (rows, cols), (cols, 1), (i * BLOCK, j * BLOCK), (BLOCK, BLOCK), (1, 0))
-                y = tl.make_block_ptr(Y, (rows, cols), (cols, 1), (i * BLOCK, j * BLOCK), (BLOCK, BLOCK), (1, 0))
-                tl.store(y, tl.load(x, boundary_check=(0, 1)), boundary_check=(0, 1))
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void scale_rows(float* out, const float* inp, int N, int C) {
-                int row = blockIdx.x * blockDim.x + threadIdx.x;
-                if (row < N) { for (int i = 0; i < C; i++) { out[row * C + i] = 2.0f * inp[row * C + i]; } }
-            }
-            """),
-        cuda("""
-            __global__ void transpose(float* out, const float* inp, int n) {
-                int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
-                out[x * n + y] = inp[y * n + x];
-            }
-            """),
-        triton("""
-            @triton.jit
-            def column(X, Y, stride, n, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                x = tl.load(X + tl.program_id(0) + offs * stride, mask=offs < n)
-                tl.store(Y + tl.program_id(0) + offs * stride, x, mask=offs < n)
-            """),
+        validity("contiguous(x)", "layout", "The order in memory must be the order of threads."),
+        profit('profile.bound == "bandwidth"', "pipeline", "It saves memory transactions."),
     ),
 )

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen, seen_on
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen, seen_on
 from kernel_lineage.kernels.source import Kernel
 
 ID = "constant_memory"
@@ -49,39 +49,7 @@ MECHANISM = Mechanism(
     languages=CUDA_ONLY,
     counted=True,
     conditions=(
-        TypicalCondition(
-            "launch.grid.x >= device.sms",
-            "profit",
-            "hardware",
-            "The cache pays when many blocks read the same.",
-        ),
-        TypicalCondition("N <= 16384", "validity", "storage", "Constant memory holds 64 KB."),
-    ),
-    present=(
-        cuda("""
-            __constant__ float taps[9];
-            __global__ void filter(float* out, const float* inp) {
-                float s = 0.0f;
-                for (int k = 0; k < 9; k++) { s += taps[k] * inp[threadIdx.x + k]; }
-                out[threadIdx.x] = s;
-            }
-            """),
-        cuda("""
-            struct Sizes { int n; float scale; };
-            __global__ void filter(float* out, const float* inp, const __grid_constant__ Sizes sizes) {
-                if (threadIdx.x < sizes.n) { out[threadIdx.x] = sizes.scale * inp[threadIdx.x]; }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void filter(float* out, const float* inp, const float* taps) {  // not __constant__ float taps[9]
-                out[threadIdx.x] = taps[0] * inp[threadIdx.x];
-            }
-            """),
-        cuda("""
-            __constant__ float taps[9];
-            __global__ void other(float* out) { out[threadIdx.x] = 1.0f; }
-            """),
+        profit("launch.grid.x >= device.sms", "hardware", "The cache pays when many blocks read the same."),
+        validity("N <= 16384", "storage", "Constant memory holds 64 KB."),
     ),
 )

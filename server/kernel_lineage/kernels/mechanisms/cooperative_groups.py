@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, validity
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
+from kernel_lineage.kernels.units import in_units
 
 ID = "cooperative_groups"
 
@@ -17,12 +17,10 @@ _MAKERS = frozenset(
 )
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        for call in unit.calls:
-            if call.qualified.startswith(_SCOPES) or (call.name in _MAKERS and not call.receiver):
-                yield seen(ID, call.node, f"{call.qualified} works on a group of threads")
+def _detect_in(unit: Unit) -> Iterator[Site]:
+    for call in unit.calls:
+        if call.qualified.startswith(_SCOPES) or (call.name in _MAKERS and not call.receiver):
+            yield seen(ID, call.node, f"{call.qualified} works on a group of threads")
 
 
 MECHANISM = Mechanism(
@@ -31,44 +29,10 @@ MECHANISM = Mechanism(
     direction=Direction.PARALLEL_MAPPING,
     summary="Gives the threads that share a piece of work a name, with ranks, barriers and reductions of their own.",
     looks_for="Calls in `cooperative_groups`: partitions, groups of a block, a grid or a cluster, collectives.",
-    detect=_detect,
+    detect=in_units(_detect_in),
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition("launch.block.x % 32 == 0", "validity", "shape", "A tile of 32 needs whole warps."),
-        TypicalCondition(
-            "toolchain.cuda >= (11, 0)", "validity", "pipeline", "`cg::reduce` came with CUDA 11."
-        ),
-    ),
-    present=(
-        cuda("""
-            namespace cg = cooperative_groups;
-            __global__ void fill(float* out, int n) {
-                cg::thread_block block = cg::this_thread_block();
-                cg::thread_block_tile<32> warp = cg::tiled_partition<32>(block);
-                for (int i = warp.thread_rank(); i < n; i += warp.size()) { out[i] = 1.0f; }
-            }
-            """),
-        cuda("""
-            using namespace cooperative_groups;
-            __global__ void both(float* a, float* b) {
-                auto grid = this_grid();
-                a[grid.thread_rank()] = 1.0f;
-                grid.sync();
-                b[grid.thread_rank()] = a[0];
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            #include <cooperative_groups.h>
-            __global__ void fill(float* out, int n) {
-                for (int i = threadIdx.x; i < n; i += blockDim.x) { out[i] = 1.0f; }  // cg::this_thread_block()
-                __syncthreads();
-            }
-            """),
-        cuda("""
-            struct Grid { __device__ int size() { return gridDim.x; } };
-            __global__ void fill(float* out) { Grid grid; out[threadIdx.x] = grid.size(); }
-            """),
+        validity("launch.block.x % 32 == 0", "shape", "A tile of 32 needs whole warps."),
+        validity("toolchain.cuda >= (11, 0)", "pipeline", "`cg::reduce` came with CUDA 11."),
     ),
 )

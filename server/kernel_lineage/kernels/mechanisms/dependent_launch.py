@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, in_assembly, seen
+from kernel_lineage.kernels.units import in_units
 
 ID = "dependent_launch"
 
@@ -17,15 +17,12 @@ _CALLS = (
 )  # fmt: skip
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        for call in syntax.calls(*_CALLS):
+def _detect_in(unit: Unit) -> Iterator[Site]:
+    for call in unit.calls:
+        if call.name in _CALLS:
             yield seen(ID, call.node, f"{call.name} overlaps with the neighbouring launch")
-        for unit in syntax.units:
-            for code, node in unit.assembly:
-                if "griddepcontrol" in code:
-                    yield seen(ID, node, "inline PTX overlaps with the neighbouring launch")
+    for _, node in in_assembly(unit, "griddepcontrol"):
+        yield seen(ID, node, "inline PTX overlaps with the neighbouring launch")
 
 
 MECHANISM = Mechanism(
@@ -34,44 +31,10 @@ MECHANISM = Mechanism(
     direction=Direction.LATENCY_HIDING,
     summary="Starts while the kernel before still runs, so that launching and setting up cost no time.",
     looks_for="`cudaGridDependencySynchronize`, `griddepcontrol` in inline PTX, and CUTLASS's names for them.",
-    detect=_detect,
+    detect=in_units(_detect_in),
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition(
-            "device.compute_capability >= (9, 0)", "validity", "hardware", "It came with Hopper."
-        ),
-        TypicalCondition("launch.grid.x >= device.sms", "profit", "hardware", "A short kernel gains most."),
-    ),
-    present=(
-        cuda("""
-            __global__ void scale(float* out, const float* inp) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                cudaGridDependencySynchronize();
-                out[i] = 2.0f * inp[i];
-                cudaTriggerProgrammaticLaunchCompletion();
-            }
-            """),
-        cuda("""
-            __device__ void wait_for_the_one_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-            __global__ void scale(float* out, const float* inp) {
-                wait_for_the_one_before();
-                out[threadIdx.x] = 2.0f * inp[threadIdx.x];
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void scale(float* out, const float* inp) {
-                __threadfence();  // griddepcontrol would wait for the launch before
-                out[threadIdx.x] = 2.0f * inp[threadIdx.x];
-            }
-            """),
-        cuda("""
-            namespace cg = cooperative_groups;
-            __global__ void scale(float* out, const float* inp) {
-                cg::this_grid().sync();
-                out[threadIdx.x] = 2.0f * inp[threadIdx.x];
-            }
-            """),
+        validity("device.compute_capability >= (9, 0)", "hardware", "It came with Hopper."),
+        profit("launch.grid.x >= device.sms", "hardware", "A short kernel gains most."),
     ),
 )

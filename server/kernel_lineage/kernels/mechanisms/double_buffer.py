@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Variable, bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Variable, bare, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import extents
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, in_units, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_units
 
 ID = "double_buffer"
 
@@ -22,7 +23,7 @@ def _toggled(unit: Unit) -> set[str]:
     """The variables that are switched between buffers: `b ^= 1`, `b = 1 - b`, `b = (b + 1) % STAGES`."""
     names = set()
     for node in unit.of("assignment_expression"):
-        left, right = node.child_by_field_name("left"), bare(node.child_by_field_name("right"))
+        left, right = node.child_by_field_name("left"), field_of(node, "right")
         if left is None or right is None or not unit.loops_around(node):
             continue
         if operator_of(node) == "^=" or (operator_of(node) == "=" and _switches(right, text_of(left))):
@@ -33,7 +34,7 @@ def _toggled(unit: Unit) -> set[str]:
 def _switches(value: Node, name: str) -> bool:
     if value.type != "binary_expression":
         return value.type == "unary_expression" and operator_of(value) == "!" and name in text_of(value)
-    left, right = bare(value.child_by_field_name("left")), bare(value.child_by_field_name("right"))
+    left, right = field_of(value, "left"), field_of(value, "right")
     if operator_of(value) == "-":
         return text_of(right) == name and text_of(left) != name
     if operator_of(value) == "^":
@@ -80,7 +81,7 @@ def _swapped(unit: Unit) -> set[str]:
             names |= {text_of(a) for a in call.arguments}
     assigned: dict[str, str] = {}
     for node in unit.of("assignment_expression"):
-        left, right = text_of(node.child_by_field_name("left")), bare(node.child_by_field_name("right"))
+        left, right = text_of(node.child_by_field_name("left")), field_of(node, "right")
         if right is None or not unit.loops_around(node) or operator_of(node) != "=":
             continue
         if assigned.get(text_of(right), "") and left != text_of(right):
@@ -172,82 +173,11 @@ MECHANISM = Mechanism(
     detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
+        validity(
             "launch.shared_bytes <= device.shared_bytes_per_block",
-            "validity",
             "hardware",
             "Two buffers take twice the room.",
         ),
-        TypicalCondition(
-            "K >= 128", "profit", "shape", "With one or two rounds there is nothing to overlap."
-        ),
-    ),
-    present=(
-        cuda("""
-            __global__ void stage(float* out, const float* inp, int rounds) {
-                __shared__ float tile[2][256];
-                int now = 0;
-                tile[now][threadIdx.x] = inp[threadIdx.x];
-                for (int r = 1; r < rounds; r++) {
-                    __syncthreads();
-                    tile[now ^ 1][threadIdx.x] = inp[r * 256 + threadIdx.x];
-                    out[threadIdx.x] += tile[now][255 - threadIdx.x];
-                    now ^= 1;
-                }
-            }
-            """),
-        cuda("""
-            __global__ void stage(float* out, const float* inp, int rounds) {
-                __shared__ float tile[3][256];
-                for (int r = 0; r < rounds; r++) {
-                    tile[r % 3][threadIdx.x] = inp[r * 256 + threadIdx.x];
-                    __syncthreads();
-                    out[threadIdx.x] += tile[r % 3][255 - threadIdx.x];
-                }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                acc = tl.zeros([BLOCK], dtype=tl.float32)
-                x = tl.load(X + offs)
-                for start in range(BLOCK, n, BLOCK):
-                    ahead = tl.load(X + start + offs)
-                    acc += x
-                    x = ahead
-                tl.store(Y + offs, acc + x)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void turn(float* out, const float* inp, int n) {
-                __shared__ float tile[2][256];
-                tile[threadIdx.x % 2][threadIdx.x] = inp[threadIdx.x];
-                __syncthreads();
-                out[threadIdx.x] = tile[0][threadIdx.x] + tile[1][threadIdx.x];
-            }
-            """),
-        cuda("""
-            __global__ void stage(float* out, const float* inp, int rounds) {
-                __shared__ float tile[256];  // double buffer: tile[2][256]
-                for (int r = 0; r < rounds; r++) {
-                    tile[threadIdx.x] = inp[r * 256 + threadIdx.x];
-                    __syncthreads();
-                    out[threadIdx.x] += tile[255 - threadIdx.x];
-                    __syncthreads();
-                }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                acc = tl.zeros([BLOCK], dtype=tl.float32)
-                for start in range(0, n, BLOCK):
-                    x = tl.load(X + start + offs)
-                    acc += x
-                tl.store(Y + offs, acc)
-            """),
+        profit("K >= 128", "shape", "With one or two rounds there is nothing to overlap."),
     ),
 )

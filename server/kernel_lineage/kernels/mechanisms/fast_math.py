@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import triton_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_assembly, seen, seen_in
+from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_units
 
 ID = "fast_math"
 
@@ -25,24 +25,18 @@ _TRITON = (
 )  # fmt: skip
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        for call in syntax.calls(*_CUDA):
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    for call in unit.calls:
+        if call.name in _CUDA:
             plain = call.name.removeprefix("__")
             yield seen(ID, call.node, f"{call.name} is a fast approximation", function=plain)
-        for unit in syntax.units:
-            for code, node in unit.assembly:
-                for instruction in _PTX:
-                    if instruction in code:
-                        yield seen(
-                            ID, node, "inline PTX uses an approximate instruction", function=instruction
-                        )
-    python = triton_syntax(kernel)
-    if python is not None:
-        for triton_unit, triton_call in python.calls(*_TRITON):
-            said = f"{triton_call.qualified} is a fast path"
-            yield seen_in(ID, triton_unit, triton_call.node, said, function=triton_call.name)
+    for instruction, node in in_assembly(unit, *_PTX):
+        yield seen(ID, node, "inline PTX uses an approximate instruction", function=instruction[0])
+
+
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    for call in unit.called(*_TRITON):
+        yield seen_in(ID, unit, call.node, f"{call.qualified} is a fast path", function=call.name)
 
 
 MECHANISM = Mechanism(
@@ -51,52 +45,14 @@ MECHANISM = Mechanism(
     direction=Direction.INSTRUCTION_THROUGHPUT,
     summary="Uses the special function units' approximations instead of longer exact sequences.",
     looks_for="`__expf`, `__fdividef`, `rsqrtf`, approximate PTX; Triton's `exp2`, `rsqrt` and `fast_*`.",
-    detect=_detect,
+    detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
+        validity(
             "dtype(x) in (float32, float16, bfloat16)",
-            "validity",
             "data types",
             "The approximations have single precision at most.",
         ),
-        TypicalCondition(
-            'profile.bound == "compute"', "profit", "pipeline", "Memory-bound kernels hide the cost."
-        ),
-    ),
-    present=(
-        cuda("""
-            __global__ void soft(float* out, const float* inp) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                out[i] = __expf(inp[i]);
-            }
-            """),
-        cuda("""
-            __device__ float inverse_norm(float v) { return rsqrtf(v + 1e-5f); }
-            __global__ void norm(float* out, const float* inp) { out[threadIdx.x] = inverse_norm(inp[threadIdx.x]); }
-            """),
-        triton("""
-            @triton.jit
-            def norm(X, Y, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                tl.store(Y + offs, tl.math.rsqrt(tl.load(X + offs)))
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void soft(float* out, const float* inp) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                out[i] = expf(inp[i]) / sqrtf(inp[i]);  // __expf is less exact
-            }
-            """),
-        cuda("""
-            __global__ void soft(float* out, const float* rsqrtf) { out[threadIdx.x] = rsqrtf[threadIdx.x]; }
-            """),
-        triton("""
-            @triton.jit
-            def soft(X, Y, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                tl.store(Y + offs, tl.exp(tl.load(X + offs)))
-            """),
+        profit('profile.bound == "compute"', "pipeline", "Memory-bound kernels hide the cost."),
     ),
 )

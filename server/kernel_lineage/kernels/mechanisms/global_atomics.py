@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import Call
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_assembly, seen, seen_in
 from kernel_lineage.kernels.triton_forms import TritonCall
-from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_units
 
 ID = "global_atomics"
 
@@ -40,25 +40,21 @@ def triton_atomics(unit: TritonUnit) -> Iterator[TritonCall]:
     return (c for c in unit.calls if c.of_language and c.name.startswith("atomic_") and c.node.args)
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        for call, root, space in atomic_calls(unit):
-            if space not in ("shared", "local"):
-                yield seen(ID, call.node, f"{call.name} on {root or 'memory'}", root)
-        for call in unit.calls:
-            if call.receiver and call.name in _REFERENCES:
-                yield seen(ID, call.node, f"{call.name} through an atomic reference")
-        for code, node in unit.assembly:
-            if any(mark in code for mark in _PTX):
-                yield seen(ID, node, "inline PTX updates memory atomically")
-    python = triton_syntax(kernel)
-    for triton_unit in python.units if python is not None else ():
-        for triton_call in triton_atomics(triton_unit):
-            root = pointer_of(triton_unit.form(triton_call.node.args[0]))
-            yield seen_in(
-                ID, triton_unit, triton_call.node, f"{triton_call.qualified} on global memory", root
-            )
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    for call, root, space in atomic_calls(unit):
+        if space not in ("shared", "local"):
+            yield seen(ID, call.node, f"{call.name} on {root or 'memory'}", root)
+    for call in unit.calls:
+        if call.receiver and call.name in _REFERENCES:
+            yield seen(ID, call.node, f"{call.name} through an atomic reference")
+    for _, node in in_assembly(unit, *_PTX):
+        yield seen(ID, node, "inline PTX updates memory atomically")
+
+
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    for call in triton_atomics(unit):
+        root = pointer_of(unit.form(call.node.args[0]))
+        yield seen_in(ID, unit, call.node, f"{call.qualified} on global memory", root)
 
 
 MECHANISM = Mechanism(
@@ -67,48 +63,14 @@ MECHANISM = Mechanism(
     direction=Direction.ALGORITHM,
     summary="Combines the results of all blocks in memory by atomic updates, without a second kernel.",
     looks_for="`atomicAdd` and the like on global addresses, `tl.atomic_*`.",
-    detect=_detect,
+    detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
+        validity(
             "dtype(x) in (float32, int32, uint32, float64)",
-            "validity",
             "data types",
             "Other types have no atomic addition everywhere.",
         ),
-        TypicalCondition("launch.grid.x <= 4096", "profit", "shape", "Many updates of one address queue up."),
-    ),
-    present=(
-        cuda("""
-            __global__ void count(int* total, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n && inp[i] > 0.0f) { atomicAdd(total, 1); }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                tl.atomic_add(Y, tl.sum(tl.load(X + offs, mask=offs < n, other=0.0), 0))
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void count(int* total, const float* inp) {
-                __shared__ int here;
-                if (threadIdx.x == 0) { here = 0; }
-                __syncthreads();
-                if (inp[threadIdx.x] > 0.0f) { atomicAdd(&here, 1); }
-                __syncthreads();
-                if (threadIdx.x == 0) { total[blockIdx.x] = here; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                pid = tl.program_id(0)
-                offs = pid * BLOCK + tl.arange(0, BLOCK)
-                tl.store(Y + pid, tl.sum(tl.load(X + offs, mask=offs < n, other=0.0), 0))  # no tl.atomic_add
-            """),
+        profit("launch.grid.x <= 4096", "shape", "Many updates of one address queue up."),
     ),
 )

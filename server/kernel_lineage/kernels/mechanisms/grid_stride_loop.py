@@ -6,27 +6,26 @@ import ast
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_mapping import Stride, stride_of
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.triton_loops import program_step
-from kernel_lineage.kernels.triton_syntax import triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_units
 
 ID = "grid_stride_loop"
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        for loop in unit.loops:
-            if stride_of(unit, loop) is Stride.GRID_THREADS:
-                yield seen(ID, loop.node, f"{loop.counter} strides over the grid")
-    python = triton_syntax(kernel)
-    for triton_unit in python.units if python is not None else ():
-        for node in triton_unit.loops:
-            if isinstance(node, ast.For) and program_step(triton_unit, node) == "elements":
-                yield seen_in(ID, triton_unit, node.iter, "strides over the elements of all programs")
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    for loop in unit.loops:
+        if stride_of(unit, loop) is Stride.GRID_THREADS:
+            yield seen(ID, loop.node, f"{loop.counter} strides over the grid")
+
+
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    for node in unit.loops:
+        if isinstance(node, ast.For) and program_step(unit, node) == "elements":
+            yield seen_in(ID, unit, node.iter, "strides over the elements of all programs")
 
 
 MECHANISM = Mechanism(
@@ -35,47 +34,10 @@ MECHANISM = Mechanism(
     direction=Direction.PARALLEL_MAPPING,
     summary="Lets a grid of any size cover any amount of work, so that threads and their set-up are reused.",
     looks_for="Loops that start at the thread's place in the grid and step by the size of the grid.",
-    detect=_detect,
+    detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "launch.grid.x >= device.sms", "profit", "hardware", "Fewer blocks leave processors idle."
-        ),
-        TypicalCondition("N >= 65536", "profit", "shape", "Small inputs need no loop."),
-    ),
-    present=(
-        cuda("""
-            __global__ void fill(float* out, int n) {
-                int stride = gridDim.x * blockDim.x;
-                for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) { out[i] = 1.0f; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                pid = tl.program_id(0)
-                for start in range(pid * BLOCK, n, tl.num_programs(0) * BLOCK):
-                    offs = start + tl.arange(0, BLOCK)
-                    tl.store(Y + offs, 1.0, mask=offs < n)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void fill(float* out, int n) {
-                for (int i = threadIdx.x; i < n; i += blockDim.x) { out[blockIdx.x * n + i] = gridDim.x; }
-            }
-            """),
-        cuda("""
-            __global__ void fill(float* out, int tiles) {
-                for (int t = blockIdx.x; t < tiles; t += gridDim.x) { out[t * 256 + threadIdx.x] = 1.0f; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                for start in range(0, n, BLOCK):
-                    offs = start + tl.arange(0, BLOCK)
-                    tl.store(Y + offs, 1.0, mask=offs < n)
-            """),
+        profit("launch.grid.x >= device.sms", "hardware", "Fewer blocks leave processors idle."),
+        profit("N >= 65536", "shape", "Small inputs need no loop."),
     ),
 )

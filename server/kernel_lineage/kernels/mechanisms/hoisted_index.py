@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import arguments_of, bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, in_units, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_units
 
 ID = "hoisted_index"
 
@@ -54,9 +55,8 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
 
 def _used_name(node: Node, indices: tuple[Node, ...], prepared: dict[str, tuple[Node, str]]) -> str:
     """The prepared pointer or offset that an access starts from: `x[i]`, `inp[row + i]`, `__ldcs(x + i)`."""
-    base = bare(node.child_by_field_name("argument"))
-    arguments = node.child_by_field_name("arguments")
-    starts = [base, *indices, *(arguments.named_children[:1] if arguments is not None else ())]
+    base = field_of(node, "argument")
+    starts = [base, *indices, *arguments_of(node)[:1]]
     for start in starts:
         expression = bare(start)
         while (
@@ -64,7 +64,7 @@ def _used_name(node: Node, indices: tuple[Node, ...], prepared: dict[str, tuple[
             and expression.type == "binary_expression"
             and operator_of(expression) == "+"
         ):
-            expression = bare(expression.child_by_field_name("left"))
+            expression = field_of(expression, "left")
         if expression is not None and expression.type == "identifier" and text_of(expression) in prepared:
             return text_of(expression)
     return ""
@@ -99,59 +99,7 @@ MECHANISM = Mechanism(
     detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "N * C < 2147483648", "validity", "shape", "A 32-bit product overflows for large tensors."
-        ),
-        TypicalCondition("kernel.spills == 0", "profit", "pipeline", "Each kept address takes registers."),
-    ),
-    present=(
-        cuda("""
-            __global__ void total(float* out, const float* inp, int C) {
-                const float* x = inp + blockIdx.x * C;
-                float s = 0.0f;
-                for (int i = 0; i < C; i++) { s += x[i]; }
-                out[blockIdx.x] = s;
-            }
-            """),
-        cuda("""
-            __global__ void total(float* out, const float* inp, int C) {
-                int row = blockIdx.x * C;
-                float s = 0.0f;
-                for (int i = 0; i < C; i++) { s += inp[row + i]; }
-                out[blockIdx.x] = s;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, stride, n, BLOCK: tl.constexpr):
-                X += tl.program_id(0) * stride
-                acc = 0.0
-                for start in range(0, n, BLOCK):
-                    acc += tl.sum(tl.load(X + start + tl.arange(0, BLOCK)), 0)
-                tl.store(Y + tl.program_id(0), acc)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void total(float* out, const float* inp, int C) {
-                float s = 0.0f;
-                for (int i = 0; i < C; i++) { s += inp[blockIdx.x * C + i]; }
-                out[blockIdx.x] = s;
-            }
-            """),
-        cuda("""
-            __global__ void pick(float* out, const float* inp, int C) {
-                const float* x = inp + blockIdx.x * C;
-                out[blockIdx.x] = x[0];
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, stride, n, BLOCK: tl.constexpr):
-                acc = 0.0
-                for start in range(0, n, BLOCK):
-                    acc += tl.sum(tl.load(X + tl.program_id(0) * stride + start + tl.arange(0, BLOCK)), 0)
-                tl.store(Y + tl.program_id(0), acc)
-            """),
+        validity("N * C < 2147483648", "shape", "A 32-bit product overflows for large tensors."),
+        profit("kernel.spills == 0", "pipeline", "Each kept address takes registers."),
     ),
 )

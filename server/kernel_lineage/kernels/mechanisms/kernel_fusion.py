@@ -8,24 +8,21 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
-from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import arguments_of, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import Linear, lane_stride
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, seen_on, triton
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in, seen_on
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_entry, joined
 
 ID = "kernel_fusion"
 
 _ACTIVATIONS = frozenset(
     {"exp", "exp2", "sigmoid", "tanh", "erf", "maximum", "silu", "gelu", "relu", "rsqrt"}
 )
-
-
-def _named_so(name: str) -> bool:
-    return any(word.startswith(("fused", "fusion")) for word in name.lower().split("_"))
 
 
 def _stored_tensors(unit: Unit) -> dict[str, Access]:
@@ -42,11 +39,8 @@ def _stored_value(unit: Unit, access: Access) -> Node | None:
     for node in unit.of("assignment_expression"):
         left = node.child_by_field_name("left")
         if left is not None and operator_of(node) == "=" and contains(left, access.node):
-            return bare(node.child_by_field_name("right"))
-    arguments = access.node.child_by_field_name("arguments")
-    return (
-        arguments.named_children[1] if arguments is not None and len(arguments.named_children) > 1 else None
-    )
+            return field_of(node, "right")
+    return next(iter(arguments_of(access.node)[1:]), None)
 
 
 def _detect_cuda(unit: Unit) -> Iterator[Site]:
@@ -112,15 +106,9 @@ def _axes(form: Linear) -> int:
     return sum(axis.startswith("arange") for axis in form)
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    if _named_so(kernel.name):
+def _by_name(kernel: Kernel) -> Iterator[Site]:
+    if any(word.startswith(("fused", "fusion")) for word in kernel.name.lower().split("_")):
         yield seen_on(ID, kernel, "the name says so")
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        yield from _detect_cuda(syntax.entry)
-    python = triton_syntax(kernel)
-    if python is not None:
-        yield from _detect_triton(python.entry)
 
 
 MECHANISM = Mechanism(
@@ -129,83 +117,11 @@ MECHANISM = Mechanism(
     direction=Direction.ALGORITHM,
     summary="Does several steps in one kernel, so that what lies between them never goes through memory.",
     looks_for="A value stored as one result and used for the next, an activation after a product, a `fused` name.",
-    detect=_detect,
+    detect=joined(_by_name, in_entry(_detect_cuda, _detect_triton)),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            'profile.bound == "bandwidth"', "profit", "pipeline", "It saves the traffic between the steps."
-        ),
-        TypicalCondition("kernel.spills == 0", "profit", "pipeline", "More live values need more registers."),
-        TypicalCondition(
-            "noalias(x, y)", "validity", "storage", "A later step must not read what an earlier overwrote."
-        ),
-    ),
-    present=(
-        cuda("""
-            __global__ void residual_and_square(float* sum, float* out, const float* a, const float* b, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) {
-                    float s = a[i] + b[i];
-                    sum[i] = s;
-                    out[i] = s * s;
-                }
-            }
-            """),
-        cuda("""
-            __global__ void fused_bias_relu(float* out, const float* inp, const float* bias, int C) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                out[i] = fmaxf(inp[i] + bias[i % C], 0.0f);
-            }
-            """),
-        triton("""
-            @triton.jit
-            def product_then_sigmoid(A, B, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                acc = tl.dot(tl.load(A + at), tl.load(B + at))
-                tl.store(C + at, tl.sigmoid(acc))
-            """),
-        triton("""
-            @triton.jit
-            def residual_and_square(S, Y, A, B, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                s = tl.load(A + offs, mask=offs < n) + tl.load(B + offs, mask=offs < n)
-                tl.store(S + offs, s, mask=offs < n)
-                y = s * s
-                tl.store(Y + offs, y, mask=offs < n)
-            """),
-    ),
-    absent=(
-        cuda("""
-            // not fused with anything
-            __global__ void add(float* out, const float* a, const float* b, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = a[i] + b[i]; }
-            }
-            """),
-        cuda("""
-            __global__ void split(float* q, float* k, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { q[i] = inp[2 * n + i]; k[i] = inp[i]; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def centre_rows(X, Y, M, n, BLOCK: tl.constexpr, ROWS: tl.constexpr):
-                rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-                at = rows[:, None] * n + tl.arange(0, BLOCK)[None, :]
-                x = tl.load(X + at)
-                mean = tl.sum(x, axis=1) / n
-                tl.store(M + rows, mean)
-                y = x - mean[:, None]
-                tl.store(Y + at, y)
-            """),
-        triton("""
-            @triton.jit
-            def product(A, B, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                tl.store(C + at, tl.dot(tl.load(A + at), tl.load(B + at)))
-            """),
+        profit('profile.bound == "bandwidth"', "pipeline", "It saves the traffic between the steps."),
+        profit("kernel.spills == 0", "pipeline", "More live values need more registers."),
+        validity("noalias(x, y)", "storage", "A later step must not read what an earlier overwrote."),
     ),
 )

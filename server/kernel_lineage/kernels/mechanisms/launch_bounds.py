@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of, hidden_names, split
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen_on
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen_on
 from kernel_lineage.kernels.source import Kernel
 
 ID = "launch_bounds"
@@ -43,38 +43,11 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition(
+        validity(
             "launch.block.x * launch.block.y * launch.block.z <= 1024",
-            "validity",
             "hardware",
             "A block larger than the bound, or than 1,024 threads, does not launch.",
         ),
-        TypicalCondition("kernel.spills == 0", "profit", "pipeline", "Too tight a bound spills registers."),
-    ),
-    present=(
-        cuda("""
-            __global__ void __launch_bounds__(256) fill(float* out, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = 1.0f; }
-            }
-            """),
-        cuda("""
-            template <typename T>
-            __global__ void __launch_bounds__(128, 4) fill(T* out) { out[blockIdx.x * 128 + threadIdx.x] = T(1); }
-            """),
-    ),
-    absent=(
-        cuda("""
-            // __launch_bounds__(256)
-            __global__ void fill(float* out, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = 1.0f; }
-            }
-            """),
-        cuda("""
-            __global__ void fill(float* out, int launch_bounds) {
-                if (threadIdx.x < launch_bounds) { out[threadIdx.x] = 1.0f; }
-            }
-            """),
+        profit("kernel.spills == 0", "pipeline", "Too tight a bound spills registers."),
     ),
 )

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, parameters, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel, Span
-from kernel_lineage.kernels.triton_syntax import triton_syntax
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, parameters, seen, seen_in
+from kernel_lineage.kernels.source import Span
+from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_units
 
 ID = "loop_unroll"
 
@@ -64,25 +65,24 @@ def _in_words(unit: Unit) -> Iterator[tuple[Span, str]]:
             yield Span(at, at + 1, line, line), re.sub(r'_Pragma|["()]', " ", written).strip()
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        for directive, node in unit.directives:
-            factor = _factor(directive)
-            if factor is not None and _stands_before_a_loop(node):
-                yield seen(ID, node, f"#pragma {directive}", factor=factor)
-        for span, directive in _in_words(unit):
-            factor = _factor(directive)
-            if factor is not None:
-                yield Site(ID, span, f"a macro asks to {directive}", "", parameters(factor=factor))
-    python = triton_syntax(kernel)
-    if python is not None:
-        for triton_unit, call in python.calls("static_range", "range"):
-            asked = call.keyword("loop_unroll_factor")
-            times = ast.unparse(asked) if asked is not None else "1"
-            if call.of_language and (call.name == "static_range" or times != "1"):
-                times = times if times.isdigit() and times != "1" else "full"
-                yield seen_in(ID, triton_unit, call.node, f"{call.qualified} is unrolled", factor=times)
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    for directive, node in unit.directives:
+        factor = _factor(directive)
+        if factor is not None and _stands_before_a_loop(node):
+            yield seen(ID, node, f"#pragma {directive}", factor=factor)
+    for span, directive in _in_words(unit):
+        factor = _factor(directive)
+        if factor is not None:
+            yield Site(ID, span, f"a macro asks to {directive}", "", parameters(factor=factor))
+
+
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    for call in unit.called("static_range", "range"):
+        asked = call.keyword("loop_unroll_factor")
+        times = ast.unparse(asked) if asked is not None else "1"
+        if call.of_language and (call.name == "static_range" or times != "1"):
+            times = times if times.isdigit() and times != "1" else "full"
+            yield seen_in(ID, unit, call.node, f"{call.qualified} is unrolled", factor=times)
 
 
 MECHANISM = Mechanism(
@@ -91,55 +91,11 @@ MECHANISM = Mechanism(
     direction=Direction.INSTRUCTION_THROUGHPUT,
     summary="Repeats the loop body, so that independent work overlaps and the loop's own instructions go.",
     looks_for="`#pragma unroll`, `tl.static_range`, `loop_unroll_factor`.",
-    detect=_detect,
+    detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     counted=True,
     conditions=(
-        TypicalCondition("kernel.spills == 0", "profit", "pipeline", "Unrolled bodies need registers."),
-        TypicalCondition("kernel.registers <= 128", "profit", "hardware", "Too many lower the occupancy."),
-    ),
-    present=(
-        cuda("""
-            __global__ void sum4(float* out, const float* inp) {
-                float s = 0.0f;
-                #pragma unroll
-                for (int k = 0; k < 4; k++) { s += inp[threadIdx.x + k * 32]; }
-                out[threadIdx.x] = s;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def sum4(X, Y, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                acc = tl.zeros([BLOCK], dtype=tl.float32)
-                for k in tl.static_range(4):
-                    acc += tl.load(X + k * BLOCK + offs)
-                tl.store(Y + offs, acc)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void copy(float* out, const float* inp) {
-                #pragma unroll
-                out[threadIdx.x] = inp[threadIdx.x];
-            }
-            """),
-        cuda("""
-            __global__ void sum4(float* out, const float* inp) {
-                float s = 0.0f;  // #pragma unroll
-                #pragma unroll 1
-                for (int k = 0; k < 4; k++) { s += inp[threadIdx.x + k * 32]; }
-                out[threadIdx.x] = s;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def sum4(X, Y, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                acc = tl.zeros([BLOCK], dtype=tl.float32)
-                for k in range(4):
-                    acc += tl.load(X + k * BLOCK + offs)
-                tl.store(Y + offs, acc)
-            """),
+        profit("kernel.spills == 0", "pipeline", "Unrolled bodies need registers."),
+        profit("kernel.registers <= 128", "hardware", "Too many lower the occupancy."),
     ),
 )

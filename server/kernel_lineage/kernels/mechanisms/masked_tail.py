@@ -10,12 +10,12 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_expressions import identifiers_in
 from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.triton_forms import children
-from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_units
 
 ID = "masked_tail"
 
@@ -58,24 +58,17 @@ def _written(unit: Unit, bound: Node, sizes: set[str]) -> str:
     return own or " ".join(sorted(_sizes_of(unit, bound) & sizes))
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        # A bound that is a parameter is a size; one that is a constant chooses threads.
-        sizes = {p.name for p in kernel.parameters if not p.pointer}
-        for unit in syntax.units:
-            for node, index, bound in _tests(unit):
-                if _sizes_of(unit, bound) & sizes:
-                    said = f"{text_of(index)} is guarded by {text_of(bound)}"
-                    yield seen(ID, node, said, bound=_written(unit, bound, sizes))
-    python = triton_syntax(kernel)
-    if python is not None:
-        names = {p.name for p in kernel.parameters}
-        for triton_unit in python.units:
-            yield from _masks(triton_unit, names)
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    # A bound that is a parameter is a size; one that is a constant chooses threads.
+    sizes = {p.name for p in unit.kernel.parameters if not p.pointer}
+    for node, index, bound in _tests(unit):
+        if _sizes_of(unit, bound) & sizes:
+            said = f"{text_of(index)} is guarded by {text_of(bound)}"
+            yield seen(ID, node, said, bound=_written(unit, bound, sizes))
 
 
-def _masks(unit: TritonUnit, names: set[str]) -> Iterator[Site]:
+def _masks(unit: TritonUnit) -> Iterator[Site]:
+    names = {p.name for p in unit.kernel.parameters}
     for call in unit.called("load", "store"):
         root = pointer_of(unit.form(call.node.args[0])) if call.node.args else ""
         method = isinstance(call.node.func, ast.Attribute) and not call.of_language
@@ -138,40 +131,7 @@ MECHANISM = Mechanism(
     direction=Direction.PARALLEL_MAPPING,
     summary="Switches off the threads or elements past the end, so that any size works with a fixed block.",
     looks_for="Comparisons of a thread's index with a size, `mask=` and `boundary_check=` of Triton.",
-    detect=_detect,
+    detect=in_units(_detect_cuda, _masks),
     languages=BOTH,
-    conditions=(
-        TypicalCondition("N % launch.block.x != 0", "profit", "shape", "Sizes that fit need no guard."),
-    ),
-    present=(
-        cuda("""
-            __global__ void fill(float* out, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i >= n) { return; }
-                out[i] = 1.0f;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                tl.store(Y + offs, 1.0, mask=offs < n)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void fill(float* out, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;  // if (i < n)
-                out[i] = threadIdx.x < 32 ? 1.0f : 0.0f;
-                if (threadIdx.x < 32) { out[i] = 2.0f; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                mask = offs < n
-                tl.store(Y + offs, tl.where(mask, 1.0, 0.0))
-            """),
-    ),
+    conditions=(profit("N % launch.block.x != 0", "shape", "Sizes that fit need no guard."),),
 )

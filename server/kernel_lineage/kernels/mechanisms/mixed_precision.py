@@ -8,14 +8,15 @@ from collections.abc import Iterator, Mapping
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, text_of
-from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_forms import arguments_of, bare, text_of
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import TritonCall, dotted
-from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_units
 
 ID = "mixed_precision"
 
@@ -33,9 +34,8 @@ _WIDER = re.compile(r"(?:at::)?(?:opmath_type|acc_type)\b|(?:MathTypeT|AccType)$
 _TRITON_TYPES = frozenset({"float64", "float32", "float16", "bfloat16", "float8e4nv", "float8e5", "tf32"})
 
 
-def _narrow_storage(syntax: CudaSyntax) -> bool:
+def _narrow_storage(kernel: Kernel) -> bool:
     """Whether a pointer's element type is narrower than float, or a type parameter that may be."""
-    kernel = syntax.kernel
     types = {t.name for t in kernel.template_parameters if t.type is None}
     written = [p.type for p in kernel.parameters if p.pointer]
     # A structure of pointers says nothing of their types: its template parameter chooses them.
@@ -62,10 +62,7 @@ def _is_element(unit: Unit, node: Node | None) -> bool:
     if value.type == "identifier":
         value = bare(unit.value_of(text_of(value), value.start_byte))
     if value is not None and value.type == "call_expression":
-        arguments = value.child_by_field_name("arguments")
-        value = (
-            bare(arguments.named_children[0]) if arguments is not None and arguments.named_children else None
-        )
+        value = bare(next(iter(arguments_of(value)), None))
     return value is not None and value.type in (
         "subscript_expression",
         "pointer_expression",
@@ -84,30 +81,22 @@ def _casts(unit: Unit) -> Iterator[tuple[Node, str, Node | None]]:
             yield call.node, call.name, call.arguments[0]
 
 
-def _detect_cuda(syntax: CudaSyntax) -> Iterator[Site]:
-    aliases = definitions_of(syntax.kernel).aliases
-    for unit in syntax.units:
-        for call in unit.calls:
-            if _CONVERSIONS.fullmatch(call.name):
-                yield seen(ID, call.node, f"{call.name} changes the precision", to=_target(call.name))
-    narrow = _narrow_storage(syntax)
-    for unit in syntax.units:
-        wide = {v.name for v in unit.variables if v.type == "double" and not v.pointer}
-        elements = any(p.dtype in ("float32", None) and p.pointer for p in syntax.kernel.parameters)
-        for node in unit.of("assignment_expression"):
-            left = node.child_by_field_name("left")
-            if elements and text_of(left) in wide and unit.loops_around(node):
-                yield seen(ID, node, f"{text_of(left)} gathers in double", to="double")
-        for node, kind, value in _casts(unit) if narrow else ():
-            meant = kind if kind in ("float", "double") else aliases.get(kind, kind)
-            wider = kind in ("float", "double") or _WIDER.search(meant)
-            if wider and _is_element(unit, value):
-                yield seen(
-                    ID,
-                    node,
-                    f"elements are computed as {kind}",
-                    to=kind if kind in ("float", "double") else "wider",
-                )
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    aliases = definitions_of(unit.kernel).aliases
+    for call in unit.calls:
+        if _CONVERSIONS.fullmatch(call.name):
+            yield seen(ID, call.node, f"{call.name} changes the precision", to=_target(call.name))
+    wide = {v.name for v in unit.variables if v.type == "double" and not v.pointer}
+    elements = any(p.dtype in ("float32", None) and p.pointer for p in unit.kernel.parameters)
+    for node in unit.of("assignment_expression"):
+        left = node.child_by_field_name("left")
+        if elements and text_of(left) in wide and unit.loops_around(node):
+            yield seen(ID, node, f"{text_of(left)} gathers in double", to="double")
+    for node, kind, value in _casts(unit) if _narrow_storage(unit.kernel) else ():
+        plain = kind in ("float", "double")
+        wider = plain or _WIDER.search(aliases.get(kind, kind))
+        if wider and _is_element(unit, value):
+            yield seen(ID, node, f"elements are computed as {kind}", to=kind if plain else "wider")
 
 
 def _target(function: str) -> str:
@@ -115,22 +104,17 @@ def _target(function: str) -> str:
     return "float" if "float" in after and "bfloat" not in after else "narrow"
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        yield from _detect_cuda(syntax)
-    python = triton_syntax(kernel)
-    if python is not None:
-        for unit, call in python.calls("to", "cast"):
-            target = call.node.args[-1] if call.node.args else call.keyword("dtype")
-            known = unit.value_of(target.id, call.node.lineno) if isinstance(target, ast.Name) else None
-            target = known[1] if known is not None else target
-            name = dotted(target).rpartition(".")[2]
-            stored = isinstance(target, ast.Attribute) and name in ("dtype", "element_ty")
-            if name in _TRITON_TYPES or stored:
-                kind = name if name in _TRITON_TYPES else "stored"
-                said = f"converted to {dotted(target)}"
-                yield seen_in(ID, unit, call.node, said, _loaded(unit, call), to=kind)
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    for call in unit.called("to", "cast"):
+        target = call.node.args[-1] if call.node.args else call.keyword("dtype")
+        known = unit.value_of(target.id, call.node.lineno) if isinstance(target, ast.Name) else None
+        target = known[1] if known is not None else target
+        name = dotted(target).rpartition(".")[2]
+        stored = isinstance(target, ast.Attribute) and name in ("dtype", "element_ty")
+        if name in _TRITON_TYPES or stored:
+            kind = name if name in _TRITON_TYPES else "stored"
+            said = f"converted to {dotted(target)}"
+            yield seen_in(ID, unit, call.node, said, _loaded(unit, call), to=kind)
 
 
 def _loaded(unit: TritonUnit, call: TritonCall) -> str:
@@ -149,65 +133,14 @@ MECHANISM = Mechanism(
     direction=Direction.PRECISION,
     summary="Stores narrow elements to save traffic, and computes or accumulates in a wider type to keep the result.",
     looks_for="Conversions of elements between half, bfloat16, float and double, wider sums, `.to(tl.float32)`.",
-    detect=_detect,
+    detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     counted=True,
     conditions=(
-        TypicalCondition(
-            "dtype(x) in (float16, bfloat16)",
-            "validity",
-            "data types",
-            "The tolerance must be that of the stored type.",
+        validity(
+            "dtype(x) in (float16, bfloat16)", "data types", "The tolerance must be that of the stored type."
         ),
-        TypicalCondition(
-            "device.compute_capability >= (8, 0)", "validity", "hardware", "bfloat16 came with Ampere."
-        ),
-        TypicalCondition(
-            'profile.bound == "bandwidth"', "profit", "pipeline", "Half the bytes is half the time there."
-        ),
-    ),
-    present=(
-        cuda("""
-            __global__ void scale(half* out, const half* inp, float a, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = __float2half(a * __half2float(inp[i])); }
-            }
-            """),
-        cuda("""
-            template <typename T>
-            __global__ void total(float* out, const T* inp, int n) {
-                float sum = 0.0f;
-                for (int i = threadIdx.x; i < n; i += blockDim.x) { sum += (float)inp[i]; }
-                out[threadIdx.x] = sum;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def scale(X, Y, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                x = tl.load(X + offs)
-                y = x.to(tl.float32) * 2
-                tl.store(Y + offs, y.to(x.dtype))
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void mean(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;  // (float)half
-                if (i < n) { out[i] = inp[i] / (float)n; }
-            }
-            """),
-        cuda("""
-            __global__ void midpoint(float* out, const float* half, int n) {
-                out[threadIdx.x] = half[threadIdx.x] * 0.5f;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def scale(X, Y, stride, BLOCK: tl.constexpr):
-                row = tl.program_id(0).to(tl.int64)
-                offs = tl.arange(0, BLOCK)
-                tl.store(Y + row * stride + offs, 2 * tl.load(X + row * stride + offs))
-            """),
+        validity("device.compute_capability >= (8, 0)", "hardware", "bfloat16 came with Ampere."),
+        profit('profile.bound == "bandwidth"', "pipeline", "Half the bytes is half the time there."),
     ),
 )

@@ -1,7 +1,7 @@
 """What a mechanism is: an optimisation with a name that can be seen in code.
 
-Each file beside this one declares one `MECHANISM`; `registry.py` collects them, and one parametrised test runs the
-examples of all of them, so a new mechanism needs no new test file.
+Each file beside this one declares one `MECHANISM`; `registry.py` collects them. Its examples are files of kernels named
+after it, `tests/kernels/spellings/ID.cu` and `tests/kernels/look_alikes/ID.cu` (`.triton` for Triton).
 """
 
 from __future__ import annotations
@@ -79,12 +79,14 @@ class TypicalCondition:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """Code that shows a mechanism, or shows what is easily mistaken for it. Must be our own."""
+def validity(expr: str, category: str, reason: str) -> TypicalCondition:
+    """A condition without which the result can be wrong."""
+    return TypicalCondition(expr, "validity", category, reason)
 
-    language: Language
-    code: str
+
+def profit(expr: str, category: str, reason: str) -> TypicalCondition:
+    """A condition without which the mechanism is not worth it."""
+    return TypicalCondition(expr, "profit", category, reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,5 @@ class Mechanism:
     detect: Callable[[Kernel], Iterator[Site]]
     languages: frozenset[Language]
     conditions: tuple[TypicalCondition, ...]
-    present: tuple[Example, ...]
-    absent: tuple[Example, ...]
     counted: bool = False
     """Whether one more place with the same parameters is more of it, as one more unrolled loop is."""

@@ -6,12 +6,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_assembly, seen, seen_in
 from kernel_lineage.kernels.triton_forms import TritonCall, dotted
-from kernel_lineage.kernels.triton_syntax import triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_units
 
 ID = "narrow_products"
 
@@ -43,21 +43,18 @@ def _narrowed(operand: ast.expr) -> str:
     return name if name in _NARROW else ""
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        for call in syntax.calls("__float_to_tf32"):
-            yield seen(ID, call.node, f"{call.qualified} keeps 10 bits of a product's operand")
-        for unit in syntax.units:
-            for code, node in unit.assembly:
-                if _PTX.search(code):
-                    yield seen(ID, node, "inline PTX multiplies narrow operands and adds in float32")
-    python = triton_syntax(kernel)
-    if python is not None:
-        for triton_unit, triton_call in python.calls("dot"):
-            said = _said(triton_call) if triton_call.of_language else ""
-            if said:
-                yield seen_in(ID, triton_unit, triton_call.node, f"operands go to the product as {said}")
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    for call in unit.calls_by_name.get("__float_to_tf32", ()):
+        yield seen(ID, call.node, f"{call.qualified} keeps 10 bits of a product's operand")
+    for _, node in in_assembly(unit, _PTX):
+        yield seen(ID, node, "inline PTX multiplies narrow operands and adds in float32")
+
+
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    for call in unit.called("dot"):
+        said = _said(call) if call.of_language else ""
+        if said:
+            yield seen_in(ID, unit, call.node, f"operands go to the product as {said}")
 
 
 MECHANISM = Mechanism(
@@ -67,56 +64,10 @@ MECHANISM = Mechanism(
     summary="Multiplies tiles as TF32, half or bfloat16, alone or in pieces that add up, and sums in float32.",
     looks_for="`tl.dot` with `input_precision` of `tf32`, `tf32x3`, `bf16x3` or `bf16x6`, `allow_tf32=True`, or with "
     "operands that are cast; `__float_to_tf32` and narrow `mma` with float32 sums.",
-    detect=_detect,
+    detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "device.compute_capability >= (8, 0)",
-            "validity",
-            "hardware",
-            "TF32 and bfloat16 came with Ampere.",
-        ),
-        TypicalCondition(
-            "dtype(x) == float32", "profit", "data types", "Narrower operands are narrow already."
-        ),
-    ),
-    present=(
-        triton("""
-            @triton.jit
-            def product(A, B, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                tl.store(C + at, tl.dot(tl.load(A + at), tl.load(B + at), input_precision="tf32x3"))
-            """),
-        triton("""
-            @triton.jit
-            def product(A, B, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                a, b = tl.load(A + at), tl.load(B + at)
-                tl.store(C + at, tl.dot(a.to(tl.bfloat16), b.to(tl.bfloat16)))
-            """),
-        cuda(r"""
-            __global__ void product(float* d, const unsigned* a, const unsigned* b) {
-                asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
-                             "{%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
-                    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(b[0]));
-            }
-            """),
-    ),
-    absent=(
-        triton("""
-            @triton.jit
-            def product(A, B, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                tl.store(C + at, tl.dot(tl.load(A + at), tl.load(B + at), allow_tf32=False))
-            """),
-        triton("""
-            @triton.jit
-            def narrow(A, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                tl.store(C + offs, tl.load(A + offs).to(tl.bfloat16))
-            """),
+        validity("device.compute_capability >= (8, 0)", "hardware", "TF32 and bfloat16 came with Ampere."),
+        profit("dtype(x) == float32", "data types", "Narrower operands are narrow already."),
     ),
 )

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import arguments_of, bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, in_units, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_units
 
 ID = "online_single_pass"
 
@@ -23,7 +24,7 @@ def _accumulations(unit: Unit, loop: Node) -> list[tuple[str, Node, Node]]:
     """`s += v` and `s = s * a + v` within a loop: the name, what is assigned, the statement."""
     found = []
     for node in unit.of("assignment_expression"):
-        left, right = node.child_by_field_name("left"), bare(node.child_by_field_name("right"))
+        left, right = node.child_by_field_name("left"), field_of(node, "right")
         if left is not None and right is not None and contains(loop, node):
             found.append((text_of(left), right, node))
     return found
@@ -32,8 +33,8 @@ def _accumulations(unit: Unit, loop: Node) -> list[tuple[str, Node, Node]]:
 def _squares(value: Node) -> str:
     """The text of `v` in `v * v`, "" for anything else."""
     if value.type == "binary_expression" and operator_of(value) == "*":
-        left = text_of(bare(value.child_by_field_name("left")))
-        if left == text_of(bare(value.child_by_field_name("right"))):
+        left = text_of(field_of(value, "left"))
+        if left == text_of(field_of(value, "right")):
             return left
     return ""
 
@@ -79,8 +80,7 @@ def _uses(value: Node, name: str) -> bool:
 
 
 def _is_difference(unit: Unit, call: Node) -> bool:
-    arguments = call.child_by_field_name("arguments")
-    first = bare(arguments.named_children[0]) if arguments is not None and arguments.named_children else None
+    first = bare(next(iter(arguments_of(call)), None))
     return first is not None and any(True for _ in unit.operations_in(first, "-"))
 
 
@@ -165,91 +165,12 @@ MECHANISM = Mechanism(
     detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
+        validity(
             "dtype(x) in (float32, float16, bfloat16)",
-            "validity",
             "data types",
             "E[x^2] - E[x]^2 cancels; accumulators must be wider than what they sum.",
         ),
-        TypicalCondition(
-            'profile.bound == "bandwidth"', "profit", "pipeline", "It saves passes over memory."
-        ),
-        TypicalCondition("C >= 256", "profit", "shape", "Short rows stay in cache for the second pass."),
-    ),
-    present=(
-        cuda("""
-            __global__ void normaliser(float* out, const float* inp, int C) {
-                float top = -INFINITY, sum = 0.0f;
-                for (int i = 0; i < C; i++) {
-                    float x = inp[threadIdx.x * C + i], before = top;
-                    top = fmaxf(top, x);
-                    sum = sum * expf(before - top) + expf(x - top);
-                }
-                out[threadIdx.x] = sum;
-            }
-            """),
-        cuda("""
-            __global__ void moments(float* out, const float* inp, int C) {
-                float s = 0.0f, q = 0.0f;
-                for (int i = threadIdx.x; i < C; i += 32) {
-                    float v = inp[i];
-                    s += v;
-                    q += v * v;
-                }
-                out[threadIdx.x] = q / C - (s / C) * (s / C);
-            }
-            """),
-        cuda("""
-            struct Part { float top; float sum; };
-            __device__ Part join(Part a, Part b) {
-                Part high = a.top > b.top ? a : b, low = a.top > b.top ? b : a;
-                return {high.top, high.sum + low.sum * expf(low.top - high.top)};
-            }
-            __global__ void normaliser(float* out, const float* inp, int C) {
-                Part part = {-INFINITY, 0.0f};
-                for (int i = threadIdx.x; i < C; i += 32) { part = join(part, {inp[i], 1.0f}); }
-                out[threadIdx.x] = part.sum;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def normaliser(X, Y, n, BLOCK: tl.constexpr):
-                m = -float("inf")
-                d = 0.0
-                for start in range(0, n, BLOCK):
-                    x = tl.load(X + start + tl.arange(0, BLOCK))
-                    new = tl.maximum(m, tl.max(x, 0))
-                    d = d * tl.exp(m - new) + tl.sum(tl.exp(x - new), 0)
-                    m = new
-                tl.store(Y, d)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void two_passes(float* out, const float* inp, int C) {
-                float top = -INFINITY, sum = 0.0f;
-                for (int i = 0; i < C; i++) { top = fmaxf(top, inp[i]); }
-                for (int i = 0; i < C; i++) { sum += expf(inp[i] - top); }
-                out[threadIdx.x] = sum;
-            }
-            """),
-        cuda("""
-            __global__ void energy(float* out, const float* inp, int C) {
-                float q = 0.0f;
-                for (int i = 0; i < C; i++) { q += inp[i] * inp[i]; }
-                out[threadIdx.x] = q;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def two_passes(X, Y, n, BLOCK: tl.constexpr):
-                m = -float("inf")
-                d = 0.0
-                for start in range(0, n, BLOCK):
-                    m = tl.maximum(m, tl.max(tl.load(X + start + tl.arange(0, BLOCK)), 0))
-                for start in range(0, n, BLOCK):
-                    d += tl.sum(tl.exp(tl.load(X + start + tl.arange(0, BLOCK)) - m), 0)
-                tl.store(Y, d)
-            """),
+        profit('profile.bound == "bandwidth"', "pipeline", "It saves passes over memory."),
+        profit("C >= 256", "shape", "Short rows stay in cache for the second pass."),
     ),
 )

@@ -6,27 +6,26 @@ import ast
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_mapping import Stride, stride_of
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.triton_loops import program_step
-from kernel_lineage.kernels.triton_syntax import triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_units
 
 ID = "persistent_loop"
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        for loop in syntax.entry.loops:
-            if stride_of(syntax.entry, loop) is Stride.GRID_BLOCKS:
-                yield seen(ID, loop.node, f"each block takes every gridDim-th {loop.counter}")
-    python = triton_syntax(kernel)
-    for unit in python.units if python is not None else ():
-        for node in unit.loops:
-            if isinstance(node, ast.For) and program_step(unit, node) == "programs":
-                yield seen_in(ID, unit, node.iter, "each program takes one tile after the other")
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    for loop in unit.loops if unit.entry else ():
+        if stride_of(unit, loop) is Stride.GRID_BLOCKS:
+            yield seen(ID, loop.node, f"each block takes every gridDim-th {loop.counter}")
+
+
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    for node in unit.loops:
+        if isinstance(node, ast.For) and program_step(unit, node) == "programs":
+            yield seen_in(ID, unit, node.iter, "each program takes one tile after the other")
 
 
 MECHANISM = Mechanism(
@@ -35,47 +34,10 @@ MECHANISM = Mechanism(
     direction=Direction.LAUNCH,
     summary="Launches as many blocks as fit and lets each take tile after tile, so that set-up is paid once.",
     looks_for="Loops that start at the block's or program's number and step by how many there are.",
-    detect=_detect,
+    detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "launch.grid.x >= device.sms", "profit", "hardware", "Fewer blocks leave processors idle."
-        ),
-        TypicalCondition("N >= 4096", "profit", "shape", "With few tiles there is nothing to keep."),
-    ),
-    present=(
-        cuda("""
-            __global__ void fill(float* out, int tiles) {
-                for (int t = blockIdx.x; t < tiles; t += gridDim.x) { out[t * 256 + threadIdx.x] = 1.0f; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, tiles, BLOCK: tl.constexpr, NUM_SMS: tl.constexpr):
-                start = tl.program_id(0)
-                for tile in tl.range(start, tiles, NUM_SMS):
-                    tl.store(Y + tile * BLOCK + tl.arange(0, BLOCK), 1.0)
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, tiles, BLOCK: tl.constexpr):
-                for tile in range(tl.program_id(0), tiles, tl.num_programs(0)):
-                    tl.store(Y + tile * BLOCK + tl.arange(0, BLOCK), 1.0)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void fill(float* out, int n) {
-                int stride = gridDim.x * blockDim.x;
-                for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) { out[i] = 1.0f; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                pid = tl.program_id(0)
-                for start in range(0, n, BLOCK):
-                    tl.store(Y + pid * n + start + tl.arange(0, BLOCK), 1.0)
-            """),
+        profit("launch.grid.x >= device.sms", "hardware", "Fewer blocks leave processors idle."),
+        profit("N >= 4096", "shape", "With few tiles there is nothing to keep."),
     ),
 )

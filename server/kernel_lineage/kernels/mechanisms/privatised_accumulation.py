@@ -8,16 +8,17 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_expressions import integer_of
-from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of
+from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, test_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import is_row_pitch
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.global_atomics import atomic_calls, triton_atomics
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, in_units, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_units
 
 ID = "privatised_accumulation"
 
@@ -27,8 +28,7 @@ def one_thread_only(unit: Unit, node: Node) -> bool:
     for statement in unit.of("if_statement"):
         if not contains(statement, node):
             continue
-        clause = statement.child_by_field_name("condition")
-        condition = bare(clause.child_by_field_name("value")) if clause is not None else None
+        condition = test_of(statement)
         waiting = [condition] if condition is not None else []
         while waiting:
             test = bare(waiting.pop())
@@ -133,68 +133,9 @@ MECHANISM = Mechanism(
     detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
-        TypicalCondition("launch.block.x >= 64", "profit", "shape", "A small block gathers little."),
-        TypicalCondition(
-            "launch.shared_bytes <= device.shared_bytes_per_block",
-            "validity",
-            "hardware",
-            "The private copy must fit.",
+        profit("launch.block.x >= 64", "shape", "A small block gathers little."),
+        validity(
+            "launch.shared_bytes <= device.shared_bytes_per_block", "hardware", "The private copy must fit."
         ),
-    ),
-    present=(
-        cuda("""
-            __global__ void histogram(int* bins, const int* inp, int n) {
-                __shared__ int mine[64];
-                if (threadIdx.x < 64) { mine[threadIdx.x] = 0; }
-                __syncthreads();
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { atomicAdd(&mine[inp[i]], 1); }
-                __syncthreads();
-                if (threadIdx.x < 64) { atomicAdd(&bins[threadIdx.x], mine[threadIdx.x]); }
-            }
-            """),
-        cuda("""
-            __global__ void total(float* out, const float* inp) {
-                float v = inp[blockIdx.x * 32 + threadIdx.x];
-                for (int o = 16; o > 0; o /= 2) { v += __shfl_down_sync(~0u, v, o); }
-                if (threadIdx.x == 0) { atomicAdd(out, v); }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                s = tl.sum(tl.load(X + offs, mask=offs < n, other=0.0), 0)
-                tl.atomic_add(Y, s)
-            """),
-        triton("""
-            @triton.jit
-            def columns(X, PART, rows, per, n, BLOCK: tl.constexpr):
-                pid = tl.program_id(0)
-                offs = tl.arange(0, BLOCK)
-                acc = tl.zeros([BLOCK], dtype=tl.float32)
-                for row in range(pid * per, min((pid + 1) * per, rows)):
-                    acc += tl.load(X + row * n + offs, mask=offs < n)
-                tl.store(PART + pid * n + offs, acc, mask=offs < n)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void histogram(int* bins, const int* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { atomicAdd(&bins[inp[i]], 1); }
-            }
-            """),
-        cuda("""
-            __global__ void stamp(int* out) {
-                if (threadIdx.x == 0) { out[blockIdx.x] = 7; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def scatter(X, I, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                tl.atomic_add(Y + tl.load(I + offs), tl.load(X + offs), mask=offs < n)
-            """),
     ),
 )

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, contains, text_of
+from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_loops import program_step
-from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
+from kernel_lineage.kernels.units import in_entry, in_units, joined
 
 ID = "register_cache"
 
@@ -29,7 +29,7 @@ def _detect_cuda(unit: Unit) -> Iterator[Site]:
     stored = {
         left.id: node.child_by_field_name("right")
         for node in unit.of("assignment_expression")
-        if (left := bare(node.child_by_field_name("left"))) is not None
+        if (left := field_of(node, "left")) is not None
     }
     for write in reach.accesses:
         if not write.writes or write.space not in ("local", "shared") or not unit.loops_around(write.node):
@@ -110,92 +110,19 @@ def _is_block(unit: TritonUnit, address: ast.expr) -> bool:
     return any(axis.startswith("arange") for axis in unit.form(address))
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        yield from _detect_cuda(unit)
-    python = triton_syntax(kernel)
-    if python is not None:
-        yield from _detect_triton(python.entry)
-
-
 MECHANISM = Mechanism(
     id=ID,
     title="Row kept on chip",
     direction=Direction.DATA_REUSE,
     summary="Keeps a row in registers or shared memory between passes over it, so that memory is read once.",
     looks_for="Arrays that one loop fills and a later loop reads; in Triton a block that is reduced and used again.",
-    detect=_detect,
+    detect=joined(in_units(_detect_cuda), in_entry(in_triton=_detect_triton)),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "kernel.spills == 0", "profit", "pipeline", "A row that spills is read from memory again."
+        profit("kernel.spills == 0", "pipeline", "A row that spills is read from memory again."),
+        validity("C <= 16384", "shape", "The row must fit on chip; longer ones need a loop."),
+        validity(
+            "launch.shared_bytes <= device.shared_bytes_per_block", "hardware", "So must its shared copy."
         ),
-        TypicalCondition(
-            "C <= 16384", "validity", "shape", "The row must fit on chip; longer ones need a loop."
-        ),
-        TypicalCondition(
-            "launch.shared_bytes <= device.shared_bytes_per_block",
-            "validity",
-            "hardware",
-            "So must its shared copy.",
-        ),
-    ),
-    present=(
-        cuda("""
-            __global__ void centre(float* out, const float* inp, int C) {
-                float kept[8], s = 0.0f;
-                for (int k = 0; k < 8; k++) { kept[k] = inp[blockIdx.x * C + k * 32 + threadIdx.x]; s += kept[k]; }
-                for (int k = 0; k < 8; k++) { out[blockIdx.x * C + k * 32 + threadIdx.x] = kept[k] - s / C; }
-            }
-            """),
-        cuda("""
-            __global__ void centre(float* out, const float* inp, int C) {
-                extern __shared__ float row[];
-                float s = 0.0f;
-                for (int i = threadIdx.x; i < C; i += 32) { float v = inp[blockIdx.x * C + i]; s += v; row[i] = v; }
-                for (int i = threadIdx.x; i < C; i += 32) { out[blockIdx.x * C + i] = row[i] - s; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def centre(X, Y, stride, n, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                x = tl.load(X + tl.program_id(0) * stride + offs, mask=offs < n, other=0.0)
-                mean = tl.sum(x, axis=0) / n
-                tl.store(Y + tl.program_id(0) * stride + offs, x - mean, mask=offs < n)
-            """),
-        triton("""
-            @triton.jit
-            def centre(X, Y, rows, n, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                for row in range(tl.program_id(0), rows, tl.num_programs(0)):
-                    x = tl.load(X + row * n + offs, mask=offs < n, other=0.0)
-                    mean = tl.sum(x, axis=0) / n
-                    tl.store(Y + row * n + offs, x - mean, mask=offs < n)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void centre(float* out, const float* inp, int C) {
-                float s = 0.0f;
-                for (int i = threadIdx.x; i < C; i += 32) { s += inp[blockIdx.x * C + i]; }
-                for (int i = threadIdx.x; i < C; i += 32) { out[blockIdx.x * C + i] = inp[blockIdx.x * C + i] - s; }
-            }
-            """),
-        cuda("""
-            __global__ void scale(float* out, const float* inp) {
-                float kept[4];
-                for (int k = 0; k < 4; k++) { kept[k] = inp[k * 32 + threadIdx.x]; }
-                out[threadIdx.x] = kept[0] + kept[3];
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, stride, n, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                x = tl.load(X + tl.program_id(0) * stride + offs, mask=offs < n, other=0.0)
-                tl.store(Y + tl.program_id(0), tl.sum(x * x, axis=0))
-            """),
     ),
 )

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import extents, factors
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
+from kernel_lineage.kernels.units import in_units
 
 ID = "register_tile"
 
@@ -21,7 +21,7 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
     arrays = {v.name: v for v in unit.variables if v.sizes and not v.shared}
     found: set[str] = set()
     for node in unit.of("assignment_expression"):
-        left, right = bare(node.child_by_field_name("left")), bare(node.child_by_field_name("right"))
+        left, right = field_of(node, "left"), field_of(node, "right")
         if left is None or right is None or left.type != "subscript_expression":
             continue
         root = indexing(unit).place(left).root
@@ -63,12 +63,6 @@ def _is_product(value: Node) -> bool:
     return operator_of(expression) == "*" or any(_is_product(side) for side in sides if side is not None)
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        yield from _detect_in(unit)
-
-
 MECHANISM = Mechanism(
     id=ID,
     title="Register tile",
@@ -76,62 +70,11 @@ MECHANISM = Mechanism(
     summary="Lets each thread compute several results, so that each operand it loads is used several times.",
     looks_for="Local arrays that gather sums of products within nested loops, in a device function that is handed one "
     "too.",
-    detect=_detect,
+    detect=in_units(_detect_in),
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition(
-            "kernel.spills == 0", "profit", "pipeline", "A tile that spills is slower than none."
-        ),
-        TypicalCondition(
-            "M % 4 == 0", "validity", "shape", "Each thread owns whole tiles; the rest needs guards."
-        ),
-        TypicalCondition(
-            'profile.bound == "compute"', "profit", "pipeline", "It saves loads from shared memory."
-        ),
-    ),
-    present=(
-        cuda("""
-            __global__ void product(float* out, const float* a, const float* b, int n) {
-                float acc[4][4] = {};
-                for (int k = 0; k < n; k++) {
-                    for (int i = 0; i < 4; i++) {
-                        for (int j = 0; j < 4; j++) {
-                            acc[i][j] += a[(threadIdx.y * 4 + i) * n + k] * b[k * n + threadIdx.x * 4 + j];
-                        }
-                    }
-                }
-                for (int i = 0; i < 4; i++) { out[i] = acc[i][0]; }
-            }
-            """),
-        cuda("""
-            __global__ void product(float* out, const float* a, const float* b, int n) {
-                float acc[8];
-                for (int i = 0; i < 8; i++) { acc[i] = 0.0f; }
-                for (int k = 0; k < n; k++) {
-                    float shared_by_all = b[k * n + threadIdx.x];
-                    for (int i = 0; i < 8; i++) { acc[i] = fmaf(a[i * n + k], shared_by_all, acc[i]); }
-                }
-                for (int i = 0; i < 8; i++) { out[i * n + threadIdx.x] = acc[i]; }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void product(float* out, const float* a, const float* b, int n) {
-                float acc = 0.0f;
-                for (int k = 0; k < n; k++) { acc += a[threadIdx.y * n + k] * b[k * n + threadIdx.x]; }
-                out[threadIdx.y * n + threadIdx.x] = acc;
-            }
-            """),
-        cuda("""
-            __global__ void product(float* out, const float* a, const float* b, int n) {
-                __shared__ float acc[256];
-                acc[threadIdx.x] = 0.0f;
-                for (int k = 0; k < n; k++) {
-                    for (int j = 0; j < 2; j++) { acc[threadIdx.x] += a[k + j] * b[k]; }
-                }
-                out[threadIdx.x] = acc[threadIdx.x];
-            }
-            """),
+        profit("kernel.spills == 0", "pipeline", "A tile that spills is slower than none."),
+        validity("M % 4 == 0", "shape", "Each thread owns whole tiles; the rest needs guards."),
+        profit('profile.bound == "compute"', "pipeline", "It saves loads from shared memory."),
     ),
 )

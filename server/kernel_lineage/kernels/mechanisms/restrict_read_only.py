@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, in_assembly, seen
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.units import in_units, joined
 
 ID = "restrict_read_only"
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
+def _on_kernel(kernel: Kernel) -> Iterator[Site]:
     for parameter in kernel.parameters:
         if parameter.restrict:
             yield Site(ID, parameter.span, f"{parameter.name} is __restrict__", parameter.name)
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        for call in unit.calls_by_name.get("__ldg", ()):
-            root = indexing(unit).place(call.arguments[0]).root if call.arguments else ""
-            yield seen(ID, call.node, "__ldg loads through the read-only path", root, by="__ldg")
-        for code, node in unit.assembly:
-            if "ld.global.nc" in code:
-                yield seen(ID, node, "inline PTX loads through the read-only path", by="ld.global.nc")
+
+
+def _in_unit(unit: Unit) -> Iterator[Site]:
+    for call in unit.calls_by_name.get("__ldg", ()):
+        root = indexing(unit).place(call.arguments[0]).root if call.arguments else ""
+        yield seen(ID, call.node, "__ldg loads through the read-only path", root, by="__ldg")
+    for _, node in in_assembly(unit, "ld.global.nc"):
+        yield seen(ID, node, "inline PTX loads through the read-only path", by="ld.global.nc")
 
 
 MECHANISM = Mechanism(
@@ -33,41 +34,12 @@ MECHANISM = Mechanism(
     direction=Direction.MEMORY_ACCESS,
     summary="Says that pointers do not alias, so that the compiler may keep, reorder and cache what they point to.",
     looks_for="`__restrict__` on parameters, and `__ldg`.",
-    detect=_detect,
+    detect=joined(_on_kernel, in_units(_in_unit)),
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition("noalias(x, y)", "validity", "storage", "An in-place call breaks the promise."),
-        TypicalCondition(
-            "device.compute_capability >= (3, 5)",
-            "profit",
-            "hardware",
-            "The read-only path came with that generation.",
+        validity("noalias(x, y)", "storage", "An in-place call breaks the promise."),
+        profit(
+            "device.compute_capability >= (3, 5)", "hardware", "The read-only path came with that generation."
         ),
-    ),
-    present=(
-        cuda("""
-            __global__ void add(float* __restrict__ out, const float* __restrict__ inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] += inp[i]; }
-            }
-            """),
-        cuda("""
-            __global__ void add(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] += __ldg(&inp[i]); }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void add(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;  // no __restrict__: out may be inp
-                if (i < n) { out[i] += inp[i]; }
-            }
-            """),
-        cuda("""
-            void host(float* __restrict__ a) { a[0] = 1.0f; }
-            __global__ void copy(float* out, const float* restricted) { out[threadIdx.x] = restricted[threadIdx.x]; }
-            """),
     ),
 )

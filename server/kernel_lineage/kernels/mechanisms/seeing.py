@@ -1,51 +1,22 @@
-"""How a mechanism's file says what it saw, and writes its examples."""
+"""How a mechanism's file says what it saw."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
-from textwrap import dedent
+from collections.abc import Iterator
 
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import span_of, text_of
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Example, Parameters, Site
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.model import Parameters, Site
 from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.kernels.triton_syntax import TritonUnit, triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit
 
 BOTH = frozenset({Language.CUDA, Language.TRITON})
 CUDA_ONLY = frozenset({Language.CUDA})
 TRITON_ONLY = frozenset({Language.TRITON})
-
-_TRITON_HEAD = "import triton\nimport triton.language as tl\n\n"
-
-
-def cuda(code: str) -> Example:
-    """An example in CUDA C++."""
-    return Example(Language.CUDA, dedent(code).lstrip("\n"))
-
-
-def triton(code: str) -> Example:
-    """An example in Triton; the two imports are added."""
-    return Example(Language.TRITON, _TRITON_HEAD + dedent(code).lstrip("\n"))
-
-
-def in_units(
-    in_cuda: Callable[[Unit], Iterator[Site]], in_triton: Callable[[TritonUnit], Iterator[Site]]
-) -> Callable[[Kernel], Iterator[Site]]:
-    """A detector that looks at a kernel and each function that it reaches, one after the other."""
-
-    def detect(kernel: Kernel) -> Iterator[Site]:
-        syntax = cuda_syntax(kernel)
-        for unit in syntax.units if syntax is not None else ():
-            yield from in_cuda(unit)
-        python = triton_syntax(kernel)
-        for triton_unit in python.units if python is not None else ():
-            yield from in_triton(triton_unit)
-
-    return detect
 
 
 def types_in(unit: Unit) -> tuple[tuple[str, Node], ...]:
@@ -70,6 +41,15 @@ def _read_types(unit: Unit) -> Iterator[tuple[str, Node]]:
 def first_type(unit: Unit, pattern: re.Pattern[str]) -> tuple[re.Match[str], Node] | None:
     """The first type of a function that a pattern finds, and where it is named."""
     return next(((found, node) for name, node in types_in(unit) if (found := pattern.search(name))), None)
+
+
+def in_assembly(unit: Unit, *patterns: str | re.Pattern[str]) -> Iterator[tuple[re.Match[str], Node]]:
+    """Inline PTX that holds one of some texts or patterns: what was met first of each, and the statement."""
+    for code, node in unit.assembly:
+        for pattern in patterns:
+            match = re.search(re.escape(pattern) if isinstance(pattern, str) else pattern, code)
+            if match is not None:
+                yield match, node
 
 
 def parameters(**values: object) -> Parameters:

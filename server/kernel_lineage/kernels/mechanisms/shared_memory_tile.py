@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Call, bare, contains, text_of
+from kernel_lineage.kernels.cuda_forms import Call, bare, contains, field_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, Indexing, indexing
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import extents
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
+from kernel_lineage.kernels.units import in_units
 
 ID = "shared_memory_tile"
 
@@ -29,7 +29,7 @@ def staged(unit: Unit) -> Iterator[tuple[Access, Access]]:
     targets = {
         left.id: values[n.id]
         for n in unit.of("assignment_expression")
-        if (left := bare(n.child_by_field_name("left"))) is not None
+        if (left := field_of(n, "left")) is not None
     }
     for access in reach.accesses:
         if access.space == "shared" and access.writes:
@@ -43,7 +43,7 @@ def _origin(reach: Indexing, value: Node | None) -> Node | None:
     """The expression that a stored value comes from: itself, or what its variable was given, for a member too."""
     value = bare(value)
     while value is not None and value.type == "field_expression":
-        value = bare(value.child_by_field_name("argument"))
+        value = field_of(value, "argument")
     if value is not None and value.type == "identifier":
         name = text_of(value)
         given = [v.value for v in reach.unit.variables if v.name == name and v.value is not None]
@@ -65,39 +65,31 @@ def _array(access: Access) -> str:
     """The array that a store names: of dynamic shared memory the part that a pointer was given."""
     node: Node | None = access.node
     while node is not None and node.type != "identifier":
-        node = bare(node.child_by_field_name("argument"))
+        node = field_of(node, "argument")
     return text_of(node) or access.root
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        found: set[str] = set()
-        sizes = {v.name: extents(unit, v.sizes) for v in unit.shared_variables}
-        # An array that is added to in place gathers results: its first elements come from memory, but it is no tile.
-        gathered = {
-            _array(a) for a in indexing(unit).accesses if a.space == "shared" and a.reads and a.writes
-        }
-        for store, load in staged(unit):
-            name = _array(store)
-            if name not in found | gathered:
-                found.add(name)
-                yield seen(
-                    ID, store.node, f"{name} holds a tile of {load.root}", name, extents=sizes.get(name)
-                )
-        for copy, tile, root in _copied(unit):
-            if tile not in found:
-                found.add(tile)
-                yield seen(ID, copy.node, f"{tile} holds a tile of {root}", tile, extents=sizes.get(tile))
-        planes = {v.name: v for v in unit.variables if v.shared and len(v.sizes) >= 2 and v.name not in found}
-        if planes:
-            spoken = [a for call in unit.calls for a in call.arguments]
-            for name, variable in planes.items():
-                handed = any(
-                    indexing(unit).place(a).root == name for a in spoken if a.type != "number_literal"
-                )
-                if handed or any(a.root == name and a.writes for a in indexing(unit).accesses):
-                    yield seen(ID, variable.node, f"{name} is a shared tile", name, extents=sizes.get(name))
+def _detect_in(unit: Unit) -> Iterator[Site]:
+    found: set[str] = set()
+    sizes = {v.name: extents(unit, v.sizes) for v in unit.shared_variables}
+    # An array that is added to in place gathers results: its first elements come from memory, but it is no tile.
+    gathered = {_array(a) for a in indexing(unit).accesses if a.space == "shared" and a.reads and a.writes}
+    for store, load in staged(unit):
+        name = _array(store)
+        if name not in found | gathered:
+            found.add(name)
+            said = f"{name} holds a tile of {load.root}"
+            yield seen(ID, store.node, said, name, extents=sizes.get(name))
+    for copy, tile, root in _copied(unit):
+        if tile not in found:
+            found.add(tile)
+            yield seen(ID, copy.node, f"{tile} holds a tile of {root}", tile, extents=sizes.get(tile))
+    planes = {v.name: v for v in unit.variables if v.shared and len(v.sizes) >= 2 and v.name not in found}
+    spoken = [a for call in unit.calls for a in call.arguments] if planes else []
+    for name, variable in planes.items():
+        handed = any(indexing(unit).place(a).root == name for a in spoken if a.type != "number_literal")
+        if handed or any(a.root == name and a.writes for a in indexing(unit).accesses):
+            yield seen(ID, variable.node, f"{name} is a shared tile", name, extents=sizes.get(name))
 
 
 MECHANISM = Mechanism(
@@ -107,104 +99,11 @@ MECHANISM = Mechanism(
     summary="Loads a tile once per block into shared memory, from where its threads reuse it.",
     looks_for="Stores and asynchronous copies of global elements into `__shared__` arrays, in a device function that "
     "is handed them too, and shared arrays of two dimensions.",
-    detect=_detect,
+    detect=in_units(_detect_in),
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition(
-            "launch.shared_bytes <= device.shared_bytes_per_block",
-            "validity",
-            "hardware",
-            "The tile must fit.",
-        ),
-        TypicalCondition(
-            "launch.block.x % 32 == 0", "validity", "pipeline", "All threads must reach the barrier."
-        ),
-        TypicalCondition(
-            'profile.bound == "bandwidth"', "profit", "pipeline", "Reuse pays where memory is the limit."
-        ),
-    ),
-    present=(
-        cuda("""
-            __global__ void transpose(float* out, const float* inp, int n) {
-                __shared__ float tile[32][33];
-                int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
-                tile[threadIdx.y][threadIdx.x] = inp[y * n + x];
-                __syncthreads();
-                int column = blockIdx.y * 32 + threadIdx.x, row = blockIdx.x * 32 + threadIdx.y;
-                out[row * n + column] = tile[threadIdx.x][threadIdx.y];
-            }
-            """),
-        cuda("""
-            __global__ void blur(float* out, const float* inp, int n) {
-                extern __shared__ float row[];
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                float v = inp[i];
-                row[threadIdx.x] = v;
-                __syncthreads();
-                if (threadIdx.x > 0) { out[i] = 0.5f * (row[threadIdx.x] + row[threadIdx.x - 1]); }
-            }
-            """),
-        cuda("""
-            __device__ void fetch(const float* from, float* to, int at) {
-                const float4 v = reinterpret_cast<const float4*>(&from[4 * at])[0];
-                to[at] = v.x;
-                to[at + 64] = v.y;
-                to[at + 128] = v.z;
-                to[at + 192] = v.w;
-            }
-            __global__ void turn(float* out, const float* inp) {
-                __shared__ float tile[256];
-                fetch(inp + blockIdx.x * 256, tile, threadIdx.x);
-                __syncthreads();
-                out[blockIdx.x * 256 + threadIdx.x] = tile[255 - threadIdx.x];
-            }
-            """),
-        cuda("""
-            __global__ void ahead(float* out, const float* inp, int n) {
-                __shared__ float row[64];
-                auto block = cooperative_groups::this_thread_block();
-                cooperative_groups::memcpy_async(block, row, inp + blockIdx.x * 64, sizeof(row));
-                cooperative_groups::wait(block);
-                out[blockIdx.x * 64 + threadIdx.x] = row[63 - threadIdx.x];
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __device__ void keep(const float* from, float* to) { to[0] = from[threadIdx.x]; }
-            __global__ void copy(float* out, const float* inp) {
-                float own[4];
-                keep(inp, own);
-                out[threadIdx.x] = own[0];
-            }
-            """),
-        cuda("""
-            __global__ void total(float* out, const float* inp, int n) {
-                __shared__ float part[256];
-                float sum = 0.0f;
-                for (int i = threadIdx.x; i < n; i += blockDim.x) { sum += inp[i]; }
-                part[threadIdx.x] = sum;
-                __syncthreads();
-                if (threadIdx.x == 0) { out[0] = part[0] + part[1]; }
-            }
-            """),
-        cuda("""
-            __global__ void total(float* out, const float* inp) {
-                __shared__ float part[256];
-                part[threadIdx.x] = inp[blockIdx.x * 256 + threadIdx.x];
-                for (int s = 128; s > 0; s /= 2) {
-                    __syncthreads();
-                    if (threadIdx.x < s) { part[threadIdx.x] += part[threadIdx.x + s]; }
-                }
-                if (threadIdx.x == 0) { out[blockIdx.x] = part[0]; }
-            }
-            """),
-        cuda("""
-            __global__ void copy(float* out, const float* inp) {
-                float tile[4];
-                tile[0] = inp[threadIdx.x];
-                out[threadIdx.x] = tile[0];
-            }
-            """),
+        validity("launch.shared_bytes <= device.shared_bytes_per_block", "hardware", "The tile must fit."),
+        validity("launch.block.x % 32 == 0", "pipeline", "All threads must reach the barrier."),
+        profit('profile.bound == "bandwidth"', "pipeline", "Reuse pays where memory is the limit."),
     ),
 )

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_forms import contains
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, first_type, seen
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, first_type, seen
 from kernel_lineage.kernels.source import Kernel
 
 ID = "shared_tree_reduction"
@@ -68,71 +68,11 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition(
+        validity(
             "launch.block.x in (32, 64, 128, 256, 512, 1024)",
-            "validity",
             "shape",
             "Halving loses elements of a block that is no power of two.",
         ),
-        TypicalCondition("C >= 256", "profit", "shape", "Barriers cost more than a short row's work."),
-    ),
-    present=(
-        cuda("""
-            __global__ void total(float* out, const float* inp) {
-                __shared__ float part[256];
-                part[threadIdx.x] = inp[blockIdx.x * 256 + threadIdx.x];
-                for (int s = blockDim.x / 2; s > 0; s >>= 1) {
-                    __syncthreads();
-                    if (threadIdx.x < s) { part[threadIdx.x] += part[threadIdx.x + s]; }
-                }
-                if (threadIdx.x == 0) { out[blockIdx.x] = part[0]; }
-            }
-            """),
-        cuda("""
-            __global__ void total(float* out, const float* inp) {
-                __shared__ float part[32];
-                int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-                float v = inp[threadIdx.x];
-                for (int o = 16; o > 0; o /= 2) { v += __shfl_down_sync(~0u, v, o); }
-                if (lane == 0) { part[warp] = v; }
-                __syncthreads();
-                v = lane < blockDim.x / 32 ? part[lane] : 0.0f;
-                for (int o = 16; o > 0; o /= 2) { v += __shfl_down_sync(~0u, v, o); }
-                if (threadIdx.x == 0) { out[blockIdx.x] = v; }
-            }
-            """),
-        cuda("""
-            __device__ float block_sum(float* part, float v) {
-                part[threadIdx.x] = v;
-                __syncthreads();
-                for (int s = blockDim.x / 2; s > 0; s /= 2) {
-                    if (threadIdx.x < s) { part[threadIdx.x] += part[threadIdx.x + s]; }
-                    __syncthreads();
-                }
-                return part[0];
-            }
-            __global__ void total(float* out, const float* inp) {
-                __shared__ float part[256];
-                float s = block_sum(part, inp[threadIdx.x]);
-                if (threadIdx.x == 0) { out[0] = s; }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __device__ float warp_sum(float v) {
-                for (int o = 16; o > 0; o /= 2) { v += __shfl_down_sync(~0u, v, o); }
-                return v;
-            }
-            __global__ void total(float* out, const float* inp) { out[threadIdx.x] = warp_sum(inp[threadIdx.x]); }
-            """),
-        cuda("""
-            __global__ void shift(float* out, const float* inp) {
-                __shared__ float row[256];
-                row[threadIdx.x] = inp[threadIdx.x];
-                __syncthreads();
-                for (int s = 128; s > 0; s /= 2) { out[threadIdx.x] += row[(threadIdx.x + s) % 256]; }
-            }
-            """),
+        profit("C >= 256", "shape", "Barriers cost more than a short row's work."),
     ),
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, first_type, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import triton_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, validity
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, first_type, seen, seen_in
+from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_units
 
 ID = "tensor_core"
 
@@ -22,27 +22,24 @@ _LIBRARY = re.compile(
 """The atoms of CuTe and CUTLASS that stand for matrix instructions."""
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        for call in syntax.calls(*_CALLS):
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    for call in unit.calls:
+        if call.name in _CALLS:
             yield seen(ID, call.node, f"{call.qualified} works on matrix fragments", by="wmma")
-        for unit in syntax.units:
-            for code, node in unit.assembly:
-                for instruction in _PTX:
-                    if instruction in code:
-                        kind = instruction.strip(".").partition(".")[0]
-                        yield seen(ID, node, "inline PTX uses matrix instructions", by=kind)
-                        break
-            atom = first_type(unit, _LIBRARY)
-            if atom is not None:
-                yield seen(ID, atom[1], f"{atom[0][0]} stands for matrix instructions", by="library")
-    python = triton_syntax(kernel)
-    if python is not None:
-        for triton_unit, triton_call in python.calls("dot", "dot_scaled"):
-            if triton_call.of_language:
-                said = f"{triton_call.qualified} multiplies tiles"
-                yield seen_in(ID, triton_unit, triton_call.node, said, by=triton_call.name)
+    for code, node in unit.assembly:
+        instruction = next((i for i in _PTX if i in code), None)
+        if instruction is not None:
+            kind = instruction.strip(".").partition(".")[0]
+            yield seen(ID, node, "inline PTX uses matrix instructions", by=kind)
+    atom = first_type(unit, _LIBRARY)
+    if atom is not None:
+        yield seen(ID, atom[1], f"{atom[0][0]} stands for matrix instructions", by="library")
+
+
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    for call in unit.called("dot", "dot_scaled"):
+        if call.of_language:
+            yield seen_in(ID, unit, call.node, f"{call.qualified} multiplies tiles", by=call.name)
 
 
 MECHANISM = Mechanism(
@@ -51,64 +48,15 @@ MECHANISM = Mechanism(
     direction=Direction.INSTRUCTION_THROUGHPUT,
     summary="Multiplies small matrices by one instruction per warp or warp group instead of one product per thread.",
     looks_for="`wmma` calls, `mma` and `wgmma` in inline PTX, `tl.dot`.",
-    detect=_detect,
+    detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "device.compute_capability >= (7, 0)", "validity", "hardware", "Tensor cores came with it."
-        ),
-        TypicalCondition(
+        validity("device.compute_capability >= (7, 0)", "hardware", "Tensor cores came with it."),
+        validity(
             "dtype(x) in (float16, bfloat16, int8, float32)",
-            "validity",
             "data types",
             "Only some types have matrix instructions; float32 runs as TF32, with 10 bits.",
         ),
-        TypicalCondition(
-            "K % 16 == 0", "validity", "shape", "A fragment is 16 deep; the rest must be padded."
-        ),
-    ),
-    present=(
-        cuda("""
-            using namespace nvcuda;
-            __global__ void product(float* out, const half* a, const half* b, int n) {
-                wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;
-                wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> fb;
-                wmma::fragment<wmma::accumulator, 16, 16, 16, float> fc;
-                wmma::fill_fragment(fc, 0.0f);
-                wmma::load_matrix_sync(fa, a, n);
-                wmma::load_matrix_sync(fb, b, n);
-                wmma::mma_sync(fc, fa, fb, fc);
-                wmma::store_matrix_sync(out, fc, n, wmma::mem_row_major);
-            }
-            """),
-        cuda(r"""
-            __global__ void product(float* d, const unsigned* a, const unsigned* b) {
-                asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
-                             "{%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
-                    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(b[0]));
-            }
-            """),
-        triton("""
-            @triton.jit
-            def product(A, B, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                at = offs[:, None] * BLOCK + offs[None, :]
-                tl.store(C + at, tl.dot(tl.load(A + at), tl.load(B + at)))
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void product(float* out, const float* a, const float* b, int n) {
-                float s = 0.0f;  // mma.sync would be faster
-                for (int k = 0; k < n; k++) { s += a[threadIdx.y * n + k] * b[k * n + threadIdx.x]; }
-                out[threadIdx.y * n + threadIdx.x] = s;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def product(A, B, C, BLOCK: tl.constexpr):
-                offs = tl.arange(0, BLOCK)
-                tl.store(C, tl.sum(tl.load(A + offs) * tl.load(B + offs), 0))  # no tl.dot
-            """),
+        validity("K % 16 == 0", "shape", "A fragment is 16 deep; the rest must be padded."),
     ),
 )

@@ -9,13 +9,13 @@ from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import Stride, moves_along_loop, stride_of
-from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.triton_loops import range_arguments
-from kernel_lineage.kernels.triton_syntax import triton_syntax
+from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_entry, in_units, joined
 
 ID = "thread_coarsening"
 
@@ -44,15 +44,8 @@ def _detect_in(unit: Unit) -> Iterator[Site]:
             yield seen(ID, loop.node, f"each thread makes {text_of(loop.bound)} elements")
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    for unit in syntax.units if syntax is not None else ():
-        yield from _detect_in(unit)
-    python = triton_syntax(kernel)
-    if python is None:
-        return
-    constants = {p.name for p in kernel.parameters if p.constexpr}
-    entry = python.entry
+def _detect_triton(entry: TritonUnit) -> Iterator[Site]:
+    constants = {p.name for p in entry.kernel.parameters if p.constexpr}
     calls = [(c, entry.form(c.node.args[0])) for c in (*entry.loads(), *entry.stores())]
     for loop in entry.loops:
         if not isinstance(loop, ast.For):
@@ -74,60 +67,10 @@ MECHANISM = Mechanism(
     direction=Direction.PARALLEL_MAPPING,
     summary="Gives each thread several elements, so that it reduces in registers and its set-up is shared.",
     looks_for="Loops over a row that stride by the block or the warp, and loops of constant length over results.",
-    detect=_detect,
+    detect=joined(in_units(_detect_in), in_entry(in_triton=_detect_triton)),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "C > launch.block.x", "profit", "shape", "With one element per thread there is nothing to do."
-        ),
-        TypicalCondition(
-            "launch.grid.x >= device.sms", "profit", "hardware", "Fewer threads must still fill the device."
-        ),
-    ),
-    present=(
-        cuda("""
-            __global__ void total(float* out, const float* inp, int C) {
-                float s = 0.0f;
-                for (int i = threadIdx.x; i < C; i += blockDim.x) { s += inp[blockIdx.x * C + i]; }
-                out[blockIdx.x * blockDim.x + threadIdx.x] = s;
-            }
-            """),
-        cuda("""
-            __global__ void scale(float* out, const float* inp) {
-                int base = blockIdx.x * 1024 + threadIdx.x;
-                for (int k = 0; k < 4; k++) { out[base + k * 256] = 2.0f * inp[base + k * 256]; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, stride, n, BLOCK: tl.constexpr):
-                row = tl.program_id(0)
-                acc = 0.0
-                for start in range(0, n, BLOCK):
-                    offs = start + tl.arange(0, BLOCK)
-                    acc += tl.sum(tl.load(X + row * stride + offs, mask=offs < n, other=0.0), 0)
-                tl.store(Y + row, acc)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void scale(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = 2.0f * inp[i]; }
-            }
-            """),
-        cuda("""
-            __global__ void series(float* out, const float* inp) {
-                float v = inp[threadIdx.x];
-                for (int k = 0; k < 4; k++) { v = v * 0.5f + 1.0f; }
-                out[threadIdx.x] = v;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def scale(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                tl.store(Y + offs, 2 * tl.load(X + offs, mask=offs < n), mask=offs < n)
-            """),
+        profit("C > launch.block.x", "shape", "With one element per thread there is nothing to do."),
+        profit("launch.grid.x >= device.sms", "hardware", "Fewer threads must still fill the device."),
     ),
 )

@@ -10,12 +10,12 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_expressions import pointee
 from kernel_lineage.kernels.cuda_forms import Call, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
-from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit, cuda_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import FileDefinitions, definitions_of
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, first_type, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import triton_syntax
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, first_type, in_assembly, seen, seen_in
+from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_entry, in_units, joined
 
 ID = "vectorised_access"
 
@@ -23,11 +23,6 @@ _PTX = re.compile(r"\b(?:ld|st)(?:\.\w+(?:::\w+)*)*\.v([248])\.[a-z](\d+)")
 _COPIES = frozenset({"memcpy", "__builtin_memcpy"})
 _COLLECTIVE = re.compile(r"\bBLOCK_(?:LOAD|STORE)_VECTORIZE\b")
 """CUB's ways to load a block of items that use vectors."""
-
-
-def is_vector_type(name: str, syntax: CudaSyntax) -> bool:
-    """Whether a type holds several elements: a built-in vector, a name that stands for one, or a packing struct."""
-    return definitions_of(syntax.kernel).pack(name) is not None
 
 
 def _casts(unit: Unit) -> Iterator[tuple[str, Node, Node | None]]:
@@ -41,35 +36,36 @@ def _casts(unit: Unit) -> Iterator[tuple[str, Node, Node | None]]:
             yield call.template.rstrip("*& "), call.node, call.arguments[0]
 
 
-def _detect_cuda(syntax: CudaSyntax) -> Iterator[Site]:
-    known = definitions_of(syntax.kernel)
-    for unit in syntax.units:
-        reach = indexing(unit)
-        carved = {v.name for v in unit.shared_variables if v.sizes and v.sizes[0].type == "array_declarator"}
-        for kind, node, address in _casts(unit):
-            pack = known.pack(kind)
-            root = reach.place(address).root
-            # A cast of a dynamic shared array carves it up; one of a local array only fills registers.
-            if pack is not None and root not in carved and reach.space_of(root) != "local":
-                yield seen(ID, node, f"address taken as {kind}*", root, bytes=pack.width)
-        for call in unit.calls:
-            size = _copied_bytes(call, known) if call.name in _COPIES and len(call.arguments) == 3 else 0
-            if size in (8, 16, 32):
-                roots = [reach.place(a).root for a in call.arguments[:2]]
-                outer = [root for root in roots if root and reach.space_of(root) != "local"]
-                for root in outer[:1]:
-                    yield seen(ID, call.node, f"{call.name} moves {size} bytes at once", root, bytes=size)
-        for code, node in unit.assembly:
-            if match := _PTX.search(code):
-                size = int(match[1]) * int(match[2]) // 8
-                yield seen(ID, node, f"inline PTX moves {size} bytes", bytes=size)
-        collective = first_type(unit, _COLLECTIVE)
-        if collective is not None:
-            yield seen(ID, collective[1], "CUB moves vectors", by="cub")
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    known, reach = definitions_of(unit.kernel), indexing(unit)
+    carved = {v.name for v in unit.shared_variables if v.sizes and v.sizes[0].type == "array_declarator"}
+    for kind, node, address in _casts(unit):
+        pack = known.pack(kind)
+        root = reach.place(address).root
+        # A cast of a dynamic shared array carves it up; one of a local array only fills registers.
+        if pack is not None and root not in carved and reach.space_of(root) != "local":
+            yield seen(ID, node, f"address taken as {kind}*", root, bytes=pack.width)
+    for call in unit.calls:
+        size = _copied_bytes(call, known) if call.name in _COPIES and len(call.arguments) == 3 else 0
+        if size in (8, 16, 32):
+            roots = [reach.place(a).root for a in call.arguments[:2]]
+            outer = [root for root in roots if root and reach.space_of(root) != "local"]
+            for root in outer[:1]:
+                yield seen(ID, call.node, f"{call.name} moves {size} bytes at once", root, bytes=size)
+    for match, node in in_assembly(unit, _PTX):
+        size = int(match[1]) * int(match[2]) // 8
+        yield seen(ID, node, f"inline PTX moves {size} bytes", bytes=size)
+    collective = first_type(unit, _COLLECTIVE)
+    if collective is not None:
+        yield seen(ID, collective[1], "CUB moves vectors", by="cub")
+
+
+def _packed_parameters(unit: Unit) -> Iterator[Site]:
+    known = definitions_of(unit.kernel)
     packs = {
-        p.name: pack for p in syntax.kernel.parameters if p.pointer and (pack := known.pack(_element(p.type)))
+        p.name: pack for p in unit.kernel.parameters if p.pointer and (pack := known.pack(_element(p.type)))
     }
-    for access in indexing(syntax.entry).accesses if packs else ():
+    for access in indexing(unit).accesses if packs else ():
         if access.root in packs:
             width = packs[access.root].width
             yield seen(ID, access.node, f"{access.root} holds vectors", access.root, bytes=width)
@@ -92,16 +88,11 @@ def _element(written: str) -> str:
     return words[0] if words else ""
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        yield from _detect_cuda(syntax)
-    python = triton_syntax(kernel)
-    if python is not None:
-        for unit, call in python.calls("max_contiguous", "multiple_of"):
-            if call.of_language:
-                said = f"{call.qualified} tells the compiler what it may vectorise"
-                yield seen_in(ID, unit, call.node, said, by=call.name)
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    for call in unit.called("max_contiguous", "multiple_of"):
+        if call.of_language:
+            said = f"{call.qualified} tells the compiler what it may vectorise"
+            yield seen_in(ID, unit, call.node, said, by=call.name)
 
 
 MECHANISM = Mechanism(
@@ -110,82 +101,12 @@ MECHANISM = Mechanism(
     direction=Direction.MEMORY_ACCESS,
     summary="Moves 8 or 16 bytes per instruction instead of one element, so fewer instructions keep the memory busy.",
     looks_for="Addresses taken as `float4*` and the like, packing structs of 128 bits, and Triton's contiguity hints.",
-    detect=_detect,
+    detect=joined(in_units(_detect_cuda, _detect_triton), in_entry(_packed_parameters)),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "align(x) >= 16", "validity", "layout", "A 16-byte access faults at another address."
-        ),
-        TypicalCondition(
-            "C % 4 == 0", "validity", "shape", "A row that is no multiple leaves a tail, or shifts rows."
-        ),
-        TypicalCondition(
-            "contiguous(x)", "validity", "layout", "Neighbouring elements must be neighbours in memory."
-        ),
-        TypicalCondition(
-            'profile.bound == "bandwidth"', "profit", "pipeline", "It saves only what waits for memory."
-        ),
-    ),
-    present=(
-        cuda("""
-            __global__ void scale(float* out, const float* inp, float a, int n4) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n4) {
-                    float4 v = reinterpret_cast<const float4*>(inp)[i];
-                    v.x *= a; v.y *= a; v.z *= a; v.w *= a;
-                    reinterpret_cast<float4*>(out)[i] = v;
-                }
-            }
-            """),
-        cuda("""
-            typedef float4 quad;
-            __global__ void copy(float* out, const float* inp) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                *(quad*)(out + 4 * i) = *(const quad*)(inp + 4 * i);
-            }
-            """),
-        cuda("""
-            struct alignas(16) Eight {
-                half e[8];
-                __device__ half& operator[](int k) { return e[k]; }
-            };
-            __device__ Eight fetch(const half* p) { return *reinterpret_cast<const Eight*>(p); }
-            __global__ void negate(half* out, const half* inp) {
-                int i = (blockIdx.x * blockDim.x + threadIdx.x) * 8;
-                Eight v = fetch(inp + i);
-                for (int k = 0; k < 8; k++) { v[k] = -v[k]; }
-                *(Eight*)(out + i) = v;
-            }
-            """),
-        triton("""
-            @triton.jit
-            def copy(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                offs = tl.max_contiguous(tl.multiple_of(offs, BLOCK), BLOCK)
-                tl.store(Y + offs, tl.load(X + offs))
-            """),
-    ),
-    absent=(
-        cuda("""
-            // one day this will read a float4
-            __global__ void copy(float* out, const float* inp, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                const char* note = "reinterpret_cast<float4*>";
-                if (i < n) { out[i] = inp[i]; }
-            }
-            """),
-        cuda("""
-            __global__ void tint(float* out, float4 colour, int n) {
-                int i = blockIdx.x * blockDim.x + threadIdx.x;
-                float4 c = colour;
-                if (i < n) { out[i] = c.x + c.y; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def copy(X, Y, n, BLOCK: tl.constexpr):
-                offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-                tl.store(Y + offs, tl.load(X + offs, mask=offs < n), mask=offs < n)
-            """),
+        validity("align(x) >= 16", "layout", "A 16-byte access faults at another address."),
+        validity("C % 4 == 0", "shape", "A row that is no multiple leaves a tail, or shifts rows."),
+        validity("contiguous(x)", "layout", "Neighbouring elements must be neighbours in memory."),
+        profit('profile.bound == "bandwidth"', "pipeline", "It saves only what waits for memory."),
     ),
 )

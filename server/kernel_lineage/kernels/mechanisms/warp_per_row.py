@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_mapping import Stride, is_contiguous, is_row_pitch, row_is_shared_by
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, seen
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
 from kernel_lineage.kernels.source import Kernel
 
 ID = "warp_per_row"
@@ -39,42 +39,8 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition("launch.block.x % 32 == 0", "validity", "shape", "A row needs a whole warp."),
-        TypicalCondition("C >= 32", "profit", "shape", "Shorter rows leave lanes without work."),
-        TypicalCondition("C <= 8192", "profit", "shape", "Very long rows are better shared by a block."),
-    ),
-    present=(
-        cuda("""
-            __global__ void scale_rows(float* out, const float* inp, int N, int C) {
-                int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-                int row = blockIdx.x * (blockDim.x / 32) + warp;
-                if (row >= N) { return; }
-                for (int i = lane; i < C; i += 32) { out[row * C + i] = 2.0f * inp[row * C + i]; }
-            }
-            """),
-        cuda("""
-            namespace cg = cooperative_groups;
-            __global__ void scale_rows(float* out, const float* inp, int N, int C) {
-                auto warp = cg::tiled_partition<32>(cg::this_thread_block());
-                int row = blockIdx.x * warp.meta_group_size() + warp.meta_group_rank();
-                const float* x = inp + row * C;
-                for (int i = warp.thread_rank(); i < C; i += warp.size()) { out[row * C + i] = 2.0f * x[i]; }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void scale_rows(float* out, const float* inp, int C) {
-                for (int i = threadIdx.x; i < C; i += blockDim.x) {
-                    out[blockIdx.x * C + i] = 2.0f * inp[blockIdx.x * C + i];
-                }
-            }
-            """),
-        cuda("""
-            __global__ void mark(float* out) {
-                int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-                if (lane == 0) { out[blockIdx.x * (blockDim.x / 32) + warp] = 1.0f; }
-            }
-            """),
+        validity("launch.block.x % 32 == 0", "shape", "A row needs a whole warp."),
+        profit("C >= 32", "shape", "Shorter rows leave lanes without work."),
+        profit("C <= 8192", "shape", "Very long rows are better shared by a block."),
     ),
 )

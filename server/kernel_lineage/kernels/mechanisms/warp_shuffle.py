@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_forms import Call
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, cuda, first_type, seen
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, validity
+from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, first_type, seen
 from kernel_lineage.kernels.source import Kernel
 
 ID = "warp_shuffle"
@@ -74,51 +74,7 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=CUDA_ONLY,
     conditions=(
-        TypicalCondition(
-            "launch.block.x % 32 == 0", "validity", "shape", "A full mask names all 32 lanes of a warp."
-        ),
-        TypicalCondition(
-            "device.compute_capability >= (3, 0)",
-            "validity",
-            "hardware",
-            "Shuffles came with that generation.",
-        ),
-    ),
-    present=(
-        cuda("""
-            __device__ float warp_sum(float v) {
-                for (int offset = 16; offset > 0; offset /= 2) { v += __shfl_down_sync(0xffffffffu, v, offset); }
-                return v;
-            }
-            __global__ void total(float* out, const float* inp) {
-                float v = warp_sum(inp[blockIdx.x * 32 + threadIdx.x]);
-                if (threadIdx.x == 0) { out[blockIdx.x] = v; }
-            }
-            """),
-        cuda("""
-            #include <cooperative_groups/reduce.h>
-            namespace cg = cooperative_groups;
-            __global__ void total(float* out, const float* inp) {
-                cg::thread_block block = cg::this_thread_block();
-                cg::thread_block_tile<32> warp = cg::tiled_partition<32>(block);
-                float v = cg::reduce(warp, inp[threadIdx.x], cg::plus<float>{});
-                if (warp.thread_rank() == 0) { out[0] = v; }
-            }
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void total(float* out, const float* inp) {
-                __shared__ float part[32];
-                part[threadIdx.x] = inp[threadIdx.x];  // __shfl_down_sync would do
-                __syncthreads();
-                if (threadIdx.x == 0) { out[0] = part[0] + part[1]; }
-            }
-            """),
-        cuda("""
-            __device__ int reduce(int a, int b) { return a < b ? a : b; }
-            __device__ int shfl(int a) { return a * 7; }
-            __global__ void pick(int* out, const int* inp) { out[threadIdx.x] = reduce(shfl(inp[0]), inp[1]); }
-            """),
+        validity("launch.block.x % 32 == 0", "shape", "A full mask names all 32 lanes of a warp."),
+        validity("device.compute_capability >= (3, 0)", "hardware", "Shuffles came with that generation."),
     ),
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.cuda_syntax import cuda_syntax
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, seen, seen_in, triton
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.triton_syntax import triton_syntax
+from kernel_lineage.kernels.cuda_syntax import Unit
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_assembly, seen, seen_in
+from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_units
 
 ID = "warp_specialisation"
 
@@ -19,23 +19,21 @@ _CALLS = (
 _PTX = ("setmaxnreg", "bar.arrive", "barrier.arrive")
 
 
-def _detect(kernel: Kernel) -> Iterator[Site]:
-    syntax = cuda_syntax(kernel)
-    if syntax is not None:
-        for call in syntax.calls(*_CALLS):
+def _detect_cuda(unit: Unit) -> Iterator[Site]:
+    for call in unit.calls:
+        if call.name in _CALLS:
             yield seen(ID, call.node, f"{call.name} shares out registers or work among warps")
-        for unit in syntax.units:
-            for code, node in unit.assembly:
-                if any(instruction in code for instruction in _PTX):
-                    yield seen(ID, node, "inline PTX shares out registers or work among warps")
-    python = triton_syntax(kernel)
-    if python is not None:
-        for triton_unit, triton_call in python.calls("range"):
-            asked = triton_call.keyword("warp_specialize")
-            if asked is not None and not (isinstance(asked, ast.Constant) and not asked.value):
-                yield seen_in(ID, triton_unit, triton_call.node, "the loop's loads go to warps of their own")
-        for triton_unit, triton_call in python.calls("async_task", "warp_specialize", "async_tasks"):
-            yield seen_in(ID, triton_unit, triton_call.node, f"{triton_call.qualified} splits the warps")
+    for _, node in in_assembly(unit, *_PTX):
+        yield seen(ID, node, "inline PTX shares out registers or work among warps")
+
+
+def _detect_triton(unit: TritonUnit) -> Iterator[Site]:
+    for call in unit.called("range"):
+        asked = call.keyword("warp_specialize")
+        if asked is not None and not (isinstance(asked, ast.Constant) and not asked.value):
+            yield seen_in(ID, unit, call.node, "the loop's loads go to warps of their own")
+    for call in unit.called("async_task", "warp_specialize", "async_tasks"):
+        yield seen_in(ID, unit, call.node, f"{call.qualified} splits the warps")
 
 
 MECHANISM = Mechanism(
@@ -45,61 +43,10 @@ MECHANISM = Mechanism(
     summary="Gives loading and computing to warps of their own, so that neither waits for its turn.",
     looks_for="Registers moved between warp groups (`setmaxnreg`, `warpgroup_reg_alloc`), arrivals at named barriers; "
     "in Triton `warp_specialize`.",
-    detect=_detect,
+    detect=in_units(_detect_cuda, _detect_triton),
     languages=BOTH,
     conditions=(
-        TypicalCondition(
-            "device.compute_capability >= (9, 0)",
-            "validity",
-            "hardware",
-            "Warps trade registers from Hopper on.",
-        ),
-        TypicalCondition(
-            "launch.block.x >= 256", "profit", "shape", "A producer must feed more than one consumer."
-        ),
-    ),
-    present=(
-        cuda("""
-            template <int N> __device__ void take() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(N)); }
-            __global__ void pipeline(float* out, const float* inp) {
-                __shared__ float tile[128];
-                if (threadIdx.x < 128) { tile[threadIdx.x] = inp[threadIdx.x]; asm volatile("bar.arrive 1, 256;"); }
-                else {
-                    take<232>();
-                    asm volatile("bar.sync 1, 256;");
-                    out[threadIdx.x - 128] = tile[threadIdx.x - 128];
-                }
-            }
-            """),
-        cuda("""
-            __global__ void pipeline(float* out, const float* inp) {
-                if (threadIdx.x < 128) { cutlass::arch::warpgroup_reg_dealloc<40>(); }
-                else { cutlass::arch::warpgroup_reg_alloc<232>(); }
-                out[threadIdx.x] = inp[threadIdx.x];
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                acc = 0.0
-                for start in tl.range(0, n, BLOCK, warp_specialize=True):
-                    acc += tl.sum(tl.load(X + start + tl.arange(0, BLOCK)), 0)
-                tl.store(Y, acc)
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void first_warp(float* out, const float* inp) {  // no setmaxnreg
-                if (threadIdx.x < 32) { out[threadIdx.x] = inp[threadIdx.x]; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def total(X, Y, n, BLOCK: tl.constexpr):
-                acc = 0.0
-                for start in tl.range(0, n, BLOCK, warp_specialize=False):
-                    acc += tl.sum(tl.load(X + start + tl.arange(0, BLOCK)), 0)
-                tl.store(Y, acc)
-            """),
+        validity("device.compute_capability >= (9, 0)", "hardware", "Warps trade registers from Hopper on."),
+        profit("launch.block.x >= 256", "shape", "A producer must feed more than one consumer."),
     ),
 )

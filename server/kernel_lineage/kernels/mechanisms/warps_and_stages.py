@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, parameters, seen_on, triton
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
+from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, parameters, seen_on
 from kernel_lineage.kernels.mechanisms.tuning import tried
 from kernel_lineage.kernels.source import Kernel
 
@@ -43,46 +43,9 @@ MECHANISM = Mechanism(
     detect=_detect,
     languages=TRITON_ONLY,
     conditions=(
-        TypicalCondition(
-            "kernel.spills == 0", "profit", "pipeline", "Too few warps for a block spill registers."
+        profit("kernel.spills == 0", "pipeline", "Too few warps for a block spill registers."),
+        validity(
+            "kernel.shared_bytes <= device.shared_bytes_per_block", "hardware", "Each stage takes room."
         ),
-        TypicalCondition(
-            "kernel.shared_bytes <= device.shared_bytes_per_block",
-            "validity",
-            "hardware",
-            "Each stage takes room.",
-        ),
-    ),
-    present=(
-        triton("""
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                tl.store(Y + tl.arange(0, BLOCK), 1.0)
-
-            def run(y):
-                fill[(1,)](y, 8, BLOCK=1024, num_warps=8)
-            """),
-        triton("""
-            @triton.autotune(configs=[triton.Config({"BLOCK": 128}, num_warps=4, num_stages=3)], key=["n"])
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                tl.store(Y + tl.arange(0, BLOCK), 1.0)
-            """),
-    ),
-    absent=(
-        triton("""
-            @triton.jit
-            def fill(Y, n, BLOCK: tl.constexpr):
-                tl.store(Y + tl.arange(0, BLOCK), 1.0)
-
-            def run(y, num_warps=4):
-                fill[(1,)](y, num_warps, BLOCK=1024)
-            """),
-        triton("""
-            @triton.autotune(configs=[triton.Config({"BLOCK": 128})], key=["num_warps"])
-            @triton.jit
-            def fill(Y, num_warps, BLOCK: tl.constexpr):
-                tl.store(Y + tl.arange(0, BLOCK), 1.0)
-            """),
     ),
 )

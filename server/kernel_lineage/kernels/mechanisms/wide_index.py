@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, TypicalCondition
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, cuda, in_units, seen, seen_in, triton
+from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
+from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
+from kernel_lineage.kernels.units import in_units
 
 ID = "wide_index"
 
@@ -75,48 +76,7 @@ MECHANISM = Mechanism(
     languages=BOTH,
     counted=True,
     conditions=(
-        TypicalCondition("N * C >= 2147483648", "profit", "shape", "Below that 32 bits hold every offset."),
-        TypicalCondition("kernel.spills == 0", "profit", "pipeline", "A wide index takes two registers."),
-    ),
-    present=(
-        cuda("""
-            __global__ void scale(float* out, const float* inp, int C) {
-                int row = blockIdx.x;
-                out[(int64_t)row * C + threadIdx.x] = 2.0f * inp[(int64_t)row * C + threadIdx.x];
-            }
-            """),
-        cuda("""
-            __global__ void scale(float* out, const float* inp, size_t n) {
-                size_t i = blockIdx.x * blockDim.x + threadIdx.x;
-                if (i < n) { out[i] = 2.0f * inp[i]; }
-            }
-            """),
-        triton("""
-            @triton.jit
-            def scale(X, Y, stride, BLOCK: tl.constexpr):
-                row = tl.program_id(0).to(tl.int64)
-                offs = tl.arange(0, BLOCK)
-                tl.store(Y + row * stride + offs, tl.load(X + row * stride + offs))
-            """),
-    ),
-    absent=(
-        cuda("""
-            __global__ void count(unsigned long long* out, const int* inp) {
-                out[threadIdx.x] = (unsigned long long)inp[0];  // int64_t
-            }
-            """),
-        cuda("""
-            __global__ void scale(float* out, const float* inp, int C) {
-                int row = blockIdx.x;
-                out[row * C + threadIdx.x] = 2.0f * inp[row * C + threadIdx.x];
-            }
-            """),
-        triton("""
-            @triton.jit
-            def scale(X, Y, stride, BLOCK: tl.constexpr):
-                row = tl.program_id(0).to(tl.int32)
-                offs = tl.arange(0, BLOCK)
-                tl.store(Y + row * stride + offs, tl.load(X + row * stride + offs))
-            """),
+        profit("N * C >= 2147483648", "shape", "Below that 32 bits hold every offset."),
+        profit("kernel.spills == 0", "pipeline", "A wide index takes two registers."),
     ),
 )

@@ -10,14 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kernel_gate.expr.polynomials import (
-    Monomial,
-    Polynomial,
-    coefficient_of,
-    content,
-    polynomial,
-    term_of,
-)
+from kernel_gate.expr.polynomials import Monomial, Polynomial, coefficient_of, content, polynomial, term_of
 from kernel_gate.expr.terms import (
     ONE,
     ZERO,

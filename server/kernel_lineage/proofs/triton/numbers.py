@@ -15,14 +15,7 @@ from kernel_lineage.proofs.triton.expressions import merged
 from kernel_lineage.proofs.triton.operators import combined, strengthened
 from kernel_lineage.proofs.triton.reshaping import reduction
 from kernel_lineage.proofs.triton.shapes import broadcast, joined, surely_joined
-from kernel_lineage.proofs.triton.values import (
-    Constant,
-    Other,
-    Tile,
-    Value,
-    shape_of,
-    why,
-)
+from kernel_lineage.proofs.triton.values import Constant, Other, Tile, Value, shape_of, why
 
 
 def _ceil_div(called: Called) -> Value:

@@ -10,16 +10,7 @@ from kernel_lineage.code.values import INT32, INT64, INTEGERS, Int
 from kernel_lineage.proofs.triton.called import Called
 from kernel_lineage.proofs.triton.expressions import extents
 from kernel_lineage.proofs.triton.shapes import broadcast, indexed, numel, permuted, reduced, reshaped
-from kernel_lineage.proofs.triton.values import (
-    Constant,
-    Other,
-    Shape,
-    Tile,
-    Tuple,
-    Value,
-    shape_of,
-    why,
-)
+from kernel_lineage.proofs.triton.values import Constant, Other, Shape, Tile, Tuple, Value, shape_of, why
 
 
 def _filled(called: Called) -> Value:

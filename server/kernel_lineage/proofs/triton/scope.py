@@ -7,18 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from kernel_gate.expr.terms import (
-    ONE,
-    TRUE,
-    ZERO,
-    Num,
-    Term,
-    Var,
-    at_most,
-    less,
-    substituted,
-    variables,
-)
+from kernel_gate.expr.terms import ONE, TRUE, ZERO, Num, Term, Var, at_most, less, substituted, variables
 from kernel_lineage.code.integers import Site
 from kernel_lineage.code.model import Access, Claim, Model, Ways
 from kernel_lineage.code.setting import Setting

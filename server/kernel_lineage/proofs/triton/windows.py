@@ -11,14 +11,7 @@ from kernel_lineage.code.values import Int
 from kernel_lineage.proofs.triton.called import Called
 from kernel_lineage.proofs.triton.memory import load, store
 from kernel_lineage.proofs.triton.scope import shown
-from kernel_lineage.proofs.triton.values import (
-    BlockPointer,
-    Other,
-    Pointers,
-    Tuple,
-    Value,
-    why,
-)
+from kernel_lineage.proofs.triton.values import BlockPointer, Other, Pointers, Tuple, Value, why
 
 
 def _make_window(called: Called) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
@@ -20,7 +20,7 @@ def accumulates(nodes: list[Node], syntax: CudaSyntax, name: str, declared: set[
     for node in nodes:
         if node.type == "pointer_expression" and text_of(node).replace(" ", "") == f"&{name}":
             return False
-        if node.type != "assignment_expression" or text_of(bare(node.child_by_field_name("left"))) != name:
+        if node.type != "assignment_expression" or text_of(field_of(node, "left")) != name:
             continue
         if operator_of(node) in ("*=", "/="):
             return False

@@ -16,35 +16,33 @@ from tree_sitter import Node
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
-from kernel_lineage.kernels.source import Kernel, Language, Parameter
-from kernel_lineage.rewrite.assists.layout import descendants, syntax_of
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.kernels.source import Kernel, Parameter
+from kernel_lineage.rewrite.assists.layout import descendants, source_of, syntax_of
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _POINTER = re.compile(r"(?P<head>[^*&]*?)(?P<star>\s*\*)(?P<gap>\s*)(?P<name>[A-Za-z_]\w*)", re.DOTALL)
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     pointers = [p for p in kernel.parameters if p.pointer]
     if all(p.restrict for p in pointers):
-        return Refusal(f"every pointer of {kernel.name} is __restrict__ already")
+        raise Refusal(f"every pointer of {kernel.name} is __restrict__ already")
     if _declared_elsewhere(kernel):
-        return Refusal(
+        raise Refusal(
             f"{kernel.name} is declared or instantiated elsewhere in this file; its signature must match there"
         )
     overlap = _overlapping(kernel, pointers)
     if overlap is not None:
-        return Refusal(overlap)
+        raise Refusal(overlap)
     edits: list[Edit] = []
     read_only: list[str] = []
     for parameter in pointers:
-        text = kernel.source.text(parameter.span)
+        text = source_of(kernel).text(parameter.span)
         match = _POINTER.fullmatch(text)
         if match is None:
-            return Refusal(f"the parameter `{text}` is not a plain pointer")
+            raise Refusal(f"the parameter `{text}` is not a plain pointer")
         head, gap = match["head"], match["gap"]
         if not parameter.const and _only_read(syntax, parameter.name):
             head = "const " + head
@@ -62,10 +60,10 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
 
 
 def _declared_elsewhere(kernel: Kernel) -> bool:
-    assert kernel.source is not None
-    if kernel.source.root is None:
+    root = source_of(kernel).root
+    if root is None:
         return True
-    for node in descendants(kernel.source.root):
+    for node in descendants(root):
         if node.type == "function_declarator" and not kernel.span.start <= node.start_byte < kernel.span.end:
             name = node.child_by_field_name("declarator")
             if name is not None and re.match(rf"{re.escape(kernel.name)}\b", text_of(name)):
@@ -144,69 +142,10 @@ def _starts_const_pointer(node: Node) -> bool:
     return qualified and declarator is not None and declarator.type == "pointer_declarator"
 
 
-_BODY = """ {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        out[i] = x[i] + bias[i % c];
-    }
-}
-
-void launch(float* out, float* x, const float* bias, int n, int c) {
-    add_bias<<<(n + 255) / 256, 256>>>(OUT, x, bias, n, c);
-}
-"""
-
 ASSIST = Assist(
     id="add_restrict_const",
     title="Mark pointers const and __restrict__",
     skill="restrict-const-pointers",
     pattern="pointer_parameters",
-    rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.CUDA,
-            "add_bias",
-            "__global__ void add_bias(float* out, float* x, const float *bias, int n, int c)"
-            + _BODY.replace("OUT", "out"),
-            "__global__ void add_bias(float* __restrict__ out, const float* __restrict__ x, "
-            "const float *__restrict__ bias, int n, int c)" + _BODY.replace("OUT", "out"),
-        ),
-        AssistExample(
-            Language.CUDA,
-            "row_sum",
-            "__global__ void row_sum(float* out, float* x, int c) {\n"
-            "    const float* row = x + blockIdx.x * c;\n"
-            "    float sum = 0.0f;\n"
-            "    for (int i = 0; i < c; i++) {\n"
-            "        sum += row[i];\n"
-            "    }\n"
-            "    out[blockIdx.x] = sum;\n"
-            "}\n",
-            "__global__ void row_sum(float* __restrict__ out, const float* __restrict__ x, int c) {\n"
-            "    const float* row = x + blockIdx.x * c;\n"
-            "    float sum = 0.0f;\n"
-            "    for (int i = 0; i < c; i++) {\n"
-            "        sum += row[i];\n"
-            "    }\n"
-            "    out[blockIdx.x] = sum;\n"
-            "}\n",
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.CUDA,
-            "add_bias",
-            "__global__ void add_bias(float* out, float* x, const float* bias, int n, int c)"
-            + _BODY.replace("OUT", "x"),
-            "overlap",
-        ),
-        RefusalExample(
-            Language.CUDA,
-            "add_bias",
-            "__global__ void add_bias(float* out, float* x, const float* bias, int n, int c);\n"
-            "__global__ void add_bias(float* out, float* x, const float* bias, int n, int c)"
-            + _BODY.replace("OUT", "out"),
-            "declared or instantiated elsewhere",
-        ),
-    ),
+    make=_rewrite,
 )

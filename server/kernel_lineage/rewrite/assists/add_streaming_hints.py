@@ -13,9 +13,9 @@ from kernel_lineage.kernels.anchors.streaming_access import streamed
 from kernel_lineage.kernels.cuda_forms import operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access
 from kernel_lineage.kernels.edits import replace_node
-from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.rewrite.assists.layout import syntax_of
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.layout import data_of, syntax_of
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _DTYPES = frozenset(
@@ -42,23 +42,21 @@ _VECTORS = frozenset(
 """Overloads of `__ldcs` and `__stcs` (CUDA C++ Programming Guide, load and store functions using cache hints)."""
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     if any("__ld" in text_of(u.node) or "__st" in text_of(u.node) for u in syntax.units):
-        return Refusal(f"{kernel.name} says something to the cache already")
+        raise Refusal(f"{kernel.name} says something to the cache already")
     loads: list[Access] = []
     stores: list[Access] = []
-    refusal: Refusal | None = None
+    reason = ""
     for root, accesses in streamed(syntax.entry).items():
         why = _untaken(kernel, root) or next((w for a in accesses if (w := _not_plain(a))), "")
         if why:
-            refusal = refusal or Refusal(why)
+            reason = reason or why
         else:
             (loads if accesses[0].reads else stores).extend(accesses)
     if not loads and not stores:
-        return refusal or Refusal(f"{kernel.name} has no array whose elements are touched once")
+        raise Refusal(reason or f"{kernel.name} has no array whose elements are touched once")
     edits: list[Edit] = []
     for access in stores:
         assignment = access.node.parent
@@ -66,7 +64,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
         assert assignment is not None and value is not None
         inside = [a for a in loads if value.start_byte <= a.node.start_byte < value.end_byte]
         loads = [a for a in loads if a not in inside]
-        text = kernel.source.data[value.start_byte : value.end_byte]
+        text = data_of(kernel)[value.start_byte : value.end_byte]
         for load in reversed(inside):
             begin, end = load.node.start_byte - value.start_byte, load.node.end_byte - value.start_byte
             text = text[:begin] + b"__ldcs(&" + text[begin:end] + b")" + text[end:]
@@ -106,65 +104,10 @@ def _not_plain(access: Access) -> str:
     return f"`{text_of(parent)}` is more than one plain store"
 
 
-_SCALE = """\
-__global__ void scale(float* out, const float* x, float a, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        BODY
-    }
-}
-"""
-
-
-def _scale(body: str) -> str:
-    return _SCALE.replace("BODY", body)
-
-
 ASSIST = Assist(
     id="add_streaming_hints",
     title="Mark what is touched once as streaming",
     skill="streaming-hints",
     pattern="streaming_access",
-    rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.CUDA,
-            "scale",
-            _scale("out[i] = a * x[i];"),
-            _scale("__stcs(&out[i], a * __ldcs(&x[i]));"),
-        ),
-        AssistExample(
-            Language.CUDA,
-            "add_bias",
-            "__global__ void add_bias(float* out, const float* x, const float* bias, int n, int c) {\n"
-            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-            "    if (i >= n) return;\n"
-            "    float value = x[i];\n"
-            "    out[i] = value + bias[0];\n"
-            "}\n",
-            "__global__ void add_bias(float* out, const float* x, const float* bias, int n, int c) {\n"
-            "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-            "    if (i >= n) return;\n"
-            "    float value = __ldcs(&x[i]);\n"
-            "    __stcs(&out[i], value + bias[0]);\n"
-            "}\n",
-        ),
-    ),
-    refuses=(
-        RefusalExample(Language.CUDA, "scale", _scale("out[i] = a * __ldcg(x + i);"), "already"),
-        RefusalExample(Language.CUDA, "scale", _scale("out[i] += a;"), "touched once"),
-        RefusalExample(
-            Language.CUDA,
-            "scale",
-            _scale("out[0] = x[i];").replace("const float* x", "const bool* x"),
-            "take no elements of",
-        ),
-        RefusalExample(
-            Language.CUDA,
-            "scale",
-            _scale("out[0] = a * x[i].x;").replace("const float* x", "const float2* x"),
-            "is no whole element",
-        ),
-        RefusalExample(Language.CUDA, "scale", _scale("a = out[i] = 1.0f;"), "more than one plain store"),
-    ),
+    make=_rewrite,
 )

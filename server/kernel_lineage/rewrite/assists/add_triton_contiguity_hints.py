@@ -13,20 +13,19 @@ from __future__ import annotations
 import ast
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
-from kernel_lineage.rewrite.assists.triton_places import assignments, calls_of, span_of
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.layout import source_of
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.triton_places import assignments, calls_of, function_of, span_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _GROUP = 16
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
-    function = kernel.function
-    if function is None or kernel.source is None:
-        return Refusal(f"the file of {kernel.name} does not parse")
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
+    function = function_of(kernel)
     if any(True for name in ("max_contiguous", "multiple_of") for _ in calls_of(function, name)):
-        return Refusal(f"{kernel.name} gives hints already")
+        raise Refusal(f"{kernel.name} gives hints already")
     flow = assignments(function)
     for node in ast.walk(function):
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
@@ -36,13 +35,13 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
             continue
         match node.value:
             case ast.BinOp(left=left, op=ast.Mod(), right=ast.Name()) if _starts_at_a_block(left, flow):
-                text = kernel.source.text(span)
+                text = source_of(kernel).text(span)
                 return ASSIST.candidate(
                     kernel,
                     (Edit(span, f"tl.max_contiguous(tl.multiple_of({text}, {_GROUP}), {_GROUP})"),),
                     explanation=f"Groups of {_GROUP} neighbours may be loaded by one access each.",
                 )
-    return Refusal("the compiler sees by itself how these offsets lie, or nobody does")
+    raise Refusal("the compiler sees by itself how these offsets lie, or nobody does")
 
 
 def _starts_at_a_block(left: ast.expr, flow: dict[str, list[ast.expr]]) -> bool:
@@ -63,52 +62,10 @@ def _value(node: ast.expr, flow: dict[str, list[ast.expr]]) -> ast.expr:
     return given[0] if len(given) == 1 else node
 
 
-_ADD_BIAS = """\
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def add_bias_to_all(out, x, bias, n, period, BLOCK: tl.constexpr):
-    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = offsets < n
-    at = REMAINDER
-    y = tl.load(x + offsets, mask=mask) + tl.load(bias + at, mask=mask)
-    tl.store(out + offsets, y, mask=mask)
-"""
-
 ASSIST = Assist(
     id="add_triton_contiguity_hints",
     title="Hint at contiguous offsets",
     skill="triton-contiguity-hints",
     pattern="triton_unhinted_offsets",
-    rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.TRITON,
-            "add_bias_to_all",
-            _ADD_BIAS.replace("REMAINDER", "offsets % period"),
-            _ADD_BIAS.replace("REMAINDER", "tl.max_contiguous(tl.multiple_of(offsets % period, 16), 16)"),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.TRITON,
-            "add_bias_to_all",
-            _ADD_BIAS.replace("REMAINDER", "offsets + period"),
-            "sees by itself",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "add_bias_to_all",
-            _ADD_BIAS.replace("REMAINDER", "(offsets + 1) % period"),
-            "sees by itself",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "add_bias_to_all",
-            _ADD_BIAS.replace("REMAINDER", "tl.multiple_of(offsets % period, 4)"),
-            "gives hints already",
-        ),
-    ),
+    make=_rewrite,
 )

@@ -12,21 +12,20 @@ from __future__ import annotations
 import ast
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.source import Kernel, Language, Span
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
-from kernel_lineage.rewrite.assists.triton_places import assignments, calls_of, sources, span_of
+from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.rewrite.assists.layout import insert_before
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.triton_places import assignments, calls_of, function_of, sources, span_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
-    function = kernel.function
-    if function is None or kernel.source is None:
-        return Refusal(f"the file of {kernel.name} does not parse")
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
+    function = function_of(kernel)
     if any(True for _ in calls_of(function, "dot")):
-        return Refusal(f"{kernel.name} multiplies tiles, which several programs load")
+        raise Refusal(f"{kernel.name} multiplies tiles, which several programs load")
     axes = {ast.unparse(c) for c in calls_of(function, "program_id")}
     if len(axes) != 1:
-        return Refusal(
+        raise Refusal(
             f"{kernel.name} has {len(axes) or 'no'} program axes, so another program may load the same data"
         )
     flow = assignments(function)
@@ -41,7 +40,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         else:
             reasons.append(reason)
     if not edits:
-        return Refusal(reasons[0] if reasons else f"{kernel.name} has no tl.load here")
+        raise Refusal(reasons[0] if reasons else f"{kernel.name} has no tl.load here")
     return ASSIST.candidate(
         kernel,
         edits,
@@ -107,58 +106,13 @@ def _with_policy(kernel: Kernel, load: ast.Call) -> Edit:
     last = max(
         (span_of(kernel, v) for v in [*load.args, *(k.value for k in load.keywords)]), key=lambda s: s.end
     )
-    end = Span(last.end, last.end, last.last_line, last.last_line)
-    return Edit(end, ', eviction_policy="evict_first"')
+    return insert_before(kernel, last.end, ', eviction_policy="evict_first"')
 
-
-_ADD = """\
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = offsets < n
-    x = tl.load(X)
-    tl.store(out_ptr + offsets, x, mask=mask)
-
-
-def run(x, y, out):
-    n = x.numel()
-    add[(triton.cdiv(n, 1024),)](x, y, out, n, BLOCK=1024)
-"""
 
 ASSIST = Assist(
     id="add_triton_eviction_policy",
     title="Evict streamed loads first",
     skill="triton-eviction-policy",
     pattern="triton_streaming_load",
-    rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.TRITON,
-            "add",
-            _ADD.replace("load(X)", "load(x_ptr + offsets, mask=mask, other=0.0)"),
-            _ADD.replace(
-                "load(X)", 'load(x_ptr + offsets, mask=mask, other=0.0, eviction_policy="evict_first")'
-            ),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.TRITON,
-            "add",
-            _ADD.replace(
-                "load(X)", "load(x_ptr + offsets, mask=mask) + tl.load(x_ptr + offsets + 1, mask=mask)"
-            ),
-            "loaded more than once",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "add",
-            _ADD.replace("load(X)", "load(x_ptr + (offsets % 64), mask=mask)"),
-            "several programs may load the same",
-        ),
-    ),
+    make=_rewrite,
 )

@@ -8,15 +8,49 @@ from typing import Literal
 
 from kernel_lineage.kernels.cuda_text import closing, split, trim
 from kernel_lineage.kernels.source import Kernel, Launch, Span
+from kernel_lineage.rewrite.assists.layout import data_of
+from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.candidate import Edit
 from kernel_lineage.rewrite.launch_site import LaunchError, configuration
+from kernel_lineage.skills.kernel_facts import constant
+from kernel_lineage.workloads.constants import constants_of
 
 
-def blocks_changed(
-    kernel: Kernel, launch: Launch, change: Callable[[str], str], axis: int = 0
-) -> Edit | None:
-    """An edit that puts `change(blocks)` in the place of a launch's blocks along an axis; None as `extent_changed`."""
-    return extent_changed(kernel, launch, "grid", axis, change)
+def block_extents(kernel: Kernel, launch: Launch) -> tuple[int | None, int | None, int | None]:
+    """Threads of a launch's blocks along x, y and z; None for what the file does not tell as a number."""
+    known = {**constants_of(kernel), **launch.definitions}
+    x, y, z = (*launch.block, "1", "1")[:3] if launch.block else ("", "", "")
+    return constant(x, known), constant(y, known), constant(z, known)
+
+
+def launches_of(kernel: Kernel) -> tuple[Launch, ...]:
+    """The launches of a kernel whose grid is to change with it. Refused where the file has none."""
+    if not kernel.launches:
+        raise Refusal(f"{kernel.name} is not launched in this file, and its launch has to change with it")
+    return kernel.launches
+
+
+def whole_warps(kernel: Kernel, launch: Launch) -> int:
+    """Threads of a launch's blocks, which are whole warps along x. Refused where they are not, or not told."""
+    threads, *others = block_extents(kernel, launch)
+    if threads is None or threads % 32 or others != [1, 1]:
+        line = launch.span.first_line
+        raise Refusal(f"the launch in line {line} does not tell blocks of whole warps along x as a number")
+    return threads
+
+
+def change_blocks(kernel: Kernel, launch: Launch, change: Callable[[str], str]) -> Edit:
+    """As `blocks_changed` along x. Refused where the blocks are not written at the launch."""
+    edit = blocks_changed(kernel, launch, change)
+    if edit is None:
+        line = launch.span.first_line
+        raise Refusal(f"the grid in line {line} is not written at the launch; write it into <<<…>>>")
+    return edit
+
+
+def blocks_changed(kernel: Kernel, launch: Launch, change: Callable[[str], str]) -> Edit | None:
+    """An edit that puts `change(blocks)` in the place of a launch's blocks along x; None as `extent_changed`."""
+    return extent_changed(kernel, launch, "grid", 0, change)
 
 
 def extent_changed(
@@ -31,8 +65,7 @@ def extent_changed(
         written = configuration(kernel, launch)[0 if what == "grid" else 1]
     except LaunchError:
         return None
-    assert kernel.source is not None
-    data = kernel.source.data
+    data = data_of(kernel)
     if re.match(r"dim3\s*[({]", written.text):
         return _component(data, data.index(b"(", written.span.start), axis, change)
     declared = _declaration(kernel, launch, written.text)
@@ -58,11 +91,10 @@ def _component(data: bytes, opening: int, axis: int, change: Callable[[str], str
 
 def _declaration(kernel: Kernel, launch: Launch, name: str) -> int | None:
     """Where the arguments of a `dim3` open that only this launch uses; None when there is no such declaration."""
-    assert kernel.source is not None
     place = launch.launcher_span
     if place is None or not re.fullmatch(r"[A-Za-z_]\w*", name):
         return None
-    text = kernel.source.data[place.start : place.end].decode("latin-1")
+    text = data_of(kernel)[place.start : place.end].decode("latin-1")
     declared = re.findall(rf"\bdim3\s+{name}\s*\(", text)
     used = re.findall(rf"\b{name}\b", text)
     found = re.search(rf"\bdim3\s+{name}\s*\(", text)
@@ -73,9 +105,8 @@ def _declaration(kernel: Kernel, launch: Launch, name: str) -> int | None:
 
 def _is_dim3(kernel: Kernel, launch: Launch, grid: str) -> bool:
     """Whether a grid may be a `dim3`: so is a name that the file declares as one, anywhere."""
-    assert kernel.source is not None
     declared = rf"\bdim3\b[\s&]*(?:const\b[\s&]*)?(?:\w+[^;,()]*,\s*)*{re.escape(grid)}\b"
-    text = kernel.source.data.decode("utf-8", "replace")
+    text = data_of(kernel).decode("utf-8", "replace")
     return "dim3" in launch.definitions.get(grid, "") or re.search(declared, text) is not None
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Variable, bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Variable, contains, operator_of, test_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.hidden_reads import hidden_reads
+from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import changed_between
 from kernel_lineage.rewrite.assists.model import Refusal
@@ -82,52 +82,49 @@ class ElementWork:
         return max(self.guard.end_byte, self.inner[-1].end_byte)
 
 
-def work_of(kernel: Kernel, syntax: CudaSyntax) -> ElementWork | Refusal:
-    """What each thread does for its element, independently of all others; else why that is not known."""
-    return _together(kernel, syntax) or _work(kernel, syntax)
+def work_of(kernel: Kernel, syntax: CudaSyntax) -> ElementWork:
+    """What each thread does for its element, independently of all others. Refused where that is not known."""
+    _check_alone(kernel, syntax)
+    return _work(kernel, syntax)
 
 
-def not_repeatable(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> Refusal | None:
-    """Why a thread may not do its work for one element after the other; None when it may."""
-    return _carried(kernel, syntax, work) or _leaves_inside(work)
+def check_repeatable(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> None:
+    """Refuse work that a thread may not do for one element after the other."""
+    _check_nothing_carried(kernel, syntax, work)
+    _check_ways_out(work)
 
 
-def _together(kernel: Kernel, syntax: CudaSyntax) -> Refusal | None:
-    """Why what a thread does is not its own business."""
+def _check_alone(kernel: Kernel, syntax: CudaSyntax) -> None:
+    """Refuse a kernel whose threads work together."""
     text = text_of(syntax.entry.node)
     found = _TOGETHER.search(text)
     if found is not None:
-        return Refusal(
+        raise Refusal(
             f"threads of {kernel.name} work together (`{found[0]}`), so that none can be given other work alone"
         )
     if any(n.type in ("goto_statement", "lambda_expression") for n in descendants(syntax.entry.node)):
-        return Refusal(f"{kernel.name} has a goto or a lambda, whose way out of the loop is not followed")
-    return hidden_reads(kernel, syntax, _HIDDEN, "the grid")
+        raise Refusal(f"{kernel.name} has a goto or a lambda, whose way out of the loop is not followed")
+    check_hidden_reads(kernel, syntax, _HIDDEN, "the grid")
 
 
-def _work(kernel: Kernel, syntax: CudaSyntax) -> ElementWork | Refusal:
+def _work(kernel: Kernel, syntax: CudaSyntax) -> ElementWork:
     order = ThreadOrder(kernel, syntax)
-    body = syntax.entry.node.child_by_field_name("body")
-    statements = statements_of(body) if body is not None else []
+    statements = statements_of(syntax.entry.node.child_by_field_name("body"))
     index = next(
-        (
-            v
-            for v in syntax.entry.variables
-            if v.value is not None and order.is_global_thread(text_of(v.value))
-        ),
+        (v for v in syntax.entry.variables if v.value is not None and order.is_global_thread(v.value)),
         None,
     )
     if index is None or index.value is None:
-        return Refusal(
+        raise Refusal(
             f"{kernel.name} has no index `blockIdx.x * blockDim.x + threadIdx.x` that counts all threads"
         )
     if index.node not in statements or len(index.node.children_by_field_name("declarator")) != 1:
-        return Refusal(f"`{index.name}` is not declared in a statement of its own")
+        raise Refusal(f"`{index.name}` is not declared in a statement of its own")
     if not identifiers_in(index.value) <= {"blockIdx", "blockDim", "threadIdx"}:
-        return Refusal(f"`{text_of(index.value)}` goes through other variables; write blockIdx.x out")
+        raise Refusal(f"`{text_of(index.value)}` goes through other variables; write blockIdx.x out")
     places = [m.start() for m in _PLACE.finditer(text_of(syntax.entry.node))]
     if len(places) > 1:
-        return Refusal(
+        raise Refusal(
             f"{kernel.name} uses blockIdx.x or gridDim beside `{index.name}`; it has another meaning then"
         )
     kind = " ".join(
@@ -136,14 +133,14 @@ def _work(kernel: Kernel, syntax: CudaSyntax) -> ElementWork | Refusal:
         if n.type in ("type_qualifier", "primitive_type", "sized_type_specifier", "type_identifier")
     )
     if kind.removeprefix("const ") not in _COUNTED:
-        return Refusal(
+        raise Refusal(
             f"`{index.name}` is declared as `{kind}`, which is not known to be a whole number of 32 or 64 bits"
         )
     rest = statements[statements.index(index.node) + 1 :]
     position = next((n for n, s in enumerate(rest) if _test_of(s, index.name) is not None), None)
     test = _test_of(rest[position], index.name) if position is not None else None
     if position is None or test is None:
-        return Refusal(f"no statement of its own compares `{index.name}` to a bound")
+        raise Refusal(f"no statement of its own compares `{index.name}` to a bound")
     guard, behind = rest[position], rest[position + 1 :]
     then = guard.child_by_field_name("consequence")
     bound = test.child_by_field_name("right")
@@ -157,17 +154,15 @@ def _work(kernel: Kernel, syntax: CudaSyntax) -> ElementWork | Refusal:
         or not inner
         or (behind and not leaves)
     ):
-        return Refusal(
+        raise Refusal(
             f"the kernel does not end with the work of `{index.name}` behind one check of its bound"
         )
     before = _depending(rest[:position], index.name)
-    if isinstance(before, Refusal):
-        return before
     once = [s for s in statements if s.start_byte < guard.start_byte and s not in before]
     doing = next((s for s in once if not _only_declares(s)), None)
     if doing is not None:
         line = doing.start_point.row + 1
-        return Refusal(
+        raise Refusal(
             f"what line {line} does would be done once for each thread that is left, and there are fewer"
         )
     return ElementWork(index, kind, index.value, guard, bound, before, inner, leaves)
@@ -175,8 +170,7 @@ def _work(kernel: Kernel, syntax: CudaSyntax) -> ElementWork | Refusal:
 
 def _test_of(statement: Node, index: str) -> Node | None:
     """The comparison `index < bound` or `index >= bound` that an if consists of."""
-    clause = statement.child_by_field_name("condition") if statement.type == "if_statement" else None
-    test = bare(clause.child_by_field_name("value") if clause is not None else None)
+    test = test_of(statement) if statement.type == "if_statement" else None
     if test is None or test.type != "binary_expression" or operator_of(test) not in ("<", ">="):
         return None
     return test if text_of(test.child_by_field_name("left")) == index else None
@@ -192,50 +186,47 @@ def _only_declares(statement: Node) -> bool:
     )
 
 
-def _depending(between: list[Node], index: str) -> list[Node] | Refusal:
+def _depending(between: list[Node], index: str) -> list[Node]:
     """Of the statements between an index and its guard, those from the first on that is computed from it."""
     moved = next((n for n, s in enumerate(between) if index in identifiers_in(s)), len(between))
     for statement in between[moved:]:
         calls = [n for n in descendants(statement) if n.type in ("call_expression", "subscript_expression")]
         if statement.type != "declaration" or calls:
-            return Refusal(
+            raise Refusal(
                 f"`{' '.join(text_of(statement).split())}` stands before the check of `{index}`; put it behind"
             )
     return between[moved:]
 
 
-def _carried(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> Refusal | None:
-    """Why one round may see what another one left behind."""
+def _check_nothing_carried(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> None:
+    """Refuse work of which one round may see what another one left behind."""
     outside = [v for v in syntax.entry.variables if v.start < work.first and v.name != work.index.name]
     changed = changed_between(syntax, work.first, work.end)
     if work.index.name in changed and work.keeps_index:
-        return Refusal(f"`{work.index.name}` is changed by the work itself")
+        raise Refusal(f"`{work.index.name}` is changed by the work itself")
     for name in [v.name for v in outside] + [p.name for p in kernel.parameters]:
         if name in changed:
-            return Refusal(
+            raise Refusal(
                 f"`{name}` is changed for one element and would be different for the next; declare it inside"
             )
     arrays = {v.name for v in outside if v.sizes}
     for node in descendants(syntax.entry.node):
         inside = node.type == "identifier" and work.first <= node.start_byte < work.end
         if inside and text_of(node) in arrays:
-            return Refusal(f"the array `{text_of(node)}` is shared by a thread's elements; declare it inside")
+            raise Refusal(f"the array `{text_of(node)}` is shared by a thread's elements; declare it inside")
     if any(
         n.type in ("call_expression", "subscript_expression", "pointer_expression", "field_expression")
         for n in descendants(work.bound)
     ):
-        return Refusal(
+        raise Refusal(
             f"the bound `{text_of(work.bound)}` is read anew for each element, and may have changed"
         )
     late = identifiers_in(work.bound) & {v.name for v in syntax.entry.variables if v.start >= work.first}
     if late or work.index.name in identifiers_in(work.bound):
-        return Refusal(
-            f"the bound `{text_of(work.bound)}` is computed from `{work.index.name}`, or behind it"
-        )
-    return None
+        raise Refusal(f"the bound `{text_of(work.bound)}` is computed from `{work.index.name}`, or behind it")
 
 
-def _leaves_inside(work: ElementWork) -> Refusal | None:
+def _check_ways_out(work: ElementWork) -> None:
     for node in work.returns:
         outer = node.parent
         while outer is not None and any(contains(s, outer) for s in work.inner):
@@ -247,8 +238,5 @@ def _leaves_inside(work: ElementWork) -> Refusal | None:
                 "for_range_loop",
             ):
                 line = node.start_point.row + 1
-                return Refusal(
-                    f"the return in line {line} leaves a loop within the work; end that loop first"
-                )
+                raise Refusal(f"the return in line {line} leaves a loop within the work; end that loop first")
             outer = outer.parent
-    return None

@@ -21,9 +21,9 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.linear_forms import Coefficient
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.exchange_examples import APPLIES, REFUSES
-from kernel_lineage.rewrite.assists.hidden_reads import hidden_reads
+from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
 from kernel_lineage.rewrite.assists.layout import (
+    data_of,
     descendants,
     fresh_name,
     identifiers_in,
@@ -47,22 +47,12 @@ _BROADCAST, _NEIGHBOURS, _APART = 1, 4, 32
 """Sectors of 32 bytes that a warp's access of 4-byte elements touches."""
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     used = _thread_indices(kernel, syntax)
-    if isinstance(used, Refusal):
-        return used
     gain = _gain(syntax)
-    if isinstance(gain, Refusal):
-        return gain
     block = _block(kernel)
-    if isinstance(block, Refusal):
-        return block
     edits = _exchanged(used) if block == "square" else _counted_along_y(kernel, syntax, used)
-    if isinstance(edits, Refusal):
-        return edits
     return ASSIST.candidate(
         kernel,
         edits,
@@ -70,38 +60,36 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     )
 
 
-def _thread_indices(kernel: Kernel, syntax: CudaSyntax) -> list[Node] | Refusal:
+def _thread_indices(kernel: Kernel, syntax: CudaSyntax) -> list[Node]:
     """Every `threadIdx.x` and `threadIdx.y` of the kernel, when nothing else tells its threads apart."""
     if _BY_LANE.search(kernel.text):
-        return Refusal(
+        raise Refusal(
             f"{kernel.name} lets the lanes of a warp work together; which lanes those are would change"
         )
     if syntax.entry.shared_variables:
         shared = syntax.entry.shared_variables[0].name
-        return Refusal(
+        raise Refusal(
             f"`{shared}` in shared memory is handed from thread to thread; it would be transposed as well"
         )
-    hidden = hidden_reads(kernel, syntax, _THREADS, "threadIdx or its lane")
-    if hidden is not None:
-        return hidden
+    check_hidden_reads(kernel, syntax, _THREADS, "threadIdx or its lane")
     found: list[Node] = []
     for node in descendants(syntax.entry.node):
         if node.type != "identifier" or text_of(node) != "threadIdx":
             continue
         member = node.parent
         if member is None or member.type != "field_expression":
-            return Refusal("threadIdx is used as a whole")
+            raise Refusal("threadIdx is used as a whole")
         if text_of(member).replace(" ", "") in ("threadIdx.x", "threadIdx.y"):
             found.append(member)
     axes = {text_of(node)[-1] for node in found}
     if axes != {"x", "y"}:
-        return Refusal(
+        raise Refusal(
             f"{kernel.name} does not use both threadIdx.x and threadIdx.y: there is nothing to exchange"
         )
     return found
 
 
-def _gain(syntax: CudaSyntax) -> str | Refusal:
+def _gain(syntax: CudaSyntax) -> str:
     """The pointers whose accesses come nearer, when a warp touches fewer sectors by it, the innermost loop first."""
     unit = syntax.entry
     depths: dict[int, list[int]] = {}
@@ -111,7 +99,7 @@ def _gain(syntax: CudaSyntax) -> str | Refusal:
             continue
         before, after = _sectors(access, access.index.get("x", 0)), _sectors(access, access.index.get("y", 0))
         if before is None or after is None or {"lane", "warp", "slow"} & set(access.index):
-            return Refusal(
+            raise Refusal(
                 f"it cannot be told which elements neighbouring threads touch in `{text_of(access.node)}`"
             )
         costs = depths.setdefault(len(unit.loops_around(access.node)), [0, 0])
@@ -120,18 +108,16 @@ def _gain(syntax: CudaSyntax) -> str | Refusal:
         if before == _APART and after < before:
             nearer[access.root] = None
     if not nearer:
-        return Refusal(
+        raise Refusal(
             "no access moves by whole rows along threadIdx.x and by single elements along threadIdx.y"
         )
     for depth in sorted(depths, reverse=True):
         now, then = depths[depth]
         if then != now:
-            return ", ".join(nearer) if then < now else _moved(nearer)
-    return _moved(nearer)
-
-
-def _moved(nearer: dict[str, None]) -> Refusal:
-    return Refusal(
+            if then < now:
+                return ", ".join(nearer)
+            break
+    raise Refusal(
         f"what {', '.join(nearer)} would gain, other accesses would lose; "
         "a tile in shared memory serves both orders"
     )
@@ -146,7 +132,7 @@ def _sectors(access: Access, stride: Coefficient) -> int | None:
     return _NEIGHBOURS if stride == 1 or (access.cast and stride in (2, 4, 8)) else _APART
 
 
-def _block(kernel: Kernel) -> str | Refusal:
+def _block(kernel: Kernel) -> str:
     """`square` when each launch's block is known to be; `any` when nothing is known."""
     constants = constants_of(kernel)
     square = bool(kernel.launches)
@@ -154,7 +140,7 @@ def _block(kernel: Kernel) -> str | Refusal:
         x, y = ([*launch.block, "1"])[:2] if launch.block else ("", "")
         known = [constant(extent, {**constants, **launch.definitions}) for extent in (x, y)]
         if y and known[1] == 1:
-            return Refusal(
+            raise Refusal(
                 f"the block `{', '.join(launch.block)}` has one dimension: there is nothing to exchange"
             )
         if None in known or known[0] != known[1]:
@@ -167,14 +153,12 @@ def _exchanged(used: list[Node]) -> list[Edit]:
     return [replace_node(node, f"threadIdx.{other[text_of(node)[-1]]}") for node in used]
 
 
-def _counted_along_y(kernel: Kernel, syntax: CudaSyntax, used: list[Node]) -> list[Edit] | Refusal:
-    body = syntax.entry.node.child_by_field_name("body")
-    statements = statements_of(body) if body is not None else []
-    assert kernel.source is not None
-    data = kernel.source.data
+def _counted_along_y(kernel: Kernel, syntax: CudaSyntax, used: list[Node]) -> list[Edit]:
+    statements = statements_of(syntax.entry.node.child_by_field_name("body"))
+    data = data_of(kernel)
     start = statements[0].start_byte if statements else 0
     if not statements or data[data.rfind(b"\n", 0, start) + 1 : start].strip():
-        return Refusal(f"the first statement of {kernel.name} is not on a line of its own")
+        raise Refusal(f"the first statement of {kernel.name} is not on a line of its own")
     taken = identifiers_in(syntax.entry.node)
     rank, slow, fast = (fresh_name(n, taken) for n in ("thread_rank", "thread_x", "thread_y"))
     lines = [
@@ -197,7 +181,5 @@ ASSIST = Assist(
     title="Let threadIdx.x run along the contiguous axis",
     skill="coalesced-index-order",
     pattern="strided_access",
-    rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
+    make=_rewrite,
 )

@@ -13,6 +13,7 @@ exponentials for a third one, the third one works them out again. Infinities and
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from tree_sitter import Node
 
@@ -23,6 +24,7 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import (
+    data_of,
     fresh_name,
     identifiers_in,
     indent_at,
@@ -31,8 +33,7 @@ from kernel_lineage.rewrite.assists.layout import (
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, written_by_calls
-from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.softmax_examples import APPLIES, REFUSES
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
 from kernel_lineage.rewrite.assists.softmax_loops import (
     Exponentials,
     Maximum,
@@ -47,20 +48,18 @@ from kernel_lineage.rewrite.candidate import Candidate, Edit
 _FLOATING = {"float32": "float", "float64": "double"}
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     refusal: Refusal | None = None
     for loop in syntax.entry.loops:
         if loop.node.start_byte >= anchor.span.end or anchor.span.start >= loop.node.end_byte:
             continue
-        second = exponentials_of(loop)
+        second = attempt(partial(exponentials_of, loop))
         if isinstance(second, Refusal):
             if refusal is None or "exp" in text_of(loop.body):
                 refusal = second
             continue
-        edits = _fused(kernel, syntax, second)
+        edits = attempt(partial(_fused, kernel, syntax, second))
         if isinstance(edits, Refusal):
             refusal = edits
             continue
@@ -71,34 +70,28 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
             "Infinities and NaN give what they gave before.",
             guarded=True,
         )
-    return refusal or Refusal(f"{kernel.name} has no loop here that sums exponentials")
+    raise refusal or Refusal(f"{kernel.name} has no loop here that sums exponentials")
 
 
-def _fused(kernel: Kernel, syntax: CudaSyntax, second: Exponentials) -> list[Edit] | Refusal:
+def _fused(kernel: Kernel, syntax: CudaSyntax, second: Exponentials) -> list[Edit]:
     first = _maximum_before(syntax, second)
-    if isinstance(first, Refusal):
-        return first
     types = {
         name: _type(kernel, syntax, name) for name in (first.name, second.sum, first.root, second.kept_root)
     }
     for name, kind in types.items():
         if name and kind is None:
-            return Refusal(f"`{name}` is not known to hold float or double")
+            raise Refusal(f"`{name}` is not known to hold float or double")
     if second.kept_root and types[second.kept_root] != types[first.root]:
-        return Refusal(
+        raise Refusal(
             f"the exponentials are kept in `{second.kept_root}` in another precision than {first.root} has"
         )
     third = _third(syntax, first, second) if second.kept_root else None
-    if isinstance(third, Refusal):
-        return third
     end = third.loop.node if third is not None else second.loop.node
-    refusal = _kept_still(syntax, first, second, end)
-    if refusal is not None:
-        return refusal
+    _check_still(syntax, first, second, end)
     return _edits(kernel, syntax, first, second, third, {n: t for n, t in types.items() if t})
 
 
-def _maximum_before(syntax: CudaSyntax, second: Exponentials) -> Maximum | Refusal:
+def _maximum_before(syntax: CudaSyntax, second: Exponentials) -> Maximum:
     """The loop that finds the maximum of the same elements, in the same block of statements."""
     line = second.loop.node.start_point.row + 1
     found: Maximum | Refusal = Refusal(f"no loop before line {line} finds the maximum of `{second.element}`")
@@ -114,6 +107,8 @@ def _maximum_before(syntax: CudaSyntax, second: Exponentials) -> Maximum | Refus
             )
             continue
         found = first
+    if isinstance(found, Refusal):
+        raise found
     return found
 
 
@@ -156,7 +151,7 @@ def _type(kernel: Kernel, syntax: CudaSyntax, name: str) -> str | None:
     return _FLOATING.get(parameter.dtype or "")
 
 
-def _third(syntax: CudaSyntax, first: Maximum, second: Exponentials) -> Scaled | Refusal:
+def _third(syntax: CudaSyntax, first: Maximum, second: Exponentials) -> Scaled:
     """The loop that reads the kept exponentials back, when nothing else does."""
     found: Scaled | None = None
     for loop in syntax.entry.loops:
@@ -166,7 +161,7 @@ def _third(syntax: CudaSyntax, first: Maximum, second: Exponentials) -> Scaled |
         if after and found is None and header_of(loop) == header_of(second.loop):
             found = scaled_of(loop, second.kept)
     if found is None:
-        return Refusal(f"no loop over the same elements only scales what was kept in `{second.kept}`")
+        raise Refusal(f"no loop over the same elements only scales what was kept in `{second.kept}`")
     start, end = first.loop.node.start_byte, found.loop.node.end_byte
     accesses = [a for a in indexing(syntax.entry).accesses if start <= a.node.start_byte < end]
     outputs = {a.root for a in accesses if a.writes and dense(a.node) == second.kept}
@@ -176,30 +171,29 @@ def _third(syntax: CudaSyntax, first: Maximum, second: Exponentials) -> Scaled |
         own = within and dense(access.node) in (second.kept, second.element)
         again = contains(found.loop.node, access.node) and dense(access.node) != second.kept
         if (access.root in outputs and not own) or (access.root in rows and again):
-            return Refusal(f"`{text_of(access.node)}` is used besides the three passes")
+            raise Refusal(f"`{text_of(access.node)}` is used besides the three passes")
     return found
 
 
-def _kept_still(syntax: CudaSyntax, first: Maximum, second: Exponentials, end: Node) -> Refusal | None:
-    """Why the passes may not see the same row and the same maximum; None when they do."""
+def _check_still(syntax: CudaSyntax, first: Maximum, second: Exponentials, end: Node) -> None:
+    """Refuse passes that may not see the same row and the same maximum."""
     start = first.loop.node.start_byte
     fixed = first.names | second.names
     moved = fixed & changed_between(syntax, start, end.end_byte)
     if moved:
-        return Refusal(f"`{min(moved)}` changes between the passes, which then walk over different rows")
+        raise Refusal(f"`{min(moved)}` changes between the passes, which then walk over different rows")
     if second.maximum in changed_between(syntax, second.loop.node.start_byte, end.end_byte):
-        return Refusal(f"`{second.maximum}` changes after the loop for the sum has begun")
+        raise Refusal(f"`{second.maximum}` changes after the loop for the sum has begun")
     passes = [second.loop.node, end]
     for access in indexing(syntax.entry).accesses:
         at = access.node.start_byte
         own = any(p.start_byte <= at < p.end_byte for p in passes)
         if access.writes and access.space in ("global", "unknown") and start <= at < end.end_byte and not own:
-            return Refusal(f"`{text_of(access.node)}` is written between the passes; it may lie in the row")
+            raise Refusal(f"`{text_of(access.node)}` is written between the passes; it may lie in the row")
     reach = indexing(syntax.entry)
     for root, call in written_by_calls(syntax, start, end.end_byte).items():
         if reach.space_of(root) in ("global", "unknown"):
-            return Refusal(f"`{call}` between the passes may write the row")
-    return None
+            raise Refusal(f"`{call}` between the passes may write the row")
 
 
 def _edits(
@@ -210,8 +204,7 @@ def _edits(
     third: Scaled | None,
     types: dict[str, str],
 ) -> list[Edit]:
-    assert kernel.source is not None
-    data = kernel.source.data
+    data = data_of(kernel)
     taken = identifiers_in(syntax.entry.node)
     so_far, value, own = (fresh_name(n, taken) for n in ("sum_so_far", "value", f"own_{first.name}"))
     kind, exp, m = types[second.sum], second.function, first.name
@@ -259,7 +252,5 @@ ASSIST = Assist(
     title="Gather maximum and sum in one pass",
     skill="online-softmax",
     pattern="two_pass_reduction",
-    rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
+    make=_rewrite,
 )

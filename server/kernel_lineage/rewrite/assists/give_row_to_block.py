@@ -13,10 +13,8 @@ from __future__ import annotations
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel, Launch
-from kernel_lineage.rewrite.assists.block_row_examples import APPLIES
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.shared_rows import Sharers, shared_out
-from kernel_lineage.rewrite.assists.warp_row_examples import REFUSES
 from kernel_lineage.rewrite.candidate import Candidate
 
 
@@ -38,12 +36,10 @@ _BLOCK = Sharers(
 )
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     if any(len(launch.block) == 0 for launch in kernel.launches):
-        return Refusal(f"the block of a launch of {kernel.name} is not written at the launch")
+        raise Refusal(f"the block of a launch of {kernel.name} is not written at the launch")
     edits = shared_out(kernel, _BLOCK)
-    if isinstance(edits, Refusal):
-        return edits
     return ASSIST.candidate(
         kernel,
         edits,
@@ -56,7 +52,5 @@ ASSIST = Assist(
     title="Give a row to a block",
     skill="block-per-row",
     pattern="row_per_thread",
-    rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
+    make=_rewrite,
 )

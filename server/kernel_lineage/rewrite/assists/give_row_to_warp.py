@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.model import Assist
 from kernel_lineage.rewrite.assists.shared_rows import Sharers, shared_out
-from kernel_lineage.rewrite.assists.warp_row_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.candidate import Candidate
 
 _WARP = Sharers(
@@ -27,10 +26,8 @@ _WARP = Sharers(
 )
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     edits = shared_out(kernel, _WARP)
-    if isinstance(edits, Refusal):
-        return edits
     return ASSIST.candidate(
         kernel,
         edits,
@@ -43,7 +40,5 @@ ASSIST = Assist(
     title="Give a row to a warp",
     skill="warp-per-row",
     pattern="row_per_thread",
-    rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
+    make=_rewrite,
 )

@@ -7,7 +7,7 @@ import re
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.layout import identifiers_in
+from kernel_lineage.rewrite.assists.layout import data_of, identifiers_in
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Refusal
 
@@ -15,23 +15,22 @@ _MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\\r?\n)*)", r
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 
 
-def hidden_reads(kernel: Kernel, syntax: CudaSyntax, words: re.Pattern[str], what: str) -> Refusal | None:
-    """A refusal when a function or a macro that a kernel uses holds one of the words, or is not in this file.
+def check_hidden_reads(kernel: Kernel, syntax: CudaSyntax, words: re.Pattern[str], what: str) -> None:
+    """Refuse a kernel of which a function or a macro holds one of the words, or is not in this file.
 
     `what` says in the reason what the words are: `threadIdx`, `the grid`.
     """
     for unit in syntax.units[1:]:
         if words.search(text_of(unit.node)):
-            return Refusal(f"{unit.name}, which {kernel.name} calls, reads {what} itself")
-    assert kernel.source is not None
-    macros = {m[1].decode(): m[2].decode("utf-8", "replace") for m in _MACRO.finditer(kernel.source.data)}
+            raise Refusal(f"{unit.name}, which {kernel.name} calls, reads {what} itself")
+    macros = {m[1].decode(): m[2].decode("utf-8", "replace") for m in _MACRO.finditer(data_of(kernel))}
     here = {unit.name for unit in syntax.units} | set(macros)
     # `(half)(x)` reads as a call, but what a parameter or a variable is declared as is a type.
     here |= {word for p in kernel.parameters for word in re.findall(r"\w+", p.type)}
     here |= {v.type for unit in syntax.units for v in unit.variables}
     for called in (c for unit in syntax.units for c in unit.calls):
         if called.name not in here and not is_of_the_language(called.qualified):
-            return Refusal(f"{called.qualified} is not in this file, and may read {what} itself")
+            raise Refusal(f"{called.qualified} is not in this file, and may read {what} itself")
     waiting = [n for unit in syntax.units for n in identifiers_in(unit.node) if n in macros]
     expanded = set[str]()
     while waiting:
@@ -40,9 +39,8 @@ def hidden_reads(kernel: Kernel, syntax: CudaSyntax, words: re.Pattern[str], wha
             continue
         expanded.add(name)
         if words.search(macros[name]):
-            return Refusal(f"the macro {name} reads {what} itself")
+            raise Refusal(f"the macro {name} reads {what} itself")
         for called_there in _CALLED.findall(macros[name]):
             if called_there not in here and not is_of_the_language(called_there):
-                return Refusal(f"{called_there}, which the macro {name} calls, is not in this file")
+                raise Refusal(f"{called_there}, which the macro {name} calls, is not in this file")
         waiting += [n for n in re.findall(r"[A-Za-z_]\w*", macros[name]) if n in macros]
-    return None

@@ -13,19 +13,20 @@ same element: index arithmetic in unsigned 32-bit numbers may wrap around as a w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_mapping import moving_loops
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.hoist_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.integer_types import IntegerTypes
 from kernel_lineage.rewrite.assists.layout import (
+    data_of,
     descendants,
     fresh_name,
     identifiers_in,
@@ -35,7 +36,7 @@ from kernel_lineage.rewrite.assists.layout import (
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.loop_changes import changed_in
-from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _FIXED = frozenset(
@@ -71,17 +72,15 @@ class _Hoisted:
     """The outermost loop that does not change the moved terms."""
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     found: list[_Hoisted] = []
     first: Refusal | None = None
     here: _Hoisted | None = None
     for access in indexing(syntax.entry).accesses:
         if access.space != "global" or access.node.type != "subscript_expression":
             continue
-        one = _hoisted(kernel, syntax, access)
+        one = attempt(partial(_hoisted, kernel, syntax, access))
         named = access.node.start_byte < anchor.span.end and anchor.span.start < access.node.end_byte
         if isinstance(one, Refusal):
             first = first or (one if named else None)
@@ -89,10 +88,8 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
             found.append(one)
             here = here or (one if named else None)
     if here is None:
-        return first or Refusal(f"{kernel.name} has no index here with a product that a loop does not change")
+        raise first or Refusal(f"{kernel.name} has no index here with a product that a loop does not change")
     edits = _edits(kernel, syntax, here.loop, [h for h in found if h.loop.node == here.loop.node])
-    if isinstance(edits, Refusal):
-        return edits
     return ASSIST.candidate(
         kernel,
         edits,
@@ -100,9 +97,9 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
     )
 
 
-def _hoisted(kernel: Kernel, syntax: CudaSyntax, access: Access) -> _Hoisted | Refusal | None:
+def _hoisted(kernel: Kernel, syntax: CudaSyntax, access: Access) -> _Hoisted | None:
     """What can be moved out of an access's index; None when nothing in it asks for that."""
-    unit, pointer = syntax.entry, bare(access.node.child_by_field_name("argument"))
+    unit, pointer = syntax.entry, field_of(access.node, "argument")
     moving = moving_loops(unit, access)
     if pointer is None or pointer.type != "identifier" or len(access.indices) != 1 or not moving:
         return None
@@ -112,17 +109,15 @@ def _hoisted(kernel: Kernel, syntax: CudaSyntax, access: Access) -> _Hoisted | R
     fixed = [t for t, plus in terms if plus and not identifiers_in(t) & changed and _only_computes(t)]
     if not any(_has_product(t) for t in fixed):
         product = next((t for t, _ in terms if _has_product(t) and not identifiers_in(t) & changed), None)
-        return (
-            None if product is None else Refusal(f"`{text_of(product)}` does more than compute with numbers")
-        )
+        if product is not None:
+            raise Refusal(f"`{text_of(product)}` does more than compute with numbers")
+        return None
     rest = [(t, plus) for t, plus in terms if t not in fixed]
     if not rest:
         return None
     if text_of(pointer) in changed:
-        return Refusal(f"`{text_of(pointer)}` itself moves in the loop over {innermost.counter}")
-    refusal = IntegerTypes(kernel, syntax).may_be_split(access.indices[0], access.node)
-    if refusal is not None:
-        return refusal
+        raise Refusal(f"`{text_of(pointer)}` itself moves in the loop over {innermost.counter}")
+    IntegerTypes(kernel, syntax).check_split(access.indices[0], access.node)
     names = {text_of(pointer)}.union(*(identifiers_in(t) for t in fixed))
     loop = innermost
     for outer in reversed(unit.loops_around(innermost.node)):
@@ -163,18 +158,15 @@ def _only_computes(node: Node) -> bool:
     )
 
 
-def _edits(
-    kernel: Kernel, syntax: CudaSyntax, loop: Loop, all_hoisted: list[_Hoisted]
-) -> list[Edit] | Refusal:
-    assert kernel.source is not None
-    data = kernel.source.data
+def _edits(kernel: Kernel, syntax: CudaSyntax, loop: Loop, all_hoisted: list[_Hoisted]) -> list[Edit]:
+    data = data_of(kernel)
     before = loop.node.prev_named_sibling
     pragma = before is not None and before.type == "preproc_call"
     start = before.start_byte if before is not None and pragma else loop.node.start_byte
     own_line = not data[data.rfind(b"\n", 0, start) + 1 : start].strip()
     if loop.node.parent is None or loop.node.parent.type != "compound_statement" or not own_line:
         line = loop.node.start_point.row + 1
-        return Refusal(f"the loop in line {line} is not a statement on a line of its own")
+        raise Refusal(f"the loop in line {line} is not a statement on a line of its own")
     taken = identifiers_in(syntax.entry.node)
     rows: dict[tuple[str, tuple[str, ...]], str] = {}
     lines: list[str] = []
@@ -210,7 +202,5 @@ ASSIST = Assist(
     title="Work out a row's address before the loop",
     skill="hoisted-index",
     pattern="unhoisted_index",
-    rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
+    make=_rewrite,
 )

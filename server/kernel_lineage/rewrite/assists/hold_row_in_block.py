@@ -16,61 +16,49 @@ import re
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.triton_row_in_passes import passes
-from kernel_lineage.kernels.source import Kernel, Language, Launch
+from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.kernels.triton_loops import range_arguments
-from kernel_lineage.kernels.triton_syntax import triton_syntax
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.rewrite.assists.layout import data_of, source_of
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_passes import joined
-from kernel_lineage.rewrite.assists.triton_places import called
+from kernel_lineage.rewrite.assists.triton_places import called, function_of, stored_names, triton_syntax_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
-from kernel_lineage.rewrite.launch_site import LaunchError, launch_edits
+from kernel_lineage.rewrite.launch_site import launch_edits
 
 _SHAPED = ("arange", "zeros", "full")
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
-    syntax, function = triton_syntax(kernel), kernel.function
-    if syntax is None or function is None or kernel.source is None:
-        return Refusal(f"the file of {kernel.name} does not parse")
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
+    function, syntax = function_of(kernel), triton_syntax_of(kernel)
     for tuner in ("autotune", "heuristics"):
         if tuner in kernel.attributes:
-            return Refusal(f"{kernel.name} is launched by @triton.{tuner}, which chooses the block itself")
+            raise Refusal(f"{kernel.name} is launched by @triton.{tuner}, which chooses the block itself")
     if not kernel.launches:
-        return Refusal(f"{kernel.name} is not launched in this file")
+        raise Refusal(f"{kernel.name} is not launched in this file")
     loops = passes(syntax.entry, {p.name for p in kernel.parameters if p.constexpr})
     if any(list(unit.called("load", "store")) for unit in syntax.units if not unit.entry):
-        return Refusal(f"{kernel.name} reaches functions that load or store")
+        raise Refusal(f"{kernel.name} reaches functions that load or store")
     if len(loops) < 2:
-        return Refusal(f"{kernel.name} does not walk over its row more than once")
+        raise Refusal(f"{kernel.name} does not walk over its row more than once")
     _, stop, step = range_arguments(loops[0])
     assert isinstance(stop, ast.Name) and isinstance(step, ast.Name)
     length, block = stop.id, step.id
-    if kernel.parameter(length) is None or _is_given(function, length):
-        return Refusal(f"{length} is not an argument of the launch")
+    if kernel.parameter(length) is None or length in stored_names(function):
+        raise Refusal(f"{length} is not an argument of the launch")
     if reason := _unfit(function, loops, block):
-        return Refusal(reason)
+        raise Refusal(reason)
     made = joined(kernel, function, loops, length)
-    if isinstance(made, Refusal):
-        return made
     edits: list[Edit] = [made]
     for launch in kernel.launches:
         if block in " ".join(launch.grid).replace("(", " ").replace(")", " ").replace(",", " ").split():
-            return Refusal(f"the grid depends on {block}")
+            raise Refusal(f"the grid depends on {block}")
         changed = _site(kernel, launch, length, block)
-        if isinstance(changed, Refusal):
-            return changed
         edits += changed
     return ASSIST.candidate(
         kernel,
         edits,
         explanation="A row that one block holds is read from memory once.",
         launch={block: f"next_power_of_2({length})"},
-    )
-
-
-def _is_given(function: ast.FunctionDef, name: str) -> bool:
-    return any(
-        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(function)
     )
 
 
@@ -90,147 +78,26 @@ def _unfit(function: ast.FunctionDef, loops: list[ast.For], block: str) -> str:
     return ""
 
 
-def _site(kernel: Kernel, launch: Launch, length: str, block: str) -> tuple[Edit, ...] | Refusal:
+def _site(kernel: Kernel, launch: Launch, length: str, block: str) -> tuple[Edit, ...]:
     """The launch with a block that holds the row."""
     if launch.span == kernel.name_span:
         return ()
     position = [p.name for p in kernel.parameters].index(length)
     given = launch.arguments[position] if position < len(launch.arguments) else ""
-    assert kernel.source is not None
-    written = kernel.source.text(launch.span)
+    written = source_of(kernel).text(launch.span)
     if not given or re.search(rf"\b{block}\s*=", written) is None:
-        return Refusal(f"the launch in line {launch.span.first_line} does not name {block}")
-    if re.search(rb"^import triton$", kernel.source.data, re.MULTILINE) is None:
-        return Refusal(
+        raise Refusal(f"the launch in line {launch.span.first_line} does not name {block}")
+    if re.search(rb"^import triton$", data_of(kernel), re.MULTILINE) is None:
+        raise Refusal(
             "the file does not import triton by its name, of which the launch would ask next_power_of_2"
         )
-    try:
-        return launch_edits(kernel, launch, {block: f"triton.next_power_of_2({given})"})
-    except LaunchError as error:
-        return Refusal(str(error))
+    return launch_edits(kernel, launch, {block: f"triton.next_power_of_2({given})"})
 
-
-_HEAD = "import triton\nimport triton.language as tl\n\n\n"
-_SHARES = """\
-@triton.jit
-def share_rows(out, x, n_cols, BLOCK: tl.constexpr):
-    row = tl.program_id(0) * n_cols
-    total = 0.0
-    for start in range(0, n_cols, BLOCK):
-        cols = start + tl.arange(0, BLOCK)
-        # Elements of the row, a block at a time.
-        v = tl.load(x + row + cols, mask=cols < n_cols, other=0.0)
-        total += tl.sum(v * v, axis=0)
-    for start in range(0, n_cols, BLOCK):
-        cols = start + tl.arange(0, BLOCK)
-        v = tl.load(x + row + cols, mask=cols < n_cols)
-        tl.store(out + row + cols, v / total, mask=cols < n_cols)
-
-
-def share(out, x):
-    rows, n_cols = x.shape
-    share_rows[(rows,)](out, x, n_cols, BLOCK=256)
-"""
-_SHARES_AFTER = """\
-@triton.jit
-def share_rows(out, x, n_cols, BLOCK: tl.constexpr):
-    row = tl.program_id(0) * n_cols
-    total = 0.0
-    start = 0
-    cols = start + tl.arange(0, BLOCK)
-    # Elements of the row, a block at a time.
-    v = tl.load(x + row + cols, mask=cols < n_cols, other=0.0)
-    total += tl.sum(v * v, axis=0)
-    start = 0
-    cols = start + tl.arange(0, BLOCK)
-    tl.store(out + row + cols, v / total, mask=cols < n_cols)
-
-
-def share(out, x):
-    rows, n_cols = x.shape
-    share_rows[(rows,)](out, x, n_cols, BLOCK=triton.next_power_of_2(n_cols))
-"""
-_SPREAD = """\
-@triton.jit
-def spread_rows(out, x, n_cols, STEP: tl.constexpr):
-    row = tl.program_id(0) * n_cols
-    acc = tl.zeros([STEP], dtype=tl.float32)
-    for at in range(0, n_cols, STEP):
-        lanes = at + tl.arange(0, STEP)
-        first = tl.load(x + row + lanes, mask=lanes < n_cols, other=0.0).to(tl.float32)
-        acc += first
-    mean = tl.sum(acc, axis=0) / n_cols
-    for i in range(0, n_cols, STEP):
-        j = i + tl.arange(0, STEP)
-        again = tl.load(x + row + j, mask=j < n_cols, other=0.0).to(tl.float32)
-        tl.store(out + row + j, again - mean, mask=j < n_cols)
-
-
-def spread(out, x):
-    rows, n_cols = x.shape
-    spread_rows[(rows,)](out, x, n_cols, STEP=128)
-"""
-_SPREAD_AFTER = """\
-@triton.jit
-def spread_rows(out, x, n_cols, STEP: tl.constexpr):
-    row = tl.program_id(0) * n_cols
-    acc = tl.zeros([STEP], dtype=tl.float32)
-    at = 0
-    lanes = at + tl.arange(0, STEP)
-    first = tl.load(x + row + lanes, mask=lanes < n_cols, other=0.0).to(tl.float32)
-    acc += first
-    mean = tl.sum(acc, axis=0) / n_cols
-    i = 0
-    j = i + tl.arange(0, STEP)
-    again = first
-    tl.store(out + row + j, again - mean, mask=j < n_cols)
-
-
-def spread(out, x):
-    rows, n_cols = x.shape
-    spread_rows[(rows,)](out, x, n_cols, STEP=triton.next_power_of_2(n_cols))
-"""
 
 ASSIST = Assist(
     id="hold_row_in_block",
     title="Hold the row in one block",
     skill="triton-row-in-block",
     pattern="triton_row_in_passes",
-    rewrite=_rewrite,
-    applies=(
-        AssistExample(Language.TRITON, "share_rows", _HEAD + _SHARES, _HEAD + _SHARES_AFTER),
-        AssistExample(Language.TRITON, "spread_rows", _HEAD + _SPREAD, _HEAD + _SPREAD_AFTER),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.TRITON,
-            "share_rows",
-            _HEAD
-            + _SHARES.replace(
-                "v = tl.load(x + row + cols, mask=cols < n_cols)", "v = tl.load(x + row + cols)"
-            ),
-            "does not say where the row ends",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "share_rows",
-            _HEAD + _SHARES.replace("v / total", "v / total * BLOCK"),
-            "says more than how far a pass moves on",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "share_rows",
-            _HEAD
-            + _SHARES.replace(
-                "total += tl.sum(v * v, axis=0)", "v = v * v\n        total += tl.sum(v, axis=0)"
-            ),
-            "loads nothing again",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "share_rows",
-            _HEAD + _SHARES.replace("n_cols, BLOCK=256", "n_cols, 256"),
-            "does not name BLOCK",
-        ),
-    ),
+    make=_rewrite,
 )

@@ -10,7 +10,7 @@ import re
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in
@@ -46,8 +46,8 @@ class IntegerTypes:
             same = self._types.get(variable.name, variable.type) == variable.type
             self._types[variable.name] = variable.type if same else ""
 
-    def may_be_split(self, index: Node, at: Node) -> Refusal | None:
-        """None when any terms of an index may be added to the pointer first; else why that is not known."""
+    def check_split(self, index: Node, at: Node) -> None:
+        """Refuse an index of which it is not known that any of its terms may be added to the pointer first."""
         unsigned = False
         for node in descendants(index):
             if node.type == "field_expression" and _BUILT_IN.fullmatch(text_of(node)):
@@ -60,14 +60,14 @@ class IntegerTypes:
             ):
                 kind = self._kind(text_of(node))
                 if kind is None:
-                    return Refusal(f"the type of `{text_of(node)}` in `{text_of(index)}` is not known here")
+                    raise Refusal(f"the type of `{text_of(node)}` in `{text_of(index)}` is not known here")
                 unsigned = unsigned or kind == "unsigned"
             elif node.type == "number_literal" and re.search(r"[uU]", text_of(node)):
                 unsigned = True
         if not unsigned or self._never_negative(index, at):
-            return None
+            return
         doubtful = self._doubtful(index, at)
-        return Refusal(
+        raise Refusal(
             f"`{text_of(index)}` is computed in unsigned 32-bit numbers, "
             f"and nothing says that `{doubtful}` is not negative"
         )
@@ -148,9 +148,7 @@ class IntegerTypes:
     def _changed(self, name: str, within: Node | None = None) -> bool:
         """Whether a variable is given another value than its first, in the whole kernel or a part of it."""
         for node in descendants(within or self._unit.node):
-            if node.type == "assignment_expression" and name == text_of(
-                bare(node.child_by_field_name("left"))
-            ):
+            if node.type == "assignment_expression" and name == text_of(field_of(node, "left")):
                 return True
             if node.type in ("update_expression", "pointer_expression", "reference_declarator") and (
                 name in identifiers_in(node)

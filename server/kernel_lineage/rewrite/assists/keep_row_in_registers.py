@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import re
 import textwrap
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.kept_row_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.assists.layout import (
+    data_of,
     descendants,
     fresh_name,
     identifiers_in,
@@ -33,7 +34,7 @@ from kernel_lineage.rewrite.assists.layout import (
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, is_of_the_language, written_by_calls
-from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 from kernel_lineage.rewrite.assists.vector_body import TOGETHER
 from kernel_lineage.rewrite.assists.ways_through import is_under_a_condition
@@ -53,10 +54,8 @@ class _Pass:
     reads: tuple[Node, ...]
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     refusal = Refusal(f"{kernel.name} reads no element in two loops over the same row")
     accesses = indexing(syntax.entry).accesses
     # The pattern names one place for each array, which may be another one than that in the loops.
@@ -69,25 +68,22 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         plain = access.space == "global" and not access.writes and access.node.type == "subscript_expression"
         if not plain or access.root not in roots or not syntax.entry.loops_around(access.node):
             continue
-        passes = _passes(kernel, syntax, access)
-        if isinstance(passes, Refusal):
-            refusal = passes
-            continue
-        made = [_keeping(kernel, syntax, access, passes, rounds) for rounds in _ROUNDS]
-        refused = next((one for one in made if isinstance(one, Refusal)), None)
-        if refused is None:
-            first, *rest = (one for one in made if isinstance(one, Candidate))
-            return replace(first, alternatives=tuple(rest))
-        refusal = refused
-    return refusal
+        made = attempt(partial(_keeping, kernel, syntax, access))
+        if isinstance(made, Candidate):
+            return made
+        refusal = made
+    raise refusal
 
 
-def _keeping(
+def _keeping(kernel: Kernel, syntax: CudaSyntax, access: Access) -> Candidate:
+    passes = _passes(kernel, syntax, access)
+    return with_alternatives(_ROUNDS, lambda rounds: _with_rounds(kernel, syntax, access, passes, rounds))
+
+
+def _with_rounds(
     kernel: Kernel, syntax: CudaSyntax, access: Access, passes: list[_Pass], rounds: int
-) -> Candidate | Refusal:
+) -> Candidate:
     edits = _edits(kernel, syntax, access, passes, rounds)
-    if isinstance(edits, Refusal):
-        return edits
     return ASSIST.candidate(
         kernel,
         edits,
@@ -95,13 +91,13 @@ def _keeping(
     )
 
 
-def _passes(kernel: Kernel, syntax: CudaSyntax, access: Access) -> list[_Pass] | Refusal:
+def _passes(kernel: Kernel, syntax: CudaSyntax, access: Access) -> list[_Pass]:
     """The loops that read the element one after the other, while nothing of its place or its value changes."""
     unit, element, text = syntax.entry, dense(access.node), text_of(access.node)
     around = unit.loops_around(access.node)
     own = around[-1] if around else None
     if own is None:
-        return Refusal(f"`{text}` is not read in a loop")
+        raise Refusal(f"`{text}` is not read in a loop")
     alike = [x for x in unit.loops if x.node.parent == own.node.parent and header_of(x) == header_of(own)]
     passes: list[_Pass] = []
     for loop in alike:
@@ -114,24 +110,22 @@ def _passes(kernel: Kernel, syntax: CudaSyntax, access: Access) -> list[_Pass] |
     start = passes[0].loop.node.start_byte
     still = [p for p in passes if not names & changed_between(syntax, start, p.loop.node.end_byte)]
     if len(still) < 2:
-        return Refusal(f"`{text}` is not read again at the same places in a later loop of the same kind")
+        raise Refusal(f"`{text}` is not read again at the same places in a later loop of the same kind")
     end = still[-1].loop.node.end_byte
     for other in indexing(unit).accesses:
         if other.root == access.root and other.writes and start <= other.node.start_byte < end:
-            return Refusal(f"`{text_of(other.node)}` is written between the passes")
+            raise Refusal(f"`{text_of(other.node)}` is written between the passes")
     called = written_by_calls(syntax, start, end).get(access.root)
     if called is not None:
-        return Refusal(f"`{called}` may write the row between the passes")
+        raise Refusal(f"`{called}` may write the row between the passes")
     for one in still:
-        refusal = _not_counted(kernel, syntax, one.loop)
-        if refusal is not None:
-            return refusal
+        _check_counted(kernel, syntax, one.loop)
     for read in (n for one in still for n in one.reads):
         if _handed_on(read):
-            return Refusal(f"`{text_of(read.parent)}` hands the element on by its address or by reference")
-    first = statements_of(still[0].loop.body) if still[0].loop.body is not None else []
+            raise Refusal(f"`{text_of(read.parent)}` hands the element on by its address or by reference")
+    first = statements_of(still[0].loop.body)
     if not any(contains(s, n) and not is_under_a_condition(s, n) for s in first for n in still[0].reads):
-        return Refusal(f"`{text}` is read only under a condition in the first pass")
+        raise Refusal(f"`{text}` is read only under a condition in the first pass")
     return still
 
 
@@ -151,33 +145,32 @@ def _head_names(loop: Loop) -> set[str]:
     return found - {"threadIdx", "blockIdx", "blockDim", "gridDim"}
 
 
-def _not_counted(kernel: Kernel, syntax: CudaSyntax, loop: Loop) -> Refusal | None:
-    """Why a loop cannot be taken apart into its first rounds and the rest."""
+def _check_counted(kernel: Kernel, syntax: CudaSyntax, loop: Loop) -> None:
+    """Refuse a loop that cannot be taken apart into its first rounds and the rest."""
     line = loop.node.start_point.row + 1
     header, condition = loop.node.child_by_field_name("initializer"), bare(loop.condition)
     if loop.node.type != "for_statement" or loop.start is None or loop.body is None or condition is None:
-        return Refusal(f"the loop in line {line} does not count from a start to a bound")
+        raise Refusal(f"the loop in line {line} does not count from a start to a bound")
     below = operator_of(condition) == "<" and text_of(condition.child_by_field_name("left")) == loop.counter
     single = header is not None and header.type == "declaration"
     if not below or not single or header is None or len(header.children_by_field_name("declarator")) != 1:
-        return Refusal(f"the loop in line {line} does not count `{loop.counter} < bound` upwards")
-    if ThreadOrder(kernel, syntax).covers_all(text_of(loop.start), loop.step) not in ("block", "group"):
-        return Refusal(
+        raise Refusal(f"the loop in line {line} does not count `{loop.counter} < bound` upwards")
+    if ThreadOrder(kernel, syntax).covers_all(loop) not in ("block", "group"):
+        raise Refusal(
             f"the loop in line {line} does not deal the row out to the threads of a block or a warp"
         )
     before = loop.node.prev_named_sibling
     if before is not None and before.type == "preproc_call":
-        return Refusal(f"the loop in line {line} has a pragma of its own")
+        raise Refusal(f"the loop in line {line} has a pragma of its own")
     for node in descendants(loop.body):
         if node.type in _LEAVES or node.type in ("for_statement", "while_statement", "do_statement"):
-            return Refusal(f"the loop in line {line} has a way out or a loop of its own")
+            raise Refusal(f"the loop in line {line} has a way out or a loop of its own")
     if TOGETHER.search(text_of(loop.body)):
-        return Refusal(f"the threads work together in the loop in line {line}")
+        raise Refusal(f"the threads work together in the loop in line {line}")
     if loop.counter in changed_between(syntax, loop.body.start_byte, loop.body.end_byte) or not statements_of(
         loop.body
     ):
-        return Refusal(f"`{loop.counter}` is changed in the loop in line {line}, or the loop does nothing")
-    return None
+        raise Refusal(f"`{loop.counter}` is changed in the loop in line {line}, or the loop does nothing")
 
 
 def _element_type(kernel: Kernel, syntax: CudaSyntax, pointer: str) -> str | None:
@@ -193,21 +186,20 @@ def _element_type(kernel: Kernel, syntax: CudaSyntax, pointer: str) -> str | Non
 
 def _edits(
     kernel: Kernel, syntax: CudaSyntax, access: Access, passes: list[_Pass], rounds: int
-) -> tuple[Edit, ...] | Refusal:
-    assert kernel.source is not None
-    data = kernel.source.data
-    base = bare(access.node.child_by_field_name("argument"))
+) -> tuple[Edit, ...]:
+    data = data_of(kernel)
+    base = field_of(access.node, "argument")
     pointer = text_of(base)
     kind = _element_type(kernel, syntax, pointer) if base is not None and base.type == "identifier" else None
     if kind is None:
-        return Refusal(f"the type of the elements of `{pointer}` is not known here")
+        raise Refusal(f"the type of the elements of `{pointer}` is not known here")
     taken = identifiers_in(syntax.entry.node)
     kept, number = fresh_name(f"{pointer}_kept", taken), fresh_name("kept_round", taken)
     edits: list[Edit] = []
     for one in passes:
         loop = one.loop
         if data[data.rfind(b"\n", 0, loop.node.start_byte) + 1 : loop.node.start_byte].strip():
-            return Refusal(f"the loop in line {loop.node.start_point.row + 1} is not on a line of its own")
+            raise Refusal(f"the loop in line {loop.node.start_point.row + 1} is not on a line of its own")
         lines = [f"{kind} {kept}[{rounds}];"] if one is passes[0] else []
         fill = [f"{kept}[{number}] = {text_of(access.node)};"] if one is passes[0] else []
         lines += _unrolled(kernel, one, f"{kept}[{number}]", number, fill, rounds)
@@ -218,8 +210,7 @@ def _edits(
 
 def _unrolled(kernel: Kernel, one: _Pass, kept: str, number: str, fill: list[str], rounds: int) -> list[str]:
     """The first rounds with the element in registers, and the loop over the rest; without outer indentation."""
-    assert kernel.source is not None
-    loop, data, unit = one.loop, kernel.source.data, indent_unit(kernel)
+    loop, data, unit = one.loop, data_of(kernel), indent_unit(kernel)
     header = loop.node.child_by_field_name("initializer")
     assert header is not None and loop.body is not None
     start = text_of(loop.start)
@@ -262,7 +253,5 @@ ASSIST = Assist(
     title="Keep a row in registers between passes",
     skill="register-cached-row",
     pattern="repeated_global_read",
-    rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
+    make=_rewrite,
 )

@@ -9,7 +9,8 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import Loop, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, cuda_syntax
 from kernel_lineage.kernels.edits import Edit
-from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.kernels.source import Kernel, SourceFile, Span
+from kernel_lineage.rewrite.assists.model import Refusal
 
 
 def indent_at(data: bytes, offset: int) -> str:
@@ -42,16 +43,34 @@ def newline_of(data: bytes) -> str:
 
 def insert_before(kernel: Kernel, offset: int, text: str) -> Edit:
     """An edit that puts text before an offset of the kernel's file."""
+    return replace_between(kernel, offset, offset, text)
+
+
+def replace_between(kernel: Kernel, start: int, end: int, text: str) -> Edit:
+    """An edit that puts text in the place of what lies between two offsets of the kernel's file."""
     data = kernel.source.data if kernel.source else kernel.text.encode()
-    line = data.count(b"\n", 0, offset) + 1
-    return Edit(Span(offset, offset, line, line), text)
+    first = data.count(b"\n", 0, start) + 1
+    return Edit(Span(start, end, first, first + data.count(b"\n", start, end)), text)
 
 
-def syntax_of(kernel: Kernel) -> CudaSyntax | None:
-    """The kernel's syntax when it parses without an error in it; a rewrite of half-typed code would be a guess."""
-    if kernel.node is None or kernel.node.has_error or kernel.source is None:
-        return None
-    return cuda_syntax(kernel)
+def syntax_of(kernel: Kernel) -> CudaSyntax:
+    """The kernel's syntax. Refused where it does not parse: a rewrite of half-typed code would be a guess."""
+    plain = kernel.node is not None and not kernel.node.has_error and kernel.source is not None
+    syntax = cuda_syntax(kernel) if plain else None
+    if syntax is None:
+        raise Refusal(f"{kernel.name} does not parse completely")
+    return syntax
+
+
+def source_of(kernel: Kernel) -> SourceFile:
+    """The file that the kernel was read from."""
+    assert kernel.source is not None
+    return kernel.source
+
+
+def data_of(kernel: Kernel) -> bytes:
+    """The contents of the kernel's file."""
+    return source_of(kernel).data
 
 
 def loop_at(loops: Iterable[Loop], span: Span) -> Loop | None:
@@ -86,8 +105,8 @@ def fresh_name(wanted: str, taken: set[str]) -> str:
     return wanted
 
 
-def statements_of(node: Node) -> list[Node]:
-    """The statements of a block, or the one statement that is no block; comments left out."""
-    if node.type == "compound_statement":
+def statements_of(node: Node | None) -> list[Node]:
+    """The statements of a block, or the one statement that is no block; comments left out. None has none."""
+    if node is not None and node.type == "compound_statement":
         return [c for c in node.named_children if c.type != "comment"]
-    return [node]
+    return [node] if node is not None else []

@@ -6,7 +6,7 @@ import re
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import arguments_of, bare, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.layout import descendants
@@ -77,14 +77,13 @@ def _written(target: Node | None) -> set[str]:
     """The plain variable that is written; an element of an array or what a pointer points to is none."""
     target = bare(target)
     while target is not None and target.type == "field_expression":
-        target = bare(target.child_by_field_name("argument"))
+        target = field_of(target, "argument")
     return {text_of(target)} if target is not None and target.type == "identifier" else set()
 
 
 def _handed(syntax: CudaSyntax, call: Node) -> set[str]:
     name = text_of(call.child_by_field_name("function"))
-    listed = call.child_by_field_name("arguments")
-    if listed is None or is_of_the_language(name):
+    if is_of_the_language(name):
         return set()
     for unit in syntax.units[1:]:
         if unit.name == name:
@@ -93,4 +92,4 @@ def _handed(syntax: CudaSyntax, call: Node) -> set[str]:
                 n.type == "reference_declarator" for n in descendants(declared)
             ):
                 return set()
-    return {text_of(a) for a in listed.named_children if a.type == "identifier"}
+    return {text_of(a) for a in arguments_of(call) if a.type == "identifier"}

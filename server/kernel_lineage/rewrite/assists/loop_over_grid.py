@@ -17,35 +17,30 @@ from tree_sitter import Node
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
-from kernel_lineage.kernels.source import Kernel, Launch, Span
+from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed
-from kernel_lineage.rewrite.assists.element_work import ElementWork, not_repeatable, work_of
-from kernel_lineage.rewrite.assists.grid_stride_examples import APPLIES, REFUSES
+from kernel_lineage.rewrite.assists.element_work import ElementWork, check_repeatable, work_of
 from kernel_lineage.rewrite.assists.layout import (
+    data_of,
     fresh_name,
     identifiers_in,
     indent_at,
     indent_unit,
     newline_of,
+    replace_between,
     syntax_of,
 )
-from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.model import Assist
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 MOST_BLOCKS = 1024
 """About eight for each multiprocessor of a large device."""
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     work = work_of(kernel, syntax)
-    if isinstance(work, Refusal):
-        return work
-    refusal = not_repeatable(kernel, syntax, work)
-    if refusal is not None:
-        return refusal
+    check_repeatable(kernel, syntax, work)
     bounded = [_bounded(kernel, launch) for launch in kernel.launches]
     edits = [*grid_loop(kernel, syntax, work), *(edit for edit in bounded if edit is not None)]
     told = (
@@ -58,8 +53,7 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
 
 def grid_loop(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> list[Edit]:
     """Edits that take the index's declaration out, and make the work a loop over the elements of the whole grid."""
-    assert kernel.source is not None
-    data = kernel.source.data
+    data = data_of(kernel)
     margin, newline = indent_at(data, work.first), newline_of(data)
     unit = _step(data, work, margin) or indent_unit(kernel)
     name, counted = work.index.name, work.counted
@@ -81,8 +75,8 @@ def grid_loop(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> list[Edi
     else:
         lines += _taken_out(data, work, margin, unit)
     lines.append(f"{margin}}}")
-    whole = _span(data, work.first, work.end)
-    return [_dropped(data, work.index.node), Edit(whole, newline.join(lines))]
+    whole = replace_between(kernel, work.first, work.end, newline.join(lines))
+    return [_dropped(kernel, work.index.node), whole]
 
 
 def _step(data: bytes, work: ElementWork, margin: str) -> str:
@@ -121,18 +115,14 @@ def _deeper(text: str, margin: str, unit: str) -> list[str]:
     return [margin + unit + first, *moved]
 
 
-def _dropped(data: bytes, declaration: Node) -> Edit:
+def _dropped(kernel: Kernel, declaration: Node) -> Edit:
     """The declaration taken out, with its line when nothing else stands there."""
-    start, end = declaration.start_byte, declaration.end_byte
+    data, start, end = data_of(kernel), declaration.start_byte, declaration.end_byte
     begin = data.rfind(b"\n", 0, start) + 1
     after = data.find(b"\n", end)
     if not data[begin:start].strip() and after >= 0 and not data[end:after].strip():
         start, end = begin, after + 1
-    return Edit(_span(data, start, end), "")
-
-
-def _span(data: bytes, start: int, end: int) -> Span:
-    return Span(start, end, data.count(b"\n", 0, start) + 1, data.count(b"\n", 0, end) + 1)
+    return replace_between(kernel, start, end, "")
 
 
 def _bounded(kernel: Kernel, launch: Launch) -> Edit | None:
@@ -149,7 +139,5 @@ ASSIST = Assist(
     title="Walk over elements in a grid-stride loop",
     skill="grid-stride-loop",
     pattern="launch_configuration",
-    rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
+    make=_rewrite,
 )

@@ -14,46 +14,45 @@ import ast
 import re
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.source import Kernel, Language, Launch, Span
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.kernels.source import Kernel, Launch
+from kernel_lineage.rewrite.assists.layout import data_of, insert_before, source_of
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_loop_body import in_loop
-from kernel_lineage.rewrite.assists.triton_places import called, calls_of, span_of, start_of_line
+from kernel_lineage.rewrite.assists.triton_places import (
+    called,
+    calls_of,
+    function_of,
+    resolved,
+    span_of,
+    start_of_line,
+)
 from kernel_lineage.rewrite.candidate import Candidate, Edit
-from kernel_lineage.rewrite.launch_site import LaunchError, launch_edits
+from kernel_lineage.rewrite.launch_site import launch_edits
 
 MOST_PROGRAMS = 1024
 """About eight for each multiprocessor of a large device."""
 _ADDED = "ROWS"
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
-    function = kernel.function
-    if function is None or kernel.source is None:
-        return Refusal(f"the file of {kernel.name} does not parse")
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
+    function = function_of(kernel)
     if not kernel.launches:
-        return Refusal(f"{kernel.name} is not launched in this file")
+        raise Refusal(f"{kernel.name} is not launched in this file")
     if reason := _not_alone(kernel, function):
-        return Refusal(reason)
+        raise Refusal(reason)
     grids = [_grid(kernel, launch) for launch in kernel.launches]
     if not all(grids):
-        return Refusal(f"a launch of {kernel.name} does not tell its grid as one number")
+        raise Refusal(f"a launch of {kernel.name} does not tell its grid as one number")
     bound = next((p.name for p in kernel.parameters if _is_grid(kernel, p.name, grids)), "")
     edits: list[Edit] = []
     if not bound:
         declared = _declared(kernel, function)
-        if isinstance(declared, Refusal):
-            return declared
         edits.append(declared)
     walked = in_loop(kernel, function, bound or _ADDED)
-    if isinstance(walked, Refusal):
-        return walked
     edits.append(walked)
-    try:
-        for launch, grid in zip(kernel.launches, grids, strict=True):
-            fields = {"grid": f"(min({grid}, {MOST_PROGRAMS}),)"} | ({} if bound else {_ADDED: grid})
-            edits += launch_edits(kernel, launch, fields)
-    except LaunchError as error:
-        return Refusal(str(error))
+    for launch, grid in zip(kernel.launches, grids, strict=True):
+        fields = {"grid": f"(min({grid}, {MOST_PROGRAMS}),)"} | ({} if bound else {_ADDED: grid})
+        edits += launch_edits(kernel, launch, fields)
     return ASSIST.candidate(
         kernel,
         edits,
@@ -88,9 +87,8 @@ def _grid(kernel: Kernel, launch: Launch) -> str:
     `meta["BLOCK"]` of a lambda is told as `BLOCK`, which is no name of the launcher's: it is what the launch gives.
     """
     (grid,) = launch.grid if len(launch.grid) == 1 else ("",)
-    assert kernel.source is not None
-    named = re.search(r"\[\s*(\w+)\s*\]\s*\(", kernel.source.text(launch.span))
-    if named and re.search(rf"\bdef {named[1]}\(", kernel.source.data.decode("utf-8", "replace")):
+    named = re.search(r"\[\s*(\w+)\s*\]\s*\(", source_of(kernel).text(launch.span))
+    if named and re.search(rf"\bdef {named[1]}\(", data_of(kernel).decode("utf-8", "replace")):
         return ""  # what a function computes in between are names of its own
     try:
         tree = ast.parse(grid, mode="eval").body
@@ -103,12 +101,7 @@ def _grid(kernel: Kernel, launch: Launch) -> str:
     given = {name: launch.options.get(name, "") for name in used}
     if not all(given.values()) or kernel.attributes.keys() & {"autotune", "heuristics"}:
         return ""
-
-    class _Given(ast.NodeTransformer):
-        def visit_Name(self, name: ast.Name) -> ast.AST:
-            return ast.parse(given[name.id], mode="eval").body if name.id in given else name
-
-    return ast.unparse(_Given().visit(tree))
+    return resolved(grid, given)
 
 
 def _is_grid(kernel: Kernel, name: str, grids: list[str]) -> bool:
@@ -120,7 +113,7 @@ def _is_grid(kernel: Kernel, name: str, grids: list[str]) -> bool:
     return given == grids and not beside and parameter is not None and not parameter.pointer
 
 
-def _declared(kernel: Kernel, function: ast.FunctionDef) -> Edit | Refusal:
+def _declared(kernel: Kernel, function: ast.FunctionDef) -> Edit:
     """`ROWS: tl.constexpr` as the last parameter."""
     arguments = function.args
     if (
@@ -130,152 +123,19 @@ def _declared(kernel: Kernel, function: ast.FunctionDef) -> Edit | Refusal:
         or arguments.kwarg
         or not arguments.args
     ):
-        return Refusal(f"{kernel.name} has parameters behind which none can be added")
+        raise Refusal(f"{kernel.name} has parameters behind which none can be added")
     if any(n.id == _ADDED for n in ast.walk(function) if isinstance(n, ast.Name)) or kernel.parameter(_ADDED):
-        return Refusal(f"{kernel.name} knows another {_ADDED} than its number of programs")
-    assert kernel.source is not None
-    data, span = kernel.source.data, span_of(kernel, arguments.args[-1])
+        raise Refusal(f"{kernel.name} knows another {_ADDED} than its number of programs")
+    data, span = data_of(kernel), span_of(kernel, arguments.args[-1])
     line = data[start_of_line(data, span.start) : span.start]
     separator = ", " if line.strip() else f",\n{line.decode()}"
-    return Edit(
-        Span(span.end, span.end, span.last_line, span.last_line), f"{separator}{_ADDED}: tl.constexpr"
-    )
+    return insert_before(kernel, span.end, f"{separator}{_ADDED}: tl.constexpr")
 
-
-_HEAD = "import triton\nimport triton.language as tl\n\n\n"
-_SCALE = """\
-@triton.jit
-def scale_rows(out, x, weight, n_cols, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    cols = tl.arange(0, BLOCK)
-    v = tl.load(x + row * n_cols + cols, mask=cols < n_cols)
-    w = tl.load(weight + cols, mask=cols < n_cols)
-    tl.store(out + row * n_cols + cols, v * w, mask=cols < n_cols)
-
-
-def scale(out, x, weight):
-    rows, n_cols = x.shape
-    scale_rows[(rows,)](out, x, weight, n_cols, BLOCK=triton.next_power_of_2(n_cols))
-"""
-_SCALE_AFTER = """\
-@triton.jit
-def scale_rows(out, x, weight, n_cols, BLOCK: tl.constexpr, ROWS: tl.constexpr):
-    for row in range(tl.program_id(0), ROWS, tl.num_programs(0)):
-        cols = tl.arange(0, BLOCK)
-        v = tl.load(x + row * n_cols + cols, mask=cols < n_cols)
-        w = tl.load(weight + cols, mask=cols < n_cols)
-        tl.store(out + row * n_cols + cols, v * w, mask=cols < n_cols)
-
-
-def scale(out, x, weight):
-    rows, n_cols = x.shape
-    scale_rows[(min(rows, 1024),)](out, x, weight, n_cols, BLOCK=triton.next_power_of_2(n_cols), ROWS=rows)
-"""
-_CENTRE = '''\
-@triton.jit
-def centre_rows(
-    out,
-    x,
-    n_rows,
-    n_cols,
-    BLOCK: tl.constexpr,
-):
-    """Each row without its mean."""
-    cols = tl.arange(0, BLOCK)
-    mask = cols < n_cols
-    # The row's own place.
-    x += tl.program_id(0).to(tl.int64) * n_cols
-    v = tl.load(x + cols, mask=mask, other=0.0)
-    mean = tl.sum(v, axis=0) / n_cols
-    at = out + tl.program_id(0).to(tl.int64) * n_cols + cols
-
-    tl.store(at, v - mean, mask=mask)
-
-
-def centre(out, x):
-    n_rows, n_cols = x.shape
-    grid = (n_rows,)
-    centre_rows[grid](out, x, n_rows, n_cols, BLOCK=triton.next_power_of_2(n_cols))
-'''
-_CENTRE_AFTER = '''\
-@triton.jit
-def centre_rows(
-    out,
-    x,
-    n_rows,
-    n_cols,
-    BLOCK: tl.constexpr,
-):
-    """Each row without its mean."""
-    cols = tl.arange(0, BLOCK)
-    mask = cols < n_cols
-    for row in range(tl.program_id(0), n_rows, tl.num_programs(0)):
-        x_of_row = x
-        # The row's own place.
-        x_of_row += row.to(tl.int64) * n_cols
-        v = tl.load(x_of_row + cols, mask=mask, other=0.0)
-        mean = tl.sum(v, axis=0) / n_cols
-        at = out + row.to(tl.int64) * n_cols + cols
-
-        tl.store(at, v - mean, mask=mask)
-
-
-def centre(out, x):
-    n_rows, n_cols = x.shape
-    grid = (n_rows,)
-    centre_rows[(min(n_rows, 1024),)](out, x, n_rows, n_cols, BLOCK=triton.next_power_of_2(n_cols))
-'''
-_IN_BLOCKS = "rows * triton.cdiv(n_cols, triton.next_power_of_2(n_cols))"
 
 ASSIST = Assist(
     id="loop_over_rows",
     title="Walk over the rows with fewer programs",
     skill="triton-persistent-rows",
     pattern="triton_program_per_row",
-    rewrite=_rewrite,
-    applies=(
-        AssistExample(Language.TRITON, "scale_rows", _HEAD + _SCALE, _HEAD + _SCALE_AFTER),
-        AssistExample(Language.TRITON, "centre_rows", _HEAD + _CENTRE, _HEAD + _CENTRE_AFTER),
-        AssistExample(
-            Language.TRITON,
-            "scale_rows",
-            _HEAD
-            + _SCALE.replace("[(rows,)]", '[lambda meta: (rows * triton.cdiv(n_cols, meta["BLOCK"]),)]'),
-            _HEAD
-            + _SCALE_AFTER.replace("min(rows,", f"min({_IN_BLOCKS},").replace(
-                "ROWS=rows", f"ROWS={_IN_BLOCKS}"
-            ),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.TRITON,
-            "scale_rows",
-            _HEAD + _SCALE.replace("    cols =", "    if row == n_cols:\n        return\n    cols ="),
-            "return early",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "scale_rows",
-            _HEAD + _SCALE.replace("    cols =", "    turn = tl.atomic_add(out, 1.0)\n    cols ="),
-            "tells a program what others did",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "scale_rows",
-            _HEAD + _SCALE.replace("scale_rows[(rows,)]", "scale_rows[(rows, 2)]"),
-            "does not tell its grid as one number",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "scale_rows",
-            _HEAD
-            + _SCALE.replace(
-                "@triton.jit", "@triton.autotune([triton.Config({'BLOCK': 64})], ['n_cols'])\n@triton.jit"
-            )
-            .replace("[(rows,)]", '[lambda given: (triton.cdiv(rows, given["BLOCK"]),)]')
-            .replace(", BLOCK=triton.next_power_of_2(n_cols)", ""),
-            "does not tell its grid as one number",
-        ),
-    ),
+    make=_rewrite,
 )

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.model import Assist, with_alternatives
 from kernel_lineage.rewrite.assists.product_launch import Blocks
-from kernel_lineage.rewrite.assists.product_task import ProductTask, with_alternatives
+from kernel_lineage.rewrite.assists.product_task import ProductTask
 from kernel_lineage.rewrite.assists.tensor_product_code import task_for_tensor_cores
 from kernel_lineage.rewrite.assists.warpgroup_product_code import (
     NAMES,
@@ -24,7 +24,6 @@ from kernel_lineage.rewrite.assists.warpgroup_product_code import (
     value_of,
     warpgroup_code,
 )
-from kernel_lineage.rewrite.assists.warpgroup_product_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.candidate import Candidate
 
 TILES = (WarpgroupTile(128, 256, 4, 1), WarpgroupTile(128, 128, 3, 2))
@@ -32,14 +31,12 @@ TILES = (WarpgroupTile(128, 256, 4, 1), WarpgroupTile(128, 128, 3, 2))
 other one begins or ends."""
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     task = task_for_tensor_cores(kernel)
-    if isinstance(task, Refusal):
-        return task
     return with_alternatives(TILES, lambda tile: _multiplied(task, tile))
 
 
-def _multiplied(task: ProductTask, tile: WarpgroupTile) -> Candidate | Refusal:
+def _multiplied(task: ProductTask, tile: WarpgroupTile) -> Candidate:
     names = task.names(NAMES)
     edits = task.edits(
         (names["row_at"], names["column_at"]),
@@ -48,8 +45,6 @@ def _multiplied(task: ProductTask, tile: WarpgroupTile) -> Candidate | Refusal:
         Blocks(tile.threads, tile.shared_bytes, tile.resident),
         lambda outputs: warpgroup_code(task.product, task.total, tile, names, outputs),
     )
-    if isinstance(edits, Refusal):
-        return edits
     return ASSIST.candidate(
         task.kernel,
         edits,
@@ -63,7 +58,5 @@ ASSIST = Assist(
     title="Multiply matrices by warpgroups",
     skill="warpgroup-matrix-product",
     pattern="naive_matmul",
-    rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
+    make=_rewrite,
 )

@@ -14,18 +14,17 @@ import ast
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.triton_exact_dot import exact_word
-from kernel_lineage.kernels.source import Kernel, Language, Span
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
-from kernel_lineage.rewrite.assists.triton_places import span_of
+from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.rewrite.assists.layout import data_of
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.triton_places import function_of, span_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _PIECES = 'input_precision="tf32x3"'
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
-    function = kernel.function
-    if function is None or kernel.source is None:
-        return Refusal(f"the file of {kernel.name} does not parse")
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
+    function = function_of(kernel)
     edits: list[Edit] = []
     asked = False
     for call in ast.walk(function):
@@ -35,16 +34,16 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         if word is not None:
             wide = _wide(call)
             if wide:
-                return Refusal(f"{wide} is summed or multiplied in float64, which TF32 has no pieces for")
+                raise Refusal(f"{wide} is summed or multiplied in float64, which TF32 has no pieces for")
             span = _span(kernel, word)
             edits.append(Edit(span, _PIECES))
             asked = asked or anchor.span.contains(span) or span.contains(anchor.span)
     if not edits:
-        return Refusal(
+        raise Refusal(
             f"{kernel.name} asks for no exact product, by allow_tf32=False or input_precision='ieee'"
         )
     if not asked:
-        return Refusal("the code has changed since; nothing is here")
+        raise Refusal("the code has changed since; nothing is here")
     return ASSIST.candidate(
         kernel,
         edits,
@@ -55,8 +54,8 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
 def _span(kernel: Kernel, word: ast.keyword) -> Span:
     """The place of a keyword with its name."""
     value = span_of(kernel, word.value)
-    assert word.arg is not None and kernel.source is not None
-    start = kernel.source.data.rfind(word.arg.encode(), 0, value.start)
+    assert word.arg is not None
+    start = data_of(kernel).rfind(word.arg.encode(), 0, value.start)
     return Span(start, value.end, word.lineno, value.last_line)
 
 
@@ -67,57 +66,10 @@ def _wide(call: ast.Call) -> str:
     return ast.unparse(call.args[0]) if named and call.args else ""
 
 
-_HEAD = "import triton\nimport triton.language as tl\n\n\n"
-_PRODUCT = """\
-@triton.jit
-def NAME(a, b, out, rows, columns, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    r = tl.program_id(0) * BM + tl.arange(0, BM)
-    c = tl.program_id(1) * BN + tl.arange(0, BN)
-    acc = tl.zeros((BM, BN), dtype=tl.float32)
-    for k in range(0, K, BK):
-        ks = k + tl.arange(0, BK)
-        x = tl.load(a + r[:, None] * K + ks[None, :], mask=(r[:, None] < rows) & (ks[None, :] < K), other=0.0)
-        y = tl.load(b + ks[:, None] * columns + c[None, :], mask=(ks[:, None] < K) & (c[None, :] < columns), other=0.0)
-        acc += DOT
-    tl.store(out + r[:, None] * columns + c[None, :], acc, mask=(r[:, None] < rows) & (c[None, :] < columns))
-"""
-
-
-def _product(dot: str, name: str = "tile_product") -> str:
-    return _HEAD + _PRODUCT.replace("NAME", name).replace("DOT", dot)
-
-
 ASSIST = Assist(
     id="multiply_in_pieces",
     title="Multiply float32 tiles in three TF32 products",
     skill="triton-dot-precision",
     pattern="triton_exact_dot",
-    rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.TRITON,
-            "tile_product",
-            _product("tl.dot(x, y, allow_tf32=False)"),
-            _product('tl.dot(x, y, input_precision="tf32x3")'),
-        ),
-        AssistExample(
-            Language.TRITON,
-            "tile_products",
-            _product(
-                "tl.dot(x, y * 0.5, input_precision='ieee') + tl.dot(x, y, allow_tf32=False)", "tile_products"
-            ),
-            _product(f"tl.dot(x, y * 0.5, {_PIECES}) + tl.dot(x, y, {_PIECES})", "tile_products"),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.TRITON, "tile_product", _product("tl.dot(x, y)"), "asks for no exact product"
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "tile_product",
-            _product("tl.dot(x.to(tl.float64), y.to(tl.float64), allow_tf32=False).to(tl.float32)"),
-            "no pieces for",
-        ),
-    ),
+    make=_rewrite,
 )

@@ -16,11 +16,10 @@ from dataclasses import replace
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.product_examples import APPLIES, REFUSES
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
 from kernel_lineage.rewrite.assists.product_launch import Blocks
-from kernel_lineage.rewrite.assists.product_task import ProductTask, task_of, with_alternatives
-from kernel_lineage.rewrite.assists.tensor_product_code import not_for_tensor_cores
+from kernel_lineage.rewrite.assists.product_task import ProductTask, task_of
+from kernel_lineage.rewrite.assists.tensor_product_code import check_for_tensor_cores
 from kernel_lineage.rewrite.assists.tiled_product_code import NAMES, Tile, tiled_code
 from kernel_lineage.rewrite.candidate import Candidate
 
@@ -31,20 +30,18 @@ _RESIDENT = 2
 """Blocks of the largest tile that a multiprocessor shall hold: 128 registers a thread, which its sums need half of."""
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     task = task_of(kernel)
-    if isinstance(task, Refusal):
-        return task
-    if not_for_tensor_cores(task.total) is None:
+    if not isinstance(attempt(lambda: check_for_tensor_cores(task.total)), Refusal):
         # It would gain enough to be taken, and leave nothing for the tensor cores to be tried on.
-        return Refusal("both factors are of 16 bits: tensor cores multiply them (tensor-core-matrix-product)")
+        raise Refusal("both factors are of 16 bits: tensor cores multiply them (tensor-core-matrix-product)")
     # Two tiles of 16 rounds of eight bytes would not fit into a static array.
     wide = task.total.type in ("double", "long long")
     tiles = tuple(replace(t, depth=8) for t in TILES[1:]) if wide else TILES
     return with_alternatives(tiles, lambda tile: _tiled(task, tile))
 
 
-def _tiled(task: ProductTask, tile: Tile) -> Candidate | Refusal:
+def _tiled(task: ProductTask, tile: Tile) -> Candidate:
     names = task.names(NAMES)
     edits = task.edits(
         (names["row_at"], names["column_at"]),
@@ -53,8 +50,6 @@ def _tiled(task: ProductTask, tile: Tile) -> Candidate | Refusal:
         Blocks(tile.threads, resident=_RESIDENT if tile == TILES[0] else 0),
         lambda outputs: tiled_code(task.product, task.total, tile, names, outputs),
     )
-    if isinstance(edits, Refusal):
-        return edits
     return ASSIST.candidate(
         task.kernel,
         edits,
@@ -68,7 +63,5 @@ ASSIST = Assist(
     title="Multiply matrices in tiles",
     skill="tiled-matrix-product",
     pattern="naive_matmul",
-    rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
+    make=_rewrite,
 )

@@ -15,16 +15,15 @@ from __future__ import annotations
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.model import Assist, with_alternatives
 from kernel_lineage.rewrite.assists.product_launch import Blocks
-from kernel_lineage.rewrite.assists.product_task import ProductTask, with_alternatives
+from kernel_lineage.rewrite.assists.product_task import ProductTask
 from kernel_lineage.rewrite.assists.tensor_product_code import (
     NAMES,
     TensorTile,
     task_for_tensor_cores,
     tensor_code,
 )
-from kernel_lineage.rewrite.assists.tensor_product_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.candidate import Candidate
 
 TILES = (
@@ -35,14 +34,12 @@ TILES = (
 """Within the 48 KiB that a static shared array may have: three tiles ahead, more outputs, or more blocks."""
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     task = task_for_tensor_cores(kernel)
-    if isinstance(task, Refusal):
-        return task
     return with_alternatives(TILES, lambda tile: _multiplied(task, tile))
 
 
-def _multiplied(task: ProductTask, tile: TensorTile) -> Candidate | Refusal:
+def _multiplied(task: ProductTask, tile: TensorTile) -> Candidate:
     names = task.names(NAMES)
     edits = task.edits(
         (names["row_at"], names["column_at"]),
@@ -51,8 +48,6 @@ def _multiplied(task: ProductTask, tile: TensorTile) -> Candidate | Refusal:
         Blocks(tile.threads),
         lambda outputs: tensor_code(task.product, task.total, tile, names, outputs),
     )
-    if isinstance(edits, Refusal):
-        return edits
     return ASSIST.candidate(
         task.kernel,
         edits,
@@ -66,7 +61,5 @@ ASSIST = Assist(
     title="Multiply matrices on tensor cores",
     skill="tensor-core-matrix-product",
     pattern="naive_matmul",
-    rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
+    make=_rewrite,
 )

@@ -16,9 +16,9 @@ from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import Variable, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
-from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, syntax_of
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import constants_of
@@ -28,10 +28,8 @@ _BANK_ROW = 128
 _STATIC_LIMIT = 48 * 1024
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    if syntax is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     tiles = [v for v in syntax.entry.variables if v.shared and len(v.sizes) == 2]
     wanted = anchor.bindings.get("tile")
     if wanted is not None:
@@ -39,23 +37,23 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
     else:
         tiles = [v for v in tiles if anchor.span.start <= v.node.start_byte < anchor.span.end]
     if not tiles:
-        return Refusal(f"{kernel.name} has no two-dimensional shared tile here")
+        raise Refusal(f"{kernel.name} has no two-dimensional shared tile here")
     tile = tiles[0]
     constants = constants_of(kernel)
     rows, columns = (constant(text_of(size), constants) for size in tile.sizes)
     size = 4 if tile.type in DTYPES and dtype_bytes(DTYPES[tile.type]) == 4 else None
     if rows is None or columns is None or size is None:
-        return Refusal(f"the size of {tile.name} is not a constant number of 4-byte elements")
+        raise Refusal(f"the size of {tile.name} is not a constant number of 4-byte elements")
     if columns * size % _BANK_ROW != 0:
-        return Refusal(f"rows of {tile.name} are {columns * size} bytes, which do not begin in the same bank")
+        raise Refusal(f"rows of {tile.name} are {columns * size} bytes, which do not begin in the same bank")
     unclear = _used_otherwise(syntax, tile)
     if unclear is not None:
-        return Refusal(f"{tile.name} is used as `{unclear}`, which would not follow the new row length")
+        raise Refusal(f"{tile.name} is used as `{unclear}`, which would not follow the new row length")
     if not any(_walks_down(kernel, row) for row in _row_indices(syntax, tile)):
-        return Refusal(f"no access of {tile.name} walks down a column with neighbouring threads")
+        raise Refusal(f"no access of {tile.name} walks down a column with neighbouring threads")
     others = _static_bytes(syntax, tile, constants)
     if others is None or others + rows * (columns + 1) * size > _STATIC_LIMIT:
-        return Refusal(f"{tile.name} with one more column may not fit into 48 KiB of static shared memory")
+        raise Refusal(f"{tile.name} with one more column may not fit into 48 KiB of static shared memory")
     return ASSIST.candidate(
         kernel,
         (replace_node(tile.sizes[1], f"{text_of(tile.sizes[1])} + 1"),),
@@ -133,74 +131,10 @@ def _static_bytes(syntax: CudaSyntax, tile: Variable, constants: dict[str, str])
     return total
 
 
-_TRANSPOSE = """\
-#define TILE 32
-
-__global__ void transpose(float* out, const float* in, int rows, int columns) {
-    __shared__ float tile[TILE][TILE];
-    int x = blockIdx.x * TILE + threadIdx.x;
-    int y = blockIdx.y * TILE + threadIdx.y;
-    if (x < columns && y < rows) {
-        tile[threadIdx.y][threadIdx.x] = in[y * columns + x];
-    }
-    __syncthreads();
-    int tx = blockIdx.y * TILE + threadIdx.x;
-    int ty = blockIdx.x * TILE + threadIdx.y;
-    if (tx < rows && ty < columns) {
-        out[ty * rows + tx] = tile[threadIdx.x][threadIdx.y];
-    }
-}
-
-void launch(float* out, const float* in, int rows, int columns) {
-    dim3 grid((columns + TILE - 1) / TILE, (rows + TILE - 1) / TILE);
-    transpose<<<grid, dim3(TILE, TILE)>>>(out, in, rows, columns);
-}
-"""
-
 ASSIST = Assist(
     id="pad_shared_tile",
     title="Pad a shared tile by one column",
     skill="shared-tile-padding",
     pattern="shared_tile",
-    rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.CUDA,
-            "transpose",
-            _TRANSPOSE,
-            _TRANSPOSE.replace("tile[TILE][TILE]", "tile[TILE][TILE + 1]"),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.CUDA,
-            "transpose",
-            _TRANSPOSE.replace(
-                "= tile[threadIdx.x][threadIdx.y]", "= (&tile[0][0])[threadIdx.x * TILE + threadIdx.y]"
-            ),
-            "would not follow the new row length",
-        ),
-        RefusalExample(
-            Language.CUDA,
-            "transpose",
-            _TRANSPOSE.replace("tile[threadIdx.x][threadIdx.y]", "tile[threadIdx.y][threadIdx.x]"),
-            "no access of tile walks down a column",
-        ),
-        RefusalExample(
-            Language.CUDA,
-            "transpose",
-            _TRANSPOSE.replace("TILE 32", "TILE 108"),
-            "do not begin in the same bank",
-        ),
-        RefusalExample(
-            Language.CUDA,
-            "transpose",
-            _TRANSPOSE.replace(
-                "    int x =",
-                "    __shared__ float other[90][128];\n    other[threadIdx.x][0] = 0.0f;\n    int x =",
-                1,
-            ),
-            "48 KiB",
-        ),
-    ),
+    make=_rewrite,
 )

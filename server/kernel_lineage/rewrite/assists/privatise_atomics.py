@@ -16,27 +16,29 @@ from tree_sitter import Node
 from kernel_lineage.code.types import dtype_bytes
 from kernel_lineage.kernels.anchors.global_atomic import PATTERN
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Call, bare, contains, operator_of, span_of, text_of
+from kernel_lineage.kernels.cuda_forms import Call, bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import edited, replace_node
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.reading import read
-from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists import loop_over_grid
 from kernel_lineage.rewrite.assists.layout import (
+    data_of,
     descendants,
     fresh_name,
     identifiers_in,
     indent_at,
     indent_unit,
+    insert_before,
     newline_of,
+    replace_between,
     statements_of,
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
-from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.privatise_examples import APPLIES, REFUSES
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _COPY_BYTES = 8 * 1024
@@ -50,21 +52,19 @@ _TYPES = {
 }
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     if kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
-    edits = _privatised(kernel)
-    if isinstance(edits, Refusal) and not _has_loop(kernel):
-        looped = loop_over_grid.ASSIST.rewrite(kernel, anchor)
-        if isinstance(looped, Refusal):
-            return looped
-        data = kernel.source.data
-        text = looped.apply(data)
-        again = read(text, kernel.language).kernel(kernel.name)
-        found = _privatised(again) if again is not None else edits
-        edits = found if isinstance(found, Refusal) else [_difference(data, edited(text, found))]
+        raise Refusal(f"{kernel.name} does not parse completely")
+    edits = attempt(lambda: _privatised(kernel))
     if isinstance(edits, Refusal):
-        return edits
+        if syntax_of(kernel).entry.loops:
+            raise edits
+        data = data_of(kernel)
+        text = loop_over_grid.ASSIST.make(kernel, anchor).apply(data)
+        again = read(text, kernel.language).kernel(kernel.name)
+        if again is None:
+            raise edits
+        edits = [_difference(kernel, edited(text, _privatised(again)))]
     return ASSIST.candidate(
         kernel,
         edits,
@@ -72,28 +72,20 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
     )
 
 
-def _has_loop(kernel: Kernel) -> bool:
-    syntax = syntax_of(kernel)
-    return syntax is not None and bool(syntax.entry.loops)
-
-
-def _difference(before: bytes, after: bytes) -> Edit:
-    """One edit that makes one text of the other."""
-    start = 0
+def _difference(kernel: Kernel, after: bytes) -> Edit:
+    """One edit that makes another text of the kernel's file."""
+    before, start = data_of(kernel), 0
     while start < min(len(before), len(after)) and before[start] == after[start]:
         start += 1
     end = 0
     while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
         end += 1
-    stop = len(before) - end
-    lines = before.count(b"\n", 0, start) + 1, before.count(b"\n", 0, stop) + 1
-    return Edit(Span(start, stop, *lines), after[start : len(after) - end].decode("utf-8", "surrogateescape"))
+    new = after[start : len(after) - end].decode("utf-8", "surrogateescape")
+    return replace_between(kernel, start, len(before) - end, new)
 
 
-def _privatised(kernel: Kernel) -> list[Edit] | Refusal:
+def _privatised(kernel: Kernel) -> list[Edit]:
     syntax = syntax_of(kernel)
-    if syntax is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     places = [a.span.start for a in PATTERN.find(kernel)]
     calls = [c for c in syntax.entry.calls if c.name.startswith("atomic")]
     call = calls[0] if len(calls) == 1 else None
@@ -103,20 +95,18 @@ def _privatised(kernel: Kernel) -> list[Edit] | Refusal:
         or call.name != "atomicAdd"
         or len(call.arguments) != 2
     ):
-        return Refusal(f"{kernel.name} does not make one atomic addition to global memory")
+        raise Refusal(f"{kernel.name} does not make one atomic addition to global memory")
     index = _index(call)
     if index is None:
-        return Refusal(f"`{text_of(call.arguments[0])}` is not an element of a named pointer")
+        raise Refusal(f"`{text_of(call.arguments[0])}` is not an element of a named pointer")
     pointer, place = index
     parameter = kernel.parameter(pointer)
     kind = _TYPES.get(parameter.dtype or "") if parameter is not None and parameter.pointer else None
     if parameter is None or parameter.dtype is None or kind is None:
-        return Refusal(f"`{pointer}` is not known to point to a type that shared memory adds to")
+        raise Refusal(f"`{pointer}` is not known to point to a type that shared memory adds to")
     if lane_stride(indexing(syntax.entry).place(call.arguments[0]).offset) == 0:
-        return Refusal(f"all threads add to `{text_of(call.arguments[0])}`; their sum is better made first")
-    loop = _unsafe(kernel, syntax, call, pointer, place)
-    if isinstance(loop, Refusal):
-        return loop
+        raise Refusal(f"all threads add to `{text_of(call.arguments[0])}`; their sum is better made first")
+    loop = _loop_around(kernel, syntax, call, pointer, place)
     return _edits(
         kernel, syntax, call, loop, (pointer, place, kind, _COPY_BYTES // dtype_bytes(parameter.dtype))
     )
@@ -126,7 +116,7 @@ def _index(call: Call) -> tuple[str, Node] | None:
     """The pointer and the index of `&p[i]` or `p + i`."""
     target = bare(call.arguments[0])
     if target is not None and target.type == "pointer_expression" and operator_of(target) == "&":
-        element = bare(target.child_by_field_name("argument"))
+        element = field_of(target, "argument")
         listed = element.child_by_field_name("indices") if element is not None else None
         base = element.child_by_field_name("argument") if element is not None else None
         one = listed is not None and len(listed.named_children) == 1
@@ -139,42 +129,41 @@ def _index(call: Call) -> tuple[str, Node] | None:
     return None
 
 
-def _unsafe(kernel: Kernel, syntax: CudaSyntax, call: Call, pointer: str, place: Node) -> Node | Refusal:
-    """The loop at whose ends the block can wait; else why an addition may not come later."""
+def _loop_around(kernel: Kernel, syntax: CudaSyntax, call: Call, pointer: str, place: Node) -> Node:
+    """The loop at whose ends the block can wait. Refused where an addition may not come later."""
     entry = syntax.entry
     body = entry.node.child_by_field_name("body")
     left = next(
         (n for n in descendants(entry.node) if n.type in ("return_statement", "goto_statement")), None
     )
     if left is not None:
-        return Refusal(
+        raise Refusal(
             f"some threads leave in line {left.start_point.row + 1}, and would be missing at the barriers"
         )
     if entry.shared_variables or "asm" in identifiers_in(entry.node) or "extern __shared__" in kernel.text:
-        return Refusal(f"{kernel.name} has shared memory of its own")
+        raise Refusal(f"{kernel.name} has shared memory of its own")
     if call.node.parent is None or call.node.parent.type != "expression_statement":
-        return Refusal(f"what `{text_of(call.node)}` returns is used; a block's copy returns something else")
+        raise Refusal(f"what `{text_of(call.node)}` returns is used; a block's copy returns something else")
     used = [n for n in descendants(entry.node) if n.type == "identifier" and text_of(n) == pointer]
     if sum(n.parent is not None and n.parent.type != "pointer_declarator" for n in used) > 1:
-        return Refusal(f"{pointer} is used at another place as well; the addition comes later than before")
+        raise Refusal(f"{pointer} is used at another place as well; the addition comes later than before")
     for argument in (place, call.arguments[1]):
         for node in descendants(argument):
             called = text_of(node.child_by_field_name("function")) if node.type == "call_expression" else ""
             if node.type in ("update_expression", "assignment_expression") or (
                 called and not is_of_the_language(called)
             ):
-                return Refusal(f"`{text_of(node)}` may do more than to compute a value")
+                raise Refusal(f"`{text_of(node)}` may do more than to compute a value")
     loop = next((x.node for x in entry.loops if contains(x.node, call.node)), None)
     if loop is None or body is None or loop not in statements_of(body):
-        return Refusal(f"{kernel.name} does not add in a loop that all threads of a block come to")
+        raise Refusal(f"{kernel.name} does not add in a loop that all threads of a block come to")
     return loop
 
 
 def _edits(
     kernel: Kernel, syntax: CudaSyntax, call: Call, loop: Node, what: tuple[str, Node, str, int]
 ) -> list[Edit]:
-    assert kernel.source is not None
-    data, unit = kernel.source.data, indent_unit(kernel)
+    data, unit = data_of(kernel), indent_unit(kernel)
     newline, margin = newline_of(data), indent_at(data, loop.start_byte)
     pointer, place, kind, size = what
     taken = identifiers_in(syntax.entry.node)
@@ -205,17 +194,10 @@ def _edits(
         f"{unit}}}",
         "}",
     ]
-    first = span_of(loop)
     return [
-        Edit(
-            Span(first.start, first.start, first.first_line, first.first_line),
-            "".join(x + newline + margin for x in before),
-        ),
+        insert_before(kernel, loop.start_byte, "".join(x + newline + margin for x in before)),
         replace_node(statement, (newline + inner).join(added)),
-        Edit(
-            Span(first.end, first.end, first.last_line, first.last_line),
-            "".join(newline + margin + x for x in after),
-        ),
+        insert_before(kernel, loop.end_byte, "".join(newline + margin + x for x in after)),
     ]
 
 
@@ -224,7 +206,5 @@ ASSIST = Assist(
     title="Add up in shared memory before global memory",
     skill="privatised-atomics",
     pattern="global_atomic",
-    rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
+    make=_rewrite,
 )

@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kernel_lineage.kernels.source import Kernel, Launch, Span
+from kernel_lineage.kernels.source import Kernel, Launch
+from kernel_lineage.rewrite.assists.layout import insert_before
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.candidate import Edit
-from kernel_lineage.rewrite.launch_site import LaunchError, allowance_edit, launch_edits
+from kernel_lineage.rewrite.launch_site import allowance_edit, launch_edits
 
 _MEMBER = re.compile(r"\b([A-Za-z_]\w*)\s*\.\s*([xyz])\b")
 _DIM3 = re.compile(r"\s*dim3\s*[({](.*)[)}]\s*", re.DOTALL)
@@ -26,10 +27,10 @@ class Blocks:
     """How many of them a multiprocessor shall hold at once; 0: as many as it can."""
 
 
-def tiled_launches(kernel: Kernel, tile: Mapping[str, int], blocks: Blocks) -> list[Edit] | Refusal:
+def tiled_launches(kernel: Kernel, tile: Mapping[str, int], blocks: Blocks) -> list[Edit]:
     """Edits that launch a block for each tile of `tile[axis]` outputs along each axis; the depth of the grid stays."""
     if "launch_bounds" in kernel.attributes:
-        return Refusal(f"{kernel.name} has launch bounds, which tell the size of its blocks")
+        raise Refusal(f"{kernel.name} has launch bounds, which tell the size of its blocks")
     edits: list[Edit] = []
     for launch in kernel.launches:
         grid = []
@@ -41,17 +42,12 @@ def tiled_launches(kernel: Kernel, tile: Mapping[str, int], blocks: Blocks) -> l
             grid.append(f"({_outputs(count, size)} + {tile[axis] - 1}) / {tile[axis]}")
         grid += [_extent(launch, e) for e in launch.grid[2:]]
         fields = {"grid": f"dim3({', '.join(grid)})", "block": str(blocks.threads)}
-        try:
-            if blocks.shared_bytes:
-                fields["shared_bytes"] = str(blocks.shared_bytes)
-                edits.append(allowance_edit(kernel, launch, blocks.shared_bytes))
-            edits += launch_edits(kernel, launch, fields)
-        except LaunchError as error:
-            return Refusal(str(error))
-    at = kernel.name_span
+        if blocks.shared_bytes:
+            fields["shared_bytes"] = str(blocks.shared_bytes)
+            edits.append(allowance_edit(kernel, launch, blocks.shared_bytes))
+        edits += launch_edits(kernel, launch, fields)
     held = f"{blocks.threads}, {blocks.resident}" if blocks.resident else str(blocks.threads)
-    bounds = Edit(Span(at.start, at.start, at.first_line, at.first_line), f"__launch_bounds__({held}) ")
-    return [bounds, *edits]
+    return [insert_before(kernel, kernel.name_span.start, f"__launch_bounds__({held}) "), *edits]
 
 
 def _outputs(blocks: str, size: str) -> str:

@@ -16,8 +16,8 @@ from kernel_lineage.kernels.cuda_forms import contains, declarators, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import edited, replace_node
 from kernel_lineage.kernels.source import Kernel, Span
-from kernel_lineage.rewrite.assists.hidden_reads import hidden_reads
-from kernel_lineage.rewrite.assists.layout import descendants, indent_at
+from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
+from kernel_lineage.rewrite.assists.layout import data_of, descendants, indent_at
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.product_sum import LOADED, SumOfProducts
 from kernel_lineage.rewrite.assists.products import PLACES, Product
@@ -38,53 +38,46 @@ def outputs_of(
     total: SumOfProducts,
     names: Mapping[str, str],
     value: str,
-) -> list[str] | Refusal:
+) -> list[str]:
     """The lines of the work for one output.
 
     `names` says how the output's place along each axis is written, `value` its sum of products.
     """
-    assert kernel.source is not None
     body = syntax.entry.node.child_by_field_name("body")
     if body is None:
-        return Refusal(f"{kernel.name} has no body")
+        raise Refusal(f"{kernel.name} has no body")
     never = _NEVER.search(text_of(body))
     if never is not None:
-        return Refusal(
+        raise Refusal(
             f"`{never[0]}` in {kernel.name} would mean something else for several outputs of a thread"
         )
-    hidden = hidden_reads(kernel, syntax, _HIDDEN, "its place in the grid")
-    if hidden is not None:
-        return hidden
+    check_hidden_reads(kernel, syntax, _HIDDEN, "its place in the grid")
     if any(n.type.startswith(("preproc_if", "preproc_el")) for n in descendants(body)):
-        return Refusal(f"{kernel.name} is not the same in every build: it holds `#if`")
+        raise Refusal(f"{kernel.name} is not the same in every build: it holds `#if`")
     edits = _returns(body, total.loop)
-    if isinstance(edits, Refusal):
-        return edits
     behind = [n for n in descendants(body) if n.type == "identifier" and n.start_byte >= total.loop.end_byte]
     inside = {name for d in _declarations(total.loop) for name, *_ in declarators(d)}
     left = {text_of(n) for n in behind} & ((set(product.loop.counters) | total.moved) - inside)
     if left:
-        return Refusal(f"`{left.pop()}` is used behind the loop that has moved it on")
+        raise Refusal(f"`{left.pop()}` is used behind the loop that has moved it on")
     places = _places(body, total.loop, product, names)
-    if isinstance(places, Refusal):
-        return places
     return _lines(kernel, body, total, [*edits, *places], value)
 
 
-def _returns(body: Node, loop: Node) -> list[Edit] | Refusal:
+def _returns(body: Node, loop: Node) -> list[Edit]:
     edits: list[Edit] = []
     for node in descendants(body):
         if node.type == "return_statement":
             above = node.parent
             while above is not None and above != body:
                 if above.type in ("for_statement", "while_statement", "do_statement", "switch_statement"):
-                    return Refusal(f"the return in line {node.start_point.row + 1} leaves a loop")
+                    raise Refusal(f"the return in line {node.start_point.row + 1} leaves a loop")
                 if above.type == "lambda_expression":
-                    return Refusal("a lambda returns, which is another return")
+                    raise Refusal("a lambda returns, which is another return")
                 above = above.parent
             edits.append(replace_node(node, "continue;"))
         elif node.type in ("break_statement", "continue_statement") and contains(loop, node):
-            return Refusal(
+            raise Refusal(
                 f"`{text_of(node)}` in line {node.start_point.row + 1} ends a round of the product early"
             )
     return edits
@@ -94,7 +87,7 @@ def _declarations(node: Node) -> list[Node]:
     return [n for n in descendants(node) if n.type == "declaration"]
 
 
-def _places(body: Node, loop: Node, product: Product, names: Mapping[str, str]) -> list[Edit] | Refusal:
+def _places(body: Node, loop: Node, product: Product, names: Mapping[str, str]) -> list[Edit]:
     """Edits that write the output's place where the thread's place was told."""
     spelling = {PLACES[axis].name: text for axis, text in names.items()}
     edits: dict[tuple[int, int], Edit] = {}
@@ -114,7 +107,7 @@ def _places(body: Node, loop: Node, product: Product, names: Mapping[str, str]) 
             continue
         declared = _declared(node)
         if declared is None:
-            return Refusal(
+            raise Refusal(
                 f"`{text_of(node)}` in line {node.start_point.row + 1} tells more than the place of an output"
             )
         for name in declared[1] - dropped:
@@ -177,8 +170,7 @@ def _squeezed(node: Node) -> str:
 
 
 def _lines(kernel: Kernel, body: Node, total: SumOfProducts, edits: list[Edit], value: str) -> list[str]:
-    assert kernel.source is not None
-    data, loop = kernel.source.data, total.loop
+    data, loop = data_of(kernel), total.loop
     first = loop
     while first.prev_sibling is not None and first.prev_sibling.type.startswith("preproc"):
         first = first.prev_sibling  # a #pragma speaks of the loop behind it

@@ -8,7 +8,16 @@ from dataclasses import dataclass, replace
 from tree_sitter import Node
 
 from kernel_lineage.code.types import DTYPES
-from kernel_lineage.kernels.cuda_forms import Variable, bare, contains, declarators, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import (
+    Variable,
+    arguments_of,
+    bare,
+    contains,
+    declarators,
+    field_of,
+    operator_of,
+    text_of,
+)
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
@@ -63,14 +72,14 @@ class SumOfProducts:
         return f"{self.name} += {LOADED};"
 
 
-def sum_of(kernel: Kernel, syntax: CudaSyntax, product: Product) -> SumOfProducts | Refusal:
+def sum_of(kernel: Kernel, syntax: CudaSyntax, product: Product) -> SumOfProducts:
     """What the loop adds up, or why that is not known."""
     loop = next(
         (p.node for p in syntax.entry.loops if (p.node.start_byte, p.node.end_byte) == product.loop.at), None
     )
     body = loop.child_by_field_name("body") if loop is not None else None
     if loop is None or body is None:
-        return Refusal(
+        raise Refusal(
             f"the loop in line {product.loop.line} stands in a function that is called, or in a macro"
         )
     own: dict[str, Node] = {}
@@ -83,7 +92,7 @@ def sum_of(kernel: Kernel, syntax: CudaSyntax, product: Product) -> SumOfProduct
         if statement.type == "declaration":
             for name, value, sizes, _ in declarators(statement):
                 if value is None or sizes:
-                    return Refusal(f"`{name}` is declared without a value in the loop")
+                    raise Refusal(f"`{name}` is declared without a value in the loop")
                 own[name] = value
             continue
         expression = bare(statement.named_children[0]) if statement.type == "expression_statement" else None
@@ -92,12 +101,12 @@ def sum_of(kernel: Kernel, syntax: CudaSyntax, product: Product) -> SumOfProduct
             continue
         adds = _added(expression, target)
         if not target or adds is None:
-            return Refusal(
+            raise Refusal(
                 f"`{' '.join(text_of(statement).split())}` in the loop adds no product to a variable"
             )
         added.append((target, adds))
     if len(added) != 1:
-        return Refusal("the loop adds up more than one value, or none")
+        raise Refusal("the loop adds up more than one value, or none")
     return _read(kernel, syntax, product, loop, moved, own, added[0])
 
 
@@ -109,13 +118,13 @@ def _read(
     moved: frozenset[str],
     own: dict[str, Node],
     added: tuple[str, Node],
-) -> SumOfProducts | Refusal:
+) -> SumOfProducts:
     name, expression = added
     variable = next(
         (v for v in syntax.entry.variables if v.name == name and not contains(loop, v.node)), None
     )
     if variable is None or variable.sizes or variable.pointer or variable.shared:
-        return Refusal(f"`{name}`, which the products are added to, is no variable of the thread")
+        raise Refusal(f"`{name}`, which the products are added to, is no variable of the thread")
     stored = _dtype_of(variable)
     fixed = {p.name for p in kernel.parameters if not p.pointer} - changed_in(syntax, syntax.entry.node)
     found: list[Factor] = []
@@ -124,7 +133,7 @@ def _read(
         inside = [o for o in (product.first, product.second) if _holds(node, o, own)]
         text, plain = _text_of(node, inside[0] if inside else None, own, fixed)
         if len(inside) > 1 or not text:
-            return Refusal(f"`{text_of(node)}` is more than a factor of its own")
+            raise Refusal(f"`{text_of(node)}` is more than a factor of its own")
         if not inside:
             scale += f" * {text}"
             continue
@@ -132,10 +141,10 @@ def _read(
     by_root = {id(f.operand): f for f in found}
     first, second = (by_root.get(id(o)) for o in (product.first, product.second))
     if first is None or second is None or len(found) != 2:
-        return Refusal(f"`{text_of(expression)}` is not the product of the two values that are read")
+        raise Refusal(f"`{text_of(expression)}` is not the product of the two values that are read")
     whole = stored.startswith(("int", "uint"))
     if not stored or any(not f.dtype or (whole and not f.dtype.startswith(("int", "uint"))) for f in found):
-        return Refusal(f"the type of `{name}` or of what is multiplied is not one that is added up in tiles")
+        raise Refusal(f"the type of `{name}` or of what is multiplied is not one that is added up in tiles")
     if scale:
         first = replace(first, text=f"{_as_float(first)}{scale}", plain=False)
     kind = "float" if stored in TO_FLOAT else variable.type.removeprefix("const ").strip()
@@ -165,7 +174,7 @@ def _added(expression: Node | None, target: str) -> Node | None:
     """What `target += E`, `target = target + E`, `target = fmaf(x, y, target)` and their like add: E, or the call."""
     if expression is None or expression.type != "assignment_expression":
         return None
-    value = bare(expression.child_by_field_name("right"))
+    value = field_of(expression, "right")
     if operator_of(expression) == "+=":
         return value
     if operator_of(expression) != "=" or value is None:
@@ -173,9 +182,9 @@ def _added(expression: Node | None, target: str) -> Node | None:
     if value.type == "binary_expression" and operator_of(value) == "+":
         parts = [value.child_by_field_name("left"), value.child_by_field_name("right")]
     elif value.type == "call_expression" and _called(value) in _ADDED:
-        parts = list(_arguments(value))
+        parts = list(arguments_of(value))
     elif value.type == "call_expression" and _called(value) in _MULTIPLIED_AND_ADDED:
-        arguments = _arguments(value)
+        arguments = arguments_of(value)
         return value if len(arguments) == 3 and text_of(bare(arguments[2])) == target else None
     else:
         return None
@@ -196,7 +205,7 @@ def _factors(node: Node, own: dict[str, Node]) -> Iterator[Node]:
             if part is not None:
                 yield from _factors(part, own)
     elif inner.type == "call_expression" and _called(inner) in _MULTIPLIED | _MULTIPLIED_AND_ADDED:
-        for part in _arguments(inner)[:2]:
+        for part in arguments_of(inner)[:2]:
             yield from _factors(part, own)
     elif (converted := _converted(inner)) is not None and len(list(_factors(converted, own))) > 1:
         yield from _factors(converted, own)
@@ -208,18 +217,13 @@ def _converted(node: Node) -> Node | None:
     """What a conversion to a number of another precision converts."""
     if node.type == "cast_expression":
         return node.child_by_field_name("value")
-    arguments = _arguments(node) if node.type == "call_expression" else ()
+    arguments = arguments_of(node) if node.type == "call_expression" else ()
     cast = _called(node).startswith("static_cast<")
     return arguments[0] if len(arguments) == 1 and (cast or _called(node) in _CONVERSIONS) else None
 
 
 def _called(node: Node) -> str:
     return text_of(node.child_by_field_name("function")).replace(" ", "")
-
-
-def _arguments(node: Node) -> tuple[Node, ...]:
-    listed = node.child_by_field_name("arguments")
-    return tuple(a for a in listed.named_children if a.type != "comment") if listed is not None else ()
 
 
 def _holds(node: Node, operand: Operand, own: dict[str, Node]) -> bool:
@@ -258,7 +262,7 @@ def _text_of(node: Node, operand: Operand | None, own: dict[str, Node], fixed: s
         text, plain = _text_of(converted, operand, own, fixed)
         return _around(node, converted, text), plain
     if node.type == "call_expression" and is_of_the_language(_called(node)):
-        parts = [(a, _text_of(a, operand, own, fixed)[0]) for a in _arguments(node)]
+        parts = [(a, _text_of(a, operand, own, fixed)[0]) for a in arguments_of(node)]
     elif node.type in ("unary_expression", "binary_expression"):
         sides = [node.child_by_field_name(f) for f in ("left", "right", "argument")]
         parts = [(s, _text_of(s, operand, own, fixed)[0]) for s in sides if s is not None]

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
-from kernel_lineage.kernels.source import Kernel, Span
-from kernel_lineage.rewrite.assists.layout import fresh_name, indent_at, indent_unit, newline_of, syntax_of
-from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.kernels.edits import replace_node
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.layout import (
+    data_of,
+    fresh_name,
+    indent_at,
+    indent_unit,
+    newline_of,
+    syntax_of,
+)
 from kernel_lineage.rewrite.assists.product_launch import Blocks, tiled_launches
 from kernel_lineage.rewrite.assists.product_outputs import outputs_of
 from kernel_lineage.rewrite.assists.product_sum import SumOfProducts, sum_of
 from kernel_lineage.rewrite.assists.products import Product, product_of
-from kernel_lineage.rewrite.candidate import Candidate, Edit
+from kernel_lineage.rewrite.candidate import Edit
 
 _T = TypeVar("_T")
 
@@ -31,8 +38,7 @@ class ProductTask:
 
     def names(self, wanted: str) -> dict[str, str]:
         """A name that the kernel's file does not use for each of the wanted ones."""
-        assert self.kernel.source is not None
-        taken = set(re.findall(r"[A-Za-z_]\w*", self.kernel.source.data.decode("utf-8", "replace")))
+        taken = set(re.findall(r"[A-Za-z_]\w*", data_of(self.kernel).decode("utf-8", "replace")))
         return {name: fresh_name(name, taken) for name in wanted.split()}
 
     def edits(
@@ -42,7 +48,7 @@ class ProductTask:
         tile: tuple[int, int],
         blocks: Blocks,
         code: Callable[[list[str]], list[str]],
-    ) -> list[Edit] | Refusal:
+    ) -> list[Edit]:
         """The kernel's new body, and launches of a block for each tile of outputs.
 
         `place` are the names of an output's row and column, `value` is its sum of products, `tile` counts rows and
@@ -52,40 +58,21 @@ class ProductTask:
         outputs = outputs_of(
             self.kernel, self.syntax, self.product, self.total, dict(zip(axes, place, strict=True)), value
         )
-        if isinstance(outputs, Refusal):
-            return outputs
         launches = tiled_launches(self.kernel, dict(zip(axes, tile, strict=True)), blocks)
-        return launches if isinstance(launches, Refusal) else [*launches, self._body(code(outputs))]
+        return [*launches, self._body(code(outputs))]
 
     def _body(self, lines: list[str]) -> Edit:
         """An edit that makes lines, indented by four blanks, the kernel's body."""
         node = self.syntax.entry.node.child_by_field_name("body")
-        assert node is not None and self.kernel.source is not None
-        data, unit = self.kernel.source.data, indent_unit(self.kernel)
+        assert node is not None
+        data, unit = data_of(self.kernel), indent_unit(self.kernel)
         margin, newline = indent_at(data, self.syntax.entry.node.start_byte), newline_of(data)
         text = newline.join(margin + unit + line.replace("    ", unit) if line else "" for line in lines)
-        span = Span(node.start_byte, node.end_byte, node.start_point.row + 1, node.end_point.row + 1)
-        return Edit(span, f"{{{newline}{text}{newline}{margin}}}")
+        return replace_node(node, f"{{{newline}{text}{newline}{margin}}}")
 
 
-def with_alternatives(tiles: Iterable[_T], make: Callable[[_T], Candidate | Refusal]) -> Candidate | Refusal:
-    """The candidate of the first tile, the other tiles' as its alternatives; the first refusal where there is one."""
-    made: list[Candidate] = []
-    for tile in tiles:
-        candidate = make(tile)
-        if isinstance(candidate, Refusal):
-            return candidate
-        made.append(candidate)
-    return replace(made[0], alternatives=tuple(made[1:]))
-
-
-def task_of(kernel: Kernel) -> ProductTask | Refusal:
+def task_of(kernel: Kernel) -> ProductTask:
     """The product of a kernel, or why it cannot be rewritten."""
     syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     product = product_of(kernel)
-    if isinstance(product, Refusal):
-        return product
-    total = sum_of(kernel, syntax, product)
-    return total if isinstance(total, Refusal) else ProductTask(kernel, syntax, product, total)
+    return ProductTask(kernel, syntax, product, sum_of(kernel, syntax, product))

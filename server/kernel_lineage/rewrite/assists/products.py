@@ -15,9 +15,8 @@ from kernel_gate.expr.terms import Num, Op, Term, Var, negation, rebuilt, substi
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.code.model import Access, Loop, Model
 from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.blocks_at_launch import block_extents, launches_of
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.skills.kernel_facts import constant
-from kernel_lineage.workloads.constants import constants_of
 
 PLACES = {"x": Var("place along x"), "y": Var("place along y")}
 """A thread's number along each axis of the whole grid."""
@@ -82,44 +81,40 @@ class Product:
         return placed(term, self.extents)
 
 
-def product_of(kernel: Kernel) -> Product | Refusal:
+def product_of(kernel: Kernel) -> Product:
     """The product that each thread of a kernel computes one element of, or why there is none that can be tiled."""
     model = read_open(kernel)
     if model.problems:
         line, what = model.problems[0]
-        return Refusal(f"what line {line} does could not be read: {what}")
+        raise Refusal(f"what line {line} does could not be read: {what}")
     if model.events:
-        return Refusal(
+        raise Refusal(
             f"threads of {kernel.name} work together (`{model.events[0].name}`), or call what is not here"
         )
     loops = [n for n in model.loops if len(_loads(model, n)) == 2]
     if len(loops) != 1:
-        return Refusal(f"{kernel.name} has not one loop that reads two values in each round")
+        raise Refusal(f"{kernel.name} has not one loop that reads two values in each round")
     loop = model.loops[loops[0]]
     if loop.parents or any(loops[0] in other.parents for other in model.loops.values()):
-        return Refusal("the loop of the product stands within another loop, or holds one")
+        raise Refusal("the loop of the product stands within another loop, or holds one")
     extents = _extents(kernel)
-    if isinstance(extents, Refusal):
-        return extents
     rounds = _rounds(loop, extents)
     if rounds is None:
-        return Refusal(f"how often the loop in line {loop.line} goes round is not told by one bound")
+        raise Refusal(f"how often the loop in line {loop.line} goes round is not told by one bound")
     operands: list[Operand] = []
     for access in _loads(model, loop.round):
         operand = _operand(kernel, model, access, loop, extents)
-        if isinstance(operand, Refusal):
-            return operand
         operands.append(operand)
     if {o.axis for o in operands} != {"x", "y"}:
-        return Refusal("both factors move with the same axis of the grid: that is no matrix product")
+        raise Refusal("both factors move with the same axis of the grid: that is no matrix product")
     across = _across(model, extents)
     first, second = sorted(operands, key=lambda o: o.axis == across)
     written = {a.root for a in model.accesses if a.writes} & {first.root, second.root}
     if written:
-        return Refusal(f"`{written.pop()}` is written as well as multiplied")
+        raise Refusal(f"`{written.pop()}` is written as well as multiplied")
     strange = _strange(kernel, rounds)
     if strange or any(place.name in variables(rounds) for place in PLACES.values()):
-        return Refusal(
+        raise Refusal(
             f"the bound of the loop in line {loop.line} depends on {strange or 'the place of an output'}"
         )
     return Product(model, loop, rounds, first, second, extents)
@@ -161,19 +156,16 @@ def _loads(model: Model, round_: str) -> list[Access]:
     return list({a.at: a for a in inside}.values())
 
 
-def _extents(kernel: Kernel) -> Mapping[str, Term] | Refusal:
+def _extents(kernel: Kernel) -> Mapping[str, Term]:
     """Threads of a block along x and y: numbers where all launches of the file agree on them, else names."""
-    known = constants_of(kernel)
     found = []
-    for launch in kernel.launches:
-        block = [constant(e, {**known, **launch.definitions}) for e in (*launch.block, "1", "1")[:3]]
-        if block[2] != 1:
-            return Refusal(
+    for launch in launches_of(kernel):
+        *block, depth = block_extents(kernel, launch)
+        if depth != 1:
+            raise Refusal(
                 f"blocks of the launch in line {launch.span.first_line} may be deep as well as wide"
             )
-        found.append(block[:2])
-    if not found:
-        return Refusal(f"{kernel.name} is not launched in this file, and its launch has to change with it")
+        found.append(block)
     agree = all(block == found[0] for block in found)
     return {
         axis: Num(size) if agree and size is not None else Var(f"blockDim.{axis}")
@@ -200,28 +192,26 @@ def _rounds(loop: Loop, extents: Mapping[str, Term]) -> Term | None:
 
 def _operand(
     kernel: Kernel, model: Model, access: Access, loop: Loop, extents: Mapping[str, Term]
-) -> Operand | Refusal:
+) -> Operand:
     text = access.text
     if access.offset is None or access.at is None or access.calls:
-        return Refusal(f"where `{text}` lies is not known{': ' + access.reason if access.reason else ''}")
+        raise Refusal(f"where `{text}` lies is not known{': ' + access.reason if access.reason else ''}")
     offset = substituted(placed(access.offset, extents), {loop.round: DEPTH})
     strange = _strange(kernel, offset)
     if strange:
-        return Refusal(f"where `{text}` lies depends on {strange}")
+        raise Refusal(f"where `{text}` lies depends on {strange}")
     elements = polynomial(offset)
     if access.nbytes <= 0 or any(c % access.nbytes for c in elements.values()):
-        return Refusal(f"`{text}` is not read element by element")
+        raise Refusal(f"`{text}` is not read element by element")
     elements = {m: c // access.nbytes for m, c in elements.items()}
     axes = [axis for axis, place in PLACES.items() if place.name in variables(offset)]
     moved = coefficient_of(elements, PLACES[axes[0]]) if len(axes) == 1 else None
     stepped = coefficient_of(moved[1], DEPTH) if moved is not None else None
     if moved is None or stepped is None or _names(moved[0]) & {DEPTH.name}:
-        return Refusal(f"`{text}` does not move with one axis of the grid and, evenly, with the loop")
+        raise Refusal(f"`{text}` does not move with one axis of the grid and, evenly, with the loop")
     if not stepped[0]:
-        return Refusal(f"`{text}` is the same in every round")
+        raise Refusal(f"`{text}` is the same in every round")
     bounds = _bounds(kernel, model, access, loop, extents, axes[0])
-    if isinstance(bounds, Refusal):
-        return bounds
     return Operand(
         access.root, access, axes[0], term_of(moved[0]), term_of(stepped[0]), term_of(stepped[1]), bounds
     )
@@ -233,7 +223,7 @@ def _names(of: Polynomial) -> set[str]:
 
 def _bounds(
     kernel: Kernel, model: Model, access: Access, loop: Loop, extents: Mapping[str, Term], axis: str
-) -> tuple[Term, ...] | Refusal:
+) -> tuple[Term, ...]:
     """The conditions of an access that speak of its own axis and of the round."""
     own, bounded = [], {"x": False, "y": False}
     for condition in (c for part in access.path for c in _conjuncts(part)):
@@ -242,15 +232,15 @@ def _bounds(
         term = substituted(placed(condition, extents), {loop.round: DEPTH})
         names = set(variables(term))
         if strange := _strange(kernel, term):
-            return Refusal(f"`{access.text}` is read under a condition on {strange}")
+            raise Refusal(f"`{access.text}` is read under a condition on {strange}")
         if {p.name for p in PLACES.values()} <= names:
-            return Refusal(f"`{access.text}` is read under a condition on both places of an output")
+            raise Refusal(f"`{access.text}` is read under a condition on both places of an output")
         for one, place in PLACES.items():
             bounded[one] = bounded[one] or place.name in names
         if PLACES[_OTHER[axis]].name not in names:
             own.append(term)
     if not all(bounded.values()):
-        return Refusal(f"no check of its bounds tells where `{access.text}` ends")
+        raise Refusal(f"no check of its bounds tells where `{access.text}` ends")
     return tuple(own)
 
 

@@ -17,9 +17,9 @@ from kernel_lineage.kernels.cuda_forms import Call, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
-from kernel_lineage.kernels.source import Kernel, Launch, Span
-from kernel_lineage.rewrite.assists.block_sum_examples import APPLIES, REFUSES
+from kernel_lineage.kernels.source import Kernel, Launch
 from kernel_lineage.rewrite.assists.layout import (
+    data_of,
     descendants,
     fresh_name,
     identifiers_in,
@@ -42,10 +42,8 @@ _MOST_THREADS = 1024
 """Threads of a block (CUDA C++ Programming Guide, technical specifications)."""
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     places = [a.span.start for a in PATTERN.find(kernel)]
     call = next(
         (
@@ -58,22 +56,18 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         None,
     )
     if call is None:
-        return Refusal(
+        raise Refusal(
             f"{kernel.name} has no atomic addition here that several threads of a block make to one element"
         )
     place = indexing(syntax.entry).place(call.arguments[0])
     parameter = kernel.parameter(place.root)
     kind = SUMMED.get(parameter.dtype or "") if parameter is not None and parameter.pointer else None
     if parameter is None or kind is None:
-        return Refusal(
+        raise Refusal(
             f"`{text_of(call.arguments[0])}` is not known to point to float, double, int or unsigned int"
         )
-    refusal = _unsafe(kernel, syntax, call, place.root)
-    if refusal is not None:
-        return refusal
+    _check_safe(kernel, syntax, call, place.root)
     outer = _outermost(syntax, call.node)
-    if isinstance(outer, Refusal):
-        return outer
     return ASSIST.candidate(
         kernel,
         _edits(kernel, syntax, call, outer, kind),
@@ -81,22 +75,21 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
     )
 
 
-def _unsafe(kernel: Kernel, syntax: CudaSyntax, call: Call, root: str) -> Refusal | None:
-    """Why the addition may not wait for the other threads of the block, or not be the first thread's."""
+def _check_safe(kernel: Kernel, syntax: CudaSyntax, call: Call, root: str) -> None:
+    """Refuse an addition that may not wait for the other threads of the block, or not be the first thread's."""
     body = syntax.entry.node
     left = next((n for n in descendants(body) if n.type in ("return_statement", "goto_statement")), None)
     if left is not None or "asm" in identifiers_in(body) or "__trap" in kernel.text:
         line = left.start_point.row + 1 if left is not None else kernel.span.first_line
-        return Refusal(f"some threads may leave in line {line}, and would be missing at the barriers")
+        raise Refusal(f"some threads may leave in line {line}, and would be missing at the barriers")
     if root not in identifiers_in(call.arguments[0]):
-        return Refusal(f"`{text_of(call.arguments[0])}` comes to {root} through another pointer")
+        raise Refusal(f"`{text_of(call.arguments[0])}` comes to {root} through another pointer")
     others = [n for n in descendants(body) if n.type == "identifier" and text_of(n) == root]
     if sum(1 for n in others if n.parent is not None and n.parent.type != "pointer_declarator") > 1:
-        return Refusal(f"{root} is used at another place as well; the addition comes later than before")
+        raise Refusal(f"{root} is used at another place as well; the addition comes later than before")
     doubtful = _differs(kernel, syntax, call.arguments[0], set())
     if doubtful:
-        return Refusal(f"`{doubtful}` in `{text_of(call.arguments[0])}` may differ from thread to thread")
-    return None
+        raise Refusal(f"`{doubtful}` in `{text_of(call.arguments[0])}` may differ from thread to thread")
 
 
 def _differs(kernel: Kernel, syntax: CudaSyntax, node: Node, seen: set[str]) -> str:
@@ -135,16 +128,16 @@ def _differs(kernel: Kernel, syntax: CudaSyntax, node: Node, seen: set[str]) -> 
     return ""
 
 
-def _outermost(syntax: CudaSyntax, node: Node) -> Node | Refusal:
+def _outermost(syntax: CudaSyntax, node: Node) -> Node:
     """The statement of the kernel's body that holds the addition."""
     body = syntax.entry.node.child_by_field_name("body")
-    for statement in statements_of(body) if body is not None else ():
+    for statement in statements_of(body):
         if contains(statement, node):
             kinds = {p.type for p in _parents(node, statement)}
             if kinds - {"if_statement", "compound_statement", "expression_statement", "else_clause"}:
-                return Refusal(f"`{text_of(node)}` stands in more than plain conditions")
+                raise Refusal(f"`{text_of(node)}` stands in more than plain conditions")
             return statement
-    return Refusal(f"`{text_of(node)}` is not a statement of the kernel's body")
+    raise Refusal(f"`{text_of(node)}` is not a statement of the kernel's body")
 
 
 def _parents(node: Node, last: Node) -> list[Node]:
@@ -157,8 +150,7 @@ def _parents(node: Node, last: Node) -> list[Node]:
 
 
 def _edits(kernel: Kernel, syntax: CudaSyntax, call: Call, outer: Node, kind: str) -> tuple[Edit, ...]:
-    assert kernel.source is not None
-    data = kernel.source.data
+    data = data_of(kernel)
     taken = identifiers_in(syntax.entry.node)
     value, sums, stride, number = (
         fresh_name(n, taken) for n in ("own_value", "block_sums", "stride", "thread")
@@ -187,9 +179,8 @@ def _edits(kernel: Kernel, syntax: CudaSyntax, call: Call, outer: Node, kind: st
         "}",
     ]
     zero = {"float": "0.0f", "double": "0.0"}.get(kind, "0")
-    end = Span(outer.end_byte, outer.end_byte, outer.end_point.row + 1, outer.end_point.row + 1)
     declared, kept = f"{kind} {value} = {zero};{gap}", f"{value} = {text_of(call.arguments[1])}"
-    after = Edit(end, gap.join(tree))
+    after = insert_before(kernel, outer.end_byte, gap.join(tree))
     if call.node.start_byte == outer.start_byte:
         return (replace_node(call.node, declared + kept), after)
     return (insert_before(kernel, outer.start_byte, declared), replace_node(call.node, kept), after)
@@ -205,7 +196,5 @@ ASSIST = Assist(
     title="Add up a block before the atomic",
     skill="block-reduction",
     pattern="block_uniform_atomic",
-    rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
+    make=_rewrite,
 )

@@ -15,7 +15,16 @@ from tree_sitter import Node
 from kernel_gate.expr.polynomials import polynomial
 from kernel_lineage.code.cuda.read import read_open
 from kernel_lineage.kernels.cuda_floats import is_whole
-from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import (
+    Loop,
+    arguments_of,
+    bare,
+    contains,
+    field_of,
+    operator_of,
+    test_of,
+    text_of,
+)
 from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
@@ -56,7 +65,7 @@ class RowLoop:
     """Its rounds write memory, which other lanes see only behind a barrier of the warp."""
 
 
-def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop | Refusal:
+def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop:
     """A loop without loops in it as one that lanes may share out; else why not."""
     head = header_of(loop)
     declared = loop.node.child_by_field_name("initializer")
@@ -74,13 +83,13 @@ def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop | Refusal:
         or operator_of(condition) not in ("<", "<=")
         or text_of(condition.child_by_field_name("left")) != loop.counter
     ):
-        return Refusal(f"`{head}` does not count upwards by one from a start to a bound")
+        raise Refusal(f"`{head}` does not count upwards by one from a start to a bound")
     changed = changed_in(syntax, loop.body)
     if {loop.counter, *identifiers_in(loop.bound)} & changed or any(
         n.type in ("call_expression", "subscript_expression", "pointer_expression")
         for n in descendants(loop.bound)
     ):
-        return Refusal(f"how far `{head}` runs may change on the way")
+        raise Refusal(f"how far `{head}` runs may change on the way")
     left = next(
         (
             n
@@ -90,25 +99,21 @@ def row_loop(syntax: CudaSyntax, loop: Loop) -> RowLoop | Refusal:
         None,
     )
     if left is not None:
-        return Refusal(
+        raise Refusal(
             f"`{text_of(left)}` in line {left.start_point.row + 1} ends the loop early, for all its rounds"
         )
     own = {v.name for v in syntax.entry.variables if contains(loop.body, v.node)}
     found: list[Reduction] = []
     for name in sorted(changed - own):
         one = _reduction(syntax, loop, name)
-        if isinstance(one, Refusal):
-            return one
         found.append(one)
-    refusal = _apart(syntax, loop, changed)
-    if refusal is not None:
-        return refusal
+    _check_apart(syntax, loop, changed)
     accesses = [a for a in indexing(syntax.entry).accesses if contains(loop.body, a.node)]
     atomics = any(c.name.startswith("atomic") and contains(loop.body, c.node) for c in syntax.entry.calls)
     return RowLoop(loop, tuple(found), atomics or any(a.writes and a.space != "local" for a in accesses))
 
 
-def _reduction(syntax: CudaSyntax, loop: Loop, name: str) -> Reduction | Refusal:
+def _reduction(syntax: CudaSyntax, loop: Loop, name: str) -> Reduction:
     """How a variable from outside changes in the rounds, if that is one reduction."""
     assert loop.body is not None
     recurrence = Refusal(
@@ -121,7 +126,7 @@ def _reduction(syntax: CudaSyntax, loop: Loop, name: str) -> Reduction | Refusal
         or variables[0].sizes
         or variables[0].pointer
     ):
-        return recurrence
+        raise recurrence
     used = [n for n in descendants(loop.node) if n.type == "identifier" and text_of(n) == name]
     operations: set[str] = set()
     seen = 0
@@ -132,9 +137,9 @@ def _reduction(syntax: CudaSyntax, loop: Loop, name: str) -> Reduction | Refusal
             seen += step[1]
     rounded = next((n for n in _added(loop.body, name) if not is_whole(syntax.entry, n)), None)
     if variables[0].type not in _FLOATING and rounded is not None:
-        return Refusal(f"`{name}` is a whole number, and `{text_of(rounded)}` may be rounded in each round")
+        raise Refusal(f"`{name}` is a whole number, and `{text_of(rounded)}` may be rounded in each round")
     if len(operations) != 1 or seen != len(used):
-        return recurrence
+        raise recurrence
     return Reduction(name, variables[0].type, operations.pop(), _from_zero(syntax, loop, name))
 
 
@@ -156,7 +161,7 @@ def _step(statement: Node, name: str) -> tuple[str, int] | None:
     assignment = statement.named_children[0] if statement.named_children else None
     if assignment is None or assignment.type != "assignment_expression":
         return None
-    left, right = assignment.child_by_field_name("left"), bare(assignment.child_by_field_name("right"))
+    left, right = assignment.child_by_field_name("left"), field_of(assignment, "right")
     if text_of(left) != name or right is None:
         return None
     if operator_of(assignment) in ("+=", "-="):
@@ -169,8 +174,7 @@ def _step(statement: Node, name: str) -> tuple[str, int] | None:
         return ("+", 2) if len(others) == 1 and name not in identifiers_in(others[0]) else None
     if right.type == "call_expression":
         function = text_of(right.child_by_field_name("function"))
-        listed = right.child_by_field_name("arguments")
-        given = listed.named_children if listed is not None else []
+        given = arguments_of(right)
         others = [a for a in given if text_of(bare(a)) != name]
         fits = function in _CHOOSING and len(given) == 2 and len(others) == 1
         return (function, 2) if fits and name not in identifiers_in(others[0]) else None
@@ -179,8 +183,7 @@ def _step(statement: Node, name: str) -> tuple[str, int] | None:
 
 def _compared(statement: Node, name: str) -> tuple[str, int] | None:
     """`if (v > best) { best = v; }`."""
-    clause = statement.child_by_field_name("condition")
-    test = bare(clause.child_by_field_name("value") if clause is not None else None)
+    test = test_of(statement)
     then = statement.child_by_field_name("consequence")
     if test is None or then is None or statement.child_by_field_name("alternative") is not None:
         return None
@@ -216,14 +219,14 @@ def _at_one_offset(syntax: CudaSyntax, one: Node, other: Node) -> bool:
     return len(offsets[0]) == 1 and offsets[0] == offsets[1]
 
 
-def _apart(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> Refusal | None:
-    """Why two rounds may touch one element; None when what each writes is its own."""
+def _check_apart(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> None:
+    """Refuse a loop of which two rounds may touch one element that one of them writes."""
     assert loop.body is not None
     reach, axis = indexing(syntax.entry), loop_axis(loop)
     accesses = [a for a in reach.accesses if contains(loop.body, a.node)]
     for node in descendants(loop.body):
         if node.type == "pointer_expression" and operator_of(node) == "*":
-            return Refusal(f"`{text_of(node)}` may be one element for all rounds")
+            raise Refusal(f"`{text_of(node)}` may be one element for all rounds")
     inside = {v.name for v in syntax.entry.variables if contains(loop.body, v.node)}
     written = [a for a in accesses if a.writes and not (a.space == "local" and a.root in inside)]
     for access in written:
@@ -238,7 +241,7 @@ def _apart(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> Refusal | None:
             and access.index.get(axis) == 1
         )
         if not own:
-            return Refusal(
+            raise Refusal(
                 f"it is not known that each round writes another element of `{text_of(access.node)}`"
             )
     places = {dense(a.indices[0]) for a in written}
@@ -248,11 +251,10 @@ def _apart(syntax: CudaSyntax, loop: Loop, changed: set[str]) -> Refusal | None:
         same = len(places) == 1 and len(access.indices) == 1 and dense(access.indices[0]) in places
         same = same or all(_at_one_offset(syntax, access.node, w.node) for w in written)
         if not same and _ROW_AXES & set(access.index):
-            return Refusal(
+            raise Refusal(
                 f"`{text_of(access.node)}` is read while other lanes write `{text_of(written[0].node)}`, "
                 "and both may lie in one buffer; read it before the loop"
             )
-    return None
 
 
 def _moves_by_one(index: Node | None, counter: str, changed: set[str]) -> bool:

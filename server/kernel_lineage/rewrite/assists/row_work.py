@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, contains, text_of
+from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.rewrite.assists.layout import descendants, statements_of
 from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
@@ -26,22 +26,20 @@ class RowWork:
     """Statements that write memory once for a row, in the order of the text."""
 
 
-def row_work(syntax: CudaSyntax, statements: list[Node]) -> RowWork | Refusal:
+def row_work(syntax: CudaSyntax, statements: list[Node]) -> RowWork:
     """The parts of the statements that do a row's work; a refusal when one of them cannot be done by a warp."""
     found = RowWork()
-    return _walk(syntax, statements, found) or found
+    _walk(syntax, statements, found)
+    return found
 
 
-def _walk(syntax: CudaSyntax, statements: list[Node], found: RowWork) -> Refusal | None:
+def _walk(syntax: CudaSyntax, statements: list[Node], found: RowWork) -> None:
     """Sort a block's statements, which all lanes of a warp come to together."""
     for statement in statements:
-        refusal = _sorted(syntax, statement, found)
-        if refusal is not None:
-            return refusal
-    return None
+        _sorted(syntax, statement, found)
 
 
-def _sorted(syntax: CudaSyntax, statement: Node, found: RowWork) -> Refusal | None:
+def _sorted(syntax: CudaSyntax, statement: Node, found: RowWork) -> None:
     said = " ".join(text_of(statement).splitlines()[0].split())
     line = statement.start_point.row + 1
     head = statement.child_by_field_name("condition") if statement.type == "if_statement" else statement
@@ -50,7 +48,7 @@ def _sorted(syntax: CudaSyntax, statement: Node, found: RowWork) -> Refusal | No
         and head is not None
         and _writes_memory(syntax, head)
     ):
-        return Refusal(f"line {line} writes memory on the way (`{said}`); write it in a statement of its own")
+        raise Refusal(f"line {line} writes memory on the way (`{said}`); write it in a statement of its own")
     match statement.type:
         case (
             "declaration"
@@ -60,43 +58,37 @@ def _sorted(syntax: CudaSyntax, statement: Node, found: RowWork) -> Refusal | No
             | "continue_statement"
             | "break_statement"
         ):
-            return None
+            pass
         case "compound_statement":
-            return _walk(syntax, statements_of(statement), found)
+            _walk(syntax, statements_of(statement), found)
         case "for_statement":
-            return _loop(syntax, statement, found)
+            _loop(syntax, statement, found)
         case "if_statement":
-            return _branches(syntax, statement, found)
+            _branches(syntax, statement, found)
         case "expression_statement":
             if _writes_memory(syntax, statement):
                 found.once.append(statement)
-            return None
-    return Refusal(f"what line {line} does (`{said}`) is not known to be the same for all lanes")
+        case _:
+            raise Refusal(f"what line {line} does (`{said}`) is not known to be the same for all lanes")
 
 
-def _loop(syntax: CudaSyntax, statement: Node, found: RowWork) -> Refusal | None:
+def _loop(syntax: CudaSyntax, statement: Node, found: RowWork) -> None:
     loop = next(one for one in syntax.entry.loops if one.node == statement)
     if any(contains(statement, other.node) and other.node != statement for other in syntax.entry.loops):
         assert loop.body is not None
-        return _walk(syntax, statements_of(loop.body), found)
+        _walk(syntax, statements_of(loop.body), found)
+        return
     if statement.parent is None or statement.parent.type != "compound_statement":
-        return Refusal(f"the loop in line {statement.start_point.row + 1} stands without braces around it")
-    shared = row_loop(syntax, loop)
-    if isinstance(shared, Refusal):
-        return shared
-    found.loops.append(shared)
-    return None
+        raise Refusal(f"the loop in line {statement.start_point.row + 1} stands without braces around it")
+    found.loops.append(row_loop(syntax, loop))
 
 
-def _branches(syntax: CudaSyntax, statement: Node, found: RowWork) -> Refusal | None:
+def _branches(syntax: CudaSyntax, statement: Node, found: RowWork) -> None:
     then, other = statement.child_by_field_name("consequence"), statement.child_by_field_name("alternative")
     parts = [then] if then is not None else []
     parts += [c for c in other.named_children if c.type != "comment"] if other is not None else []
     for part in parts:
-        refusal = _walk(syntax, statements_of(part), found)
-        if refusal is not None:
-            return refusal
-    return None
+        _walk(syntax, statements_of(part), found)
 
 
 def _writes_memory(syntax: CudaSyntax, statement: Node) -> bool:
@@ -111,11 +103,11 @@ def _writes_memory(syntax: CudaSyntax, statement: Node) -> bool:
             return True
         target = None
         if node.type == "assignment_expression":
-            target = bare(node.child_by_field_name("left"))
+            target = field_of(node, "left")
         elif node.type == "update_expression":
-            target = bare(node.child_by_field_name("argument"))
+            target = field_of(node, "argument")
         while target is not None and target.type == "field_expression":
-            target = bare(target.child_by_field_name("argument"))
+            target = field_of(target, "argument")
         if target is None or target.type == "identifier":
             continue
         base = target.child_by_field_name("argument")

@@ -9,26 +9,26 @@ Refused when a launch site's block size is not a constant, because a larger bloc
 from __future__ import annotations
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import insert_before
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.workloads.constants import block_threads
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     if "launch_bounds" in kernel.attributes or "maxnreg" in kernel.attributes:
-        return Refusal(f"{kernel.name} has launch bounds already")
+        raise Refusal(f"{kernel.name} has launch bounds already")
     if not kernel.launches:
-        return Refusal(f"{kernel.name} is not launched in this file, so nothing tells its block size")
+        raise Refusal(f"{kernel.name} is not launched in this file, so nothing tells its block size")
     sizes = []
     for launch in kernel.launches:
         threads = block_threads(launch)
         if threads is None:
             block = ", ".join(launch.block)
-            return Refusal(f"the block size `{block}` in line {launch.span.first_line} is not a constant")
+            raise Refusal(f"the block size `{block}` in line {launch.span.first_line} is not a constant")
         if not 1 <= threads <= 1024:
-            return Refusal(
+            raise Refusal(
                 f"{threads} threads in line {launch.span.first_line} is no block size that can be launched"
             )
         sizes.append(threads)
@@ -40,61 +40,10 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     )
 
 
-_LAUNCHER = """
-void launch_scale_in_place(float* x, float factor, int n) {
-    const int block_size = 256;
-    const int grid_size = (n + block_size - 1) / block_size;
-    scale_in_place<<<grid_size, BLOCK>>>(x, factor, n);
-}
-"""
-
-_KERNEL = """\
-scale_in_place(float* x, float factor, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        x[i] *= factor;
-    }
-}
-"""
-
 ASSIST = Assist(
     id="set_launch_bounds",
     title="Set launch bounds from the launch's block size",
     skill="launch-bounds",
     pattern="launch_configuration",
-    rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.CUDA,
-            "scale_in_place",
-            "__global__ void " + _KERNEL + _LAUNCHER.replace("BLOCK", "block_size"),
-            "__global__ void __launch_bounds__(256) " + _KERNEL + _LAUNCHER.replace("BLOCK", "block_size"),
-        ),
-        AssistExample(
-            Language.CUDA,
-            "scale_in_place",
-            "#define THREADS (2 * 64)\n__global__ void\n"
-            + _KERNEL
-            + _LAUNCHER.replace("BLOCK", "dim3(4 * THREADS, 1)"),
-            "#define THREADS (2 * 64)\n__global__ void\n__launch_bounds__(512) "
-            + _KERNEL
-            + _LAUNCHER.replace("BLOCK", "dim3(4 * THREADS, 1)"),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.CUDA,
-            "scale_in_place",
-            "__global__ void "
-            + _KERNEL
-            + "void run(float* x, float f, int n, int b) { scale_in_place<<<n / b, b>>>(x, f, n); }\n",
-            "not a constant",
-        ),
-        RefusalExample(
-            Language.CUDA,
-            "scale_in_place",
-            "__global__ void __launch_bounds__(128) " + _KERNEL + _LAUNCHER.replace("BLOCK", "128"),
-            "already",
-        ),
-    ),
+    make=_rewrite,
 )

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import replace
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.source import Kernel, Language, Launch
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
-from kernel_lineage.rewrite.assists.triton_places import calls_of
+from kernel_lineage.kernels.source import Kernel, Launch
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, with_alternatives
+from kernel_lineage.rewrite.assists.triton_places import calls_of, function_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
-from kernel_lineage.rewrite.launch_site import LaunchError, launch_edits
+from kernel_lineage.rewrite.launch_site import launch_edits
 from kernel_lineage.skills.kernel_facts import constant
 
 _ELEMENTS_A_WARP = 512
@@ -32,22 +31,20 @@ _FOR_PRODUCTS = ((8, 3), (4, 4), (8, 4), (4, 2))
 """Warps and stages of loops that feed `tl.dot`, beside the default of 4 and 3."""
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
-    function = kernel.function
-    if function is None:
-        return Refusal(f"the file of {kernel.name} does not parse")
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
+    function = function_of(kernel)
     for tuner in ("autotune", "heuristics"):
         if tuner in kernel.attributes:
-            return Refusal(f"{kernel.name} is launched by @triton.{tuner}, which chooses the options itself")
+            raise Refusal(f"{kernel.name} is launched by @triton.{tuner}, which chooses the options itself")
     if not kernel.launches:
-        return Refusal(f"{kernel.name} is not launched in this file")
+        raise Refusal(f"{kernel.name} is not launched in this file")
     products = any(
         isinstance(loop, (ast.For, ast.While)) and calls_of(loop, "dot") for loop in ast.walk(function)
     )
     for launch in kernel.launches:
         for option in ("num_warps", "num_stages") if products else ("num_warps",):
             if option in launch.options:
-                return Refusal(f"the launch in line {launch.span.first_line} says {option} already")
+                raise Refusal(f"the launch in line {launch.span.first_line} says {option} already")
     if products:
         each = {"num_warps": "", "num_stages": ""}
         chosen = [
@@ -57,21 +54,14 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
         blocks = {ast.unparse(c.args[1]) for c in calls_of(function, "arange") if len(c.args) == 2}
         names = [b for b in blocks if (p := kernel.parameter(b)) is not None and p.constexpr]
         if len(blocks) != 1 or len(names) != 1:
-            return Refusal(f"the block of {kernel.name} is not one constexpr parameter")
+            raise Refusal(f"the block of {kernel.name} is not one constexpr parameter")
         chosen = []
         for share in _SHARES:
             warps = [_warps(kernel, launch, names[0], share) for launch in kernel.launches]
-            refusal = next((w for w in warps if isinstance(w, Refusal)), None)
-            if refusal is not None:
-                return refusal
             options = [{"num_warps": str(w)} for w in warps]
             if options not in chosen and {str(w) for w in warps} != {str(_DEFAULT_WARPS)}:
                 chosen.append(options)
-    try:
-        made = [_launched(kernel, options) for options in chosen]
-    except LaunchError as error:
-        return Refusal(str(error))
-    return replace(made[0], alternatives=tuple(made[1:]))
+    return with_alternatives(chosen, lambda options: _launched(kernel, options))
 
 
 def _launched(kernel: Kernel, options: list[dict[str, str]]) -> Candidate:
@@ -89,13 +79,13 @@ def _launched(kernel: Kernel, options: list[dict[str, str]]) -> Candidate:
     )
 
 
-def _warps(kernel: Kernel, launch: Launch, block: str, share: float) -> str | Refusal:
+def _warps(kernel: Kernel, launch: Launch, block: str, share: float) -> str:
     position = [p.name for p in kernel.parameters].index(block)
     given = launch.options.get(block) or (
         launch.arguments[position] if position < len(launch.arguments) else None
     )
     if not given:
-        return Refusal(f"the launch in line {launch.span.first_line} does not tell {block}")
+        raise Refusal(f"the launch in line {launch.span.first_line} does not tell {block}")
     elements = int(_ELEMENTS_A_WARP / share)
     size = constant(given, launch.definitions)
     if size is None:
@@ -103,67 +93,10 @@ def _warps(kernel: Kernel, launch: Launch, block: str, share: float) -> str | Re
     return str(max(1, min(_MOST_WARPS, size // elements)))
 
 
-_SOFTMAX = """\
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def softmax(out_ptr, x_ptr, columns, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    offsets = tl.arange(0, BLOCK)
-    mask = offsets < columns
-    x = tl.load(x_ptr + row * columns + offsets, mask=mask, other=-float("inf"))
-    e = tl.exp(x - tl.max(x, axis=0))
-    tl.store(out_ptr + row * columns + offsets, e / tl.sum(e, axis=0), mask=mask)
-
-
-def run(out, x):
-    rows, columns = x.shape
-    block = triton.next_power_of_2(columns)
-    softmax[(rows,)](LAUNCH)
-    return out
-"""
-
 ASSIST = Assist(
     id="set_triton_launch_options",
     title="Set num_warps to the block size",
     skill="triton-launch-options",
     pattern="triton_launch_options",
-    rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.TRITON,
-            "softmax",
-            _SOFTMAX.replace("LAUNCH", "out, x, columns, BLOCK=4096"),
-            _SOFTMAX.replace("LAUNCH", "out, x, columns, BLOCK=4096, num_warps=8"),
-        ),
-        AssistExample(
-            Language.TRITON,
-            "softmax",
-            _SOFTMAX.replace(
-                "LAUNCH", "\n        out,\n        x,\n        columns,\n        BLOCK=8192,\n    "
-            ),
-            _SOFTMAX.replace(
-                "LAUNCH",
-                "\n        out,\n        x,\n        columns,\n        BLOCK=8192,\n        num_warps=16,\n    ",
-            ),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.TRITON,
-            "softmax",
-            _SOFTMAX.replace("LAUNCH", "out, x, columns, BLOCK=4096").replace(
-                "@triton.jit", "@triton.heuristics({})\n@triton.jit"
-            ),
-            "chooses the options itself",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "softmax",
-            _SOFTMAX.replace("LAUNCH", "out, x, columns, BLOCK=4096, num_warps=2"),
-            "says num_warps already",
-        ),
-    ),
+    make=_rewrite,
 )

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 
 from tree_sitter import Node
 
@@ -26,25 +27,30 @@ from kernel_lineage.kernels.cuda_forms import contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
-from kernel_lineage.kernels.source import Kernel, Span
-from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed, extent_changed
-from kernel_lineage.rewrite.assists.column_examples import APPLIES, REFUSES
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.blocks_at_launch import (
+    blocks_changed,
+    extent_changed,
+    launches_of,
+    whole_warps,
+)
 from kernel_lineage.rewrite.assists.element_work import ElementWork
-from kernel_lineage.rewrite.assists.hidden_reads import hidden_reads
+from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
 from kernel_lineage.rewrite.assists.layout import (
+    data_of,
     fresh_name,
     identifiers_in,
     indent_at,
     indent_unit,
+    insert_before,
     newline_of,
+    replace_between,
 )
-from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
 from kernel_lineage.rewrite.assists.row_loops import Reduction, RowLoop
 from kernel_lineage.rewrite.assists.thread_work import thread_work_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import configuration
-from kernel_lineage.skills.kernel_facts import constant
-from kernel_lineage.workloads.constants import constants_of
 
 _THREADS = 1024
 """The size of a block, and the most that it can be."""
@@ -65,35 +71,33 @@ _ATOMIC = {
 _OF_BLOCKS = re.compile(r"blockIdx|gridDim")
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     shared = thread_work_of(kernel)
-    if isinstance(shared, Refusal):
-        return shared
     syntax, work, rows = shared.syntax, shared.work, shared.rows
     loop = rows.loops[0] if len(rows.loops) == 1 else None
     if loop is None or loop.loop.node not in work.inner or loop.writes or not loop.reductions:
-        return Refusal(f"{kernel.name} does not go down its column in one loop that only combines values")
+        raise Refusal(f"{kernel.name} does not go down its column in one loop that only combines values")
     accesses = [a for a in indexing(syntax.entry).accesses if contains(loop.loop.node, a.node)]
     if not any(a.space == "global" and a.index.get("x") == 1 for a in accesses):
-        return Refusal("neighbouring threads do not read neighbouring columns")
+        raise Refusal("neighbouring threads do not read neighbouring columns")
     position = work.inner.index(loop.loop.node)
     before, behind = work.inner[:position], work.inner[position + 1 :]
     if before and before[-1].type == "preproc_call" and "unroll" in text_of(before[-1]):
         before.pop()  # The loop gets one of its own.
     declares = [s for s in before if s.type in ("declaration", "comment")]
     if len(declares) != len(before) or work.before:
-        return Refusal(
+        raise Refusal(
             f"what stands before the loop in line {loop.loop.node.start_point.row + 1} does more than declare"
         )
     if work.returns:
-        return Refusal(f"`{text_of(work.returns[0])}` leaves before all warps have added up")
+        raise Refusal(f"`{text_of(work.returns[0])}` leaves before all warps have added up")
     made: list[Candidate] = []
     added = _only_adds(kernel, syntax, loop, behind)
     for columns, split in (*((c, 1) for c in _COLUMNS), *(_SPLIT if added is not None else ())):
-        launches = _launches(kernel, columns, split)
-        if isinstance(launches, Refusal) and split == 1:
-            return launches
+        launches = attempt(partial(_launches, kernel, columns, split))
         if isinstance(launches, Refusal):
+            if split == 1:
+                raise launches
             continue
         tail = added if split > 1 else None
         blocks = f"Blocks of {_THREADS} threads take {columns} columns each"
@@ -133,7 +137,7 @@ def _only_adds(kernel: Kernel, syntax: CudaSyntax, loop: RowLoop, behind: list[N
     elsewhere = any(a.root == root and not contains(addition, a.node) for a in accesses)
     if elsewhere or len(_OF_BLOCKS.findall(text_of(syntax.entry.node))) > 1:
         return None
-    if hidden_reads(kernel, syntax, _OF_BLOCKS, "its block") is not None:
+    if isinstance(attempt(lambda: check_hidden_reads(kernel, syntax, _OF_BLOCKS, "its block")), Refusal):
         return None
     return f"atomicAdd(&{text_of(place)}, {total.name});"
 
@@ -148,10 +152,9 @@ def _shared_out(
     added: str | None,
 ) -> list[Edit]:
     """The edits of the kernel; `added` takes the place of what stands behind the loop, and blocks share the rows."""
-    assert kernel.source is not None
     loop = shared.loop
     assert loop.start is not None and loop.update is not None
-    data, unit = kernel.source.data, indent_unit(kernel)
+    data, unit = data_of(kernel), indent_unit(kernel)
     margin, newline = indent_at(data, work.first), newline_of(data)
     taken = identifiers_in(syntax.entry.node)
     lane, group, part = (fresh_name(n, taken) for n in ("lane", "group", "part"))
@@ -194,16 +197,12 @@ def _shared_out(
     ]
     node = work.index.node
     gap = newline + indent_at(data, node.start_byte)
-    at = node.end_byte
-    line = data.count(b"\n", 0, at) + 1
     names = f"const int {lane} = threadIdx.x % {columns}, {group} = threadIdx.x / {columns};"
-    whole = Span(
-        work.first, work.end, data.count(b"\n", 0, work.first) + 1, data.count(b"\n", 0, work.end) + 1
-    )
+    text = newline.join([lines[0], *(margin + line if line else "" for line in lines[1:])])
     return [
         replace_node(work.start, f"blockIdx.x * {columns} + threadIdx.x % {columns}"),
-        Edit(Span(at, at, line, line), gap + names),
-        Edit(whole, newline.join([lines[0], *(margin + text if text else "" for text in lines[1:])])),
+        insert_before(kernel, node.end_byte, gap + names),
+        replace_between(kernel, work.first, work.end, text),
     ]
 
 
@@ -244,36 +243,23 @@ def _dedented(text: str, margin: str) -> list[str]:
     return [line.removeprefix(margin) for line in text.splitlines()]
 
 
-def _launches(kernel: Kernel, columns: int, split: int) -> list[Edit] | Refusal:
+def _launches(kernel: Kernel, columns: int, split: int) -> list[Edit]:
     """At every launch so many blocks for each so many columns, of `_THREADS` threads."""
-    if not kernel.launches:
-        return Refusal(f"{kernel.name} is not launched in this file, and its launch has to change with it")
     if "launch_bounds" in kernel.attributes:
-        return Refusal(f"{kernel.name} has launch bounds, which tell the size of its blocks")
+        raise Refusal(f"{kernel.name} has launch bounds, which tell the size of its blocks")
     edits: list[Edit] = []
-    for launch in kernel.launches:
+    for launch in launches_of(kernel):
         line = launch.span.first_line
-        threads = (
-            constant(launch.block[0], {**constants_of(kernel), **launch.definitions})
-            if launch.block
-            else None
-        )
-        if threads is None or threads % 32 or [e for e in launch.block[1:] if e != "1"]:
-            return Refusal(
-                f"the launch in line {line} does not tell blocks of whole warps along x as a number"
-            )
-        factor = threads // columns
+        factor = whole_warps(kernel, launch) // columns
         text = f"{{}} * {factor}" if split == 1 else f"dim3({{}} * {factor}, {split})"
         grid = blocks_changed(kernel, launch, text.format)
         if split > 1 and (grid is None or grid.span != configuration(kernel, launch)[0].span):
-            return Refusal(f"the grid in line {line} is a dim3, whose y is taken")
+            raise Refusal(f"the grid in line {line} is a dim3, whose y is taken")
         block = extent_changed(kernel, launch, "block", 0, lambda _: str(_THREADS))
         if grid is None or block is None or re.search(r"\bblock\b|blockDim", grid.text):
-            return Refusal(f"the grid in line {line} is not written at the launch; write it into <<<…>>>")
+            raise Refusal(f"the grid in line {line} is not written at the launch; write it into <<<…>>>")
         edits += [grid, block]
-    at = kernel.name_span
-    bounds = Edit(Span(at.start, at.start, at.first_line, at.first_line), f"__launch_bounds__({_THREADS}) ")
-    return [bounds, *edits]
+    return [insert_before(kernel, kernel.name_span.start, f"__launch_bounds__({_THREADS}) "), *edits]
 
 
 ASSIST = Assist(
@@ -281,7 +267,5 @@ ASSIST = Assist(
     title="Share a column out to the warps of a block",
     skill="columns-by-warps",
     pattern="column_per_thread",
-    rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
+    make=_rewrite,
 )

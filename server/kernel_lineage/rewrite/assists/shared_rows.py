@@ -4,31 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from tree_sitter import Node
 
 from kernel_lineage.kernels.cuda_forms import Loop, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
-from kernel_lineage.kernels.source import Kernel, Launch, Span
-from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed, extent_changed
+from kernel_lineage.kernels.source import Kernel, Launch
+from kernel_lineage.rewrite.assists.blocks_at_launch import (
+    block_extents,
+    change_blocks,
+    extent_changed,
+    launches_of,
+)
 from kernel_lineage.rewrite.assists.element_work import ElementWork
 from kernel_lineage.rewrite.assists.lane_order import LaneOrder
 from kernel_lineage.rewrite.assists.layout import (
+    data_of,
     fresh_name,
     identifiers_in,
     indent_at,
     indent_unit,
+    insert_before,
     newline_of,
+    replace_between,
 )
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.row_loops import Reduction, RowLoop
 from kernel_lineage.rewrite.assists.row_work import RowWork
 from kernel_lineage.rewrite.assists.thread_work import thread_work_of
 from kernel_lineage.rewrite.candidate import Edit
-from kernel_lineage.skills.kernel_facts import constant
-from kernel_lineage.workloads.constants import constants_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +56,13 @@ class Sharers:
     """What a smaller block is enlarged to, where its size is written between `<<<` and `>>>`; 0: none is."""
 
 
-def shared_out(kernel: Kernel, sharers: Sharers) -> list[Edit] | Refusal:
+def shared_out(kernel: Kernel, sharers: Sharers) -> list[Edit]:
     """The edits that share each row of a kernel out, its launches with it."""
     shared = thread_work_of(kernel)
-    if isinstance(shared, Refusal):
-        return shared
     syntax, work, rows = shared.syntax, shared.work, shared.rows
     if not rows.loops:
-        return Refusal(f"{kernel.name} has no loop along its row")
+        raise Refusal(f"{kernel.name} has no loop along its row")
     launches = _launches(kernel, sharers)
-    if isinstance(launches, Refusal):
-        return launches
     return [
         *_row_index(kernel, syntax, work, sharers),
         *_shared_out(kernel, syntax, work, rows, sharers),
@@ -70,13 +71,12 @@ def shared_out(kernel: Kernel, sharers: Sharers) -> list[Edit] | Refusal:
 
 
 def _row_index(kernel: Kernel, syntax: CudaSyntax, work: ElementWork, sharers: Sharers) -> list[Edit]:
-    assert kernel.source is not None
-    data, node = kernel.source.data, work.index.node
+    data, node = data_of(kernel), work.index.node
     gap = newline_of(data) + indent_at(data, node.start_byte)
     own = _own(syntax, sharers)
     return [
         replace_node(work.start, sharers.row),
-        _insert(data, node.end_byte, f"{gap}const int {own} = {sharers.number};"),
+        insert_before(kernel, node.end_byte, f"{gap}const int {own} = {sharers.number};"),
     ]
 
 
@@ -87,8 +87,7 @@ def _own(syntax: CudaSyntax, sharers: Sharers) -> str:
 def _shared_out(
     kernel: Kernel, syntax: CudaSyntax, work: ElementWork, rows: RowWork, sharers: Sharers
 ) -> list[Edit]:
-    assert kernel.source is not None
-    data, own = kernel.source.data, _own(syntax, sharers)
+    data, own = data_of(kernel), _own(syntax, sharers)
     taken = identifiers_in(syntax.entry.node)
     order = LaneOrder(work.inner)
     edits: list[Edit] = []
@@ -101,19 +100,24 @@ def _shared_out(
             waits = order.around(at, at) if part.writes else (False, False)
             edits += _strided(part.loop, own, sharers)
             wait = [sharers.wait]
-            edits += _around(data, at, [*before, *wait * waits[0]], [*after, *wait * waits[1]])
+            edits += _around(kernel, at, [*before, *wait * waits[0]], [*after, *wait * waits[1]])
         else:
             edits.append(_by_one(kernel, part, own, order.around(part[0], part[-1]), sharers))
     return edits
 
 
-def _around(data: bytes, loop: Node, before: list[str], after: list[str]) -> list[Edit]:
+def _around(kernel: Kernel, loop: Node, before: list[str], after: list[str]) -> list[Edit]:
+    data = data_of(kernel)
     gap = newline_of(data) + indent_at(data, loop.start_byte)
     first = loop
     while first.prev_sibling is not None and first.prev_sibling.type.startswith("preproc"):
         first = first.prev_sibling  # nothing may stand between a loop and its #pragma
-    edits = [_insert(data, first.start_byte, "".join(line + gap for line in before))] if before else []
-    return edits + ([_insert(data, loop.end_byte, "".join(gap + line for line in after))] if after else [])
+    edits = (
+        [insert_before(kernel, first.start_byte, "".join(line + gap for line in before))] if before else []
+    )
+    return edits + (
+        [insert_before(kernel, loop.end_byte, "".join(gap + line for line in after))] if after else []
+    )
 
 
 def _strided(loop: Loop, own: str, sharers: Sharers) -> list[Edit]:
@@ -208,8 +212,7 @@ def _groups(data: bytes, statements: list[Node]) -> list[list[Node]]:
 
 
 def _by_one(kernel: Kernel, group: list[Node], own: str, waits: tuple[bool, bool], sharers: Sharers) -> Edit:
-    assert kernel.source is not None
-    data = kernel.source.data
+    data = data_of(kernel)
     first, last = group[0], group[-1]
     margin, unit, newline = indent_at(data, first.start_byte), indent_unit(kernel), newline_of(data)
     lines = [f"if ({own} == 0) {{ {text_of(first)} }}"]
@@ -223,50 +226,25 @@ def _by_one(kernel: Kernel, group: list[Node], own: str, waits: tuple[bool, bool
         text = f"{text}{newline}{margin}{sharers.wait}" if waits[1] else text
     else:
         text = " ".join(["{", *[sharers.wait] * waits[0], *lines, *[sharers.wait] * waits[1], "}"])
-    return Edit(
-        Span(first.start_byte, last.end_byte, first.start_point.row + 1, last.end_point.row + 1), text
-    )
+    return replace_between(kernel, first.start_byte, last.end_byte, text)
 
 
-def _launches(kernel: Kernel, sharers: Sharers) -> list[Edit] | Refusal:
+def _launches(kernel: Kernel, sharers: Sharers) -> list[Edit]:
     """More blocks along x at every launch: one for each group of threads that takes a row."""
-    if not kernel.launches:
-        return Refusal(f"{kernel.name} is not launched in this file, and its launch has to change with it")
     edits: list[Edit] = []
-    for launch in kernel.launches:
-        threads = (
-            constant(launch.block[0], {**constants_of(kernel), **launch.definitions})
-            if launch.block
-            else None
-        )
-        line = launch.span.first_line
+    for launch in launches_of(kernel):
+        threads, *_ = block_extents(kernel, launch)
         if threads is not None and threads % 32:
-            return Refusal(f"the {threads} threads of a block in line {line} are no whole warps")
-        edit = blocks_changed(kernel, launch, partial(_product, by=sharers.blocks(launch)))
-        if edit is None:
-            return Refusal(f"the grid in line {line} is not written at the launch; write it into <<<…>>>")
-        edits.append(edit)
+            line = launch.span.first_line
+            raise Refusal(f"the {threads} threads of a block in line {line} are no whole warps")
+        edits.append(change_blocks(kernel, launch, f"{{}} * {sharers.blocks(launch)}".format))
         if threads is not None and threads < sharers.threads and "__launch_bounds__" not in kernel.text:
-            larger = extent_changed(kernel, launch, "block", 0, partial(_size, size=str(sharers.threads)))
+            larger = extent_changed(kernel, launch, "block", 0, lambda _: str(sharers.threads))
             if larger is not None and not _is_in_dim3(kernel, larger):
                 edits.append(larger)
     return edits
 
 
-def _product(blocks: str, by: str) -> str:
-    return f"{blocks} * {by}"
-
-
-def _size(_written: str, size: str) -> str:
-    return size
-
-
 def _is_in_dim3(kernel: Kernel, edit: Edit) -> bool:
     """Whether an extent stands in a `dim3`, whose members the grid's expression may use."""
-    assert kernel.source is not None
-    return b"<<<" not in kernel.source.data[: edit.span.start].rpartition(b";")[2]
-
-
-def _insert(data: bytes, at: int, text: str) -> Edit:
-    line = data.count(b"\n", 0, at) + 1
-    return Edit(Span(at, at, line, line), text)
+    return b"<<<" not in data_of(kernel)[: edit.span.start].rpartition(b";")[2]

@@ -7,10 +7,19 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, span_of, text_of
+from kernel_lineage.kernels.cuda_forms import (
+    Loop,
+    arguments_of,
+    bare,
+    field_of,
+    operator_of,
+    span_of,
+    test_of,
+    text_of,
+)
 from kernel_lineage.kernels.source import Span
 from kernel_lineage.rewrite.assists.layout import descendants, identifiers_in, statements_of
-from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.model import Refusal, attempt
 from kernel_lineage.rewrite.assists.written import dense
 
 _MAXIMA = frozenset({"fmaxf", "max", "fmax"})
@@ -59,18 +68,17 @@ class Scaled:
 
 def maximum_of(loop: Loop) -> Maximum | None:
     """The loop as one that does nothing but find a maximum of elements."""
-    plain = _plain(loop)
+    plain = attempt(lambda: _plain(loop))
     if plain is None or isinstance(plain, Refusal) or len(plain.statements) != 1:
         return None
     (statement,) = plain.statements
     assignment, under = statement, None
     if statement.type == "if_statement":
         then = statement.child_by_field_name("consequence")
-        inner = statements_of(then) if then is not None else []
+        inner = statements_of(then)
         if statement.child_by_field_name("alternative") is not None or len(inner) != 1:
             return None
-        clause = statement.child_by_field_name("condition")
-        under = bare(clause.child_by_field_name("value") if clause is not None else None)
+        under = test_of(statement)
         assignment = inner[0]
     target, operator, value = _assigned(assignment)
     if target is None or value is None or operator != "=" or target.type != "identifier":
@@ -87,29 +95,26 @@ def maximum_of(loop: Loop) -> Maximum | None:
         element = plain.node_of(larger)
     else:
         called = text_of(value.child_by_field_name("function")) if value.type == "call_expression" else ""
-        listed = value.child_by_field_name("arguments")
-        arguments = listed.named_children if listed is not None else []
+        arguments = arguments_of(value)
         others = [a for a in arguments if text_of(a) != name]
         if called not in _MAXIMA or len(arguments) != 2 or len(others) != 1:
             return None
         element = plain.node_of(others[0])
     if element is None or element.type != "subscript_expression":
         return None
-    base = bare(element.child_by_field_name("argument"))
+    base = field_of(element, "argument")
     if base is None or base.type != "identifier" or name in identifiers_in(element):
         return None
     names = plain.head_names | frozenset(identifiers_in(element) - {loop.counter})
     return Maximum(loop, name, dense(element), text_of(element), text_of(base), names)
 
 
-def exponentials_of(loop: Loop) -> Exponentials | Refusal:
+def exponentials_of(loop: Loop) -> Exponentials:
     """The loop as one that sums `exp(x - m)`, and may keep each; else what it does besides."""
     line = loop.node.start_point.row + 1
     plain = _plain(loop)
     if plain is None:
-        return Refusal(f"the loop in line {line} does not count from a start to a bound")
-    if isinstance(plain, Refusal):
-        return plain
+        raise Refusal(f"the loop in line {line} does not count from a start to a bound")
     kept: Node | None = None
     total, value = "", None
     for statement in plain.statements:
@@ -121,36 +126,36 @@ def exponentials_of(loop: Loop) -> Exponentials | Refusal:
             and target.type == "subscript_expression"
         ):
             if kept is not None:
-                return Refusal(f"the loop in line {line} writes more than one element")
+                raise Refusal(f"the loop in line {line} writes more than one element")
             kept = target
             plain.stored[dense(target)] = right
         elif target is not None and operator == "+=" and target.type == "identifier" and not total:
             total, value = text_of(target), plain.node_of(right)
         else:
-            return Refusal(
+            raise Refusal(
                 f"`{text_of(statement).splitlines()[0]}` in line {line} is no part of a sum of exponentials"
             )
     if value is None:
-        return Refusal(f"the loop in line {line} sums nothing; a sum in a later loop is not followed")
+        raise Refusal(f"the loop in line {line} sums nothing; a sum in a later loop is not followed")
     read = _exponential(plain, value)
     if read is None:
-        return Refusal(
+        raise Refusal(
             f"the loop in line {line} sums `{text_of(value)}`, not exp of an element less a maximum"
         )
     function, element, maximum = read
-    base = bare(element.child_by_field_name("argument"))
+    base = field_of(element, "argument")
     if base is None or base.type != "identifier":
-        return Refusal(f"`{text_of(element)}` is not an element of a named pointer")
+        raise Refusal(f"`{text_of(element)}` is not an element of a named pointer")
     names = plain.head_names | frozenset(identifiers_in(element) - {loop.counter})
     kept_root = ""
     if kept is not None:
         if plain.node_of(kept) != value:
-            return Refusal(f"`{text_of(kept)}` in line {line} keeps something else than the exponential")
+            raise Refusal(f"`{text_of(kept)}` in line {line} keeps something else than the exponential")
         names |= frozenset(identifiers_in(kept) - {loop.counter})
-        kept_root = text_of(bare(kept.child_by_field_name("argument")))
+        kept_root = text_of(field_of(kept, "argument"))
         indices = kept.child_by_field_name("indices")
         if indices is None or loop.counter not in identifiers_in(indices):
-            return Refusal(f"`{text_of(kept)}` in line {line} is the same element in each round")
+            raise Refusal(f"`{text_of(kept)}` in line {line} is the same element in each round")
     return Exponentials(
         loop, total, function, dense(element), text_of(element), maximum, dense(kept), kept_root, names
     )
@@ -206,7 +211,7 @@ class _Plain:
         return dense(self.node_of(node))
 
 
-def _plain(loop: Loop) -> _Plain | Refusal | None:
+def _plain(loop: Loop) -> _Plain | None:
     header = loop.node.child_by_field_name("initializer")
     if loop.node.type != "for_statement" or loop.body is None or header is None or not loop.step:
         return None
@@ -217,7 +222,7 @@ def _plain(loop: Loop) -> _Plain | Refusal | None:
         for node in descendants(part) if part is not None else ():
             called = text_of(node.child_by_field_name("function")) if node.type == "call_expression" else ""
             if called and not _RANKS.fullmatch(called):
-                return Refusal(f"the loop's head calls `{called}`, which may do more than compute")
+                raise Refusal(f"the loop's head calls `{called}`, which may do more than compute")
     statements, local = [], dict[str, Node]()
     for statement in statements_of(loop.body):
         if statement.type != "declaration":
@@ -234,7 +239,7 @@ def _plain(loop: Loop) -> _Plain | Refusal | None:
             or name.type != "identifier"
             or kind not in ("float", "double", "auto")
         ):
-            return Refusal(f"`{text_of(statement)}` in the loop is not one floating-point value")
+            raise Refusal(f"`{text_of(statement)}` in the loop is not one floating-point value")
         local[text_of(name)] = value
     names = {n for part in heads if part is not None for n in identifiers_in(part)} - {loop.counter}
     return _Plain(statements, local, {}, frozenset(names - {"threadIdx", "blockIdx", "blockDim", "gridDim"}))
@@ -243,15 +248,14 @@ def _plain(loop: Loop) -> _Plain | Refusal | None:
 def _exponential(plain: _Plain, value: Node) -> tuple[str, Node, str] | None:
     """Function, element and maximum of `expf(x[i] - m)`."""
     function = text_of(value.child_by_field_name("function")) if value.type == "call_expression" else ""
-    listed = value.child_by_field_name("arguments")
-    arguments = listed.named_children if listed is not None else []
+    arguments = arguments_of(value)
     if function not in _EXPONENTIALS or len(arguments) != 1:
         return None
     difference = plain.node_of(arguments[0])
     if difference is None or difference.type != "binary_expression" or operator_of(difference) != "-":
         return None
     element = plain.node_of(difference.child_by_field_name("left"))
-    maximum = bare(difference.child_by_field_name("right"))
+    maximum = field_of(difference, "right")
     if (
         element is None
         or element.type != "subscript_expression"
@@ -272,7 +276,7 @@ def _assigned(statement: Node) -> tuple[Node | None, str, Node | None]:
     if inner is None or inner.type != "assignment_expression":
         return None, "", None
     return (
-        bare(inner.child_by_field_name("left")),
+        field_of(inner, "left"),
         operator_of(inner),
-        bare(inner.child_by_field_name("right")),
+        field_of(inner, "right"),
     )

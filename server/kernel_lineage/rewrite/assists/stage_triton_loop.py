@@ -13,20 +13,18 @@ import ast
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.triton_unstaged_loop import unstaged
-from kernel_lineage.kernels.source import Kernel, Language, Span
-from kernel_lineage.kernels.triton_syntax import triton_syntax
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
-from kernel_lineage.rewrite.assists.triton_places import called, calls_of, span_of
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.layout import insert_before
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.triton_places import called, calls_of, span_of, triton_syntax_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _STAGES = 3
 _PURE = ("range", "min", "max", "abs", "float", "int", "to")
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
-    syntax = triton_syntax(kernel)
-    if syntax is None or kernel.function is None or kernel.source is None:
-        return Refusal(f"the file of {kernel.name} does not parse")
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
+    syntax = triton_syntax_of(kernel)
     unit = syntax.entry
     for loop in unit.loops:
         call = unstaged(loop)
@@ -34,13 +32,13 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         if call is None or not (anchor.span.contains(span) or span.contains(anchor.span)):
             continue
         if any(True for _ in calls_of(loop, "dot")):
-            return Refusal("the launch's num_stages is for this loop already")
+            raise Refusal("the launch's num_stages is for this loop already")
         if not any(True for _ in calls_of(loop, "load")):
             continue
         if reason := _order_matters(loop):
-            return Refusal(reason)
+            raise Refusal(reason)
         return _staged(kernel, call)
-    return Refusal(f"{kernel.name} has no loop here that loads and says nothing of stages")
+    raise Refusal(f"{kernel.name} has no loop here that loads and says nothing of stages")
 
 
 def _order_matters(loop: ast.For | ast.While) -> str:
@@ -59,7 +57,7 @@ def _order_matters(loop: ast.For | ast.While) -> str:
 def _staged(kernel: Kernel, call: ast.Call) -> Candidate:
     values = [*call.args, *(k.value for k in call.keywords)]
     last = max((span_of(kernel, v) for v in values), key=lambda s: s.end)
-    edits = [Edit(Span(last.end, last.end, last.last_line, last.last_line), f", num_stages={_STAGES}")]
+    edits = [insert_before(kernel, last.end, f", num_stages={_STAGES}")]
     if isinstance(call.func, ast.Name):
         edits.insert(0, Edit(span_of(kernel, call.func), "tl.range"))
     return ASSIST.candidate(
@@ -69,54 +67,10 @@ def _staged(kernel: Kernel, call: ast.Call) -> Candidate:
     )
 
 
-_SUM_COLUMNS = """\
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def sum_columns(out, x, n_rows, n_cols, BLOCK: tl.constexpr):
-    cols = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    acc = tl.zeros([BLOCK], dtype=tl.float32)
-    for row in RANGE:
-        acc += tl.load(x + row * n_cols + cols, mask=cols < n_cols, other=0.0)
-    tl.store(out + cols, acc, mask=cols < n_cols)
-"""
-
 ASSIST = Assist(
     id="stage_triton_loop",
     title="Pipeline the loop's loads",
     skill="triton-staged-loop",
     pattern="triton_unstaged_loop",
-    rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.TRITON,
-            "sum_columns",
-            _SUM_COLUMNS.replace("RANGE", "range(n_rows)"),
-            _SUM_COLUMNS.replace("RANGE", "tl.range(n_rows, num_stages=3)"),
-        ),
-        AssistExample(
-            Language.TRITON,
-            "sum_columns",
-            _SUM_COLUMNS.replace("RANGE", "tl.range(0, n_rows)"),
-            _SUM_COLUMNS.replace("RANGE", "tl.range(0, n_rows, num_stages=3)"),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.TRITON,
-            "sum_columns",
-            _SUM_COLUMNS.replace("RANGE", "range(n_rows)").replace(
-                "        acc +=", "        tl.store(out + cols, acc, mask=cols < n_cols)\n        acc +="
-            ),
-            "may load something else",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "sum_columns",
-            _SUM_COLUMNS.replace("RANGE", "tl.range(n_rows, num_stages=2)"),
-            "says nothing of stages",
-        ),
-    ),
+    make=_rewrite,
 )

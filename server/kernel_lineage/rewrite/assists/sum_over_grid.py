@@ -21,45 +21,39 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import edited, replace_node
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed
-from kernel_lineage.rewrite.assists.element_work import ElementWork, not_repeatable, work_of
-from kernel_lineage.rewrite.assists.grid_sum_examples import APPLIES, REFUSES
-from kernel_lineage.rewrite.assists.layout import fresh_name, identifiers_in, indent_at, newline_of, syntax_of
+from kernel_lineage.rewrite.assists.blocks_at_launch import change_blocks, whole_warps
+from kernel_lineage.rewrite.assists.element_work import ElementWork, check_repeatable, work_of
+from kernel_lineage.rewrite.assists.layout import (
+    data_of,
+    fresh_name,
+    identifiers_in,
+    indent_at,
+    newline_of,
+    syntax_of,
+)
 from kernel_lineage.rewrite.assists.loop_over_grid import grid_loop
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.reduce_block_before_atomic import SUMMED
 from kernel_lineage.rewrite.candidate import Candidate, Edit
-from kernel_lineage.skills.kernel_facts import constant
-from kernel_lineage.workloads.constants import constants_of
 
 _ELEMENTS = 16
 """Elements of a thread: enough that the additions of a block cost little beside its loads."""
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     call = _the_addition(kernel, syntax)
-    if isinstance(call, Refusal):
-        return call
     launches = _launches(kernel)
-    if isinstance(launches, Refusal):
-        return launches
     kind = SUMMED[_dtype(kernel, syntax, call)]
     own = fresh_name("own_sum", identifiers_in(syntax.entry.node))
-    summed = edited(kernel.source.data, [replace_node(call.node, f"{own} += {text_of(call.arguments[1])}")])
+    summed = edited(data_of(kernel), [replace_node(call.node, f"{own} += {text_of(call.arguments[1])}")])
     # The kernel with a sum in the addition's place is what is done for one element after the other.
     single = read(summed, kernel.language).kernel(kernel.name)
-    alone = syntax_of(single) if single is not None else None
-    if single is None or alone is None:
-        return Refusal(f"{kernel.name} does not parse completely")
+    if single is None:
+        raise Refusal(f"{kernel.name} does not parse completely")
+    alone = syntax_of(single)
     work = work_of(single, alone)
-    if isinstance(work, Refusal):
-        return work
-    refusal = not_repeatable(single, alone, work)
-    if refusal is not None:
-        return refusal
+    check_repeatable(single, alone, work)
     text = _looped(single, alone, work, kind, own, text_of(call.arguments[0]))
     return ASSIST.candidate(
         kernel,
@@ -69,23 +63,23 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     )
 
 
-def _the_addition(kernel: Kernel, syntax: CudaSyntax) -> Call | Refusal:
+def _the_addition(kernel: Kernel, syntax: CudaSyntax) -> Call:
     """The one addition of the kernel, which is all that it leaves behind."""
     places = [a.span.start for a in PATTERN.find(kernel)]
     additions = [c for c in syntax.entry.calls if c.name.startswith("atomic")]
     if len(additions) != 1 or additions[0].node.start_byte not in places:
-        return Refusal(
+        raise Refusal(
             f"{kernel.name} does not make one atomic addition, by each thread of a block to one element"
         )
     call = additions[0]
     if not _dtype(kernel, syntax, call):
-        return Refusal(
+        raise Refusal(
             f"`{text_of(call.arguments[0])}` is not known to point to float, double, int or unsigned int"
         )
     fixed = {p.name for p in kernel.parameters}
     strange = identifiers_in(call.arguments[0]) - fixed
     if strange:
-        return Refusal(
+        raise Refusal(
             f"`{min(strange)}` in `{text_of(call.arguments[0])}` may differ from element to element"
         )
     root = indexing(syntax.entry).place(call.arguments[0]).root
@@ -93,7 +87,7 @@ def _the_addition(kernel: Kernel, syntax: CudaSyntax) -> Call | Refusal:
         if access.space == "shared" or contains(call.arguments[0], access.node):
             continue
         if access.writes or access.root == root:
-            return Refusal(f"`{text_of(access.node)}` is used beside the addition")
+            raise Refusal(f"`{text_of(access.node)}` is used beside the addition")
     return call
 
 
@@ -103,32 +97,18 @@ def _dtype(kernel: Kernel, syntax: CudaSyntax, call: Call) -> str:
     return dtype if dtype in SUMMED else ""
 
 
-def _launches(kernel: Kernel) -> list[Edit] | Refusal:
+def _launches(kernel: Kernel) -> list[Edit]:
     if not kernel.launches:
-        return Refusal(
-            f"{kernel.name} is not launched in this file, and its blocks have to be of whole warps"
-        )
-    edits: list[Edit] = []
+        raise Refusal(f"{kernel.name} is not launched in this file, and its blocks have to be of whole warps")
     for launch in kernel.launches:
-        line = launch.span.first_line
-        known = {**constants_of(kernel), **launch.definitions}
-        threads = constant(launch.block[0], known) if launch.block else None
-        flat = all(constant(e, known) == 1 for e in launch.block[1:])
-        if threads is None or threads % 32 or not flat:
-            return Refusal(
-                f"the launch in line {line} does not tell blocks of whole warps along x as a number"
-            )
-        edit = blocks_changed(kernel, launch, lambda blocks: f"({blocks} + {_ELEMENTS - 1}) / {_ELEMENTS}")
-        if edit is None:
-            return Refusal(f"the grid in line {line} is not written at the launch; write it into <<<…>>>")
-        edits.append(edit)
-    return edits
+        whole_warps(kernel, launch)
+    fewer = f"({{}} + {_ELEMENTS - 1}) / {_ELEMENTS}".format
+    return [change_blocks(kernel, launch, fewer) for launch in kernel.launches]
 
 
 def _looped(kernel: Kernel, syntax: CudaSyntax, work: ElementWork, kind: str, own: str, place: str) -> str:
     """The kernel with its work in a loop, the sum declared before it and added up behind it."""
-    assert kernel.source is not None
-    data, node = kernel.source.data, syntax.entry.node
+    data, node = data_of(kernel), syntax.entry.node
     gap = newline_of(data) + indent_at(data, work.first)
     zero = {"float": "0.0f", "double": "0.0"}.get(kind, "0")
     edits = []
@@ -164,7 +144,5 @@ ASSIST = Assist(
     title="Add up many elements in each thread",
     skill="grid-sum",
     pattern="block_uniform_atomic",
-    rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
+    make=_rewrite,
 )

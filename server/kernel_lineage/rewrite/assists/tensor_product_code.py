@@ -50,16 +50,16 @@ class TensorTile:
         )
 
 
-def not_for_tensor_cores(total: SumOfProducts) -> Refusal | None:
-    """Why a product's operands are not what tensor cores multiply; None when they are."""
+def check_for_tensor_cores(total: SumOfProducts) -> None:
+    """Refuse a product whose operands are not what tensor cores multiply."""
     for factor in (total.first, total.second):
         operand = factor.operand
         if factor.dtype not in MMA or factor.dtype != total.first.dtype:
-            return Refusal(f"`{operand.root}` and the other factor are not both of 16 bits of one kind")
+            raise Refusal(f"`{operand.root}` and the other factor are not both of 16 bits of one kind")
         if not factor.plain:
-            return Refusal(f"something is made of `{operand.root}` before it is multiplied")
+            raise Refusal(f"something is made of `{operand.root}` before it is multiplied")
         if Num(1) not in (operand.inner, operand.outer):
-            return Refusal(f"`{operand.root}` does not lie along rows or columns without gaps")
+            raise Refusal(f"`{operand.root}` does not lie along rows or columns without gaps")
         for bound in operand.bounds:
             straight = (
                 isinstance(bound, Op)
@@ -71,16 +71,16 @@ def not_for_tensor_cores(total: SumOfProducts) -> Refusal | None:
                 )
             )
             if not straight:
-                return Refusal(f"`{operand.root}` is read under a condition that may have gaps")
+                raise Refusal(f"`{operand.root}` is read under a condition that may have gaps")
     if total.type != "float":
-        return Refusal(f"`{total.name}` is no float, in which tensor cores add up products of 16 bits")
-    return None
+        raise Refusal(f"`{total.name}` is no float, in which tensor cores add up products of 16 bits")
 
 
-def task_for_tensor_cores(kernel: Kernel) -> ProductTask | Refusal:
+def task_for_tensor_cores(kernel: Kernel) -> ProductTask:
     """The product of a kernel that tensor cores can compute, or why they cannot."""
     task = task_of(kernel)
-    return task if isinstance(task, Refusal) else not_for_tensor_cores(task.total) or task
+    check_for_tensor_cores(task.total)
+    return task
 
 
 def tensor_code(

@@ -9,7 +9,7 @@ from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.element_work import ElementWork, work_of
-from kernel_lineage.rewrite.assists.hidden_reads import hidden_reads
+from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
 from kernel_lineage.rewrite.assists.layout import descendants, syntax_of
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.row_work import RowWork, row_work
@@ -27,34 +27,24 @@ class ThreadWork:
     rows: RowWork
 
 
-def thread_work_of(kernel: Kernel) -> ThreadWork | Refusal:
+def thread_work_of(kernel: Kernel) -> ThreadWork:
     """The work of a thread of a kernel, or why several threads cannot share it."""
     syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     work = work_of(kernel, syntax)
-    if isinstance(work, Refusal):
-        return work
-    refusal = _why_not_several(kernel, syntax, work)
-    if refusal is not None:
-        return refusal
-    rows = row_work(syntax, work.inner)
-    return rows if isinstance(rows, Refusal) else ThreadWork(syntax, work, rows)
+    _check_several(kernel, syntax, work)
+    return ThreadWork(syntax, work, row_work(syntax, work.inner))
 
 
-def _why_not_several(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> Refusal | None:
-    """Why several threads cannot stand where one thread stood."""
+def _check_several(kernel: Kernel, syntax: CudaSyntax, work: ElementWork) -> None:
+    """Refuse work in which several threads cannot stand where one thread stood."""
     if len(_THREAD.findall(text_of(syntax.entry.node))) > 1:
-        return Refusal(f"{kernel.name} uses threadIdx beside `{work.index.name}`; it would name a lane then")
-    hidden = hidden_reads(kernel, syntax, _HIDDEN, "its thread")
-    if hidden is not None:
-        return hidden
+        raise Refusal(f"{kernel.name} uses threadIdx beside `{work.index.name}`; it would name a lane then")
+    check_hidden_reads(kernel, syntax, _HIDDEN, "its thread")
     for unit in syntax.units[1:]:
         declared = next((n for n in descendants(unit.node) if n.type == "parameter_list"), unit.node)
         if any(n.type in ("reference_declarator", "pointer_declarator") for n in descendants(declared)):
-            return Refusal(f"{unit.name}, which {kernel.name} calls, may write what it is handed")
+            raise Refusal(f"{unit.name}, which {kernel.name} calls, may write what it is handed")
     for call in syntax.entry.calls:
         alone = call.node.parent is not None and call.node.parent.type == "expression_statement"
         if call.name.startswith("atomic") and not alone:
-            return Refusal(f"`{text_of(call.node)}` tells a thread what others did")
-    return None
+            raise Refusal(f"`{text_of(call.node)}` tells a thread what others did")

@@ -18,17 +18,28 @@ from tree_sitter import Node
 
 from kernel_lineage.code.types import DTYPES, dtype_bytes
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Variable, bare, contains, declarators, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import (
+    Variable,
+    bare,
+    contains,
+    declarators,
+    operator_of,
+    test_of,
+    text_of,
+)
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
-from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.blocks_at_launch import block_extents
 from kernel_lineage.rewrite.assists.layout import (
+    data_of,
     descendants,
     fresh_name,
     identifiers_in,
     indent_at,
     indent_unit,
     newline_of,
+    replace_between,
     statements_of,
     syntax_of,
 )
@@ -36,10 +47,7 @@ from kernel_lineage.rewrite.assists.loop_changes import is_of_the_language
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.product_launch import Blocks, tiled_launches
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
-from kernel_lineage.rewrite.assists.transpose_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.candidate import Candidate, Edit
-from kernel_lineage.skills.kernel_facts import constant
-from kernel_lineage.workloads.constants import constants_of
 
 _SIDES = (64, 32)
 """Places of a tile along each axis. 64 elements of two bytes fill a line of 128 bytes."""
@@ -75,24 +83,14 @@ class _Passing:
     """Neighbouring threads load what is neighbouring along y; else they store it so."""
 
 
-def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     extents = _extents(kernel)
-    if isinstance(extents, Refusal):
-        return extents
     work = _work(kernel, syntax, extents)
-    if isinstance(work, Refusal):
-        return work
     passing = _passing(kernel, syntax, work)
-    if isinstance(passing, Refusal):
-        return passing
     made: list[Candidate] = []
     for side in _SIDES:
         launches = tiled_launches(kernel, {"x": side, "y": side}, Blocks(_THREADS))
-        if isinstance(launches, Refusal):
-            return launches
         candidate = ASSIST.candidate(
             kernel,
             [*_written(kernel, syntax, work, passing, side), *launches],
@@ -103,56 +101,51 @@ def _rewrite(kernel: Kernel, _anchor: Anchor) -> Candidate | Refusal:
     return replace(made[0], alternatives=tuple(made[1:]))
 
 
-def _extents(kernel: Kernel) -> tuple[int, int] | Refusal:
+def _extents(kernel: Kernel) -> tuple[int, int]:
     """The threads of a block along x and y, where all launches of the file agree."""
-    known = constants_of(kernel)
     found: set[tuple[int, int]] = set()
     for launch in kernel.launches:
-        block = [constant(e, {**known, **launch.definitions}) for e in (*launch.block, "1", "1")[:3]]
-        if block[0] is None or block[1] is None or block[2] != 1:
-            return Refusal(f"the launch in line {launch.span.first_line} does not tell its block as numbers")
-        found.add((block[0], block[1]))
+        x, y, z = block_extents(kernel, launch)
+        if x is None or y is None or z != 1:
+            raise Refusal(f"the launch in line {launch.span.first_line} does not tell its block as numbers")
+        found.add((x, y))
     if len(found) != 1:
-        return Refusal(f"the block that {kernel.name} is launched with is not told in this file")
+        raise Refusal(f"the block that {kernel.name} is launched with is not told in this file")
     return found.pop()
 
 
-def _work(kernel: Kernel, syntax: CudaSyntax, extents: tuple[int, int]) -> _Work | Refusal:
+def _work(kernel: Kernel, syntax: CudaSyntax, extents: tuple[int, int]) -> _Work:
     order = ThreadOrder(kernel, syntax)
-    body = syntax.entry.node.child_by_field_name("body")
-    statements = statements_of(body) if body is not None else []
+    statements = statements_of(syntax.entry.node.child_by_field_name("body"))
     index: dict[str, Variable] = {}
     for axis, extent in zip("xy", extents, strict=True):
         for v in syntax.entry.variables:
-            if v.value is not None and order.is_global_along(text_of(v.value), axis, extent):
+            if v.value is not None and order.is_global_along(v.value, axis, extent):
                 index.setdefault(axis, v)
     if len(index) != 2:
-        return Refusal(f"{kernel.name} has no index for each of the axes x and y of its grid")
+        raise Refusal(f"{kernel.name} has no index for each of the axes x and y of its grid")
     if syntax.entry.loops or any(v.shared for v in syntax.entry.variables):
-        return Refusal(f"{kernel.name} does more than to move one element for each thread")
+        raise Refusal(f"{kernel.name} does more than to move one element for each thread")
     last = max(v.node.end_byte for v in index.values())
     behind = [s for s in statements if s.start_byte >= last]
     if not behind:
-        return Refusal(f"{kernel.name} does nothing behind its indices")
+        raise Refusal(f"{kernel.name} does nothing behind its indices")
     guard = next((s for s in behind if s.type == "if_statement"), None)
     test, inner, first, end = "true", behind, behind[0], behind[-1].end_byte
     if guard is not None:
-        clause = guard.child_by_field_name("condition")
-        said = clause.child_by_field_name("value") if clause is not None else None
+        said = test_of(guard)
         then = guard.child_by_field_name("consequence")
         before, rest = behind[: behind.index(guard)], behind[behind.index(guard) + 1 :]
         if said is None or then is None or guard.child_by_field_name("alternative") is not None:
-            return Refusal(f"what `{kernel.name}` does is not behind one check of its bounds")
+            raise Refusal(f"what `{kernel.name}` does is not behind one check of its bounds")
         returns = [text_of(s).replace(" ", "") for s in statements_of(then)] == ["return;"]
         if bool(rest) != returns:
-            return Refusal(f"what `{kernel.name}` does is not behind one check of its bounds")
+            raise Refusal(f"what `{kernel.name}` does is not behind one check of its bounds")
         test = f"!({text_of(said)})" if returns else text_of(said)
         inner, end = rest if returns else statements_of(then), max(guard.end_byte, behind[-1].end_byte)
         if before:
-            return Refusal(f"`{text_of(before[0])}` stands before the check of the bounds; put it behind")
-    refusal = _fixed(syntax, index, first, end)
-    if refusal is not None:
-        return refusal
+            raise Refusal(f"`{text_of(before[0])}` stands before the check of the bounds; put it behind")
+    _check_fixed(syntax, index, first, end)
     *declared, store = inner
     assignment = bare(store.named_children[0]) if store.type == "expression_statement" else None
     if (
@@ -161,32 +154,32 @@ def _work(kernel: Kernel, syntax: CudaSyntax, extents: tuple[int, int]) -> _Work
         or operator_of(assignment) != "="
         or any(d.type != "declaration" for d in declared)
     ):
-        return Refusal(f"the work of {kernel.name} is not to declare values and to store one of them")
+        raise Refusal(f"the work of {kernel.name} is not to declare values and to store one of them")
     target, value = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
     if target is None or value is None or target.type != "subscript_expression":
-        return Refusal(f"`{text_of(target)}` is not an element of a pointer")
+        raise Refusal(f"`{text_of(target)}` is not an element of a pointer")
     for part in inner:
         for node in descendants(part):
             called = text_of(node.child_by_field_name("function")) if node.type == "call_expression" else ""
             if (called and not is_of_the_language(called)) or called.startswith("atomic"):
-                return Refusal(f"`{called}` is called, and may do more than to compute a value")
+                raise Refusal(f"`{called}` is called, and may do more than to compute a value")
             changes = node.type == "update_expression" or (
                 node.type == "assignment_expression" and node != assignment
             )
             if changes:
-                return Refusal(f"`{text_of(node)}` changes something on the way")
+                raise Refusal(f"`{text_of(node)}` changes something on the way")
     return _Work(index["x"], index["y"], first, end, test, declared, store, target, value)
 
 
-def _fixed(syntax: CudaSyntax, index: dict[str, Variable], first: Node, end: int) -> Refusal | None:
-    """Why a thread that is given other values of its indices would not do what the thread of those does."""
+def _check_fixed(syntax: CudaSyntax, index: dict[str, Variable], first: Node, end: int) -> None:
+    """Refuse work that a thread would not do alike when it is given the indices of another one."""
     names = {v.name for v in index.values()}
     nodes = list(descendants(syntax.entry.node))
     for node in nodes:
         if node.type in ("assignment_expression", "update_expression"):
             target = node.child_by_field_name("left") or node.child_by_field_name("argument")
             if text_of(target) in names:
-                return Refusal(f"`{text_of(target)}` is changed")
+                raise Refusal(f"`{text_of(target)}` is changed")
     own = {
         v.name
         for v in syntax.entry.variables
@@ -198,11 +191,10 @@ def _fixed(syntax: CudaSyntax, index: dict[str, Variable], first: Node, end: int
     for node in nodes:
         inside = node.type == "identifier" and first.start_byte <= node.start_byte < end
         if inside and text_of(node) in own | {"threadIdx", "blockIdx", "blockDim"}:
-            return Refusal(f"`{text_of(node)}` tells the work which thread does it, beside the indices")
-    return None
+            raise Refusal(f"`{text_of(node)}` tells the work which thread does it, beside the indices")
 
 
-def _passing(kernel: Kernel, syntax: CudaSyntax, work: _Work) -> _Passing | Refusal:
+def _passing(kernel: Kernel, syntax: CudaSyntax, work: _Work) -> _Passing:
     """What passes through the tile, so that loads and the store all run along rows."""
     accesses = [a for a in indexing(syntax.entry).accesses if a.space in ("global", "unknown")]
     stores = [a for a in accesses if a.writes]
@@ -210,22 +202,22 @@ def _passing(kernel: Kernel, syntax: CudaSyntax, work: _Work) -> _Passing | Refu
     # What moves along one axis only is a row's or a column's own value, cheap in either order.
     loads = [a for a in read if a.index.get("x") and a.index.get("y")]
     if len(stores) != 1 or not contains(work.target, stores[0].node) or not loads:
-        return Refusal("there is not one store of what was loaded")
+        raise Refusal("there is not one store of what was loaded")
     if any(a.root == stores[0].root for a in read):
-        return Refusal(f"`{stores[0].root}` is read as well as written")
+        raise Refusal(f"`{stores[0].root}` is read as well as written")
     for stored, across in (("y", "x"), ("x", "y")):
         other = [a for a in loads if _along(a, across)]
         with_it = [a for a in loads if _along(a, stored)]
         if not _along(stores[0], stored) or len(other) + len(with_it) != len(loads) or not other:
             continue
         if with_it and len(other) > 1:
-            return Refusal("several loads run across the rows of the store, and others along them")
+            raise Refusal("several loads run across the rows of the store, and others along them")
         passed, node = (other[0], other[0].node) if with_it else (stores[0], work.value)
         kind = _element(kernel, passed)
         if not kind:
-            return Refusal(f"the type of `{text_of(passed.node)}` is not told")
+            raise Refusal(f"the type of `{text_of(passed.node)}` is not told")
         return _Passing(node, kind, exchanged=across == "y")
-    return Refusal("it is not known that one of load and store runs along x, and the other one along y")
+    raise Refusal("it is not known that one of load and store runs along x, and the other one along y")
 
 
 def _element(kernel: Kernel, access: Access) -> str:
@@ -244,8 +236,7 @@ def _along(access: Access, axis: str) -> bool:
 
 
 def _written(kernel: Kernel, syntax: CudaSyntax, work: _Work, passing: _Passing, side: int) -> list[Edit]:
-    assert kernel.source is not None
-    data, unit = kernel.source.data, indent_unit(kernel)
+    data, unit = data_of(kernel), indent_unit(kernel)
     margin, newline = indent_at(data, work.first.start_byte), newline_of(data)
     taken = identifiers_in(syntax.entry.node)
     tile, lane, line, n = (fresh_name(name, taken) for name in ("tile", "lane", "line", "n"))
@@ -282,13 +273,11 @@ def _written(kernel: Kernel, syntax: CudaSyntax, work: _Work, passing: _Passing,
         "__syncthreads();",
         *phase(store, not passing.exchanged),
     ]
-    first, last = work.first.start_byte, work.end
-    span = Span(first, last, work.first.start_point.row + 1, data.count(b"\n", 0, last) + 1)
-    whole = Edit(span, newline.join([body[0], *(margin + text for text in body[1:])]))
-    return [*_dropped(data, syntax, work), whole]
+    text = newline.join([body[0], *(margin + line for line in body[1:])])
+    return [*_dropped(kernel, syntax, work), replace_between(kernel, work.first.start_byte, work.end, text)]
 
 
-def _dropped(data: bytes, syntax: CudaSyntax, work: _Work) -> list[Edit]:
+def _dropped(kernel: Kernel, syntax: CudaSyntax, work: _Work) -> list[Edit]:
     """Edits that take the old indices out, where nothing else is declared with them or computed from them."""
     names = {work.x.name, work.y.name}
     nodes = {(v.node.start_byte, v.node.end_byte): v.node for v in (work.x, work.y)}
@@ -299,14 +288,8 @@ def _dropped(data: bytes, syntax: CudaSyntax, work: _Work) -> list[Edit]:
             return []
     if any({name for name, *_ in declarators(node)} - names for node in nodes.values()):
         return []
-    edits = []
-    for begin, end in nodes:
-        behind = len(data[end:]) - len(data[end:].lstrip())
-        last = end + behind
-        edits.append(
-            Edit(Span(begin, last, data.count(b"\n", 0, begin) + 1, data.count(b"\n", 0, last) + 1), "")
-        )
-    return edits
+    data = data_of(kernel)
+    return [replace_between(kernel, begin, len(data) - len(data[end:].lstrip()), "") for begin, end in nodes]
 
 
 def _line(node: Node, part: Node | None = None, text: str = "") -> str:
@@ -336,7 +319,5 @@ ASSIST = Assist(
     title="Transpose through a tile in shared memory",
     skill="transposed-shared-tile",
     pattern="strided_access",
-    rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
+    make=_rewrite,
 )

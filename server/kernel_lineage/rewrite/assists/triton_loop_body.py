@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from kernel_lineage.kernels.source import Kernel, Span
-from kernel_lineage.rewrite.assists.layout import indent_at
+from kernel_lineage.rewrite.assists.layout import data_of, fresh_name, indent_at, replace_between
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.triton_places import calls_of, span_of, start_of_line
+from kernel_lineage.rewrite.assists.triton_places import (
+    calls_of,
+    holds_text_of_lines,
+    span_of,
+    start_of_line,
+    stored_names,
+)
 from kernel_lineage.rewrite.candidate import Edit
 
 _INDENT = "    "
@@ -16,48 +21,47 @@ _PURE = ("arange", "cdiv", "full", "zeros", "next_power_of_2", "minimum", "maxim
 """Functions whose value is the same for every row when their arguments are."""
 
 
-def in_loop(kernel: Kernel, function: ast.FunctionDef, bound: str) -> Edit | Refusal:
+def in_loop(kernel: Kernel, function: ast.FunctionDef, bound: str) -> Edit:
     """The body with a loop over rows, up to `bound`, around all that follows what no row changes."""
-    assert kernel.source is not None
     statements = function.body[1:] if ast.get_docstring(function) is not None else list(function.body)
     around = [n for n, s in enumerate(statements) if not _same_for_all_rows(s, function)]
     if not around:
-        return Refusal(f"{kernel.name} does the same in every program")
+        raise Refusal(f"{kernel.name} does the same in every program")
     inner = statements[around[0] :]
     if inner[0].lineno == function.lineno or len({s.lineno for s in statements}) < len(statements):
-        return Refusal(f"{kernel.name} has several statements on one line")
-    if any(_spans_lines(n) for s in inner for n in ast.walk(s)):
-        return Refusal("a text of several lines cannot be moved into a loop")
+        raise Refusal(f"{kernel.name} has several statements on one line")
+    if holds_text_of_lines(inner):
+        raise Refusal("a text of several lines cannot be moved into a loop")
     constants = {p.name for p in kernel.parameters if p.constexpr}
-    moved = sorted(_assigned(function) & {p.name for p in kernel.parameters})
+    stored = stored_names(function)
+    moved = sorted(set(stored) & {p.name for p in kernel.parameters})
     if set(moved) & {*constants, bound}:
-        return Refusal(f"{min(set(moved) & {*constants, bound})} is given another value by the kernel")
+        raise Refusal(f"{min(set(moved) & {*constants, bound})} is given another value by the kernel")
     taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
     row = _row_name(inner[0])
-    if row is not None and _times_assigned(function, row) == 1:
+    if row is not None and stored.count(row) == 1:
         kept = inner[1:]
     else:
-        row, kept = _fresh("row", taken), inner
+        row, kept = fresh_name("row", taken), inner
+        taken.add(row)
     if not kept:
-        return Refusal(f"{kernel.name} does nothing with its row")
-    names = {name: _fresh(f"{name}_of_row", taken) for name in moved}
+        raise Refusal(f"{kernel.name} does nothing with its row")
+    names = {name: fresh_name(f"{name}_of_row", taken) for name in moved}
     text = _renamed(kernel, inner, kept, row, names)
-    data = kernel.source.data
+    data = data_of(kernel)
     start = _with_comments(data, start_of_line(data, span_of(kernel, inner[0]).start))
     end = span_of(kernel, inner[-1]).end
     indent = indent_at(data, span_of(kernel, inner[0]).start)
     head = f"{indent}for {row} in range(tl.program_id(0), {bound}, tl.num_programs(0)):\n"
     fresh = "".join(f"{indent}{_INDENT}{new} = {old}\n" for old, new in names.items())
-    first, last = data.count(b"\n", 0, start) + 1, data.count(b"\n", 0, end) + 1
-    return Edit(Span(start, end, first, last), head + fresh + text)
+    return replace_between(kernel, start, end, head + fresh + text)
 
 
 def _renamed(
     kernel: Kernel, inner: list[ast.stmt], kept: list[ast.stmt], row: str, names: dict[str, str]
 ) -> str:
     """The text of the statements, one step further in, with the row's number and fresh pointers for its own."""
-    assert kernel.source is not None
-    data = kernel.source.data
+    data = data_of(kernel)
     changes: list[tuple[Span, str]] = []
     for statement in kept:
         changes += [(span_of(kernel, c), row) for c in calls_of(statement, "program_id")]
@@ -91,7 +95,8 @@ def _same_for_all_rows(statement: ast.stmt, function: ast.FunctionDef) -> bool:
     """Whether a statement only names a value that no row changes, and nothing else gives the name another."""
     if not isinstance(statement, ast.Assign) or not all(isinstance(t, ast.Name) for t in statement.targets):
         return False
-    if any(_times_assigned(function, t.id) > 1 for t in statement.targets if isinstance(t, ast.Name)):
+    stored = stored_names(function)
+    if any(stored.count(t.id) > 1 for t in statement.targets if isinstance(t, ast.Name)):
         return False
     parameters = {a.arg for a in function.args.args}
     if {t.id for t in statement.targets if isinstance(t, ast.Name)} & parameters:
@@ -99,7 +104,7 @@ def _same_for_all_rows(statement: ast.stmt, function: ast.FunctionDef) -> bool:
     calls = [n for n in ast.walk(statement.value) if isinstance(n, ast.Call)]
     used = {n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name)}
     pure = all(ast.unparse(c.func).rpartition(".")[2] in _PURE for c in calls)
-    return pure and not used & _assigned(function) & parameters
+    return pure and not used & set(stored) & parameters
 
 
 def _row_name(statement: ast.stmt) -> str | None:
@@ -110,32 +115,3 @@ def _row_name(statement: ast.stmt) -> str | None:
         ):
             return name
     return None
-
-
-def _spans_lines(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Constant | ast.JoinedStr)
-        and (not isinstance(node, ast.Constant) or isinstance(node.value, str))
-        and node.lineno != node.end_lineno
-    )
-
-
-def _targets(function: ast.FunctionDef) -> Iterator[str]:
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-
-
-def _assigned(function: ast.FunctionDef) -> set[str]:
-    return set(_targets(function))
-
-
-def _times_assigned(function: ast.FunctionDef, name: str) -> int:
-    return sum(found == name for found in _targets(function))
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name

@@ -7,9 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kernel_lineage.kernels.source import Kernel, Span
-from kernel_lineage.rewrite.assists.layout import indent_at
+from kernel_lineage.rewrite.assists.layout import data_of, indent_at, replace_between
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.triton_places import called, span_of, start_of_line
+from kernel_lineage.rewrite.assists.triton_places import (
+    called,
+    holds_text_of_lines,
+    resolved,
+    span_of,
+    start_of_line,
+)
 from kernel_lineage.rewrite.candidate import Edit
 
 _GONE = "\0"
@@ -48,10 +54,9 @@ class _Known:
             self.held.clear()
 
 
-def joined(kernel: Kernel, function: ast.FunctionDef, loops: list[ast.For], length: str) -> Edit | Refusal:
+def joined(kernel: Kernel, function: ast.FunctionDef, loops: list[ast.For], length: str) -> Edit:
     """All from the first pass to the last, without the loops and without loads of what is held already."""
-    assert kernel.source is not None
-    data = kernel.source.data
+    data = data_of(kernel)
     shifts: list[tuple[Span, str]] = []
     replaced: list[tuple[Span, str]] = []
     known = _Known()
@@ -61,12 +66,12 @@ def joined(kernel: Kernel, function: ast.FunctionDef, loops: list[ast.For], leng
             continue
         assert isinstance(statement, ast.For) and isinstance(statement.target, ast.Name)
         if reason := _unmovable(kernel, function, statement):
-            return Refusal(reason)
+            raise Refusal(reason)
         shifts += _without_loop(data, kernel, statement)
         known.values = {statement.target.id: "0"}
         for inner in statement.body:
             if line := _open_access(inner, known.values, length):
-                return Refusal(f"the mask in line {line} does not say where the row ends")
+                raise Refusal(f"the mask in line {line} does not say where the row ends")
             found = _again(inner, known)
             if found is None:
                 _note(inner, known)
@@ -77,7 +82,7 @@ def joined(kernel: Kernel, function: ast.FunctionDef, loops: list[ast.For], leng
                 known.forget(inner)
         known.values = {}
     if not replaced:
-        return Refusal(f"{kernel.name} loads nothing again that it could hold")
+        raise Refusal(f"{kernel.name} loads nothing again that it could hold")
     start = start_of_line(data, span_of(kernel, loops[0]).start)
     end = span_of(kernel, loops[-1]).end
     # Lines within a statement that is replaced go with it.
@@ -86,8 +91,7 @@ def joined(kernel: Kernel, function: ast.FunctionDef, loops: list[ast.For], leng
     for span, new in sorted([*kept, *replaced], key=lambda c: c[0].start, reverse=True):
         text = text[: span.start - start] + new.encode() + text[span.end - start :]
     lines = [line for line in text.decode().split("\n") if line.strip(" \t") != _GONE]
-    first, last = data.count(b"\n", 0, start) + 1, data.count(b"\n", 0, end) + 1
-    return Edit(Span(start, end, first, last), "\n".join(lines).replace(_GONE, ""))
+    return replace_between(kernel, start, end, "\n".join(lines).replace(_GONE, ""))
 
 
 def _unmovable(kernel: Kernel, function: ast.FunctionDef, loop: ast.For) -> str:
@@ -96,7 +100,7 @@ def _unmovable(kernel: Kernel, function: ast.FunctionDef, loop: ast.For) -> str:
     inner, counter = loop.body, loop.target.id
     if inner[0].lineno == loop.lineno or len({s.lineno for s in inner}) < len(inner):
         return f"{kernel.name} has several statements on one line"
-    if any(_has_text_of_lines(n) for s in inner for n in ast.walk(s)):
+    if holds_text_of_lines(inner):
         return "a text of several lines cannot be moved out of a loop"
     own = {id(n) for other in function.body if isinstance(other, ast.For) for n in ast.walk(other)}
     for node in ast.walk(function):
@@ -127,7 +131,7 @@ def _open_access(statement: ast.stmt, values: dict[str, str], length: str) -> in
     for node in ast.walk(statement):
         if isinstance(node, ast.Call) and called(node) in ("load", "store"):
             mask = next((k.value for k in node.keywords if k.arg == "mask"), None)
-            if mask is None or length not in _names(_resolved(mask, values)):
+            if mask is None or length not in _names(resolved(ast.unparse(mask), values)):
                 return node.lineno
     return 0
 
@@ -149,7 +153,7 @@ def _note(statement: ast.stmt, known: _Known) -> None:
     key, other = _key(load, known.values) if load is not None else ("", None)
     value = None
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-        value = _resolved(statement.value, known.values)
+        value = resolved(ast.unparse(statement.value), known.values)
     known.forget(statement)
     if load is not None:
         known.held[key] = _Held(load[0], other, frozenset(_names(key)))
@@ -173,20 +177,10 @@ def _loaded(statement: ast.stmt) -> tuple[str, ast.Call, ast.Call] | None:
 def _key(load: tuple[str, ast.Call, ast.Call], values: dict[str, str]) -> tuple[str, str | None]:
     """What is loaded (address, mask, conversion) in names from before the passes, and what `other` is."""
     _, value, call = load
-    options = {k.arg: _resolved(k.value, values) for k in call.keywords}
+    options = {k.arg: resolved(ast.unparse(k.value), values) for k in call.keywords}
     conversion = "" if value is call else ", ".join(ast.unparse(a) for a in value.args)
-    address = _resolved(call.args[0], values)
+    address = resolved(ast.unparse(call.args[0]), values)
     return f"({address}, {options.get('mask')}, ({conversion}))", options.get("other")
-
-
-def _resolved(node: ast.expr, values: dict[str, str]) -> str:
-    """An expression as text, with the names of a pass replaced by what they stand for."""
-
-    class _Resolve(ast.NodeTransformer):
-        def visit_Name(self, name: ast.Name) -> ast.AST:
-            return ast.parse(values[name.id], mode="eval").body if name.id in values else name
-
-    return ast.unparse(_Resolve().visit(ast.parse(ast.unparse(node), mode="eval").body))
 
 
 def _names(text: str) -> set[str]:
@@ -195,8 +189,3 @@ def _names(text: str) -> set[str]:
 
 def _writes(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and (called(node) == "store" or called(node).startswith("atomic_"))
-
-
-def _has_text_of_lines(node: ast.AST) -> bool:
-    text = isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
-    return text and getattr(node, "lineno", 0) != getattr(node, "end_lineno", 0)

@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.kernels.triton_syntax import TritonSyntax, triton_syntax
+from kernel_lineage.rewrite.assists.model import Refusal
+
+
+def function_of(kernel: Kernel) -> ast.FunctionDef:
+    """The kernel's function. Refused where its file does not parse."""
+    if kernel.function is None or kernel.source is None:
+        raise Refusal(f"the file of {kernel.name} does not parse")
+    return kernel.function
+
+
+def triton_syntax_of(kernel: Kernel) -> TritonSyntax:
+    """The kernel's syntax, refused as `function_of`."""
+    function_of(kernel)
+    syntax = triton_syntax(kernel)
+    assert syntax is not None
+    return syntax
 
 
 def start_of_line(data: bytes, offset: int) -> int:
@@ -13,21 +30,37 @@ def start_of_line(data: bytes, offset: int) -> int:
     return data.rfind(b"\n", 0, offset) + 1
 
 
-def span_of(kernel: Kernel, node: ast.expr | ast.stmt | ast.arg) -> Span:
-    """The span of a part of the kernel; `ast` counts lines of the file and UTF-8 bytes within them."""
-    assert kernel.source is not None
-    assert node.end_lineno is not None
-    assert node.end_col_offset is not None
-    lines = kernel.source.data.split(b"\n")
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
-    return Span(
-        starts[node.lineno - 1] + node.col_offset,
-        starts[node.end_lineno - 1] + node.end_col_offset,
-        node.lineno,
-        node.end_lineno,
+def span_of(kernel: Kernel, node: ast.AST) -> Span:
+    """The span of a part of the kernel in its file."""
+    return triton_syntax_of(kernel).entry.span(node)
+
+
+def stored_names(node: ast.AST) -> list[str]:
+    """The names that are given a value below a node, as often as they are."""
+    return [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+
+
+def holds_text_of_lines(statements: Iterable[ast.stmt]) -> bool:
+    """Whether a text of several lines stands in statements: its lines cannot be moved in or out."""
+    return any(
+        (isinstance(n, ast.JoinedStr) or (isinstance(n, ast.Constant) and isinstance(n.value, str)))
+        and n.lineno != n.end_lineno
+        for statement in statements
+        for n in ast.walk(statement)
     )
+
+
+class _Resolved(ast.NodeTransformer):
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self.values = values
+
+    def visit_Name(self, name: ast.Name) -> ast.AST:
+        return ast.parse(self.values[name.id], mode="eval").body if name.id in self.values else name
+
+
+def resolved(written: str, values: Mapping[str, str]) -> str:
+    """An expression with names replaced by what they stand for."""
+    return ast.unparse(_Resolved(values).visit(ast.parse(written, mode="eval").body))
 
 
 def calls_of(node: ast.AST, name: str) -> Iterator[ast.Call]:

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, text_of
-from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import (
+    data_of,
     descendants,
     indent_at,
     insert_before,
@@ -20,7 +21,7 @@ from kernel_lineage.rewrite.assists.layout import (
     newline_of,
     syntax_of,
 )
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.skills.kernel_facts import constant
 from kernel_lineage.workloads.constants import constants_of
@@ -30,18 +31,16 @@ _WHOLLY = 64
 _LOOPS = ("for_statement", "while_statement", "do_statement")
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     inner = [x for x in syntax.entry.loops if x.node.type == "for_statement" and not _has_loop(x)]
     loop = loop_at(inner, anchor.span)
     if loop is None or loop.body is None:
-        return Refusal(f"{kernel.name} has no innermost for loop here")
+        raise Refusal(f"{kernel.name} has no innermost for loop here")
     before = loop.node.prev_named_sibling
     if before is not None and before.type == "preproc_call" and "unroll" in text_of(before):
-        return Refusal("the loop has an unroll pragma already")
-    data = kernel.source.data
+        raise Refusal("the loop has an unroll pragma already")
+    data = data_of(kernel)
     line_start = data.rfind(b"\n", 0, loop.node.start_byte) + 1
     parent = loop.node.parent
     if (
@@ -49,14 +48,14 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         or parent.type != "compound_statement"
         or data[line_start : loop.node.start_byte].strip()
     ):
-        return Refusal("the loop is not a statement on a line of its own")
+        raise Refusal("the loop is not a statement on a line of its own")
     if any(
         n.type in ("break_statement", "return_statement", "goto_statement") for n in descendants(loop.body)
     ):
-        return Refusal("the loop may end early, so unrolling it gains nothing")
+        raise Refusal("the loop may end early, so unrolling it gains nothing")
     rounds = _rounds(loop, constants_of(kernel))
     if rounds is not None and rounds <= 1:
-        return Refusal("the loop has at most one round")
+        raise Refusal("the loop has at most one round")
     pragma = "#pragma unroll" if rounds is not None and rounds <= _WHOLLY else "#pragma unroll 4"
     text = f"{pragma}{newline_of(data)}{indent_at(data, loop.node.start_byte)}"
     return ASSIST.candidate(
@@ -88,52 +87,10 @@ def _rounds(loop: Loop, constants: dict[str, str]) -> int | None:
     return max(0, -((start - bound - (operator_of(condition) == "<=")) // step))
 
 
-_DOT = """\
-#define TILE 16
-
-__global__ void dot_rows(float* out, const float* a, const float* b, int width) {
-    int row = blockIdx.x * blockDim.x + threadIdx.x;
-    float sum = 0.0f;
-LOOP        sum += a[row * width + k] * b[k];
-    }
-    out[row] = sum;
-}
-"""
-
 ASSIST = Assist(
     id="unroll_inner_loop",
     title="Unroll an inner loop",
     skill="unroll-inner-loop",
     pattern="inner_loop",
-    rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.CUDA,
-            "dot_rows",
-            _DOT.replace("LOOP", "    for (int k = 0; k < 128; k++) {\n"),
-            _DOT.replace("LOOP", "    #pragma unroll 4\n    for (int k = 0; k < 128; k++) {\n"),
-        ),
-        AssistExample(
-            Language.CUDA,
-            "dot_tiles",
-            _DOT.replace("dot_rows", "dot_tiles").replace("LOOP", "    for (int k = 0; k < TILE; ++k) {\n"),
-            _DOT.replace("dot_rows", "dot_tiles").replace(
-                "LOOP", "    #pragma unroll\n    for (int k = 0; k < TILE; ++k) {\n"
-            ),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.CUDA,
-            "dot_rows",
-            _DOT.replace("LOOP", "    for (int k = 0; k < width; k++) {\n        if (b[k] == 0.0f) break;\n"),
-            "may end early",
-        ),
-        RefusalExample(
-            Language.CUDA,
-            "dot_rows",
-            _DOT.replace("LOOP", "    if (row < 4) for (int k = 0; k < width; k++) {\n"),
-            "not a statement on a line of its own",
-        ),
-    ),
+    make=_rewrite,
 )

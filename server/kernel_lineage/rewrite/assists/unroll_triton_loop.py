@@ -13,35 +13,32 @@ import ast
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.triton_constant_loop import rounds
-from kernel_lineage.kernels.source import Kernel, Language
-from kernel_lineage.kernels.triton_syntax import triton_syntax
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
-from kernel_lineage.rewrite.assists.triton_places import span_of
+from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.triton_places import span_of, triton_syntax_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _MOST = 64
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
-    syntax = triton_syntax(kernel)
-    if syntax is None or kernel.function is None or kernel.source is None:
-        return Refusal(f"the file of {kernel.name} does not parse")
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
+    syntax = triton_syntax_of(kernel)
     constants = {p.name for p in kernel.parameters if p.constexpr}
     for loop in syntax.entry.loops:
         count, span = rounds(loop, constants), span_of(kernel, loop)
         if not count or not (anchor.span.contains(span) or span.contains(anchor.span)):
             continue
         if count.isdecimal() and not 1 < int(count) <= _MOST:
-            return Refusal(f"a loop of {count} rounds is not worth being written out")
+            raise Refusal(f"a loop of {count} rounds is not worth being written out")
         assert isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call)
         if _is_more(loop):
-            return Refusal(f"{ast.unparse(loop.target)} is more than the number of the round")
+            raise Refusal(f"{ast.unparse(loop.target)} is more than the number of the round")
         return ASSIST.candidate(
             kernel,
             (Edit(span_of(kernel, loop.iter.func), "tl.static_range"),),
             explanation="Rounds that stand by themselves overlap, and what depends on the counter is a constant.",
         )
-    return Refusal(f"{kernel.name} has no loop over a constant here")
+    raise Refusal(f"{kernel.name} has no loop over a constant here")
 
 
 def _is_more(loop: ast.For) -> bool:
@@ -57,48 +54,10 @@ def _is_more(loop: ast.For) -> bool:
     return False
 
 
-_SUM_HEADS = """\
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def sum_heads(out, x, n_cols, HEADS: tl.constexpr, BLOCK: tl.constexpr):
-    cols = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    acc = tl.zeros([BLOCK], dtype=tl.float32)
-    for head in RANGE:
-        acc += tl.load(x + head * n_cols + cols, mask=cols < n_cols, other=0.0)
-    tl.store(out + cols, acc, mask=cols < n_cols)
-"""
-
 ASSIST = Assist(
     id="unroll_triton_loop",
     title="Write the loop's rounds out",
     skill="triton-unrolled-loop",
     pattern="triton_constant_loop",
-    rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.TRITON,
-            "sum_heads",
-            _SUM_HEADS.replace("RANGE", "range(HEADS)"),
-            _SUM_HEADS.replace("RANGE", "tl.static_range(HEADS)"),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.TRITON,
-            "sum_heads",
-            _SUM_HEADS.replace("RANGE", "range(1000)"),
-            "not worth being written out",
-        ),
-        RefusalExample(
-            Language.TRITON,
-            "sum_heads",
-            _SUM_HEADS.replace("RANGE", "range(HEADS)").replace(
-                "head * n_cols", "head.to(tl.int64) * n_cols"
-            ),
-            "more than the number of the round",
-        ),
-    ),
+    make=_rewrite,
 )

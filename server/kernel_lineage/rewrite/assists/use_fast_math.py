@@ -11,19 +11,19 @@ the check's tolerance. Left alone is what loses more than last bits: sines and c
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.slow_math import PATTERN
 from kernel_lineage.kernels.cuda_floats import is_single
-from kernel_lineage.kernels.cuda_forms import bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import arguments_of, bare, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax, Unit
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.rewrite.assists.fast_math_examples import APPLIES, REFUSES
-from kernel_lineage.rewrite.assists.layout import descendants, syntax_of
-from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.layout import data_of, descendants, source_of, syntax_of
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _RENAMED = {"expf": "__expf", "exp": "__expf", "logf": "__logf", "log": "__logf", "log2f": "__log2f"}
@@ -38,19 +38,17 @@ _LEFT_ALONE = {
 }
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
-    own = {f.name for f in kernel.source.device_functions}
-    own |= {name.decode() for name in _MACRO.findall(kernel.source.data)}
+    own = {f.name for f in source_of(kernel).device_functions}
+    own |= {name.decode() for name in _MACRO.findall(data_of(kernel))}
     if own := own & {*_RENAMED, *_RENAMED.values(), "sqrtf", "sqrt", "rsqrtf"}:
-        return Refusal(f"{min(own)} is this file's own here, and not the function of CUDA")
+        raise Refusal(f"{min(own)} is this file's own here, and not the function of CUDA")
     edits: list[Edit] = []
     changed: dict[str, int] = {}
     here: Refusal | None = None
     for place in PATTERN.find(kernel):
-        made = _at(syntax, place)
+        made = attempt(partial(_at, syntax, place))
         if not isinstance(made, Refusal):
             edits += made
             fast = place.bindings["fast"]
@@ -58,7 +56,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         elif anchor.span.contains(place.span):
             here = here or made
     if not any(anchor.span.contains(e.span) for e in edits):
-        return here or Refusal(f"{kernel.name} calls nothing here that has a fast path")
+        raise here or Refusal(f"{kernel.name} calls nothing here that has a fast path")
     told = ", ".join(f"{fast} at {n} {'place' if n == 1 else 'places'}" for fast, n in changed.items())
     return ASSIST.candidate(
         kernel,
@@ -67,7 +65,7 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
     )
 
 
-def _at(syntax: CudaSyntax, place: Anchor) -> list[Edit] | Refusal:
+def _at(syntax: CudaSyntax, place: Anchor) -> list[Edit]:
     """The edits of one place, or why it stays as it is."""
     function, x = place.bindings["function"], place.bindings["x"]
     node = next(
@@ -77,21 +75,20 @@ def _at(syntax: CudaSyntax, place: Anchor) -> list[Edit] | Refusal:
         and n.type in ("call_expression", "binary_expression")
     )
     if function in _LEFT_ALONE:
-        return Refusal(_LEFT_ALONE[function].format(x=f"`{x}`"))
+        raise Refusal(_LEFT_ALONE[function].format(x=f"`{x}`"))
     if function in _RENAMED:
         return _renamed(node, function, x)
     return _by_root(syntax.entry, node)
 
 
-def _renamed(call: Node, function: str, x: str) -> list[Edit] | Refusal:
+def _renamed(call: Node, function: str, x: str) -> list[Edit]:
     name = call.child_by_field_name("function")
-    listed = call.child_by_field_name("arguments")
     assert name is not None
     if text_of(name) != function:
-        return Refusal(f"`{text_of(name)}` is not called by its plain name")
-    argument = bare(listed.named_children[0]) if listed is not None and listed.named_children else None
+        raise Refusal(f"`{text_of(name)}` is not called by its plain name")
+    argument = bare(next(iter(arguments_of(call)), None))
     if function in _LOGARITHMS and argument is not None and _adds_to_one(argument):
-        return Refusal(
+        raise Refusal(
             f"{_RENAMED[function]} loses the digits of a result near 0, as that of `{x}` is; use log1pf"
         )
     return [replace_node(name, _RENAMED[function])]
@@ -108,7 +105,7 @@ def _is_one(node: Node | None) -> bool:
     return text_of(bare(node)).rstrip("fF").rstrip("0") in ("1", "1.")
 
 
-def _by_root(unit: Unit, division: Node) -> list[Edit] | Refusal:
+def _by_root(unit: Unit, division: Node) -> list[Edit]:
     """`1.0f / sqrtf(v)` → `rsqrtf(v)`, `a / sqrtf(v)` → `a * rsqrtf(v)`."""
     left, right = division.child_by_field_name("left"), division.child_by_field_name("right")
     root = bare(right)
@@ -118,7 +115,7 @@ def _by_root(unit: Unit, division: Node) -> list[Edit] | Refusal:
     one = _is_one(left)
     whole = text_of(bare(left)).isdigit()
     if not (is_single(unit, left) or whole or _is_rounded(unit, division)):
-        return Refusal(
+        raise Refusal(
             f"`{text_of(division)}` may be computed in double precision; rsqrtf has single precision only"
         )
     if one:
@@ -131,7 +128,7 @@ def _is_rounded(unit: Unit, division: Node) -> bool:
     outer = division.parent
     while outer is not None and outer.type == "parenthesized_expression":
         outer = outer.parent
-    numerator = bare(division.child_by_field_name("left"))
+    numerator = field_of(division, "left")
     if outer is None or numerator is None or numerator.type != "number_literal":
         return False
     if outer.type == "init_declarator":
@@ -144,7 +141,5 @@ ASSIST = Assist(
     title="Use fast-math intrinsics",
     skill="fast-math-intrinsics",
     pattern="slow_math",
-    rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
+    make=_rewrite,
 )

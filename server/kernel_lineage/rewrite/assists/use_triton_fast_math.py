@@ -14,20 +14,19 @@ import ast
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.anchors.triton_exact_math import inverse_root, is_called
-from kernel_lineage.kernels.source import Kernel, Language, Span
-from kernel_lineage.rewrite.assists.model import Assist, AssistExample, Refusal, RefusalExample
-from kernel_lineage.rewrite.assists.triton_places import span_of
+from kernel_lineage.kernels.source import Kernel, Span
+from kernel_lineage.rewrite.assists.layout import data_of
+from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.triton_places import function_of, span_of, stored_names
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 _LOG2_E = "1.4426950408889634"
 _ONES = (1, 1.0)
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
-    function = kernel.function
-    if function is None or kernel.source is None:
-        return Refusal(f"the file of {kernel.name} does not parse")
-    scalars = {p.name for p in kernel.parameters if not p.pointer} - _given(function)
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
+    function = function_of(kernel)
+    scalars = {p.name for p in kernel.parameters if not p.pointer} - set(stored_names(function))
     edits: list[Edit] = []
     for node in ast.walk(function):
         division = inverse_root(node)
@@ -36,9 +35,9 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
         elif isinstance(node, ast.Call) and is_called(node, "exp"):
             edits += _based_on_two(kernel, node, scalars)
     if not edits:
-        return Refusal(f"{kernel.name} neither calls tl.exp nor divides by tl.sqrt")
+        raise Refusal(f"{kernel.name} neither calls tl.exp nor divides by tl.sqrt")
     if not any(anchor.span.contains(e.span) or e.span.contains(anchor.span) for e in edits):
-        return Refusal("the code has changed since; nothing is here")
+        raise Refusal("the code has changed since; nothing is here")
     return ASSIST.candidate(
         kernel,
         sorted(edits, key=lambda e: (e.span.start, e.span.end)),
@@ -46,17 +45,12 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
     )
 
 
-def _given(function: ast.FunctionDef) -> set[str]:
-    return {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-
-
 def _multiplied(kernel: Kernel, node: ast.BinOp) -> list[Edit]:
     """`a / tl.sqrt(v)` → `a * tl.rsqrt(v)`; `1 / tl.sqrt(v)` → `tl.rsqrt(v)`."""
     assert isinstance(node.right, ast.Call)
     name = span_of(kernel, node.right.func)
     renamed = Edit(name, ast.unparse(node.right.func).removesuffix("sqrt") + "rsqrt")
-    assert kernel.source is not None
-    data, left = kernel.source.data, span_of(kernel, node.left).end
+    data, left = data_of(kernel), span_of(kernel, node.left).end
     at = data.find(b"/", left, name.start)
     if data[left : name.start].strip(b"() \t") != b"/":
         return []  # a comment or a line's end stands between
@@ -86,74 +80,10 @@ def _empty(at: int, line: int) -> Span:
     return Span(at, at, line, line)
 
 
-_HEAD = "import triton\nimport triton.language as tl\n\n\n"
-_UNIT = """\
-@triton.jit
-def unit_rows(out, x, n_cols, eps, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    cols = tl.arange(0, BLOCK)
-    v = tl.load(x + row * n_cols + cols, mask=cols < n_cols, other=0.0)
-    length = VALUE
-    tl.store(out + row * n_cols + cols, RESULT, mask=cols < n_cols)
-"""
-_SOFT = """\
-@triton.jit
-def soften_rows(out, x, n_cols, scale, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    cols = tl.arange(0, BLOCK)
-    v = tl.load(x + row * n_cols + cols, mask=cols < n_cols, other=-float("inf"))
-    e = VALUE
-    tl.store(out + row * n_cols + cols, e / tl.sum(e, axis=0), mask=cols < n_cols)
-"""
-
 ASSIST = Assist(
     id="use_triton_fast_math",
     title="Use exp2 and rsqrt",
     skill="triton-fast-math",
     pattern="triton_exact_math",
-    rewrite=_rewrite,
-    applies=(
-        AssistExample(
-            Language.TRITON,
-            "unit_rows",
-            _HEAD
-            + _UNIT.replace("VALUE", "1.0 / tl.sqrt(tl.sum(v * v, axis=0) + eps)").replace(
-                "RESULT", "v * length"
-            ),
-            _HEAD
-            + _UNIT.replace("VALUE", "tl.rsqrt(tl.sum(v * v, axis=0) + eps)").replace("RESULT", "v * length"),
-        ),
-        AssistExample(
-            Language.TRITON,
-            "unit_rows",
-            _HEAD
-            + _UNIT.replace("VALUE", "tl.sum(v * v, axis=0) + eps").replace(
-                "RESULT", "v / tl.math.sqrt(length)"
-            ),
-            _HEAD
-            + _UNIT.replace("VALUE", "tl.sum(v * v, axis=0) + eps").replace(
-                "RESULT", "v * tl.math.rsqrt(length)"
-            ),
-        ),
-        AssistExample(
-            Language.TRITON,
-            "soften_rows",
-            _HEAD + _SOFT.replace("VALUE", "tl.exp((v - tl.max(v, axis=0)) * scale)"),
-            _HEAD + _SOFT.replace("VALUE", f"tl.exp2((v - tl.max(v, axis=0)) * (scale * {_LOG2_E}))"),
-        ),
-        AssistExample(
-            Language.TRITON,
-            "soften_rows",
-            _HEAD + _SOFT.replace("VALUE", "tl.exp(v - tl.max(v, axis=0))"),
-            _HEAD + _SOFT.replace("VALUE", f"tl.exp2((v - tl.max(v, axis=0)) * {_LOG2_E})"),
-        ),
-    ),
-    refuses=(
-        RefusalExample(
-            Language.TRITON,
-            "soften_rows",
-            _HEAD + _SOFT.replace("VALUE", "tl.exp2(v - tl.max(v, axis=0))"),
-            "neither calls tl.exp",
-        ),
-    ),
+    make=_rewrite,
 )

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, bare, field_of, operator_of, test_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import (
+    data_of,
     descendants,
     fresh_name,
     identifiers_in,
@@ -33,7 +34,7 @@ from kernel_lineage.rewrite.assists.layout import (
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
-from kernel_lineage.rewrite.assists.shuffle_examples import APPLIES, REFUSES
+from kernel_lineage.rewrite.assists.written import dense
 from kernel_lineage.rewrite.candidate import Candidate
 from kernel_lineage.workloads.constants import block_threads
 
@@ -54,37 +55,33 @@ class _Reduced:
         return f"{left} + {right}" if self.operation == "+" else f"{self.operation}({left}, {right})"
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     if "__shfl" in kernel.text:
-        return Refusal(f"{kernel.name} uses warp shuffles already")
+        raise Refusal(f"{kernel.name} uses warp shuffles already")
     loop = loop_at((x for x in syntax.entry.loops if x.halves), anchor.span)
     if loop is None or loop.start is None or loop.body is None:
-        return Refusal(f"{kernel.name} has no loop here that halves its stride")
+        raise Refusal(f"{kernel.name} has no loop here that halves its stride")
     if re.search(r"threadIdx\.[yz]|blockDim\.[yz]", kernel.text):
-        return Refusal(f"{kernel.name} uses blocks of more than one dimension")
+        raise Refusal(f"{kernel.name} uses blocks of more than one dimension")
     if text_of(bare(loop.start)).replace(" ", "") not in _half_of_block(syntax):
-        return Refusal(f"the tree starts at `{text_of(loop.start)}`, not at half of the block")
+        raise Refusal(f"the tree starts at `{text_of(loop.start)}`, not at half of the block")
     if text_of(bare(loop.condition)).replace(" ", "") not in (
         f"{loop.counter}>0",
         f"{loop.counter}>=1",
         loop.counter,
     ):
-        return Refusal(f"the tree stops at `{text_of(bare(loop.condition))}`, before the last pair")
+        raise Refusal(f"the tree stops at `{text_of(bare(loop.condition))}`, before the last pair")
     tree = _tree(syntax, loop)
-    if isinstance(tree, Refusal):
-        return tree
     thread, reduced = tree
     partial = _partial_use(syntax, loop, {r.array for r in reduced})
     if partial is not None:
-        return Refusal(
+        raise Refusal(
             f"`{partial}` after the tree may read a partial result, which the shuffles do not leave there"
         )
     threads = {block_threads(launch) for launch in kernel.launches}
     whole = bool(threads) and all(t is not None and t % 32 == 0 for t in threads)
-    data = kernel.source.data
+    data = data_of(kernel)
     taken = identifiers_in(syntax.entry.node)
     new = _shuffles(thread, reduced, taken, data[loop.node.start_byte : loop.node.end_byte].decode(), whole)
     indent, unit, newline = indent_at(data, loop.node.start_byte), indent_unit(kernel), newline_of(data)
@@ -124,7 +121,7 @@ def _half_of_block(syntax: CudaSyntax) -> set[str]:
     return {f"{b}{half}" for b in blocks for half in ("/2", ">>1")}
 
 
-def _tree(syntax: CudaSyntax, loop: Loop) -> tuple[str, list[_Reduced]] | Refusal:
+def _tree(syntax: CudaSyntax, loop: Loop) -> tuple[str, list[_Reduced]]:
     """The thread's index and what is reduced, if the loop is nothing but a tree reduction."""
     assert loop.body is not None
     thread, reduced, barriers = "", [], 0
@@ -141,34 +138,28 @@ def _tree(syntax: CudaSyntax, loop: Loop) -> tuple[str, list[_Reduced]] | Refusa
             or statement.child_by_field_name("alternative") is not None
             or thread
         ):
-            return Refusal(f"the loop does something besides the tree: `{_first_line(statement)}`")
+            raise Refusal(f"the loop does something besides the tree: `{_first_line(statement)}`")
         thread = compared[1]
         for inner in statements_of(branch):
             one = _reduction(syntax, inner, thread, loop.counter)
             if one is None:
-                return Refusal(
+                raise Refusal(
                     f"the tree's step `{_first_line(inner)}` is not a sum, maximum or minimum of two elements"
                 )
             reduced.append(one)
     if barriers == 0:
-        return Refusal("the tree has no __syncthreads() of its own; it relies on something else")
+        raise Refusal("the tree has no __syncthreads() of its own; it relies on something else")
     if not reduced or len({r.array for r in reduced}) != len(reduced):
-        return Refusal("the loop reduces nothing, or one array twice")
+        raise Refusal("the loop reduces nothing, or one array twice")
     if thread != "threadIdx.x" and not any(
         v.name == thread and text_of(v.value) == "threadIdx.x" for v in syntax.entry.variables
     ):
-        return Refusal(f"`{thread}` is not known to be threadIdx.x")
+        raise Refusal(f"`{thread}` is not known to be threadIdx.x")
     return thread, reduced
 
 
 def _condition(statement: Node) -> str:
-    clause = statement.child_by_field_name("condition")
-    value = (
-        clause.child_by_field_name("value")
-        if clause is not None and clause.type == "condition_clause"
-        else clause
-    )
-    return text_of(bare(value)).replace(" ", "")
+    return dense(test_of(statement))
 
 
 def _first_line(node: Node) -> str:
@@ -180,7 +171,7 @@ def _reduction(syntax: CudaSyntax, statement: Node, thread: str, stride: str) ->
     if assignment is None or assignment.type != "assignment_expression":
         return None
     left = text_of(assignment.child_by_field_name("left")).replace(" ", "")
-    right = bare(assignment.child_by_field_name("right"))
+    right = field_of(assignment, "right")
     match = re.fullmatch(rf"(\w+)\[{re.escape(thread)}\]", left)
     variable = next((v for v in syntax.entry.variables if match and v.name == match[1] and v.shared), None)
     if (
@@ -255,7 +246,5 @@ ASSIST = Assist(
     title="Reduce with warp shuffles",
     skill="warp-shuffle-reduction",
     pattern="shared_tree_reduction",
-    rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
+    make=_rewrite,
 )

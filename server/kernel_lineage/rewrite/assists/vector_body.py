@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from tree_sitter import Node
 
 from kernel_lineage.code.types import DTYPES, dtype_bytes
-from kernel_lineage.kernels.cuda_forms import bare, contains, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.accumulations import accumulates
@@ -128,13 +128,13 @@ class VectorBody:
 
 def vector_body(
     kernel: Kernel, syntax: CudaSyntax, statements: list[Node], index: str, *, in_order: bool
-) -> VectorBody | Refusal:
+) -> VectorBody:
     """The vector form of an element's statements, or why there is none.
 
     `in_order`: one thread runs over all elements one after the other, so that it may carry anything along.
     """
     if not statements:
-        return Refusal("there is nothing to do for an element")
+        raise Refusal("there is nothing to do for an element")
     nodes = [n for s in statements for n in descendants(s)]
     declared = {
         v.name
@@ -144,25 +144,23 @@ def vector_body(
     changed = _changed(nodes)
     for node in nodes:
         if node.type in _LEAVES:
-            return Refusal(f"an element's work ends early: `{text_of(node)}`")
+            raise Refusal(f"an element's work ends early: `{text_of(node)}`")
         if node.type in _LOOPS:
-            return Refusal("an element's work has a loop of its own")
+            raise Refusal("an element's work has a loop of its own")
         if node.type.startswith("preproc"):
-            return Refusal("an element's work holds a preprocessor line")
+            raise Refusal("an element's work holds a preprocessor line")
         if node.type == "call_expression" and TOGETHER.search(text_of(node.child_by_field_name("function"))):
-            return Refusal(f"an element's work waits for other threads: `{text_of(node)}`")
+            raise Refusal(f"an element's work waits for other threads: `{text_of(node)}`")
     if index in changed:
-        return Refusal(f"`{index}` is changed on the way")
+        raise Refusal(f"`{index}` is changed on the way")
     outside = tuple(sorted(changed - declared))
     if not in_order:
         for name in outside:
             if not accumulates(nodes, syntax, name, declared):
-                return Refusal(
+                raise Refusal(
                     f"`{name}` keeps something of one element that is not a sum or a choice over all"
                 )
     accesses = _accesses(kernel, syntax, statements, nodes, index, declared | changed)
-    if isinstance(accesses, Refusal):
-        return accesses
     body = VectorBody(tuple(accesses), tuple(statements), index, False, outside)
     taken = identifiers_in(syntax.entry.node)
     for access in accesses:
@@ -185,11 +183,11 @@ def _changed(nodes: list[Node]) -> set[str]:
     for node in nodes:
         target: Node | None = None
         if node.type == "assignment_expression":
-            target = bare(node.child_by_field_name("left"))
+            target = field_of(node, "left")
         elif node.type == "update_expression" or (
             node.type == "pointer_expression" and text_of(node).startswith("&")
         ):
-            target = bare(node.child_by_field_name("argument"))
+            target = field_of(node, "argument")
         while target is not None and target.type == "field_expression":
             target = target.child_by_field_name("argument")
         if target is not None and target.type == "identifier":
@@ -204,7 +202,7 @@ def _accesses(
     nodes: list[Node],
     index: str,
     moving: set[str],
-) -> list[Access] | Refusal:
+) -> list[Access]:
     found: dict[tuple[str, str], Access] = {}
     scalar: set[str] = set()
     same = _same_as(syntax, statements, index)
@@ -212,17 +210,17 @@ def _accesses(
     for node in nodes:
         if node.type != "subscript_expression":
             continue
-        base = bare(node.child_by_field_name("argument"))
+        base = field_of(node, "argument")
         pointer = text_of(base)
         if base is None or base.type != "identifier":
-            return Refusal(f"`{text_of(node)}` is not an element of a named pointer")
+            raise Refusal(f"`{text_of(node)}` is not an element of a named pointer")
         offset = _offset(node, same, moving)
         written = _is_written(node)
         type_ = _element_type(kernel, syntax, pointer)
         follows = bool(identifiers_in(node) & (same | moving))
         if type_ is None and any(v.name == pointer and (v.shared or v.sizes) for v in syntax.entry.variables):
             if follows or written:
-                return Refusal(
+                raise Refusal(
                     f"`{text_of(node)}` is no global memory, and other threads may rely on who touches it"
                 )
             continue
@@ -230,7 +228,7 @@ def _accesses(
             scalar.add(pointer)
             continue
         if not follows and written:
-            return Refusal(f"`{text_of(node)}` is written for every element")
+            raise Refusal(f"`{text_of(node)}` is written for every element")
         if offset is None or type_ is None or not follows or pointer in moving or _address_taken(node):
             scalar.add(pointer)
             if written:
@@ -248,12 +246,12 @@ def _accesses(
     for a in accesses:
         several = sum(1 for other in accesses if other.pointer == a.pointer) > 1
         if a.pointer in stored and (several or a.pointer in scalar):
-            return Refusal(f"`{a.pointer}` is written and touched at another place as well")
+            raise Refusal(f"`{a.pointer}` is written and touched at another place as well")
         apart = _apart(statements, a)
         if apart is not None:
-            return Refusal(f"`{text_of(apart)}` is touched only under a condition")
+            raise Refusal(f"`{text_of(apart)}` is touched only under a condition")
     if not accesses:
-        return Refusal(f"no elements of a plain type are read or written at `[{index}]`")
+        raise Refusal(f"no elements of a plain type are read or written at `[{index}]`")
     return accesses
 
 
@@ -264,7 +262,7 @@ def _same_as(syntax: CudaSyntax, statements: list[Node], index: str) -> set[str]
     for variable in syntax.entry.variables:
         value = bare(variable.value)
         if value is not None and value.type == "cast_expression":
-            value = bare(value.child_by_field_name("value"))
+            value = field_of(value, "value")
         inside = any(contains(s, variable.node) for s in statements)
         if inside and value is not None and text_of(value) in same and variable.name not in changed:
             same.add(variable.name)

@@ -11,39 +11,39 @@ done likewise, loop by loop.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from tree_sitter import Node
 
 from kernel_lineage.kernels.anchors.model import Anchor
-from kernel_lineage.kernels.cuda_forms import Loop, Variable, bare, operator_of, text_of
+from kernel_lineage.kernels.cuda_forms import Loop, Variable, bare, operator_of, test_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed
 from kernel_lineage.rewrite.assists.layout import (
+    data_of,
     descendants,
     fresh_name,
     identifiers_in,
     indent_at,
     indent_unit,
     newline_of,
+    replace_between,
     statements_of,
     syntax_of,
 )
-from kernel_lineage.rewrite.assists.model import Assist, Refusal
+from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 from kernel_lineage.rewrite.assists.vector_body import VectorBody, vector_body
-from kernel_lineage.rewrite.assists.vector_examples import APPLIES, REFUSES
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 
 
-def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate | Refusal:
+def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     syntax = syntax_of(kernel)
-    if syntax is None or kernel.source is None:
-        return Refusal(f"{kernel.name} does not parse completely")
     if "float4" in kernel.text or "reinterpret_cast<" in kernel.text:
-        return Refusal(f"{kernel.name} has vector accesses already")
+        raise Refusal(f"{kernel.name} has vector accesses already")
     loops = [
         x for x in syntax.entry.loops if x.node.type == "for_statement" and _touches(x.node, anchor.span)
     ]
@@ -73,31 +73,30 @@ class _Place:
 
     @classmethod
     def at(cls, kernel: Kernel, node: Node) -> _Place:
-        assert kernel.source is not None
-        data = kernel.source.data
+        data = data_of(kernel)
         return cls(data, indent_at(data, node.start_byte), indent_unit(kernel), newline_of(data))
 
     def written(self, lines: list[str]) -> str:
         return self.newline.join(self.indent + line if line else "" for line in lines)[len(self.indent) :]
 
 
-def _rewrite_rows(kernel: Kernel, syntax: CudaSyntax, loops: list[Loop]) -> Candidate | Refusal:
+def _rewrite_rows(kernel: Kernel, syntax: CudaSyntax, loops: list[Loop]) -> Candidate:
     """Vectorise the loops that the anchor names, and with them the kernel's other passes over the same row."""
     edits: list[Edit] = []
     refusal: Refusal | None = None
     for loop in loops:
-        edit = _row_loop(kernel, syntax, loop, len(edits))
+        edit = attempt(partial(_row_loop, kernel, syntax, loop, len(edits)))
         if isinstance(edit, Refusal):
             refusal = refusal or edit
         else:
             edits.append(edit)
     if not edits:
-        return refusal or Refusal(f"{kernel.name} has no loop over elements here")
+        raise refusal or Refusal(f"{kernel.name} has no loop over elements here")
     passes = {_pass(loop) for loop in loops}
     for loop in syntax.entry.loops:
         apart = not any(_within(loop.node, other.node) or _within(other.node, loop.node) for other in loops)
         if apart and _pass(loop) in passes:
-            edit = _row_loop(kernel, syntax, loop, len(edits))
+            edit = attempt(partial(_row_loop, kernel, syntax, loop, len(edits)))
             if isinstance(edit, Edit):
                 edits.append(edit)
     return _candidate(
@@ -112,11 +111,11 @@ def _pass(loop: Loop) -> tuple[str, str, str]:
     return text_of(loop.start), text_of(loop.bound), loop.step
 
 
-def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Edit | Refusal:
+def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Edit:
     condition = bare(loop.condition)
     header = loop.node.child_by_field_name("initializer")
     if loop.body is None or loop.start is None or loop.bound is None or condition is None or header is None:
-        return Refusal(
+        raise Refusal(
             f"the loop in line {loop.node.start_point.row + 1} does not count from a start to a bound"
         )
     counts = operator_of(condition) == "<" and text_of(condition.child_by_field_name("left")) == loop.counter
@@ -126,22 +125,20 @@ def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Ed
         or not loop.step
         or len(header.children_by_field_name("declarator")) != 1
     ):
-        return Refusal(
+        raise Refusal(
             f"the loop in line {loop.node.start_point.row + 1} does not count `{loop.counter} < bound` upwards"
         )
-    by = ThreadOrder(kernel, syntax).covers_all(text_of(loop.start), loop.step)
+    by = ThreadOrder(kernel, syntax).covers_all(loop)
     if by is None:
-        return Refusal(
+        raise Refusal(
             f"it is not known that each element is taken once from `{text_of(loop.start)}` in steps of `{loop.step}`"
         )
     body = vector_body(kernel, syntax, statements_of(loop.body), loop.counter, in_order=by == "thread")
-    if isinstance(body, Refusal):
-        return body
     if identifiers_in(loop.bound) & (set(body.assigned_outside) | {loop.counter}):
-        return Refusal(f"the bound `{text_of(loop.bound)}` changes in the loop")
+        raise Refusal(f"the bound `{text_of(loop.bound)}` changes in the loop")
     relied_on = _relied_on(syntax, loop, body, by) if by != "thread" else None
     if relied_on is not None:
-        return Refusal(
+        raise Refusal(
             f"`{relied_on}` is touched elsewhere in the kernel by the same thread, without a barrier between"
         )
     place = _Place.at(kernel, loop.node)
@@ -217,34 +214,28 @@ def _term(text: str) -> str:
     return f"({text})" if any(c in text for c in "?<>|&^") else text
 
 
-def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate | Refusal:
+def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate:
     """Vectorise a kernel in which each thread takes one element."""
     order = ThreadOrder(kernel, syntax)
-    index = next(
-        (v for v in syntax.entry.variables if v.value and order.is_global_thread(text_of(v.value))), None
-    )
+    index = next((v for v in syntax.entry.variables if v.value and order.is_global_thread(v.value)), None)
     body_node = syntax.entry.node.child_by_field_name("body")
     if index is None or body_node is None:
-        return Refusal(f"{kernel.name} has neither a loop over elements here nor one element for each thread")
+        raise Refusal(f"{kernel.name} has neither a loop over elements here nor one element for each thread")
     statements = [s for s in statements_of(body_node) if s.start_byte >= index.node.end_byte]
     found = _guarded(statements, index.name)
-    if isinstance(found, Refusal):
-        return found
     guard, bound, inner, others = found
     before = [s for s in statements if s.end_byte <= guard.start_byte]
     if any(index.name in identifiers_in(s) for s in before):
-        return Refusal(f"`{index.name}` is used before its bound is checked")
+        raise Refusal(f"`{index.name}` is used before its bound is checked")
     body = vector_body(kernel, syntax, inner, index.name, in_order=False)
-    if isinstance(body, Refusal):
-        return body
     if body.assigned_outside:
-        return Refusal(f"`{body.assigned_outside[0]}` is changed by the element's work")
+        raise Refusal(f"`{body.assigned_outside[0]}` is changed by the element's work")
     if index.name in identifiers_in(bound):
-        return Refusal(f"the bound `{text_of(bound)}` depends on the element")
+        raise Refusal(f"the bound `{text_of(bound)}` depends on the element")
     for test in others:
         reads = any(n.type in ("subscript_expression", "call_expression") for n in descendants(test))
         if reads or index.name in identifiers_in(test):
-            return Refusal(
+            raise Refusal(
                 f"`{text_of(test)}`, beside the bound of `{index.name}`, may differ from element to element"
             )
     lanes = body.lanes
@@ -267,7 +258,7 @@ def _rewrite_elements(kernel: Kernel, syntax: CudaSyntax) -> Candidate | Refusal
     )
 
 
-def _guarded(statements: list[Node], index: str) -> tuple[Node, Node, list[Node], list[Node]] | Refusal:
+def _guarded(statements: list[Node], index: str) -> tuple[Node, Node, list[Node], list[Node]]:
     """The statement that checks the bound, the bound, the element's work, and what else the statement checks.
 
     Nothing may come after them.
@@ -275,8 +266,7 @@ def _guarded(statements: list[Node], index: str) -> tuple[Node, Node, list[Node]
     for position, statement in enumerate(statements):
         if statement.type != "if_statement":
             continue
-        clause = statement.child_by_field_name("condition")
-        test = bare(clause.child_by_field_name("value") if clause is not None else None)
+        test = test_of(statement)
         then = statement.child_by_field_name("consequence")
         if test is None or then is None or statement.child_by_field_name("alternative") is not None:
             continue
@@ -291,7 +281,7 @@ def _guarded(statements: list[Node], index: str) -> tuple[Node, Node, list[Node]
             continue
         others = [p for p in parts if p != own[0]]
         return statement, bound, rest if leaves else statements_of(then), others
-    return Refusal(f"the kernel does not end with the work of `{index}` behind one check of its bound")
+    raise Refusal(f"the kernel does not end with the work of `{index}` behind one check of its bound")
 
 
 def _joined(test: Node, operator: str) -> list[Node]:
@@ -348,25 +338,18 @@ def _element_edits(
         f"{step}}}",
         "}",
     ]
-    whole = Span(
-        guard.start_byte,
-        max(guard.end_byte, inner[-1].end_byte),
-        guard.start_point.row + 1,
-        max(guard.end_point.row, inner[-1].end_point.row) + 1,
-    )
+    end = max(guard.end_byte, inner[-1].end_byte)
     declarator = next(
         n for n in descendants(index.node) if n.type == "identifier" and text_of(n) == index.name
     )
-    return [replace_node(declarator, quad), Edit(whole, place.written(lines))]
+    return [
+        replace_node(declarator, quad),
+        replace_between(kernel, guard.start_byte, end, place.written(lines)),
+    ]
 
 
 def _candidate(kernel: Kernel, edits: list[Edit], explanation: str) -> Candidate:
-    return ASSIST.candidate(
-        kernel,
-        edits,
-        explanation=explanation,
-        guarded=True,
-    )
+    return ASSIST.candidate(kernel, edits, explanation=explanation, guarded=True)
 
 
 ASSIST = Assist(
@@ -374,7 +357,5 @@ ASSIST = Assist(
     title="Load and store several elements at a time",
     skill="vectorised-row-access",
     pattern="scalar_row_access",
-    rewrite=_rewrite,
-    applies=APPLIES,
-    refuses=REFUSES,
+    make=_rewrite,
 )

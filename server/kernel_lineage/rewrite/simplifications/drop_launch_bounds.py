@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.candidate import Edit
 from kernel_lineage.rewrite.simplifications.matches import edits_of
-from kernel_lineage.rewrite.simplifications.model import Simplification, SimplifiedExample
+from kernel_lineage.rewrite.simplifications.model import Simplification
 
 
 def _simplify(kernel: Kernel) -> tuple[Edit, ...]:
@@ -18,12 +18,4 @@ SIMPLIFICATION = Simplification(
     weakens="launch_bounds",
     languages=frozenset({Language.CUDA}),
     simplify=_simplify,
-    examples=(
-        SimplifiedExample(
-            Language.CUDA,
-            "__global__ void __launch_bounds__(256, 2) k(float* out) { out[0] = 1.0f; }\n",
-            "__global__ void k(float* out) { out[0] = 1.0f; }\n",
-        ),
-        SimplifiedExample(Language.CUDA, "__global__ void k(float* out) { out[0] = 1.0f; }\n", None),
-    ),
 )

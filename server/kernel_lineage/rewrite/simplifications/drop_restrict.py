@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.candidate import Edit
 from kernel_lineage.rewrite.simplifications.matches import edits_of
-from kernel_lineage.rewrite.simplifications.model import Simplification, SimplifiedExample
+from kernel_lineage.rewrite.simplifications.model import Simplification
 
 
 def _simplify(kernel: Kernel) -> tuple[Edit, ...]:
@@ -18,16 +18,4 @@ SIMPLIFICATION = Simplification(
     weakens="restrict_read_only",
     languages=frozenset({Language.CUDA}),
     simplify=_simplify,
-    examples=(
-        SimplifiedExample(
-            Language.CUDA,
-            "__global__ void k(float* __restrict__ out, const float *__restrict x) { out[0] = x[0]; }\n",
-            "__global__ void k(float* out, const float * x) { out[0] = x[0]; }\n",
-        ),
-        SimplifiedExample(
-            Language.CUDA,
-            "// __restrict__ would help\n__global__ void k(float* out) { out[0] = 1.0f; }\n",
-            None,
-        ),
-    ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.candidate import Edit
 from kernel_lineage.rewrite.simplifications.matches import calls_of
-from kernel_lineage.rewrite.simplifications.model import Simplification, SimplifiedExample
+from kernel_lineage.rewrite.simplifications.model import Simplification
 
 _RENAMED = {
     "__expf": "expf",
@@ -39,18 +39,4 @@ SIMPLIFICATION = Simplification(
     weakens="fast_math",
     languages=frozenset({Language.CUDA}),
     simplify=_simplify,
-    examples=(
-        SimplifiedExample(
-            Language.CUDA,
-            "__global__ void k(float* out, const float* x) { out[0] = __expf(x[0] - x[1]) * rsqrtf(x[2] + 1e-5f); }\n",
-            "__global__ void k(float* out, const float* x) "
-            "{ out[0] = expf(x[0] - x[1]) * (1.0f / sqrtf(x[2] + 1e-5f)); }\n",
-        ),
-        SimplifiedExample(
-            Language.CUDA,
-            "__global__ void k(float* out, const float* x) { out[0] = __fdividef(x[0], x[1]); }\n",
-            "__global__ void k(float* out, const float* x) { out[0] = ((x[0]) / (x[1])); }\n",
-        ),
-        SimplifiedExample(Language.CUDA, "__global__ void k(float* out) { out[0] = expf(1.0f); }\n", None),
-    ),
 )

@@ -1,6 +1,7 @@
 """What a simplification is: one mechanism of a kernel taken back, so that what it computes stays.
 
-Each file beside this one declares one `SIMPLIFICATION`; `registry.py` collects them. Its examples are its tests.
+Each file beside this one declares one `SIMPLIFICATION`; `registry.py` collects them. Its examples are its tests:
+`tests/rewrite/simplifications/examples/ID.cu` (`.triton`).
 Whether the result is right is the gate's to say, as for every other change.
 """
 
@@ -11,15 +12,6 @@ from dataclasses import dataclass
 
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.candidate import Edit
-
-
-@dataclass(frozen=True, slots=True)
-class SimplifiedExample:
-    """A small kernel and what becomes of it; `after` is None where there is nothing to take back."""
-
-    language: Language
-    before: str
-    after: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,4 +27,3 @@ class Simplification:
     languages: frozenset[Language]
     simplify: Callable[[Kernel], tuple[Edit, ...]]
     """All edits together; none where the kernel has nothing of it."""
-    examples: tuple[SimplifiedExample, ...]

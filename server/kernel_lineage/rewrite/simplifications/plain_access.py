@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.candidate import Edit
 from kernel_lineage.rewrite.simplifications.matches import calls_of
-from kernel_lineage.rewrite.simplifications.model import Simplification, SimplifiedExample
+from kernel_lineage.rewrite.simplifications.model import Simplification
 
 _LOADS = ("__ldg", "__ldca", "__ldcg", "__ldcs", "__ldlu", "__ldcv")
 _STORES = ("__stwb", "__stcg", "__stcs", "__stwt")
@@ -29,19 +29,4 @@ SIMPLIFICATION = Simplification(
     weakens="cache_hints",
     languages=frozenset({Language.CUDA}),
     simplify=_simplify,
-    examples=(
-        SimplifiedExample(
-            Language.CUDA,
-            "__global__ void k(float* out, const float* x, int i) { __stcs(&out[i], __ldcs(x + i)); }\n",
-            "__global__ void k(float* out, const float* x, int i) { (*(&out[i]) = __ldcs(x + i)); }\n",
-        ),
-        SimplifiedExample(
-            Language.CUDA,
-            "__global__ void k(float* out, const float* x, int i) { out[i] = 2.0f * __ldg(x + i); }\n",
-            "__global__ void k(float* out, const float* x, int i) { out[i] = 2.0f * (*(x + i)); }\n",
-        ),
-        SimplifiedExample(
-            Language.CUDA, "__global__ void k(float* out, const float* x) { out[0] = x[0]; }\n", None
-        ),
-    ),
 )

@@ -12,7 +12,7 @@ from kernel_lineage.rewrite.simplifications.functions import (
     pattern_replaced,
     seen_in,
 )
-from kernel_lineage.rewrite.simplifications.model import Simplification, SimplifiedExample
+from kernel_lineage.rewrite.simplifications.model import Simplification
 
 _SPACE = r"(?:cg|cooperative_groups)"
 _GROUP = re.compile(
@@ -94,57 +94,10 @@ __device__ T reduced_by_{operator}(T v) {{
 """
 
 
-_BEFORE = """\
-#include <cooperative_groups.h>
-#include <cooperative_groups/reduce.h>
-__global__ void k(float* out, const float* x, int n) {
-    namespace cg = cooperative_groups;
-    cg::thread_block block = cg::this_thread_block();
-    auto warp = cg::tiled_partition<32>(block);
-    float sum = 0.0f;
-    for (int i = warp.thread_rank(); i < n; i += warp.size()) {
-        sum += x[i];
-    }
-    sum = cg::reduce(warp, sum, cg::plus<float>{});
-    block.sync();
-    out[blockIdx.x] = sum;
-}
-"""
-_AFTER = (
-    """\
-#include <cooperative_groups.h>
-#include <cooperative_groups/reduce.h>
-"""
-    + _reduction("plus")
-    + f"""\
-__global__ void k(float* out, const float* x, int n) {{
-    float sum = 0.0f;
-    for (int i = ({_THREAD} % 32); i < n; i += 32) {{
-        sum += x[i];
-    }}
-    sum = reduced_by_plus(sum);
-    __syncthreads();
-    out[blockIdx.x] = sum;
-}}
-"""
-)
-_OTHERS = """\
-#include <cooperative_groups.h>
-__device__ float of(cooperative_groups::thread_block block, float v) { return v; }
-__global__ void k(float* out, const float* x) {
-    auto block = cooperative_groups::this_thread_block();
-    out[0] = of(block, x[0]);
-}
-"""
-
 SIMPLIFICATION = Simplification(
     id="plain_warp_groups",
     title="cooperative groups written out",
     weakens="cooperative_groups",
     languages=frozenset({Language.CUDA}),
     simplify=_simplify,
-    examples=(
-        SimplifiedExample(Language.CUDA, _BEFORE, _AFTER),
-        SimplifiedExample(Language.CUDA, _OTHERS, None),
-    ),
 )

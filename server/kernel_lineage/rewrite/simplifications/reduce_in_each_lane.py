@@ -9,7 +9,7 @@ from kernel_lineage.kernels.cuda_text import blank_literals, closing
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.candidate import Edit
 from kernel_lineage.rewrite.simplifications.functions import functions_rewritten, seen_in
-from kernel_lineage.rewrite.simplifications.model import Simplification, SimplifiedExample
+from kernel_lineage.rewrite.simplifications.model import Simplification
 
 _LOOP = re.compile(
     r"\bfor\s*\(\s*(?P<type>[A-Za-z_][\w ]*?\s)?\s*(?P<i>\w+)\s*=\s*(?P<start>[^;]+);\s*(?P=i)\s*<\s*(?P<end>[^;]+);"
@@ -75,48 +75,10 @@ def _shared_out(text: str, reducing: str) -> _Shared | None:
     return None
 
 
-_WARP_SUM = """\
-__device__ float warp_sum(float v) {
-    for (int lanes = 16; lanes > 0; lanes /= 2) {
-        v += __shfl_xor_sync(~0u, v, lanes);
-    }
-    return v;
-}
-
-"""
-_KERNEL = (
-    _WARP_SUM
-    + """\
-__global__ void k(float* out, const float* x, int C) {
-    int lane = threadIdx.x %% 32;
-    float sum = 0.0f;
-    for (int i = %s; i < C; i += %s) {
-        float v = x[blockIdx.x * C + i];
-        sum += v * v;%s
-    }
-%s    out[blockIdx.x] = sum;
-}
-"""
-)
-
 SIMPLIFICATION = Simplification(
     id="reduce_in_each_lane",
     title="a reduction that lanes share out made whole in each of them",
     weakens="warp_per_row",
     languages=frozenset({Language.CUDA}),
     simplify=_simplify,
-    examples=(
-        SimplifiedExample(
-            Language.CUDA,
-            _KERNEL % ("lane", "32", "", "    sum = warp_sum(sum);\n"),
-            _KERNEL % ("0", "1", "", ""),
-        ),
-        # What is stored on the way is not each lane's own.
-        SimplifiedExample(
-            Language.CUDA,
-            _KERNEL % ("lane", "32", "\n        out[i] = v;", "    sum = warp_sum(sum);\n"),
-            None,
-        ),
-        SimplifiedExample(Language.CUDA, _KERNEL % ("0", "1", "", "    sum = warp_sum(sum);\n"), None),
-    ),
 )

@@ -8,7 +8,7 @@ from kernel_lineage.kernels.cuda_text import blank_literals, closing
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.candidate import Edit
 from kernel_lineage.rewrite.simplifications.functions import functions_rewritten, seen_in
-from kernel_lineage.rewrite.simplifications.model import Simplification, SimplifiedExample
+from kernel_lineage.rewrite.simplifications.model import Simplification
 
 _VECTOR = r"(?:u?(?:int|long|longlong)|float|double)[234]"
 _POINTER = rf"\s*(?:const\s+)?({_VECTOR})\s*(?:const\s*)?\*\s*"
@@ -153,46 +153,10 @@ def _masked(text: str) -> str:
     return blank_literals(text.encode()).decode("latin-1")
 
 
-_KERNEL = """\
-%s__global__ void k(float* out, const float* x, int n) {
-    int i = 4 * threadIdx.x;
-    if (i < n) {
-        %s
-    }
-}
-"""
-
-
-def _example(before: str, after: str | None) -> SimplifiedExample:
-    made = None if after is None else _KERNEL % (_NEEDS, after)
-    return SimplifiedExample(Language.CUDA, _KERNEL % ("", before), made)
-
-
 SIMPLIFICATION = Simplification(
     id="scalar_access",
     title="vector loads and stores made in parts of four bytes",
     weakens="vectorised_access",
     languages=frozenset({Language.CUDA}),
     simplify=_simplify,
-    examples=(
-        _example(
-            "*reinterpret_cast<float4*>(out + i) = *reinterpret_cast<const float4*>(&x[i]);",
-            "in_parts<float4>(out + i, in_parts<float4>(&x[i]));",
-        ),
-        _example(
-            "float2 v = ((const float2*)x)[i / 2]; *(int2*)&out[i] = make_int2(1, 2); out[i + 2] = v.x;",
-            "float2 v = ((const float2*)x)[i / 2]; in_parts<int2>(&out[i], make_int2(1, 2)); out[i + 2] = v.x;",
-        ),
-        _example(
-            "float2 v = reinterpret_cast<const float2*>(x)[i / 2]; out[i] = v.x;",
-            "float2 v = in_parts<float2>((char*)((x)) + sizeof(float2) * (i / 2)); out[i] = v.x;",
-        ),
-        _example(
-            "const float4* from = reinterpret_cast<const float4*>(x); float4* to = reinterpret_cast<float4*>(out); "
-            "to[i / 4] = from[i / 4];",
-            "const char* from = (const char*)(x); char* to = (char*)(out); "
-            "in_parts<float4>(to + sizeof(float4) * (i / 4), in_parts<float4>(from + sizeof(float4) * (i / 4)));",
-        ),
-        _example("out[i] = x[i];", None),
-    ),
 )

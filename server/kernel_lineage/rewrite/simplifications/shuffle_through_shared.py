@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.candidate import Edit
 from kernel_lineage.rewrite.simplifications.functions import calls_replaced, functions_rewritten, seen_in
-from kernel_lineage.rewrite.simplifications.model import Simplification, SimplifiedExample
+from kernel_lineage.rewrite.simplifications.model import Simplification
 
 _FROM = {
     "__shfl_sync": "({}) & 31",
@@ -52,45 +52,10 @@ def _exchange(name: str, given: list[str]) -> str | None:
     return f"exchanged({given[0]}, {given[1]}, {_FROM[name].format(given[2])})"
 
 
-_KERNEL = """\
-%s__device__ float warp_sum(float v) {
-    for (int offset = 16; offset > 0; offset /= 2) {
-        v += %s;
-    }
-    return v;
-}
-
-__global__ void k(float* out, const float* x) {
-    out[threadIdx.x] = %s;
-}
-"""
-
 SIMPLIFICATION = Simplification(
     id="shuffle_through_shared",
     title="shuffles made an exchange through shared memory",
     weakens="warp_shuffle",
     languages=frozenset({Language.CUDA}),
     simplify=_simplify,
-    examples=(
-        SimplifiedExample(
-            Language.CUDA,
-            _KERNEL
-            % (
-                "",
-                "__shfl_down_sync(~0u, v, offset)",
-                "__shfl_sync(~0u, warp_sum(__shfl_xor_sync(~0u, x[threadIdx.x], 1)), 0)",
-            ),
-            _KERNEL
-            % (
-                _NEEDS,
-                "exchanged(~0u, v, own_lane() + (offset))",
-                "exchanged(~0u, warp_sum(exchanged(~0u, x[threadIdx.x], own_lane() ^ (1))), (0) & 31)",
-            ),
-        ),
-        SimplifiedExample(
-            Language.CUDA,
-            "__global__ void k(float* out, const float* x) { out[0] = __shfl_xor_sync(~0u, x[0], 1, 16); }\n",
-            None,
-        ),
-    ),
 )

@@ -7,7 +7,7 @@ import re
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.rewrite.candidate import Edit
 from kernel_lineage.rewrite.simplifications.matches import edits_of
-from kernel_lineage.rewrite.simplifications.model import Simplification, SimplifiedExample
+from kernel_lineage.rewrite.simplifications.model import Simplification
 
 _TILE = r"\b__shared__\s+[^;=\[\]]*(?:\[[^\[\]]*\])+\[(?P<row>[^\[\]]*)\]\s*;"
 _ADDED = re.compile(r"(.+?)\s*\+\s*(?:\d+|[A-Z_]*PAD[A-Z_]*)\s*")
@@ -27,17 +27,10 @@ def _unpadded(match: re.Match[str]) -> str | None:
     return str(number - 1) if number > 8 and (number - 1) & (number - 2) == 0 else None
 
 
-_KERNEL = "__global__ void k(float* out) { __shared__ float tile[32][%s]; tile[0][0] = 1.0f; out[0] = tile[0][0]; }\n"
-
 SIMPLIFICATION = Simplification(
     id="unpad_shared_tile",
     title="padding taken off the rows of a shared tile",
     weakens="bank_conflict_padding",
     languages=frozenset({Language.CUDA}),
     simplify=_simplify,
-    examples=(
-        SimplifiedExample(Language.CUDA, _KERNEL % "32 + 1", _KERNEL % "32"),
-        SimplifiedExample(Language.CUDA, _KERNEL % "33", _KERNEL % "32"),
-        SimplifiedExample(Language.CUDA, _KERNEL % "32", None),
-    ),
 )

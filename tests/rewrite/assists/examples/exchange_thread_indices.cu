@@ -1,0 +1,219 @@
+// --- scale_matrix applies
+__global__ void scale_matrix(float* out, const float* x, float factor, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int column = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row < rows && column < columns) {
+        out[row * columns + column] = factor * x[row * columns + column];
+    }
+}
+
+void launch(float* out, const float* x, float factor, int rows, int columns) {
+    dim3 block(16, 16);
+    dim3 grid((rows + block.x - 1) / block.x, (columns + block.y - 1) / block.y);
+    scale_matrix<<<grid, block>>>(out, x, factor, rows, columns);
+}
+// --- scale_matrix becomes
+__global__ void scale_matrix(float* out, const float* x, float factor, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.y;
+    int column = blockIdx.y * blockDim.y + threadIdx.x;
+    if (row < rows && column < columns) {
+        out[row * columns + column] = factor * x[row * columns + column];
+    }
+}
+
+void launch(float* out, const float* x, float factor, int rows, int columns) {
+    dim3 block(16, 16);
+    dim3 grid((rows + block.x - 1) / block.x, (columns + block.y - 1) / block.y);
+    scale_matrix<<<grid, block>>>(out, x, factor, rows, columns);
+}
+// --- scale_matrix applies
+__global__ void scale_matrix(float* out, const float* x, float factor, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int column = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row < rows && column < columns) {
+        out[row * columns + column] = factor * x[row * columns + column];
+    }
+}
+
+void launch(float* out, const float* x, float factor, int rows, int columns) {
+    dim3 block(32, 8);
+    dim3 grid((rows + block.x - 1) / block.x, (columns + block.y - 1) / block.y);
+    scale_matrix<<<grid, block>>>(out, x, factor, rows, columns);
+}
+// --- scale_matrix becomes
+__global__ void scale_matrix(float* out, const float* x, float factor, int rows, int columns) {
+    // Neighbouring threads take neighbours along y; each place of the block is taken once, as before.
+    const unsigned int thread_rank = threadIdx.y * blockDim.x + threadIdx.x;
+    const unsigned int thread_x = thread_rank / blockDim.y;
+    const unsigned int thread_y = thread_rank % blockDim.y;
+    int row = blockIdx.x * blockDim.x + thread_x;
+    int column = blockIdx.y * blockDim.y + thread_y;
+    if (row < rows && column < columns) {
+        out[row * columns + column] = factor * x[row * columns + column];
+    }
+}
+
+void launch(float* out, const float* x, float factor, int rows, int columns) {
+    dim3 block(32, 8);
+    dim3 grid((rows + block.x - 1) / block.x, (columns + block.y - 1) / block.y);
+    scale_matrix<<<grid, block>>>(out, x, factor, rows, columns);
+}
+// --- product applies
+__global__ void product(const float* a, const float* b, float* out, int rows, int columns, int inner) {
+    const unsigned int r = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned int c = blockIdx.y * blockDim.y + threadIdx.y;
+    if (r < rows && c < columns) {
+        float sum = 0.0f;
+        for (int k = 0; k < inner; ++k) {
+            sum += a[r * inner + k] * b[k * columns + c];
+        }
+        out[r * columns + c] = sum;
+    }
+}
+// --- product becomes
+__global__ void product(const float* a, const float* b, float* out, int rows, int columns, int inner) {
+    // Neighbouring threads take neighbours along y; each place of the block is taken once, as before.
+    const unsigned int thread_rank = threadIdx.y * blockDim.x + threadIdx.x;
+    const unsigned int thread_x = thread_rank / blockDim.y;
+    const unsigned int thread_y = thread_rank % blockDim.y;
+    const unsigned int r = blockIdx.x * blockDim.x + thread_x;
+    const unsigned int c = blockIdx.y * blockDim.y + thread_y;
+    if (r < rows && c < columns) {
+        float sum = 0.0f;
+        for (int k = 0; k < inner; ++k) {
+            sum += a[r * inner + k] * b[k * columns + c];
+        }
+        out[r * columns + c] = sum;
+    }
+}
+// --- scale_matrix refuses: a tile in shared memory serves both orders
+__global__ void scale_matrix(float* out, const float* x, float factor, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int column = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row < rows && column < columns) {
+        out[column * rows + row] = factor * x[row * columns + column];
+    }
+}
+
+void launch(float* out, const float* x, float factor, int rows, int columns) {
+    dim3 block(16, 16);
+    dim3 grid((rows + block.x - 1) / block.x, (columns + block.y - 1) / block.y);
+    scale_matrix<<<grid, block>>>(out, x, factor, rows, columns);
+}
+// --- scale_matrix refuses: there is nothing to exchange
+__global__ void scale_matrix(float* out, const float* x, float factor, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int column = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row < rows && column < columns) {
+        out[row * columns + column] = factor * x[row * columns + column];
+    }
+}
+
+void launch(float* out, const float* x, float factor, int rows, int columns) {
+    dim3 block(256);
+    dim3 grid((rows + block.x - 1) / block.x, (columns + block.y - 1) / block.y);
+    scale_matrix<<<grid, block>>>(out, x, factor, rows, columns);
+}
+// --- scale_matrix refuses: does not use both
+__global__ void scale_matrix(float* out, const float* x, float factor, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int column = blockIdx.y;
+    if (row < rows && column < columns) {
+        out[row * columns + column] = factor * x[row * columns + column];
+    }
+}
+
+void launch(float* out, const float* x, float factor, int rows, int columns) {
+    dim3 block(16, 16);
+    dim3 grid((rows + block.x - 1) / block.x, (columns + block.y - 1) / block.y);
+    scale_matrix<<<grid, block>>>(out, x, factor, rows, columns);
+}
+// --- scale_matrix refuses: lanes of a warp
+__global__ void scale_matrix(float* out, const float* x, float factor, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int column = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row < rows && column < columns) {
+        out[row * columns + column] = factor * __shfl_sync(0xffffffffu, threadIdx.x, 0) * x[row * columns + column];
+    }
+}
+
+void launch(float* out, const float* x, float factor, int rows, int columns) {
+    dim3 block(16, 16);
+    dim3 grid((rows + block.x - 1) / block.x, (columns + block.y - 1) / block.y);
+    scale_matrix<<<grid, block>>>(out, x, factor, rows, columns);
+}
+// --- scale_matrix refuses: transposed as well
+__global__ void scale_matrix(float* out, const float* x, float factor, int rows, int columns) {
+    __shared__ float kept[16][16];
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int column = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row < rows && column < columns) {
+        out[row * columns + column] = factor * x[row * columns + column];
+    }
+}
+
+void launch(float* out, const float* x, float factor, int rows, int columns) {
+    dim3 block(16, 16);
+    dim3 grid((rows + block.x - 1) / block.x, (columns + block.y - 1) / block.y);
+    scale_matrix<<<grid, block>>>(out, x, factor, rows, columns);
+}
+// --- scale_matrix refuses: reads threadIdx
+__device__ float weight() { return 1.0f / (1 + threadIdx.x); }
+
+__global__ void scale_matrix(float* out, const float* x, float factor, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int column = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row < rows && column < columns) {
+        out[row * columns + column] = weight() * x[row * columns + column];
+    }
+}
+
+void launch(float* out, const float* x, float factor, int rows, int columns) {
+    dim3 block(16, 16);
+    dim3 grid((rows + block.x - 1) / block.x, (columns + block.y - 1) / block.y);
+    scale_matrix<<<grid, block>>>(out, x, factor, rows, columns);
+}
+// --- scale_matrix refuses: weight_of_thread is not in this file
+__global__ void scale_matrix(float* out, const float* x, float factor, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int column = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row < rows && column < columns) {
+        out[row * columns + column] = weight_of_thread() * x[row * columns + column];
+    }
+}
+
+void launch(float* out, const float* x, float factor, int rows, int columns) {
+    dim3 block(16, 16);
+    dim3 grid((rows + block.x - 1) / block.x, (columns + block.y - 1) / block.y);
+    scale_matrix<<<grid, block>>>(out, x, factor, rows, columns);
+}
+// --- scale_matrix refuses: the macro WEIGHT reads threadIdx
+#define WEIGHT (1.0f / (1 + threadIdx.x))
+
+__global__ void scale_matrix(float* out, const float* x, float factor, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int column = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row < rows && column < columns) {
+        out[row * columns + column] = WEIGHT * x[row * columns + column];
+    }
+}
+
+void launch(float* out, const float* x, float factor, int rows, int columns) {
+    dim3 block(16, 16);
+    dim3 grid((rows + block.x - 1) / block.x, (columns + block.y - 1) / block.y);
+    scale_matrix<<<grid, block>>>(out, x, factor, rows, columns);
+}
+// --- scale_matrix refuses: it cannot be told which elements
+__global__ void scale_matrix(float* out, const float* x, float factor, int rows, int columns) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int column = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row < rows && column < columns) {
+        out[row * columns + column] = factor * x[row / 2 + column];
+    }
+}
+
+void launch(float* out, const float* x, float factor, int rows, int columns) {
+    dim3 block(16, 16);
+    dim3 grid((rows + block.x - 1) / block.x, (columns + block.y - 1) / block.y);
+    scale_matrix<<<grid, block>>>(out, x, factor, rows, columns);
+}

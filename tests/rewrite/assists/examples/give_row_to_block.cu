@@ -1,0 +1,286 @@
+// --- deviations applies
+__global__ void deviations(float* out, float* spread, const float* x, int rows, int width) {
+    const unsigned int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r >= rows) return;
+    const float* mine = x + (size_t)r * width;
+    float mean = 0.0f;
+    for (int k = 0; k < width; ++k) mean += mine[k];
+    mean = mean / width;
+    float square = 0.0f, far = 0.0f;
+    for (int k = 0; k < width; ++k) {
+        const float away = mine[k] - mean;
+        square += away * away;
+        far = fmaxf(far, fabsf(away));
+    }
+    spread[r] = sqrtf(square / width);
+    for (int k = 0; k < width; ++k) out[(size_t)r * width + k] = (mine[k] - mean) / (far + 0.5f);
+}
+void run(float* out, float* spread, const float* x, int rows, int width) {
+    const int threads = 64;
+    deviations<<<(rows + threads - 1) / threads, threads>>>(out, spread, x, rows, width);
+}
+// --- deviations becomes
+__global__ void deviations(float* out, float* spread, const float* x, int rows, int width) {
+    const unsigned int r = blockIdx.x;
+    const int part = threadIdx.x;
+    if (r >= rows) return;
+    const float* mine = x + (size_t)r * width;
+    float mean = 0.0f;
+    for (int k = part; k < width; k += blockDim.x) mean += mine[k];
+    for (int offset = 16; offset > 0; offset /= 2) {
+        mean += __shfl_xor_sync(0xffffffffu, mean, offset);
+    }
+    __shared__ float mean_of_warps[32];
+    if (threadIdx.x % 32 == 0) { mean_of_warps[threadIdx.x / 32] = mean; }
+    __syncthreads();
+    mean = mean_of_warps[0];
+    for (int warp = 1; warp < (int)blockDim.x / 32; warp++) {
+        mean += mean_of_warps[warp];
+    }
+    mean = mean / width;
+    float square = 0.0f, far = 0.0f;
+    for (int k = part; k < width; k += blockDim.x) {
+        const float away = mine[k] - mean;
+        square += away * away;
+        far = fmaxf(far, fabsf(away));
+    }
+    for (int offset = 16; offset > 0; offset /= 2) {
+        far = fmaxf(far, __shfl_xor_sync(0xffffffffu, far, offset));
+        square += __shfl_xor_sync(0xffffffffu, square, offset);
+    }
+    __shared__ float far_of_warps[32];
+    __shared__ float square_of_warps[32];
+    if (threadIdx.x % 32 == 0) { far_of_warps[threadIdx.x / 32] = far; square_of_warps[threadIdx.x / 32] = square; }
+    __syncthreads();
+    far = far_of_warps[0];
+    square = square_of_warps[0];
+    for (int warp = 1; warp < (int)blockDim.x / 32; warp++) {
+        far = fmaxf(far, far_of_warps[warp]);
+        square += square_of_warps[warp];
+    }
+    __syncthreads();
+    if (part == 0) { spread[r] = sqrtf(square / width); }
+    __syncthreads();
+    for (int k = part; k < width; k += blockDim.x) out[(size_t)r * width + k] = (mine[k] - mean) / (far + 0.5f);
+}
+void run(float* out, float* spread, const float* x, int rows, int width) {
+    const int threads = 64;
+    deviations<<<((rows + threads - 1) / threads) * threads, 256>>>(out, spread, x, rows, width);
+}
+// --- gated_sums applies
+__global__ void gated_sums(double* total, const double* x, const double* y, const int* live, int n, int m, int turns) {
+  int at = threadIdx.x + blockDim.x * blockIdx.x;
+  if (at < n) {
+    double sum = total[at];
+    for (int t = 0; t < turns; t++) {
+      if (live[t] == 0) { continue; }
+      double part = 0;
+      for (int j = 0; j < m; j++) { part += x[at * m + j] * y[t * m + j]; }
+      sum += part;
+    }
+    total[at] = sum;
+  }
+}
+void all(double* total, const double* x, const double* y, const int* live, int n, int m, int turns) {
+  dim3 block(96);
+  dim3 grid((n + 95) / 96);
+  gated_sums<<<grid, block>>>(total, x, y, live, n, m, turns);
+}
+// --- gated_sums becomes
+__global__ void gated_sums(double* total, const double* x, const double* y, const int* live, int n, int m, int turns) {
+  int at = blockIdx.x;
+  const int part_ = threadIdx.x;
+  if (at < n) {
+    double sum = total[at];
+    for (int t = 0; t < turns; t++) {
+      if (live[t] == 0) { continue; }
+      double part = 0;
+      for (int j = part_; j < m; j += blockDim.x) { part += x[at * m + j] * y[t * m + j]; }
+      for (int offset = 16; offset > 0; offset /= 2) {
+        part += __shfl_xor_sync(0xffffffffu, part, offset);
+      }
+      __shared__ double part_of_warps[32];
+      if (threadIdx.x % 32 == 0) { part_of_warps[threadIdx.x / 32] = part; }
+      __syncthreads();
+      part = part_of_warps[0];
+      for (int warp = 1; warp < (int)blockDim.x / 32; warp++) {
+        part += part_of_warps[warp];
+      }
+      __syncthreads();
+      sum += part;
+    }
+    __syncthreads();
+    if (part_ == 0) { total[at] = sum; }
+  }
+}
+void all(double* total, const double* x, const double* y, const int* live, int n, int m, int turns) {
+  dim3 block(96);
+  dim3 grid(((n + 95) / 96) * 96);
+  gated_sums<<<grid, block>>>(total, x, y, live, n, m, turns);
+}
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float v = 0.0f;
+    for (int i = 0; i < C; i++) { v = 0.5f * v + x[row * C + i]; }
+    out[row] = v;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; out[row * C + i] = sum; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: may be rounded in each round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    int sum = 0;
+    for (int i = 0; i < C; i++) { sum += 0.5f * x[row * C + i]; }
+    out[row] = sum;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: may write what it is handed
+__device__ void put(float* at, float v) { at[1] = v; }
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    for (int i = 0; i < C; i++) { put(&out[row * C + i], x[row * C + i]); }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: writes memory on the way
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
+    float v = out[row] += 1.0f;
+    out[row] = v;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: both may lie in one buffer
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    for (int i = 0; i < C; i++) { out[row * C + i] = x[row * C + i] - x[row * C + C - 1 - i]; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: another element
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    for (int i = 0; i < C; i++) { out[row * C + i / 2] = x[row * C + i]; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: ends the loop early
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    for (int i = 0; i < C; i++) { if (x[row * C + i] > 1.0f) { break; } out[row * C + i] = 0.0f; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: may change on the way
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    for (int i = 0; i < seen[row]; i++) { out[row * C + i] = x[row * C + i]; }
+    for (int i = 0; i < C; i++) { out[row * C + i] += x[row * C + i]; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: does not count upwards
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i += 2) { sum += x[row * C + i]; }
+    out[row] = sum;
+    for (int i = 0; i < C; i++) { out[row * C + i] = 0.0f + x[row * C + i]; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: tells a thread what others did
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
+    int k = atomicAdd(seen, 1);
+    out[row] += k;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: beside `row`
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
+    out[row] += threadIdx.x;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: not known to be the same
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
+    int k = C;
+    while (k > 0) { out[row] += k; k /= 2; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: is not launched in this file
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
+}
+// --- along refuses: no whole warps
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 100>>>(out, x, seen, N, C); }
+// --- along refuses: not written at the launch
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
+}
+void run(float* out, const float* x, int* seen, int N, int C) {
+    dim3 grid = dim3((N + 127) / 128);
+    along<<<grid, 128>>>(out, x, seen, N, C);
+}
+// --- along refuses: not written at the launch
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
+}
+void run(float* out, const float* x, int* seen, int N, int C, dim3 grid) {
+    along<<<grid, 128>>>(out, x, seen, N, C);
+}
+// --- along refuses: work together
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+    out[row] = sum;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }

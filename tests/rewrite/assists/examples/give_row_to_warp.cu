@@ -1,0 +1,277 @@
+// --- row_scores applies
+__global__ void row_scores(float* best, double* total, const float* x, const float* start, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < N) {
+        const float* here = x + row * C;
+        float most = -1e30f;
+        float least = 1e30f;
+        double sum = start[row];
+        for (int i = 0; i < C; i++) {
+            if (here[i] > most) { most = here[i]; }
+            least = fminf(least, here[i]);
+            sum += here[i];
+        }
+        // Both are written once.
+        best[row] = most - least;
+        total[row] = sum;
+    }
+}
+void score(float* best, double* total, const float* x, const float* start, int N, int C) {
+    const int blocks = (N + 127) / 128;
+    row_scores<<<blocks, 128>>>(best, total, x, start, N, C);
+}
+// --- row_scores becomes
+__global__ void row_scores(float* best, double* total, const float* x, const float* start, int N, int C) {
+    int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (row < N) {
+        const float* here = x + row * C;
+        float most = -1e30f;
+        float least = 1e30f;
+        double sum = start[row];
+        const double sum_before = sum;
+        sum = 0;
+        for (int i = lane; i < C; i += 32) {
+            if (here[i] > most) { most = here[i]; }
+            least = fminf(least, here[i]);
+            sum += here[i];
+        }
+        for (int offset = 16; offset > 0; offset /= 2) {
+            least = fminf(least, __shfl_xor_sync(0xffffffffu, least, offset));
+            const float other_most = __shfl_xor_sync(0xffffffffu, most, offset);
+            if (other_most > most) { most = other_most; }
+            sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+        }
+        sum += sum_before;
+        // Both are written once.
+        __syncwarp();
+        if (lane == 0) {
+            best[row] = most - least;
+            total[row] = sum;
+        }
+    }
+}
+void score(float* best, double* total, const float* x, const float* start, int N, int C) {
+    const int blocks = (N + 127) / 128;
+    row_scores<<<blocks * 32, 128>>>(best, total, x, start, N, C);
+}
+// --- blend_rows applies
+__global__ void blend_rows(float* out, float* size, const float* x, const float* share, int N, int C, int K) {
+  const unsigned int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= N) { return; }
+  float* own = out + (blockIdx.y * N + row) * C;
+  for (int i = 0; i < C; i++) { own[i] = 0.0f; }
+  for (int k = 0; k < K; k++) {
+    const float by = share[row * K + k];
+    if (by == 0.0f) { continue; }
+    for (int i = 0; i < C; i++) { own[i] += by * x[k * C + i]; }
+  }
+  size[blockIdx.y * N + row] = own[C - 1];
+  float norm = 0.0f;
+  for (int i = 1; i < C; ++i) {
+    norm += own[i] * own[i];
+    own[i] *= 0.5f;
+  }
+  own[0] = norm;
+}
+void blend(float* out, float* size, const float* x, const float* share, int N, int C, int K, int planes) {
+  blend_rows<<<dim3((N + 63) / 64, planes), 64>>>(out, size, x, share, N, C, K);
+}
+// --- blend_rows becomes
+__global__ void blend_rows(float* out, float* size, const float* x, const float* share, int N, int C, int K) {
+  const unsigned int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+  const int lane = threadIdx.x % 32;
+  if (row >= N) { return; }
+  float* own = out + (blockIdx.y * N + row) * C;
+  for (int i = lane; i < C; i += 32) { own[i] = 0.0f; }
+  __syncwarp();
+  for (int k = 0; k < K; k++) {
+    const float by = share[row * K + k];
+    if (by == 0.0f) { continue; }
+    __syncwarp();
+    for (int i = lane; i < C; i += 32) { own[i] += by * x[k * C + i]; }
+    __syncwarp();
+  }
+  __syncwarp();
+  if (lane == 0) { size[blockIdx.y * N + row] = own[C - 1]; }
+  __syncwarp();
+  float norm = 0.0f;
+  for (int i = 1 + lane; i < C; i += 32) {
+    norm += own[i] * own[i];
+    own[i] *= 0.5f;
+  }
+  for (int offset = 16; offset > 0; offset /= 2) {
+    norm += __shfl_xor_sync(0xffffffffu, norm, offset);
+  }
+  __syncwarp();
+  if (lane == 0) { own[0] = norm; }
+}
+void blend(float* out, float* size, const float* x, const float* share, int N, int C, int K, int planes) {
+  blend_rows<<<dim3(((N + 63) / 64) * 32, planes), 64>>>(out, size, x, share, N, C, K);
+}
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float v = 0.0f;
+    for (int i = 0; i < C; i++) { v = 0.5f * v + x[row * C + i]; }
+    out[row] = v;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: carried from round to round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; out[row * C + i] = sum; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: may be rounded in each round
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    int sum = 0;
+    for (int i = 0; i < C; i++) { sum += 0.5f * x[row * C + i]; }
+    out[row] = sum;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: may write what it is handed
+__device__ void put(float* at, float v) { at[1] = v; }
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    for (int i = 0; i < C; i++) { put(&out[row * C + i], x[row * C + i]); }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: writes memory on the way
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
+    float v = out[row] += 1.0f;
+    out[row] = v;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: both may lie in one buffer
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    for (int i = 0; i < C; i++) { out[row * C + i] = x[row * C + i] - x[row * C + C - 1 - i]; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: another element
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    for (int i = 0; i < C; i++) { out[row * C + i / 2] = x[row * C + i]; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: ends the loop early
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    for (int i = 0; i < C; i++) { if (x[row * C + i] > 1.0f) { break; } out[row * C + i] = 0.0f; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: may change on the way
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    for (int i = 0; i < seen[row]; i++) { out[row * C + i] = x[row * C + i]; }
+    for (int i = 0; i < C; i++) { out[row * C + i] += x[row * C + i]; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: does not count upwards
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i += 2) { sum += x[row * C + i]; }
+    out[row] = sum;
+    for (int i = 0; i < C; i++) { out[row * C + i] = 0.0f + x[row * C + i]; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: tells a thread what others did
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
+    int k = atomicAdd(seen, 1);
+    out[row] += k;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: beside `row`
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
+    out[row] += threadIdx.x;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: not known to be the same
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
+    int k = C;
+    while (k > 0) { out[row] += k; k /= 2; }
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }
+// --- along refuses: is not launched in this file
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
+}
+// --- along refuses: no whole warps
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 100>>>(out, x, seen, N, C); }
+// --- along refuses: not written at the launch
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
+}
+void run(float* out, const float* x, int* seen, int N, int C) {
+    dim3 grid = dim3((N + 127) / 128);
+    along<<<grid, 128>>>(out, x, seen, N, C);
+}
+// --- along refuses: not written at the launch
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    out[row] = sum;
+}
+void run(float* out, const float* x, int* seen, int N, int C, dim3 grid) {
+    along<<<grid, 128>>>(out, x, seen, N, C);
+}
+// --- along refuses: work together
+__global__ void along(float* out, const float* x, int* seen, int N, int C) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= N) { return; }
+    float sum = 0.0f;
+    for (int i = 0; i < C; i++) { sum += x[row * C + i]; }
+    sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+    out[row] = sum;
+}
+void run(float* out, const float* x, int* seen, int N, int C) { along<<<(N + 127) / 128, 128>>>(out, x, seen, N, C); }

@@ -1,0 +1,110 @@
+// --- histogram applies
+__global__ void histogram(unsigned int* bins, const unsigned char* data, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        atomicAdd(&bins[data[i]], 1);
+    }
+}
+
+void launch(unsigned int* bins, const unsigned char* data, int n) {
+    histogram<<<(n + 255) / 256, 256>>>(bins, data, n);
+}
+// --- histogram becomes
+__global__ void histogram(unsigned int* bins, const unsigned char* data, int n) {
+    const long long stride = (long long)gridDim.x * blockDim.x;
+    // A block adds to its own copy; what lies beyond the first 2048 goes to bins at once.
+    __shared__ unsigned int own_bins[2048];
+    for (int bin = threadIdx.x; bin < 2048; bin += blockDim.x) { own_bins[bin] = 0; }
+    __syncthreads();
+    for (long long element = blockIdx.x * blockDim.x + threadIdx.x; element < n; element += stride) {
+        int i = (int)element;
+        {
+            const long long at = data[i];
+            if (at >= 0 && at < 2048) {
+                atomicAdd(&own_bins[at], 1);
+            } else {
+                atomicAdd(&bins[at], 1);
+            }
+        }
+    }
+    __syncthreads();
+    for (int bin = threadIdx.x; bin < 2048; bin += blockDim.x) {
+        if (own_bins[bin] != 0) { atomicAdd(&bins[bin], own_bins[bin]); }
+    }
+}
+
+void launch(unsigned int* bins, const unsigned char* data, int n) {
+    histogram<<<((n + 255) / 256) < 1024 ? ((n + 255) / 256) : 1024, 256>>>(bins, data, n);
+}
+// --- weighted applies
+__global__ void weighted(float* sums, const int* group, const float* x, int n, int groups) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    if (group[i] < groups)
+      atomicAdd(sums + group[i], x[i] * x[i]);
+  }
+}
+// --- weighted becomes
+__global__ void weighted(float* sums, const int* group, const float* x, int n, int groups) {
+  // A block adds to its own copy; what lies beyond the first 2048 goes to sums at once.
+  __shared__ float own_sums[2048];
+  for (int bin = threadIdx.x; bin < 2048; bin += blockDim.x) { own_sums[bin] = 0; }
+  __syncthreads();
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    if (group[i] < groups)
+      {
+        const long long at = group[i];
+        if (at >= 0 && at < 2048) {
+          atomicAdd(&own_sums[at], x[i] * x[i]);
+        } else {
+          atomicAdd(&sums[at], x[i] * x[i]);
+        }
+      }
+  }
+  __syncthreads();
+  for (int bin = threadIdx.x; bin < 2048; bin += blockDim.x) {
+    if (own_sums[bin] != 0) { atomicAdd(&sums[bin], own_sums[bin]); }
+  }
+}
+// --- weighted refuses: is not an element of a named pointer
+__global__ void weighted(float* sums, const int* group, const float* x, int n, int groups) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    if (group[i] < groups)
+      atomicAdd(sums, x[i] * x[i]);
+  }
+}
+// --- weighted refuses: is used at another place as well
+__global__ void weighted(float* sums, const int* group, const float* x, int n, int groups) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    if (group[i] < groups)
+      atomicAdd(sums + group[i], sums[0]);
+  }
+}
+// --- weighted refuses: returns is used
+__global__ void weighted(float* sums, const int* group, const float* x, int n, int groups) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    if (group[i] < groups)
+      n += atomicAdd(sums + group[i], x[i] * x[i]);
+  }
+}
+// --- weighted refuses: would be missing at the barriers
+__global__ void weighted(float* sums, const int* group, const float* x, int n, int groups) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    if (group[i] < 0) return; else
+      atomicAdd(sums + group[i], x[i] * x[i]);
+  }
+}
+// --- weighted refuses: has shared memory of its own
+__global__ void weighted(float* sums, const int* group, const float* x, int n, int groups) {
+  __shared__ float own[32];
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    if (group[i] < groups)
+      atomicAdd(sums + group[i], x[i] * x[i]);
+  }
+}
+// --- weighted refuses: not known to point to a type
+__global__ void weighted(unsigned short* sums, const int* group, const float* x, int n, int groups) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    if (group[i] < groups)
+      atomicAdd(sums + group[i], x[i] * x[i]);
+  }
+}

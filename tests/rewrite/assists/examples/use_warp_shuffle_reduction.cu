@@ -1,0 +1,237 @@
+// --- block_sum applies
+__global__ void block_sum(float* out, const float* x, int n) {
+    extern __shared__ float shared[];
+    int tid = threadIdx.x;
+    float sum = 0.0f;
+    for (int i = blockIdx.x * n + tid; i < (blockIdx.x + 1) * n; i += blockDim.x) {
+        sum += x[i];
+    }
+    shared[tid] = sum;
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 0; s >>= 1) {
+        if (tid < s) {
+            shared[tid] += shared[tid + s];
+        }
+        __syncthreads();
+    }
+    if (tid == 0) {
+        out[blockIdx.x] = shared[0];
+    }
+}
+
+void launch(float* out, const float* x, int rows, int n) {
+    block_sum<<<rows, 256, 256 * sizeof(float)>>>(out, x, n);
+}
+// --- block_sum becomes
+__global__ void block_sum(float* out, const float* x, int n) {
+    extern __shared__ float shared[];
+    int tid = threadIdx.x;
+    float sum = 0.0f;
+    for (int i = blockIdx.x * n + tid; i < (blockIdx.x + 1) * n; i += blockDim.x) {
+        sum += x[i];
+    }
+    shared[tid] = sum;
+    __syncthreads();
+    {
+        __syncthreads();
+        float value = shared[tid];
+        for (int offset = 16; offset > 0; offset /= 2) {
+            value = value + __shfl_down_sync(0xffffffffu, value, offset);
+        }
+        __syncthreads();
+        if (tid % 32 == 0) {
+            shared[tid / 32] = value;
+        }
+        __syncthreads();
+        if (tid < 32) {
+            value = tid < blockDim.x / 32 ? shared[tid] : 0;
+            for (int offset = 16; offset > 0; offset /= 2) {
+                value = value + __shfl_down_sync(0xffffffffu, value, offset);
+            }
+            __syncwarp();
+            if (tid == 0) {
+                shared[0] = value;
+            }
+        }
+        __syncthreads();
+    }
+    if (tid == 0) {
+        out[blockIdx.x] = shared[0];
+    }
+}
+
+void launch(float* out, const float* x, int rows, int n) {
+    block_sum<<<rows, 256, 256 * sizeof(float)>>>(out, x, n);
+}
+// --- row_max applies
+__global__ void row_max(float* out, const float* x, int c) {
+  __shared__ float best[1024];
+  float m = x[blockIdx.x * c];
+  for (int i = threadIdx.x; i < c; i += blockDim.x)
+    m = fmaxf(m, x[blockIdx.x * c + i]);
+  best[threadIdx.x] = m;
+  for (int stride = blockDim.x / 2; stride >= 1; stride /= 2) {
+    __syncthreads();
+    if (threadIdx.x < stride) best[threadIdx.x] = fmaxf(best[threadIdx.x], best[threadIdx.x + stride]);
+  }
+  __syncthreads();
+  out[blockIdx.x] = best[0];
+}
+// --- row_max becomes
+__global__ void row_max(float* out, const float* x, int c) {
+  __shared__ float best[1024];
+  float m = x[blockIdx.x * c];
+  for (int i = threadIdx.x; i < c; i += blockDim.x)
+    m = fmaxf(m, x[blockIdx.x * c + i]);
+  best[threadIdx.x] = m;
+  if (blockDim.x % 32 == 0) {
+    __syncthreads();
+    float value = best[threadIdx.x];
+    for (int offset = 16; offset > 0; offset /= 2) {
+      value = fmaxf(value, __shfl_down_sync(0xffffffffu, value, offset));
+    }
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) {
+      best[threadIdx.x / 32] = value;
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {
+      value = threadIdx.x < blockDim.x / 32 ? best[threadIdx.x] : best[0];
+      for (int offset = 16; offset > 0; offset /= 2) {
+        value = fmaxf(value, __shfl_down_sync(0xffffffffu, value, offset));
+      }
+      __syncwarp();
+      if (threadIdx.x == 0) {
+        best[0] = value;
+      }
+    }
+    __syncthreads();
+  } else {
+    for (int stride = blockDim.x / 2; stride >= 1; stride /= 2) {
+      __syncthreads();
+      if (threadIdx.x < stride) best[threadIdx.x] = fmaxf(best[threadIdx.x], best[threadIdx.x + stride]);
+    }
+  }
+  __syncthreads();
+  out[blockIdx.x] = best[0];
+}
+// --- block_sum refuses: is not a sum, maximum or minimum
+__global__ void block_sum(float* out, const float* x, int n) {
+    extern __shared__ float shared[];
+    int tid = threadIdx.x;
+    float sum = 0.0f;
+    for (int i = blockIdx.x * n + tid; i < (blockIdx.x + 1) * n; i += blockDim.x) {
+        sum += x[i];
+    }
+    shared[tid] = sum;
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 0; s >>= 1) {
+        if (tid < s) {
+            shared[tid] += shared[tid + s] * 0.5f;
+        }
+        __syncthreads();
+    }
+    if (tid == 0) {
+        out[blockIdx.x] = shared[0];
+    }
+}
+
+void launch(float* out, const float* x, int rows, int n) {
+    block_sum<<<rows, 256, 256 * sizeof(float)>>>(out, x, n);
+}
+// --- block_sum refuses: before the last pair
+__global__ void block_sum(float* out, const float* x, int n) {
+    extern __shared__ float shared[];
+    int tid = threadIdx.x;
+    float sum = 0.0f;
+    for (int i = blockIdx.x * n + tid; i < (blockIdx.x + 1) * n; i += blockDim.x) {
+        sum += x[i];
+    }
+    shared[tid] = sum;
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 32; s >>= 1) {
+        if (tid < s) {
+            shared[tid] += shared[tid + s];
+        }
+        __syncthreads();
+    }
+    if (tid == 0) {
+        out[blockIdx.x] = shared[0];
+    }
+}
+
+void launch(float* out, const float* x, int rows, int n) {
+    block_sum<<<rows, 256, 256 * sizeof(float)>>>(out, x, n);
+}
+// --- block_sum refuses: more than one dimension
+__global__ void block_sum(float* out, const float* x, int n) {
+    extern __shared__ float shared[];
+    int tid = threadIdx.y * blockDim.x + threadIdx.x;
+    float sum = 0.0f;
+    for (int i = blockIdx.x * n + tid; i < (blockIdx.x + 1) * n; i += blockDim.x) {
+        sum += x[i];
+    }
+    shared[tid] = sum;
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 0; s >>= 1) {
+        if (tid < s) {
+            shared[tid] += shared[tid + s];
+        }
+        __syncthreads();
+    }
+    if (tid == 0) {
+        out[blockIdx.x] = shared[0];
+    }
+}
+
+void launch(float* out, const float* x, int rows, int n) {
+    block_sum<<<rows, 256, 256 * sizeof(float)>>>(out, x, n);
+}
+// --- block_sum refuses: not at half of the block
+__global__ void block_sum(float* out, const float* x, int n) {
+    extern __shared__ float shared[];
+    int tid = threadIdx.x;
+    float sum = 0.0f;
+    for (int i = blockIdx.x * n + tid; i < (blockIdx.x + 1) * n; i += blockDim.x) {
+        sum += x[i];
+    }
+    shared[tid] = sum;
+    __syncthreads();
+    for (int s = n / 2; s > 0; s >>= 1) {
+        if (tid < s) {
+            shared[tid] += shared[tid + s];
+        }
+        __syncthreads();
+    }
+    if (tid == 0) {
+        out[blockIdx.x] = shared[0];
+    }
+}
+
+void launch(float* out, const float* x, int rows, int n) {
+    block_sum<<<rows, 256, 256 * sizeof(float)>>>(out, x, n);
+}
+// --- block_sum refuses: partial result
+__global__ void block_sum(float* out, const float* x, int n) {
+    extern __shared__ float shared[];
+    int tid = threadIdx.x;
+    float sum = 0.0f;
+    for (int i = blockIdx.x * n + tid; i < (blockIdx.x + 1) * n; i += blockDim.x) {
+        sum += x[i];
+    }
+    shared[tid] = sum;
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 0; s >>= 1) {
+        if (tid < s) {
+            shared[tid] += shared[tid + s];
+        }
+        __syncthreads();
+    }
+    if (tid == 0) {
+        out[blockIdx.x] = shared[0] - shared[1];
+    }
+}
+
+void launch(float* out, const float* x, int rows, int n) {
+    block_sum<<<rows, 256, 256 * sizeof(float)>>>(out, x, n);
+}
