@@ -52,6 +52,7 @@ class _LazyGroup(click.Group):
             )
             sys.exit(_NOT_POSSIBLE)
         except (OSError, sqlite3.OperationalError) as error:
+            said: str | None
             if isinstance(error, RefusedFile):
                 said = str(error)
             elif isinstance(error, OSError):
