@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,8 @@ from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.worker import run_in_child
+from kernel_lineage.coverage.document import KernelCovered
+from kernel_lineage.coverage.survey import _answers
 
 SECRET = bytes(range(32))
 LONG = "print('x' * 4096, flush=True); import time; time.sleep(60)"
@@ -89,3 +92,18 @@ async def test_what_a_stranger_writes_for_a_command_is_left_out(monkeypatch, tmp
     finished = await jobs.run_python("kernel_lineage", "mine", folder=tmp_path)
     assert finished.stdout == b""
     assert "something else" in finished.last_lines[-1]
+
+
+@pytest.mark.parametrize("what", ["a link", "an endless file", "no answer"])
+def test_what_stands_in_the_place_of_coverages_answer_is_none(tmp_path: Path, what: str):
+    secret, answer = tmp_path / "secret.json", tmp_path / "work" / "rows.jsonl"
+    answer.parent.mkdir()
+    secret.write_text('{"my": "key"}')
+    good = KernelCovered(
+        file="a", kernel="k", line=1, language="cuda", compiled=True, decoded=True, reason=""
+    ).model_dump_json()
+    if what == "no answer":
+        answer.write_text(f"{secret.read_text()}\n{'[' * 100_000}{']' * 100_000}}}\n{good}\n")
+    else:
+        answer.symlink_to(secret if what == "a link" else "/dev/zero")
+    assert list(_answers(answer)) == (["k"] if what == "no answer" else [])

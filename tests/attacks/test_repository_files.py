@@ -14,6 +14,7 @@ from kernel_gate.files.reading import RefusedFile, enclosing_repository, is_plai
 from kernel_gate.inputs import make_inputs
 from kernel_gate.oracle import OracleError, OracleProcess
 from kernel_gate.workload import WorkloadError, load_workload, parse_workload
+from kernel_lineage.auditing.submissions import submissions
 from kernel_lineage.history.git import RepositoryError, open_repository, read_log
 from kernel_lineage.history.mine import mine
 from kernel_lineage.history.trees import edited_trees, trees
@@ -227,6 +228,19 @@ def test_coverage_of_a_folder_with_a_link_that_leads_out_names_it(tmp_path: Path
     problems: list[str] = []
     assert list(_sources(top, top, problems)) == []
     assert "b.cu" in problems[0] and LINK in problems[0]
+
+
+@pytest.mark.parametrize("kind", ["zero", "link out", "loop", "large", "nested"])
+def test_a_hostile_submission_is_named_and_hides_no_other(repository: Path, kind: str):
+    path = repository / "a.py"
+    if kind == "nested":
+        path.write_text("x = " + "-" * 200_000 + "1\nclass ModelNew: pass\n")
+    else:
+        hostile_file(path, kind)
+    (repository / "z.py").write_text("class Model: pass\nclass ModelNew: pass\n")
+    found = {one.name: one.problem for one in submissions(repository)}
+    assert found.pop("z.py") == ""
+    assert all("cannot be read" in problem or "parse" in problem for problem in found.values())
 
 
 def test_a_workload_reached_by_name_is_read(repository: Path):

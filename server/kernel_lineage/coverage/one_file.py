@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kernel_gate.build.compile import Limits
 from kernel_gate.files.reading import read_file
+from kernel_gate.processes.parent import end_with_parent
 from kernel_gate.sandbox.containment import Containment, enter
 from kernel_gate.sandbox.own_limits import limit
 from kernel_lineage.coverage.document import KernelCovered
@@ -43,6 +44,7 @@ def _rows(request: dict[str, object], work: Path) -> Iterator[KernelCovered]:
 
 def main(work: Path) -> None:
     """Answer the request that lies in a folder."""
+    end_with_parent()
     request = json.loads((work / "request.json").read_text("utf-8"))
     enter(Containment(**request["containment"]), work, [Path(request["root"])])
     limit(Limits(seconds=_CPU_SECONDS).of_one_process)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_gate.build.compile import Limits
-from kernel_gate.files.reading import read_file
+from kernel_gate.files.reading import read_file, read_text
 from kernel_gate.files.temporary import TemporaryFolder
+from kernel_gate.processes.forking import start_python
 from kernel_gate.processes.group import wait_within
-from kernel_gate.processes.python import python_command, start
 from kernel_gate.processes.surroundings import bare_environment
 from kernel_gate.sandbox.containment import REMEDY, offered
 from kernel_lineage.coverage.document import CoverageDocument, KernelCovered, document
@@ -127,18 +128,18 @@ def _not_compiled(path: Path, kernel: Kernel, why: str) -> KernelCovered:
 
 def _run_child(work: Path, seconds: int) -> str:
     """What the process, or what it started, took too much of; "" when it ended by itself."""
-    process = start(
-        python_command("kernel_lineage.coverage.one_file", str(work), writes_bytecode=False),
-        folder=work,
-        env=bare_environment(work),
+    process = start_python(
+        "kernel_lineage.coverage.one_file", str(work), imports="", folder=work, env=bare_environment(work)
     )
     return wait_within(process, work, Limits(seconds=seconds).of_the_group)[1]
 
 
 def _answers(path: Path) -> dict[str, KernelCovered]:
-    try:
-        lines: Sequence[str] = path.read_text("utf-8").splitlines()
-    except OSError:
-        return {}
-    rows = [KernelCovered.model_validate_json(line) for line in lines if line.endswith("}")]
-    return {row.kernel: row for row in rows}
+    """What the process wrote, or the module that it ran: a link or a line that is no answer is none."""
+    rows: dict[str, KernelCovered] = {}
+    with suppress(OSError):
+        for line in read_text(path, within=path.parent, errors="replace").splitlines():
+            with suppress(ValueError):
+                row = KernelCovered.model_validate_json(line)
+                rows[row.kernel] = row
+    return rows

@@ -298,7 +298,7 @@ def _runtime_object(folder: Path, toolkit: Sequence[Path]) -> Path:
         raise RecordingError(f"the recording runtime does not compile here: {_why(done, sources[0])}")
     with suppress(OSError):
         make_private(kept.parent)
-        write_atomically(kept, here.read_bytes())
+        write_atomically(kept, read_file(here, within=folder))
     return here
 
 
