@@ -12,15 +12,13 @@ import inspect
 import json
 import os
 import sys
-import threading
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-_LOOK_SECONDS = 1.0
+from kernel_gate.processes.parent import watch_parent
 
 
 def load_function(path: Path, name: str) -> Callable[..., Any]:
@@ -63,20 +61,9 @@ def answer(function: Callable[..., Any], request: Mapping[str, Any]) -> None:
     np.savez(request["result"], **results)
 
 
-def end_with(parent: int) -> None:
-    """End this process soon after its parent has ended: an oracle that hangs would not see its stdin close."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_LOOK_SECONDS)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 def main(path: Path, name: str) -> None:
     """Answer requests until stdin ends. What the oracle prints goes to stderr."""
-    end_with(os.getppid())
+    watch_parent(os.getppid())  # an oracle that hangs would not see its stdin close
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     function: Callable[..., Any] | None = None

@@ -3,6 +3,7 @@
 `make attack` runs more of them: KLINEAGE_ATTACK says how many times as many.
 """
 
+import importlib
 import json
 import os
 import random
@@ -10,15 +11,18 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from attacks.interruptions import descendants
 from attacks.test_cache_damage import STEPS, TIMES
 from history.repositories import make_repository
 from kernel_gate.files import temporary
 from kernel_gate.files.temporary import TemporaryFolder, remove_tree, temporary_root
+from kernel_gate.processes import parent
 from kernel_lineage.history.mine import mine
 
 
@@ -142,6 +146,13 @@ run_contained(["/bin/sleep", "61.25"], Path(sys.argv[1]), allow_uncontained=True
 """
 
 
+def within(seconds: float, condition: Callable[[], bool]) -> bool:
+    until = time.monotonic() + seconds
+    while not (holds := condition()) and time.monotonic() < until:
+        time.sleep(0.02)
+    return holds
+
+
 def test_a_contained_program_ends_with_a_killed_gate(tmp_path: Path):
     def sleeps() -> bool:
         for entry in Path("/proc").glob("[0-9]*/cmdline"):
@@ -150,19 +161,67 @@ def test_a_contained_program_ends_with_a_killed_gate(tmp_path: Path):
                     return True
         return False
 
-    def within(seconds: float, wanted: bool) -> bool:
-        until = time.monotonic() + seconds
-        while sleeps() is not wanted and time.monotonic() < until:
-            time.sleep(0.02)
-        return sleeps() is wanted
-
     process = subprocess.Popen([sys.executable, "-c", CONTAINS, str(tmp_path)])
     try:
-        assert within(30, True)
+        assert within(30, sleeps)
     finally:
         process.kill()
         process.wait()
-    assert within(5, False)
+    assert within(5, lambda: not sleeps())
+
+
+BUSY = """\
+import asyncio
+from pathlib import Path
+from kernel_gate.processes.jobs import run_python
+asyncio.run(run_python("timeit", "-n1", "-r1", "while True: pass", folder=Path("/")))
+"""
+
+
+def test_a_busy_process_of_ours_ends_with_the_killed_one_that_started_it():
+    process = subprocess.Popen([sys.executable, "-c", BUSY])
+    try:
+        assert within(30, lambda: any(_is_busy(pid) for pid in descendants(process.pid)))
+        (busy,) = filter(_is_busy, descendants(process.pid))
+    finally:
+        process.kill()
+        process.wait()
+    assert within(10, lambda: not _is_busy(busy))
+
+
+def _is_busy(pid: int) -> bool:
+    with suppress(OSError):
+        return b"timeit" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
+
+
+def test_a_busy_server_ends_when_its_editor_has_gone():
+    code = "from kernel_gate.processes.parent import end_with_stdin\nend_with_stdin()\nwhile True: pass"
+    server = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
+    try:
+        with pytest.raises(subprocess.TimeoutExpired):
+            server.wait(0.5)
+        assert server.stdin is not None
+        server.stdin.close()
+        assert server.wait(20) == 1
+    finally:
+        server.kill()
+        server.wait()
+
+
+@pytest.mark.parametrize("command", ["serve", "mcp"])
+def test_both_servers_end_with_their_editor(command: str, monkeypatch: pytest.MonkeyPatch):
+    class AskedError(Exception):
+        pass
+
+    def asked() -> None:
+        raise AskedError
+
+    module = importlib.import_module(f"kernel_lineage.cli.commands.{command}")
+    for place in (module, parent):
+        monkeypatch.setattr(place, "end_with_stdin", asked, raising=False)
+    with pytest.raises(AskedError):
+        module.command.main([], standalone_mode=False)
 
 
 def test_a_use_whose_worker_dies_is_said(monkeypatch: pytest.MonkeyPatch):

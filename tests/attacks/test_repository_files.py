@@ -1,18 +1,23 @@
 """Files of a repository that are no files, lead elsewhere or have no end: refused with words, never waited for."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from attacks.hostile_files import LINK, OUTSIDE, WORKLOAD, hostile_file
+from history.repositories import NAIVE, Step, make_repository
 from kernel_gate.cases import Case
 from kernel_gate.files.reading import RefusedFile, enclosing_repository, is_plain_file, read_file, read_text
 from kernel_gate.inputs import make_inputs
 from kernel_gate.oracle import OracleError, OracleProcess
 from kernel_gate.workload import WorkloadError, load_workload, parse_workload
+from kernel_lineage.auditing.submissions import submissions
+from kernel_lineage.history.git import RepositoryError, open_repository, read_log
 from kernel_lineage.history.mine import mine
+from kernel_lineage.history.trees import edited_trees, trees
 from kernel_lineage.skills.library import library
 from kernel_lineage.skills.target import TargetError, read_target
 from kernel_lineage.workloads.files import source_of
@@ -143,8 +148,6 @@ def test_a_workload_nested_five_thousand_deep_is_no_workload():
 
 
 def test_mining_reads_no_link_of_the_work_tree_and_writes_nothing(tmp_path: Path):
-    from history.repositories import NAIVE, Step, make_repository
-
     top = tmp_path / "repository"
     make_repository(top, [Step("add", {"a.cu": NAIVE})])
     (tmp_path / "other.cu").write_text(NAIVE.replace("scale_kernel1", "foreign"))
@@ -161,6 +164,60 @@ def test_mining_reads_no_link_of_the_work_tree_and_writes_nothing(tmp_path: Path
     assert victim.read_bytes() == b"precious"
 
 
+def _with_places_outside(top: Path, absolute: Path) -> None:
+    """A commit made by hand, whose trees name places that git would not check out, and one after it without them."""
+
+    def git(*arguments: str, data: bytes = b"") -> str:
+        done = subprocess.run(
+            ["git", "-C", str(top), *arguments], input=data, capture_output=True, check=True
+        )
+        return done.stdout.decode().strip()
+
+    def made(kind: str, data: bytes) -> str:
+        return git("hash-object", "-t", kind, "-w", "--literally", "--stdin", data=data)
+
+    def tree(**entries: str) -> str:
+        of_folder = {name: git("cat-file", "-t", sha) == "tree" for name, sha in entries.items()}
+        lines = (
+            (b"40000 " if of_folder[name] else b"100644 ") + name.encode() + b"\0" + bytes.fromhex(sha)
+            for name, sha in entries.items()
+        )
+        return made("tree", b"".join(lines))
+
+    blob = made("blob", NAIVE.encode())
+    up = tree(**{"evil.cu": blob})
+    for _ in range(5):
+        up = tree(**{"..": up})
+    whole = tree(**{"..": up, ".git": tree(**{"evil.cu": blob}), str(absolute): blob, "a.cu": blob})
+    evil = git(*IDENTITY, "commit-tree", whole, "-p", "HEAD", "-m", "evil")
+    git("update-ref", "HEAD", git(*IDENTITY, "commit-tree", "HEAD^{tree}", "-p", evil, "-m", "good"))
+
+
+IDENTITY = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+
+
+def test_a_history_that_names_places_outside_writes_nothing_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    temporary = tmp_path.joinpath(*"12345678")
+    temporary.mkdir(parents=True)
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    top = tmp_path / "repository"
+    make_repository(top, [Step("add", {"a.cu": NAIVE.replace("factor;", "factor + 1;")})])
+    _with_places_outside(top, tmp_path / "evil.cu")
+    opened = open_repository(top)
+    with trees(opened, "HEAD~1..HEAD") as (before, _after):
+        assert before.files == {"a.cu"}
+    changed = {
+        change.path for commit in read_log(opened, ["HEAD"], ["*.cu"], {}) for change in commit.changes
+    }
+    assert changed == {"a.cu"}
+    assert list(tmp_path.rglob("evil.cu")) == []
+    with pytest.raises(RepositoryError, match="no place"), edited_trees(top, {"../evil.cu": b""}):
+        pass
+
+
 def test_coverage_of_a_folder_with_a_link_that_leads_out_names_it(tmp_path: Path):
     from kernel_lineage.coverage.survey import _sources
 
@@ -171,6 +228,19 @@ def test_coverage_of_a_folder_with_a_link_that_leads_out_names_it(tmp_path: Path
     problems: list[str] = []
     assert list(_sources(top, top, problems)) == []
     assert "b.cu" in problems[0] and LINK in problems[0]
+
+
+@pytest.mark.parametrize("kind", ["zero", "link out", "loop", "large", "nested"])
+def test_a_hostile_submission_is_named_and_hides_no_other(repository: Path, kind: str):
+    path = repository / "a.py"
+    if kind == "nested":
+        path.write_text("x = " + "-" * 200_000 + "1\nclass ModelNew: pass\n")
+    else:
+        hostile_file(path, kind)
+    (repository / "z.py").write_text("class Model: pass\nclass ModelNew: pass\n")
+    found = {one.name: one.problem for one in submissions(repository)}
+    assert found.pop("z.py") == ""
+    assert all("cannot be read" in problem or "parse" in problem for problem in found.values())
 
 
 def test_a_workload_reached_by_name_is_read(repository: Path):

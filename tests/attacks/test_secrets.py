@@ -1,5 +1,11 @@
 """Secrets are held back with their place named and never repeated; what is sent is logged for this user alone."""
 
+import gzip
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -15,6 +21,7 @@ from kernel_lineage.rewrite.model.sent import sent_file, sent_requests
 from kernel_lineage.rewrite.model.settings import ModelSettings
 from rewrite.protocol_server import ProtocolServer, Reply
 
+Answers = Callable[[BaseHTTPRequestHandler], None]
 RANDOM = "a8F3kQ9zX1bV7mN2pL5tR6wY4cD0eH"
 SECRETS = (
     "ghp_" + RANDOM,
@@ -92,3 +99,85 @@ def test_what_cannot_be_logged_is_not_sent(tmp_path: Path):
             settings = ModelSettings(base_url=server.url, model="m")
             ask(settings, [{"role": "user", "content": "rewrite this"}], Budget(10_000))
         assert server.requests == []
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_to_another_host_is_not_followed(status: int):
+    with ProtocolServer(Reply("hello")).running() as other:
+        elsewhere = other.url.replace("127.0.0.1", "localhost") + "/chat/completions"
+        with ProtocolServer(Reply(status=status, headers={"Location": elsewhere})).running() as server:
+            settings = ModelSettings(base_url=server.url, model="m", api_key="the key")
+            with pytest.raises(ModelError, match="which is not followed") as refused:
+                ask(settings, [{"role": "user", "content": "rewrite this"}], Budget(10_000))
+        assert (other.requests, len(server.requests)) == ([], 1)
+    assert refused.value.problem == "request" and "the key" not in str(refused.value)
+
+
+def _packed(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(400)
+    handler.send_header("Content-Encoding", "gzip")
+    handler.end_headers()
+    handler.wfile.write(gzip.compress(b"x"))
+
+
+def _without_end(status: int, piece: bytes, first: bytes = b"") -> Answers:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.end_headers()
+        handler.wfile.write(first)
+        while True:
+            handler.wfile.write(piece)
+
+    return answer
+
+
+def _slowly(first: bytes, piece: bytes) -> Answers:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(first)
+        while True:
+            handler.wfile.write(piece)
+            handler.wfile.flush()
+            time.sleep(0.05)
+
+    return answer
+
+
+MEGABYTE = b"x" * (1 << 20)
+ANSWERS = {
+    "an error": (_without_end(400, MEGABYTE), "connection", "more than 16 MB"),
+    "a line": (_without_end(200, MEGABYTE, b"data: "), "connection", "more than 16 MB"),
+    "comments": (_without_end(200, b": " + MEGABYTE + b"\n"), "connection", "more than 16 MB"),
+    "what is packed": (_packed, "connection", "is packed"),
+    "a slow error": (_slowly(b"HTTP/1.1 400 No\r\n\r\n", b"x"), "timeout", "within"),
+    "a slow line": (_slowly(b"HTTP/1.1 200 OK\r\n\r\ndata: ", b"x"), "timeout", "within"),
+    "slow headers": (_slowly(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"), "timeout", "within"),
+}
+
+
+@pytest.mark.parametrize("what", ANSWERS)
+def test_what_an_endpoint_sends_without_end_is_cut(what: str):
+    answer, problem, words = ANSWERS[what]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            with suppress(OSError):  # the client has gone
+                answer(self)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    seconds = 1.0 if problem == "timeout" else 60.0
+    address = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    settings = ModelSettings(base_url=address, model="m", request_seconds=seconds)
+    try:
+        with pytest.raises(ModelError, match=words) as cut:
+            ask(settings, [{"role": "user", "content": "rewrite this"}], Budget(10_000))
+        assert cut.value.problem == problem
+    finally:
+        server.shutdown()
+        server.server_close()

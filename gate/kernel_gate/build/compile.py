@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import stat
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ from kernel_gate.build.child import program_to_json, unit_to_json
 from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
 from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image, image_from_json
+from kernel_gate.files.reading import read_file
 from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.full_disk import MAKE_ROOM, is_full
 from kernel_gate.processes.forking import start_python
@@ -188,14 +188,9 @@ def _compiled(label: str, request: Mapping[str, Any], limits: Limits) -> Mapping
 
 
 def _read_result(folder: Path) -> Mapping[str, Any] | None:
-    """What the child wrote, if that is a plain file of bounded size: no link, and no pipe that would be waited for."""
+    """What the child wrote, if that is a plain file of bounded size."""
     try:
-        handle = os.open(folder / "result.json", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(handle, "rb") as file:
-            about = os.fstat(handle)
-            if not stat.S_ISREG(about.st_mode) or about.st_size > _ANSWER_BYTES:
-                return None
-            data = json.loads(file.read(_ANSWER_BYTES))
+        data = json.loads(read_file(folder / "result.json", within=folder, most=_ANSWER_BYTES))
     except (OSError, ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) and ("images" in data or "error" in data) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import subprocess
 import sys
@@ -26,8 +27,10 @@ import sys, json
 setup = json.loads(sys.argv.pop(1))
 sys.path.extend(p for p in setup["packages"] if p not in sys.path)
 sys.prefix, sys.exec_prefix = setup["prefixes"]
-if setup["sealed"]:
+if setup["answers"]:
+    from kernel_gate.processes.parent import watch_parent
     from kernel_gate.processes.seal import seal_stdout
+    watch_parent(setup["answers"])
     seal_stdout()
 import runpy
 runpy.run_module(setup["module"], run_name="__main__", alter_sys=True)
@@ -39,14 +42,17 @@ variables, working directory, user's folder, `sitecustomize` and `.pth` files.""
 def python_command(
     module: str, *arguments: str, sealed: bool = False, writes_bytecode: bool = True
 ) -> list[str]:
-    """The words that start a module as `python -m` would, isolated. A sealed one takes its secret from stdin first."""
+    """The words that start a module as `python -m` would, isolated.
+
+    A sealed one takes its secret from stdin first, and ends with this process.
+    """
     top = sys.modules.get(module.partition(".")[0])
     own = [Path(top.__file__).resolve().parents[1]] if top is not None and top.__file__ else []
     setup = {
         "module": module,
         "packages": package_folders(*own),
         "prefixes": [sys.prefix, sys.exec_prefix],
-        "sealed": sealed,
+        "answers": os.getpid() if sealed else None,
     }
     options = ["-I", "-S", "-X", "utf8", *([] if writes_bytecode else ["-B"])]
     return [sys.executable, *options, "-c", _START, json.dumps(setup), *arguments]

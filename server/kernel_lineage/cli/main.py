@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from kernel_gate.cleaning import CleanStream
+from kernel_gate.files.reading import RefusedFile
 from kernel_gate.files.writing import why_unwritable
 from kernel_lineage.cache_folder import KEEP_IN
 from kernel_lineage.cli import commands
@@ -42,11 +43,19 @@ class _LazyGroup(click.Group):
         return super().main(*arguments, **more)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; what the disk refuses is said in words, whichever file it is."""
+        """Run a command; what the disk refuses is said in words, whichever file it is, and so is endless nesting."""
         try:
             return super().invoke(ctx)
+        except RecursionError:
+            click.echo(
+                "Stopped: something that was to be read nests deeper than this program reads.", err=True
+            )
+            sys.exit(_NOT_POSSIBLE)
         except (OSError, sqlite3.OperationalError) as error:
-            if isinstance(error, OSError):
+            said: str | None
+            if isinstance(error, RefusedFile):
+                said = str(error)
+            elif isinstance(error, OSError):
                 said = why_unwritable(error)
             else:
                 said = f"what is kept of the repository cannot be written ({error}); see --keep-in"

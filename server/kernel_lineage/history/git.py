@@ -252,9 +252,14 @@ def revision_files(repository: Repository, revision: str) -> dict[str, str]:
     for entry in out.split(b"\0"):
         meta, _, path = entry.partition(b"\t")
         words = meta.split()
-        if len(words) == 3 and words[0] in _REGULAR_FILES:
+        if len(words) == 3 and words[0] in _REGULAR_FILES and is_place(_text(path)):
             files[_text(path)] = words[2].decode()
     return files
+
+
+def is_place(path: str) -> bool:
+    """Whether git would check a file out there. Objects that somebody made by hand name `..`, `.git` or `/`, too."""
+    return not any(part in ("", ".", "..") or part.lower() == ".git" for part in path.split("/"))
 
 
 def work_tree_files(repository: Repository, specs: Sequence[str]) -> tuple[str, ...]:
@@ -267,7 +272,7 @@ def work_tree_files(repository: Repository, specs: Sequence[str]) -> tuple[str, 
         )
     except GitCommandError:
         return ()
-    return tuple(sorted({_text(p) for p in out.split(b"\0") if p}))
+    return tuple(sorted(filter(is_place, {_text(p) for p in out.split(b"\0")})))
 
 
 def _tokens(stream: IO[bytes]) -> Iterator[bytes]:
@@ -328,6 +333,8 @@ def _change(record: bytes, tokens: Iterator[bytes]) -> Change | None:
     before = tuple(dict.fromkeys((first, blob) for mode, blob in seen if mode in _REGULAR_FILES))
     if modes[-1] not in _REGULAR_FILES and not before:
         return None  # a symbolic link or a submodule
+    if not (is_place(path) and is_place(first)):
+        return None
     return Change(path, blobs[-1] if modes[-1] in _REGULAR_FILES else None, before)
 
 

@@ -17,6 +17,7 @@ from kernel_lineage.history.git import (
     KERNEL_PATHSPECS,
     Repository,
     RepositoryError,
+    is_place,
     open_repository,
     resolve_revision,
     revision_files,
@@ -102,6 +103,8 @@ def write_state(repository: Repository, revision: str | None, folder: Path) -> T
 def _written(contents: Mapping[str, bytes], folder: Path, name: str) -> Tree:
     folder.mkdir(parents=True)
     for path, data in contents.items():
+        if not is_place(path):
+            raise RepositoryError(f"{path} is no place in a repository")
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
     return Tree(folder, frozenset(contents), name)

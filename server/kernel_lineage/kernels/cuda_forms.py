@@ -25,6 +25,15 @@ def contains(outer: Node, inner: Node) -> bool:
     return outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte
 
 
+def inside(node: Node) -> Iterator[Node]:
+    """A node and all named ones in it, in the order of the text."""
+    waiting = [node]
+    while waiting:
+        inner = waiting.pop()
+        yield inner
+        waiting += reversed(inner.named_children)
+
+
 def operator_of(node: Node) -> str:
     """The operator of a unary, binary, assignment or update expression."""
     operator = node.child_by_field_name("operator")

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kernel_gate.workload import WorkloadError
+from kernel_lineage.kernels.budget import MOST_LAUNCHES
 from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.workloads.answers import with_answers
 from kernel_lineage.workloads.checked_sizes import with_checked_sizes
@@ -51,12 +52,16 @@ def draft_of(
     """
     state = state or State(folder_of(path))
     drafts: list[Draft] = []
-    for draft in _drafts(target, path, state):
-        drafts.append(draft)
-        if not draft.missing and not draft.chosen and not _unusable(draft):
-            break
-    if not drafts and not isinstance(target, Launcher):
-        drafts.append(_nothing(target, path))
+    why = f"{target.name} is not launched in {path.name}: grid, block and sizes"
+    try:
+        for draft in _drafts(target, path, state):
+            drafts.append(draft)
+            if not draft.missing and not draft.chosen and not _unusable(draft):
+                break
+    except RecursionError:
+        why = f"the code around {target.name} nests deeper than is read: grid, block and sizes"
+    if not drafts:
+        drafts.append(_nothing(target, path, why))
     tried: list[Draft] = []
     # What a caller tells may be what no run keeps to, so the next best is run as well where the best one stays open.
     for likely in sorted(drafts, key=_openness)[:_RUN]:
@@ -133,7 +138,7 @@ def _drafts(kernel: Target, path: Path, state: State) -> Iterator[Draft]:
         yield from triton_drafts(kernel, path, state.modules)
         return
     sites = [Site(launch, kernel.source, path) for launch in kernel.launches if kernel.source is not None]
-    elsewhere = list(sites or state.launches_elsewhere(kernel.name))
+    elsewhere = list(sites or state.launches_elsewhere(kernel.name))[:MOST_LAUNCHES]
     for site in elsewhere:
         yield draft_from_site(kernel, path, site, state.root, state.callers_of, state.block)
     for place in dict.fromkeys((path, *(site.path for site in elsewhere))):
@@ -156,11 +161,11 @@ def _host_side(kernel: str, place: Path, data: bytes | None, state: State) -> Un
     return unit
 
 
-def _nothing(kernel: Kernel, path: Path) -> Draft:
+def _nothing(target: Target, path: Path, why: str) -> Draft:
+    kernel = target.kernels[0] if isinstance(target, Launcher) else target
     given = [p for p in kernel.parameters if not p.constexpr]
     roles = roles_of(kernel) if kernel.language is Language.CUDA else {}
     arguments = tuple(
         DraftArgument(p.name, roles.get(p.name, "input") if p.pointer else "scalar", p.dtype) for p in given
     )
-    why = f"{kernel.name} is not launched in {path.name}: grid, block and sizes"
-    return Draft(kernel.name, kernel.language, path.name, {}, {}, arguments, missing=(why,))
+    return Draft(target.name, kernel.language, path.name, {}, {}, arguments, missing=(why,))

@@ -16,6 +16,7 @@ from kernel_lineage.code.types import type_bytes
 from kernel_lineage.kernels.source import Kernel, Language, Launch
 
 _DEPTH = 12
+_SHIFTS = range(64)
 _CEIL_DIV = frozenset({"ceil_div", "ceildiv", "cdiv", "divup", "div_up", "div_ceil", "divceil", "iceildiv"})
 BLOCK_SIZES = frozenset(
     {"block_size", "blocksize", "block_dim", "num_threads", "threads", "threads_per_block"}
@@ -220,9 +221,9 @@ class HostExpression(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         """Shifts and masks by numbers are products and multiples: `n >> 3`, `(n + 63) & ~63`."""
         match node:
-            case ast.BinOp(op=ast.LShift(), right=ast.Constant(value=int(bits))):
+            case ast.BinOp(op=ast.LShift(), right=ast.Constant(value=int(bits))) if bits in _SHIFTS:
                 return ast.BinOp(self._expression(node.left), ast.Mult(), ast.Constant(1 << bits))
-            case ast.BinOp(op=ast.RShift(), right=ast.Constant(value=int(bits))):
+            case ast.BinOp(op=ast.RShift(), right=ast.Constant(value=int(bits))) if bits in _SHIFTS:
                 return ast.BinOp(self._expression(node.left), ast.FloorDiv(), ast.Constant(1 << bits))
             case ast.BinOp(
                 op=ast.BitAnd(), right=ast.UnaryOp(op=ast.Invert(), operand=ast.Constant(value=int(low)))

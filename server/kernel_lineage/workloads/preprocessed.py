@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernel_gate.files.reading import read_file
+from kernel_gate.files.reading import MOST_TEXT, read_file
 
 _DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define|undef)\b\s*(.*)", re.DOTALL)
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">][^\n]*$', re.MULTILINE)
@@ -19,6 +19,12 @@ _HEADERS = frozenset({".cuh", ".h", ".hpp", ".inl"})
 _INCLUDING = _HEADERS | {".cu", ".cc", ".cpp"}
 _DEEPEST = 200
 """Headers within headers, as many as compilers take."""
+_MOST_HEADERS = 10_000
+"""That are looked for, there or not; PyTorch's own are some thousands."""
+_DEEPEST_MACRO = 8
+"""Macros within macros of a condition."""
+_MOST_IN_CONDITIONS = 1 << 19
+"""Characters of conditions and of the macros in them that are read; of what comes after them, nothing is known."""
 _DEFINED = re.compile(r"defined\s*\(?\s*(\w+)\s*\)?")
 
 
@@ -27,86 +33,96 @@ def active_text(text: str) -> str:
 
     A branch of which nothing is known is taken to be off, as an option that nobody gave.
     """
-    defined: dict[str, str] = {}
+    macros = _Macros()
     kept: list[str] = []
     levels: list[tuple[bool, bool]] = []
     """For each open conditional: whether its current branch stays, and whether one of its branches did."""
+    off = 0
+    """How many of them are in a branch that does not stay."""
     for line in _lines(text):
         directive = _DIRECTIVE.match(line)
-        on = all(taken for taken, _ in levels)
         if directive is None:
-            if on:
+            if not off:
                 kept.append(line)
             continue
         word, rest = directive[1], re.split(r"//|/\*", directive[2].replace("\\\n", " "))[0].strip()
         if word in ("if", "ifdef", "ifndef"):
-            holds = (rest in defined) != (word == "ifndef") if word != "if" else _holds(rest, defined)
+            holds = (rest in macros.texts) != (word == "ifndef") if word != "if" else macros.hold(rest)
             levels.append((holds, holds))
-        elif word == "elif" and levels:
-            taken = not levels[-1][1] and _holds(rest, defined)
-            levels[-1] = (taken, levels[-1][1] or taken)
-        elif word == "else" and levels:
-            levels[-1] = (not levels[-1][1], True)
-        elif word == "endif" and levels:
-            levels.pop()
-        elif on and word == "define":
+            off += not holds
+        elif word in ("elif", "else", "endif") and levels:
+            stays, stayed = levels.pop()
+            off -= not stays
+            if word != "endif":
+                stays = not stayed and (word == "else" or macros.hold(rest))
+                levels.append((stays, stayed or stays))
+                off += not stays
+        elif not off and word == "define":
             kept.append(line)
             name = re.split(r"\W", rest, maxsplit=1)[0]
-            defined[name] = rest[len(name) :].strip()
-        elif on:
-            defined.pop(rest, None)
+            macros.texts[name] = rest[len(name) :].strip()
+        elif not off:
+            macros.texts.pop(rest, None)
     return "\n".join(kept)
 
 
 def _lines(text: str) -> Iterator[str]:
     """The lines, a directive with those that continue it."""
-    begun = ""
+    begun: list[str] = []
     for line in text.splitlines():
-        begun = f"{begun}\n{line}" if begun else line
-        if not (begun.lstrip().startswith("#") and line.endswith("\\")):
-            yield begun
-            begun = ""
+        begun.append(line)
+        if not (begun[0].lstrip().startswith("#") and line.endswith("\\")):
+            yield "\n".join(begun)
+            begun = []
     if begun:
-        yield begun
+        yield "\n".join(begun)
 
 
-def _holds(condition: str, defined: Mapping[str, str]) -> bool:
-    """Whether a condition is true; one that asks for a macro of which the text tells no number is not."""
-    known = _DEFINED.sub(lambda m: "1" if m[1] in defined else "0", condition)
-    return bool(_number(known, defined))
+@dataclass(slots=True)
+class _Macros:
+    """What a text has defined up to a place."""
 
+    texts: dict[str, str] = field(default_factory=dict)
+    left: int = _MOST_IN_CONDITIONS
 
-def _number(text: str, defined: Mapping[str, str], left: int = 8) -> int | None:
-    """What a condition, or a macro's text, comes to; None where that is not known."""
-    python = re.sub(r"!(?!=)", " not ", text.replace("&&", " and ").replace("||", " or "))
-    python = re.sub(r"\b(\d+)[uUlL]+\b", r"\1", python)
-    try:
-        return _evaluated(ast.parse(python.strip(), mode="eval").body, defined, left) if left else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # nested beyond what a person writes
+    def hold(self, condition: str) -> bool:
+        """Whether a condition is true; one that asks for a macro of which the text tells no number is not."""
+        known = _DEFINED.sub(lambda m: "1" if m[1] in self.texts else "0", condition)
+        return bool(self._number(known))
+
+    def _number(self, text: str, deeper: int = _DEEPEST_MACRO) -> int | None:
+        """What a condition, or a macro's text, comes to; None where that is not known."""
+        self.left -= len(text) + 1
+        if self.left < 0 or deeper == 0:
+            return None
+        python = re.sub(r"!(?!=)", " not ", text.replace("&&", " and ").replace("||", " or "))
+        python = re.sub(r"\b(\d+)[uUlL]+\b", r"\1", python)
+        try:
+            return self._evaluated(ast.parse(python.strip(), mode="eval").body, deeper - 1)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # nested beyond what a person writes
+            return None
+
+    def _evaluated(self, node: ast.expr, deeper: int) -> int | None:
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, int) else None
+        if isinstance(node, ast.Name):
+            # Where a macro is looked up, those that its text names are known by now as well.
+            return self._number(self.texts[node.id], deeper) if node.id in self.texts else None
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            value = self._evaluated(node.operand, deeper)
+            return None if value is None else int(not value)
+        if isinstance(node, ast.BoolOp):
+            values = [self._evaluated(part, deeper) for part in node.values]
+            decides = isinstance(node.op, ast.Or)
+            if any(v is not None and bool(v) == decides for v in values):
+                return int(decides)
+            return None if None in values else int(not decides)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            sides = [self._evaluated(side, deeper) for side in (node.left, node.comparators[0])]
+            compare = _COMPARED.get(type(node.ops[0]))
+            if compare is not None and sides[0] is not None and sides[1] is not None:
+                return int(compare(sides[0], sides[1]))
         return None
-
-
-def _evaluated(node: ast.expr, defined: Mapping[str, str], left: int) -> int | None:
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, int) else None
-    if isinstance(node, ast.Name):
-        # Where a macro is looked up, those that its text names are known by now as well.
-        return _number(defined[node.id], defined, left - 1) if node.id in defined else None
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        value = _evaluated(node.operand, defined, left)
-        return None if value is None else int(not value)
-    if isinstance(node, ast.BoolOp):
-        values = [_evaluated(part, defined, left) for part in node.values]
-        decides = isinstance(node.op, ast.Or)
-        if any(v is not None and bool(v) == decides for v in values):
-            return int(decides)
-        return None if None in values else int(not decides)
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        sides = [_evaluated(side, defined, left) for side in (node.left, node.comparators[0])]
-        compare = _COMPARED.get(type(node.ops[0]))
-        if compare is not None and sides[0] is not None and sides[1] is not None:
-            return int(compare(sides[0], sides[1]))
-    return None
 
 
 _COMPARED: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
@@ -118,28 +134,42 @@ _COMPARED: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
 def with_headers(path: Path, root: Path, data: bytes | None = None, also: Iterable[Path] = ()) -> str:
     """A file's text with the headers that it includes by `"…"` in their places, each once, none from outside `root`.
 
-    Files of `also` follow, with those of their headers that are not there yet.
+    Files of `also` follow, with those of their headers that are not there yet. What is beyond the `MOST_TEXT` bytes
+    that are read of all of them, or the 10,000th header, is left out as one that is not there.
     """
-    seen: set[Path] = set()
-    headers = Headers(root.resolve())
-    first = _included(path.resolve(), headers, data, seen)
-    return "\n".join((first, *(_included(p.resolve(), headers, None, seen) for p in also)))
+    texts = _Texts(Headers(root.resolve()))
+    first = texts.of(path.resolve(), data)
+    return "\n".join((first, *(texts.of(p.resolve()) for p in also)))
 
 
-def _included(path: Path, headers: Headers, data: bytes | None, seen: set[Path], depth: int = 0) -> str:
-    seen.add(path)
-    try:
-        text = (read_file(path, within=headers.root) if data is None else data).decode("utf-8", "replace")
-    except OSError:
-        return ""
+@dataclass(slots=True)
+class _Texts:
+    """The files that have been put together."""
 
-    def header(match: re.Match[str]) -> str:
-        there = headers.at(path.parent, match[1])
-        if there is None or there in seen or depth >= _DEEPEST:
+    headers: Headers
+    left: int = MOST_TEXT
+    """Bytes that may still be read."""
+    named: int = 0
+    """Headers that were looked for."""
+    seen: set[Path] = field(default_factory=set)
+
+    def of(self, path: Path, data: bytes | None = None, depth: int = 0) -> str:
+        """A file's text with its headers; "" for one that is not read."""
+        self.seen.add(path)
+        try:
+            data = read_file(path, within=self.headers.root, most=self.left) if data is None else data
+        except OSError:
             return ""
-        return _included(there, headers, None, seen, depth + 1)
+        self.left = max(self.left - len(data), 0)
 
-    return _INCLUDE.sub(header, text)
+        def header(match: re.Match[str]) -> str:
+            self.named += 1
+            there = self.headers.at(path.parent, match[1]) if self.named <= _MOST_HEADERS else None
+            if there is None or there in self.seen or depth >= _DEEPEST:
+                return ""
+            return self.of(there, depth=depth + 1)
+
+        return _INCLUDE.sub(header, data.decode("utf-8", "replace"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from kernel_gate.processes.parent import end_with_stdin
 from kernel_gate.standing import ExitCode
 
 
@@ -24,6 +25,7 @@ def command(folder: Path, trusted: bool) -> None:
 
     FOLDER (default: the current one, or the repository around it) is all that the agent can name files in.
     """
+    end_with_stdin()
     try:
         from kernel_lineage.agents.root import Root
         from kernel_lineage.agents.server import agent_server

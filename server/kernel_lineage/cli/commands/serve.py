@@ -20,6 +20,10 @@ def command(stdio: bool, tcp: str | None, verbose: bool) -> None:
     """
     # Thousands of classes are made while the server loads and none is garbage: looking for some takes a sixth of it.
     gc.disable()
+    from kernel_gate.processes.parent import end_with_stdin
+
+    if tcp is None:
+        end_with_stdin()
     from kernel_lineage.editor.serve import Address, serve
 
     gc.freeze()

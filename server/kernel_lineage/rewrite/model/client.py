@@ -19,6 +19,8 @@ from kernel_lineage.rewrite.model.settings import ModelSettings
 if TYPE_CHECKING:
     from openai import APIStatusError, OpenAI
 
+    from kernel_lineage.rewrite.model.bounded import Bounds
+
 Message: TypeAlias = dict[str, str]
 Problem = Literal[
     "key",
@@ -87,6 +89,7 @@ def ask(
     settings: ModelSettings, messages: list[Message], budget: Budget, patience: Patience = Patience()
 ) -> Answer:
     """Put the messages to the endpoint and give its answer. Raises `ModelError`."""
+    from httpx2 import TimeoutException, TransportError
     from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError
 
     prompt = sum(estimated_tokens(m["content"]) for m in messages)
@@ -107,11 +110,15 @@ def ask(
     host = urlsplit(settings.base_url).netloc
     dialect = _Dialect()
     attempt = 0
-    with _client(settings) as client:
+    from kernel_lineage.rewrite.model.bounded import Bounds
+
+    bounds = Bounds()
+    with _client(settings, bounds) as client:
         while True:
             if patience.cancelled():
                 raise ModelError("cancelled", "Cancelled; nothing was changed.")
             attempt += 1
+            bounds.begin(settings.request_seconds)
             try:
                 answer = _stream(client, settings, messages, room, dialect, patience)
             except APIStatusError as error:
@@ -124,12 +131,12 @@ def ask(
                 if wait is None or attempt >= settings.attempts:
                     raise _status_problem(error, host, settings) from error
                 patience.sleep(wait)
-            except APITimeoutError as error:
+            except (APITimeoutError, TimeoutException) as error:
                 raise ModelError(
                     "timeout",
                     f"{host} gave no answer within {settings.request_seconds:g} s. Nothing was changed.",
                 ) from error
-            except APIConnectionError as error:
+            except (APIConnectionError, TransportError) as error:
                 if attempt >= settings.attempts or not _before_answer(error):
                     raise ModelError(
                         "connection",
@@ -180,9 +187,13 @@ class _Dialect:
         return fields
 
 
-def _client(settings: ModelSettings) -> OpenAI:
+def _client(settings: ModelSettings, bounds: Bounds) -> OpenAI:
     from openai import DefaultHttpxClient, OpenAI
 
+    from kernel_lineage.rewrite.model.bounded import bound
+
+    http_client = DefaultHttpxClient(follow_redirects=False, trust_env=not settings.loopback)
+    bound(http_client, bounds)
     return OpenAI(
         base_url=settings.base_url,
         api_key=settings.api_key or "none",
@@ -190,7 +201,7 @@ def _client(settings: ModelSettings) -> OpenAI:
         project="",
         timeout=settings.request_seconds,
         max_retries=0,
-        http_client=DefaultHttpxClient(follow_redirects=False, trust_env=not settings.loopback),
+        http_client=http_client,
     )
 
 

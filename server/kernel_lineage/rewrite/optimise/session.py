@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from kernel_gate.conclusion import not_judged
+from kernel_gate.files.reading import read_file
 from kernel_gate.files.writing import write_atomically
 from kernel_gate.options import GateOptions
 from kernel_gate.reasons import Reason
@@ -143,7 +144,7 @@ def _kept(asked: Asked, ended: Ended, path: Path, root: Path, text: bytes) -> Op
     verdict = document.verdict
     if not asked.write or verdict is None or verdict.outcome is not Outcome.ACCEPTED or ended.version.launch:
         return document
-    if path.read_bytes() != text:
+    if read_file(path) != text:
         changed = f"{document.reason} {path} has changed since it was read, and was left alone."
         return document.model_copy(update={"reason": changed})
     write_atomically(path.resolve(), ended.version.text, path.stat().st_mode & 0o777)

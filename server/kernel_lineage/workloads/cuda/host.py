@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, text_of
+from kernel_lineage.kernels.cuda_forms import bare, inside, text_of
 from kernel_lineage.kernels.source import SourceFile
 
 ALLOCATORS = frozenset({"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync"})
@@ -68,18 +68,14 @@ def functions_of(source: SourceFile) -> tuple[HostFunction, ...]:
 
 
 def _of_type(node: Node, kind: str) -> Iterator[Node]:
-    if node.type == kind:
-        yield node
-        return
-    for child in node.named_children:
-        yield from _of_type(child, kind)
-
-
-def inside(node: Node) -> Iterator[Node]:
-    """A node and all named ones in it, in the order of the text."""
-    yield node
-    for child in node.named_children:
-        yield from inside(child)
+    """The outermost nodes of a kind, in the order of the text."""
+    waiting = [node]
+    while waiting:
+        inner = waiting.pop()
+        if inner.type == kind:
+            yield inner
+        else:
+            waiting += reversed(inner.named_children)
 
 
 def _function(node: Node) -> HostFunction:

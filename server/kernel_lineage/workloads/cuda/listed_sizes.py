@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import bare, text_of
-from kernel_lineage.workloads.cuda.host import HostFunction, inside
+from kernel_lineage.kernels.cuda_forms import bare, inside, text_of
+from kernel_lineage.workloads.cuda.host import HostFunction
 
 _DEPTH = 4
 

@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.kernels.source import Launch
-from kernel_lineage.workloads.cuda.host import ALLOCATORS, CLEARS, bare_pointer, inside
+from kernel_lineage.workloads.cuda.host import ALLOCATORS, CLEARS, bare_pointer
 from kernel_lineage.workloads.cuda.scopes import Scope
 
 _KEEPERS = ALLOCATORS | CLEARS | {"cudaFree", "cudaFreeAsync"}

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.following.checks import Checks, arguments_of
@@ -24,7 +24,7 @@ from kernel_lineage.workloads.following.tensors import (
     method_of_tensor,
 )
 from kernel_lineage.workloads.following.types import bytes_of
-from kernel_lineage.workloads.following.unit import HostCode, MacroCode, bare_type, inside, template_names
+from kernel_lineage.workloads.following.unit import HostCode, MacroCode, bare_type, template_names
 from kernel_lineage.workloads.following.values import (
     Buffer,
     FieldReference,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.following.calls import Calls, dim3
 from kernel_lineage.workloads.following.checks import arguments_of
 from kernel_lineage.workloads.following.library import buffer_at, clear
@@ -17,7 +17,6 @@ from kernel_lineage.workloads.following.unit import (
     HostParameter,
     bare_type,
     declared_name,
-    inside,
 )
 from kernel_lineage.workloads.following.values import (
     Buffer,

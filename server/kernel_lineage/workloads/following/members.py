@@ -6,11 +6,11 @@ import re
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.following.expressions import Expressions
 from kernel_lineage.workloads.following.names import Names
 from kernel_lineage.workloads.following.sizes import Sizes
-from kernel_lineage.workloads.following.unit import ClassCode, Unit, bare_type, declared_name, inside
+from kernel_lineage.workloads.following.unit import ClassCode, Unit, bare_type, declared_name
 from kernel_lineage.workloads.following.values import (
     KernelName,
     NotFollowed,

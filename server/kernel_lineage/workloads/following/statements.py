@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.workloads.following.calls import Returned
 from kernel_lineage.workloads.following.launches import Launched, Launches, Reached
 from kernel_lineage.workloads.following.library import buffer_at
@@ -18,7 +18,6 @@ from kernel_lineage.workloads.following.unit import (
     Unit,
     bare_type,
     declared_name,
-    inside,
     words_in,
 )
 from kernel_lineage.workloads.following.values import (

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 
 from tree_sitter import Node, Query, QueryCursor
 
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.kernels.cuda_nodes import grammar
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
@@ -279,15 +279,6 @@ def _keep_enumerators(node: Node, unit: Unit) -> None:
             text = f"{text_of(before)} + {after}" if before is not None else str(after)
             unit.macros.setdefault(name, MacroCode(name, None, text))
         after += 1
-
-
-def inside(node: Node) -> Iterator[Node]:
-    """A node and all named ones in it, in the order of the text."""
-    left = [node]
-    while left:
-        node = left.pop()
-        yield node
-        left.extend(reversed(node.named_children))
 
 
 def words_in(node: Node) -> frozenset[str]:

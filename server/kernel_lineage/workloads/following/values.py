@@ -15,18 +15,32 @@ if TYPE_CHECKING:
     from kernel_lineage.workloads.following.names import Names
 
 
+_MOST_TEXT = 2000
+"""Characters of one expression: a sum of sums doubles with each statement."""
+_MOST = 1 << 64
+
+
 class NotFollowed(Exception):  # noqa: N818
     """Something that the host code does and that cannot be followed; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number as a product: its constant factor, its other factors as expressions over dims, and its value here."""
+    """A number as a product: its constant factor, its other factors as expressions over dims, and its value here.
+
+    Raises `NotFollowed` for one beyond 64 bits, or of more text than a person writes.
+    """
 
     value: Plain
     factors: tuple[str, ...] = ()
     constant: Plain = 1
     """Of a number without other factors, the value itself."""
+
+    def __post_init__(self) -> None:
+        if any(isinstance(n, int) and abs(n) >= _MOST for n in (self.value, self.constant)):
+            raise NotFollowed("a number of more than 64 bits")
+        if sum(map(len, self.factors)) > _MOST_TEXT:
+            raise NotFollowed(f"an expression of more than {_MOST_TEXT} characters")
 
     @property
     def text(self) -> str:

@@ -22,9 +22,9 @@ from kernel_gate.full_disk import MAKE_ROOM
 from kernel_gate.processes.surroundings import find_program
 from kernel_gate.sandbox.containment import ContainmentError
 from kernel_lineage.cache_folder import everything_kept, make_private
+from kernel_lineage.kernels.cuda_forms import inside
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.following.unit import inside
 from kernel_lineage.workloads.preprocessed import Headers
 from kernel_lineage.workloads.recording.salvage import without_errors
 
@@ -298,7 +298,7 @@ def _runtime_object(folder: Path, toolkit: Sequence[Path]) -> Path:
         raise RecordingError(f"the recording runtime does not compile here: {_why(done, sources[0])}")
     with suppress(OSError):
         make_private(kept.parent)
-        write_atomically(kept, here.read_bytes())
+        write_atomically(kept, read_file(here, within=folder))
     return here
 
 

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.following.unit import inside
 
 LOST = "klineage_lost"
 _FRONT = 4

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernel_lineage.kernels.cuda_forms import text_of
+from kernel_lineage.kernels.cuda_forms import inside, text_of
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.following.unit import Unit, declared_name, inside, unit_of, words_in
+from kernel_lineage.workloads.following.unit import Unit, declared_name, unit_of, words_in
 
 _LEAST = 2
 _MOST = 1 << 40

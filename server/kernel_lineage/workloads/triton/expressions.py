@@ -177,8 +177,12 @@ def _comprehended(
     if not loops:
         yield [reader.evaluate(e, module, names) for e in elements]
         return
-    over = items_of(reader.evaluate(loops[0].iter, module, names), reader.sizes)
+    through = reader.evaluate(loops[0].iter, module, names)
+    over = items_of(through, reader.sizes)
+    if over is None and isinstance(through, range):
+        raise ValueError("more rounds than are read")
     for item in over or ():
+        reader.spend_round()
         assign(reader, loops[0].target, item, names, module)
         tests = [reader.truth(reader.evaluate(t, module, names)) for t in loops[0].ifs]
         if all(t is not False for t in tests):

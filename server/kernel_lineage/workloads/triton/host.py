@@ -47,6 +47,7 @@ from kernel_lineage.workloads.triton.values import (
     Size,
     Tensor,
     Unknown,
+    is_bounded,
     value_at,
 )
 
@@ -55,6 +56,10 @@ _HELPERS = 3
 """How many calls deep functions of a test's module help it."""
 STEPS = 6_000
 """Statements that are read on one way, at most."""
+_ROUNDS = 4_000
+"""Rounds of comprehensions, and calls, on one way."""
+_SHOWN = 80
+"""Characters of an expression in a message."""
 _OF_ELEMENTS = frozenset({"tensor", "as_tensor", "linspace"})
 """Functions that are given elements, and no extents."""
 _WITHOUT_SHAPE = frozenset({"stride", "dtype", "device", "is_contiguous", "is_cuda", "element_size"})
@@ -99,6 +104,7 @@ class Reader:
     globals: dict[tuple[str, str], object] = field(default_factory=dict)
     """What names of modules stand for: (file, name)."""
     steps: int = STEPS
+    rounds: int = _ROUNDS
     depth: int = 0
 
     def run(self, function: ast.FunctionDef, module: HostModule, names: Names) -> object:
@@ -155,13 +161,23 @@ class Reader:
     def evaluate(self, node: ast.expr, module: HostModule, names: Names) -> object:
         """What an expression stands for."""
         try:
-            return read_expression(self, node, module, names)
+            found = read_expression(self, node, module, names)
+            return (
+                found if is_bounded(found) else Unknown(f"`{ast.unparse(node)[:_SHOWN]}`, which is too large")
+            )
         except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
             # As Python would raise there, or because the code is not what it seems.
             return Unknown(f"`{ast.unparse(node)}` ({error})")
 
+    def spend_round(self) -> None:
+        """Count a round of a comprehension or a call of a function. Raises `Stopped` after too many."""
+        self.rounds -= 1
+        if self.rounds < 0:
+            raise Stopped("too many rounds")
+
     def enter(self, function: Function, given: list[object], named: Mapping[str, object]) -> object:
         """What a function gives when it is called."""
+        self.spend_round()
         names = {**function.around, **bound(function.node.args, given, named, self, function.module)}
         if function.of is not None:
             names["__class__"] = function.of

@@ -132,6 +132,9 @@ class Reads(Protocol):
     def enter(self, function: Function, given: list[object], named: Mapping[str, object]) -> object:
         """What a function gives when it is called."""
 
+    def spend_round(self) -> None:
+        """Count a round of a comprehension or a call of a function. Raises `Stopped` after too many."""
+
     def is_target(self, value: object) -> bool:
         """Whether this is the kernel whose launch is looked for."""
 

@@ -12,6 +12,8 @@ from kernel_lineage.workloads.triton.elements import elements_of
 from kernel_lineage.workloads.triton.objects import Class, Function, Instance, Module
 from kernel_lineage.workloads.triton.tensor_shapes import broadcast, is_float, matrix_product
 from kernel_lineage.workloads.triton.values import (
+    MOST_ITEMS,
+    MOST_NUMBER,
     Dtype,
     External,
     Open,
@@ -42,6 +44,8 @@ def arithmetic(node: ast.BinOp, op: ast.operator, left: object, right: object) -
         if isinstance(op, _OF_NUMBERS):
             return size_of(ast.BinOp(tree_of(left), op, tree_of(right)))
         if isinstance(left, int) and isinstance(right, int) and type(op) in _OF_BITS:
+            if isinstance(op, ast.LShift) and right > MOST_NUMBER.bit_length():
+                return Unknown(f"`{ast.unparse(node)}`")
             return _OF_BITS[type(op)](left, right)
     found = _of_containers(op, left, right)
     if found is not None:
@@ -62,8 +66,8 @@ def _of_containers(op: ast.operator, left: object, right: object) -> object:
             return left + right
     if isinstance(op, ast.Mult):
         for many, times in ((left, right), (right, left)):
-            if isinstance(many, (list, tuple, str)) and type(times) is int and 0 <= times <= 1024:
-                return many * times
+            if isinstance(many, (list, tuple, str)) and type(times) is int:
+                return many * times if 0 <= times * len(many) <= MOST_ITEMS else Unknown("many values")
     if isinstance(left, dict) and isinstance(right, dict) and isinstance(op, ast.BitOr):
         return {**left, **right}
     if isinstance(left, str) and isinstance(op, ast.Mod):
@@ -191,9 +195,9 @@ def key_of(value: object, sizes: Mapping[str, Number]) -> Any:
 
 
 def items_of(value: object, sizes: Mapping[str, Number]) -> list[object] | None:
-    """What a value holds one after the other; None when that is not known."""
+    """What a value holds one after the other; None when that is not known, or is more than is read."""
     if isinstance(value, (tuple, list, range, set, dict, str)):
-        return list(value)
+        return list(value) if len(value) <= MOST_ITEMS else None
     if isinstance(value, Tensor) and value.shape:
         rows = value_at(value.shape[0], sizes)
         numbers = elements_of(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from kernel_lineage.workloads.triton.values import (
     Size,
     Tensor,
     Unknown,
+    is_bounded,
     is_number,
     product,
     size_of,
@@ -47,7 +49,7 @@ def builtin_function(reader: Reads, name: str, given: list[object], named: Mappi
         case "range":
             ends = [value_at(g, reader.sizes) for g in given]
             whole = [int(e) for e in ends if e is not None]
-            if len(whole) == len(given) and whole and 0 not in whole[2:]:
+            if len(whole) == len(given) and whole and 0 not in whole[2:] and is_bounded(whole):
                 return range(*whole)
         case "divmod" if len(given) == 2 and all(map(is_number, given)):
             left, right = (tree_of(g) for g in given)
@@ -141,10 +143,7 @@ def _folded(reader: Reads, name: str, given: list[object]) -> object:
 
 
 def _product_of(lists: list[list[object]]) -> object:
-    rows: list[tuple[object, ...]] = [()]
-    for items in lists:
-        rows = [(*row, item) for row in rows for item in items][:_MOST_ITEMS]
-    return rows
+    return list(itertools.islice(itertools.product(*lists), _MOST_ITEMS))
 
 
 def _of_numbers(reader: Reads, name: str, given: list[object]) -> object:

@@ -128,7 +128,8 @@ def _number_of(
 
 
 def _for(reader: Reads, statement: ast.For, module: HostModule, names: Names) -> None:
-    over = items_of(reader.evaluate(statement.iter, module, names), reader.sizes)
+    through = reader.evaluate(statement.iter, module, names)
+    over = through if isinstance(through, range) else items_of(through, reader.sizes)
     rounds: list[object] = [Unknown(f"`{ast.unparse(statement.iter)}`")]
     if over is not None:
         rounds = list(over[:_MOST_ROUNDS])

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from kernel_gate.expressions import FUNCTIONS, ExpressionError, Number, evaluate
+
+MOST_ITEMS = 1 << 14
+"""Values within a value; characters of a text. Host code is read by the trusted process, and asks for what it likes."""
+_MOST_TEXT = 2000
+"""Characters of an expression: a sum of sums doubles with each statement."""
+MOST_NUMBER = 1 << 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +96,30 @@ def _parsed(text: str) -> ast.expr:
 
 
 def size_of(tree: ast.expr) -> Size | int | float:
-    """The number of a tree; one without names is calculated."""
+    """The number of a tree; one without names is calculated. Raises `OverflowError` for one that no size can be."""
     text = ast.unparse(tree)
+    found: Size | int | float = Size(text)
     if not any(isinstance(n, ast.Name) and n.id not in FUNCTIONS for n in ast.walk(tree)):
-        try:
-            return evaluate(text, {})
-        except ExpressionError:
-            pass
-    return Size(text)
+        with suppress(ExpressionError):
+            found = evaluate(text, {})
+    if len(text) > _MOST_TEXT or not is_bounded(found):
+        raise OverflowError("it is longer or larger than any size")
+    return found
+
+
+def is_bounded(value: object) -> bool:
+    """Whether a value, with all that is in it, is no larger than what is read."""
+    waiting, left = [value], MOST_ITEMS
+    while waiting:
+        inner = waiting.pop()
+        left -= 1
+        if isinstance(inner, int) and abs(inner) >= MOST_NUMBER:
+            return False
+        if isinstance(inner, (str, tuple, list, set, dict)) and len(inner) > left:
+            return False
+        if isinstance(inner, (tuple, list, set, dict)):
+            waiting += inner.values() if isinstance(inner, dict) else inner
+    return left >= 0
 
 
 def called(name: str, *arguments: object) -> Size | int | float:
