@@ -20,7 +20,8 @@ from kernel_gate.build.contained_run import Ran
 from kernel_gate.sandbox.containment import offered
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.following.unit import unit_of
-from kernel_lineage.workloads.preprocessed import Headers, active_text, with_headers
+from kernel_lineage.workloads.headers import Headers
+from kernel_lineage.workloads.preprocessed import active_text, with_headers
 from kernel_lineage.workloads.recording import build, calls, runs
 from kernel_lineage.workloads.recording import recorder as recorders
 from kernel_lineage.workloads.recording.build import Built, HostBuildError, RecordingError, built, refusal

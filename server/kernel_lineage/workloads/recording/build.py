@@ -25,7 +25,7 @@ from kernel_lineage.cache_folder import everything_kept, make_private
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.following.unit import inside
-from kernel_lineage.workloads.preprocessed import Headers
+from kernel_lineage.workloads.headers import Headers
 from kernel_lineage.workloads.recording.salvage import without_errors
 
 RUNTIME = Path(__file__).parent / "runtime"
@@ -161,9 +161,8 @@ def _compiled(
     inner = folder / f"object{number}"  # one of its own for each of those that are compiled at once
     inner.mkdir()
     unit = inner / f"unit.{'cu' if cuda else 'cpp'}"
-    searched = _include_folders(text, path, root, shims)
+    places = [RUNTIME, shims, *_include_folders(text, path, root, shims), *(() if cuda else _toolkit())]
     command = [str(find_nvcc()), *_NVCC] if cuda else ["g++", *_GXX]
-    places = (RUNTIME, shims, path.resolve().parent, *searched, *(() if cuda else _toolkit()))
     zeroed = ["-Xcompiler", _ZEROED] if cuda else [_ZEROED]
     readable = [*readable_below(root, path), shims, RUNTIME, *_toolkit()]
     left, why = without_kernels(text), list[str]()
@@ -335,23 +334,25 @@ def _why(done: Ran, path: Path) -> str:
 
 
 def _include_folders(text: str, path: Path, root: Path, shims: Path) -> list[Path]:
-    """The folders of the repository that headers are found in.
+    """The folders that headers are found in, in the order in which they are searched.
 
-    Headers without the bodies of their kernels, and what stands in for PyTorch's, are written to `shims`.
+    All headers that a text comes to are copied, as they lie in the repository, without the bodies of their kernels: a
+    header that is read from two places would be two. What stands in for PyTorch's is written to `shims` as well.
     """
-    found: dict[Path, None] = {}
-    for name, at in included(text, path, Headers(root.resolve())):
-        if at is not None and str(at).endswith(f"/{name}"):
+    root, copies = root.resolve(), shims / "repository"
+    own = path.resolve().parent
+    found = {own: None}
+    for name, at in included(text, path, Headers(root)):
+        if at is None:
+            if _TORCH.match(name):
+                _shim(shims, name)
+            continue
+        with suppress(OSError):
+            header = read_file(at, within=root).decode("utf-8", "replace")
+            _put(copies, str(at.relative_to(root)), without_kernels(header))
+        if str(at).endswith(f"/{name}"):
             found[Path(str(at)[: -len(name)])] = None
-            _copied(shims, name, at, root)
-        elif at is None and _TORCH.match(name):
-            _shim(shims, name)
-    return list(found)
-
-
-def _copied(shims: Path, name: str, at: Path, root: Path) -> None:
-    with suppress(OSError):
-        _put(shims, name, without_kernels(read_file(at, within=root.resolve()).decode("utf-8", "replace")))
+    return [*(copies / place.relative_to(root) for place in found), *found]
 
 
 def _shim(shims: Path, name: str) -> None:

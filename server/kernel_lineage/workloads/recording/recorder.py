@@ -8,10 +8,12 @@ from pathlib import Path
 
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.temporary import TemporaryFolder
+from kernel_lineage.kernels.embedded import cuda_in_python
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.following.unit import Unit, unit_of
+from kernel_lineage.workloads.headers import Headers
 from kernel_lineage.workloads.model import Draft
-from kernel_lineage.workloads.preprocessed import Headers, active_text, with_headers
+from kernel_lineage.workloads.preprocessed import active_text, with_headers
 from kernel_lineage.workloads.recording.build import RecordingError, included
 from kernel_lineage.workloads.recording.calls import recorded_calls, takes_tensors
 from kernel_lineage.workloads.recording.drafting import recorded_draft
@@ -83,7 +85,7 @@ class Recorder:
         return known
 
     def _recorded(self, place: Path, data: bytes | None, state: State) -> Program:
-        text = _text(place, self.root) if data is None else data.decode("utf-8", "replace")
+        text = _text(place, self.root) if data is None else cuda_in_python(data).decode("utf-8", "replace")
         source = _source(place, text, data, state)
         headers = Headers(self.root.resolve())
         texts = [source.text, *(_text(p, self.root) for p in source.more)]
@@ -128,7 +130,7 @@ def _source(place: Path, text: str, data: bytes | None, state: State) -> _Source
         return _Source(place_of_main, main, tuple(more), None)
     callers = _callers(text, place, state)
     unit = unit_of(active_text(with_headers(place, root, data, callers)))
-    sources = [place] if place.suffix in _SOURCES else _including(place, root)
+    sources = [place] if place.suffix in (*_SOURCES, ".py") else _including(place, root)
     if not takes_tensors(unit.text) or not sources:
         raise RecordingError(f"{place.name} has neither a main nor a function that takes tensors")
     first = text if sources[0] == place else _text(sources[0], root)
@@ -181,7 +183,7 @@ def _with_its_main(place: Path, text: str, root: Path) -> tuple[Path, str, list[
 
 def _text(path: Path, root: Path) -> str:
     try:
-        return read_file(path, within=root).decode("utf-8", "replace")
+        return cuda_in_python(read_file(path, within=root)).decode("utf-8", "replace")
     except OSError:
         return ""
 
