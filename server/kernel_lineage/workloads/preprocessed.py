@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from kernel_gate.files.reading import read_file
 from kernel_lineage.workloads.headers import HEADERS, INCLUDING, Headers
@@ -19,12 +20,12 @@ _DEEPEST = 200
 _DEFINED = re.compile(r"defined\s*\(?\s*(\w+)\s*\)?")
 
 
-def active_text(text: str) -> str:
-    """The text without the branches of `#if` that are not taken, by the macros that the text itself defines.
+def active_text(text: str, given: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The text without the branches of `#if` that are not taken, by the macros that are given and that it defines.
 
     A branch of which nothing is known is taken to be off, as an option that nobody gave.
     """
-    defined: dict[str, str] = {}
+    defined = dict(given)
     kept: list[str] = []
     levels: list[tuple[bool, bool]] = []
     """For each open conditional: whether its current branch stays, and whether one of its branches did."""

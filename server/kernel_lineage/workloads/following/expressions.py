@@ -161,7 +161,7 @@ class Expressions:
             return plain(0)
         if name in SCALAR_KINDS:
             return TypeName(SCALAR_KINDS[name])
-        if name.startswith("cuda"):
+        if name.startswith("cuda") or name in self.unit.functions:  # a function that is handed to another one
             return Text(name)
         raise NotFollowed(f"`{name}`")
 
