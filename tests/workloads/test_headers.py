@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernel_lineage.workloads.headers import Headers
+from kernel_lineage.workloads.headers import Headers, standard_of
 
 SETUP = """
 import os
@@ -58,3 +58,21 @@ def test_nothing_outside_of_the_root_is_a_header(tmp_path: Path) -> None:
     (root / "setup.py").write_text('include_dirs=["../secret"]')
 
     assert Headers(root).at(root, "a.h") is None
+
+
+@pytest.mark.parametrize(
+    ("build", "text", "standard"),
+    [
+        ("setup.py", 'extra_compile_args={"nvcc": ["-O3", "-std=c++20"]}', "c++20"),
+        ("CMakeLists.txt", "set(CMAKE_CUDA_STANDARD 20)", "c++20"),
+        ("setup.py", 'extra_compile_args={"cxx": ["-std=c++14"]}', "c++17"),
+        ("README.md", "-std=c++20", "c++17"),
+    ],
+)
+def test_the_version_of_the_language_is_that_of_the_build(
+    tmp_path: Path, build: str, text: str, standard: str
+) -> None:
+    (tmp_path / build).write_text(text)
+    (tmp_path / "csrc").mkdir()
+
+    assert standard_of(tmp_path / "csrc" / "k.cu", tmp_path) == standard

@@ -24,6 +24,7 @@ _QUOTED = re.compile(r"""(?:["'][\w./+-]+["'](?:\s*[,/]\s*)?)+""")
 _INNER = re.compile(r"""["']([\w./+-]+)["']""")
 _INCLUDED = re.compile(r"include_directories\s*\(([^()]*)\)", re.IGNORECASE)
 _OPTION = re.compile(r"-I\s*(\S+)")
+_STANDARD = re.compile(r"(?:std=(?:gnu|c)\+\+|/std:c\+\+|(?:CXX|CUDA)_STANDARD\s+)(1[0-9a-z]|2[0-9a-z])")
 _VARIABLE = re.compile(r"\$[{(]\w+[})]/?|[\"']")
 _MOST_BYTES = 1 << 20
 _MOST_NAMED = 200
@@ -81,17 +82,30 @@ def _inner(folder: Path) -> list[Path]:
 
 def _built_with(folder: Path) -> Iterator[Path]:
     """The folders that the build files of a folder name."""
+    for name, text in _build_files(folder):
+        is_python, is_cmake = _OF_PYTHON.fullmatch(name), _OF_CMAKE.fullmatch(name)
+        written = _quoted(text) if is_python else _words(text) if is_cmake else _OPTION.findall(text)
+        for path in list(dict.fromkeys(_VARIABLE.sub("", w).rstrip("/") for w in written))[:_MOST_NAMED]:
+            with suppress(OSError, ValueError):
+                if path and (folder / path).is_dir():
+                    yield folder / path
+
+
+def _build_files(folder: Path) -> Iterator[tuple[str, str]]:
+    """The names and texts of a folder's build files."""
     with suppress(OSError):
         for file in sorted(folder.iterdir()):
-            is_python, is_cmake = _OF_PYTHON.fullmatch(file.name), _OF_CMAKE.fullmatch(file.name)
-            if not (is_python or is_cmake or _OF_MAKE.fullmatch(file.name)):
-                continue
-            text = read_file(file, within=folder, most=_MOST_BYTES).decode("utf-8", "replace")
-            written = _quoted(text) if is_python else _words(text) if is_cmake else _OPTION.findall(text)
-            for path in list(dict.fromkeys(_VARIABLE.sub("", w).rstrip("/") for w in written))[:_MOST_NAMED]:
-                with suppress(OSError, ValueError):
-                    if path and (folder / path).is_dir():
-                        yield folder / path
+            if any(kind.fullmatch(file.name) for kind in (_OF_PYTHON, _OF_CMAKE, _OF_MAKE)):
+                yield file.name, read_file(file, within=folder, most=_MOST_BYTES).decode("utf-8", "replace")
+
+
+def standard_of(path: Path, root: Path) -> str:
+    """The version of C++ that a source is built with: what the nearest build file up to the root says, 17 or 20."""
+    above = [f for f in path.resolve().parents if f.is_relative_to(root.resolve())]
+    said = (
+        match[1] for folder in above for _, text in _build_files(folder) for match in _STANDARD.finditer(text)
+    )
+    return "c++20" if next(said, "").startswith("2") else "c++17"
 
 
 def _quoted(text: str) -> Iterator[str]:

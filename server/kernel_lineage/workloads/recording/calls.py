@@ -30,7 +30,7 @@ _MOST_SECONDS = 60.0
 _ROUNDS = 24
 _WIDEST = 24
 """Calls that are tried at once."""
-_ROUNDS_AFTER = 2
+_ROUNDS_AFTER = 4
 """Rounds that follow the first call that launches something."""
 _OPTIONS = 6
 _MODED = 4
