@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from tables import TABLES
 
 from kernel_lineage.cli.main import main as klineage
+from tables import TABLES
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "tests"))

@@ -124,7 +124,7 @@ def test_files_are_written_in_one_place():
 
 
 def test_one_module_each():
-    """Starting and cleaning are held by `test_processes_are_started_in_one_place`, `test_nothing_writes_past_the_cleaning`."""
+    """`test_processes_are_started_in_one_place` and `test_nothing_writes_past_the_cleaning` hold the other two."""
     definitions = defaultdict(list)
     for package in PACKAGES:
         for path in package.rglob("*.py"):

@@ -20,7 +20,8 @@ from kernel_gate.build.contained_run import Ran
 from kernel_gate.sandbox.containment import offered
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.following.unit import unit_of
-from kernel_lineage.workloads.preprocessed import Headers, active_text, with_headers
+from kernel_lineage.workloads.headers import Headers
+from kernel_lineage.workloads.preprocessed import active_text, with_headers
 from kernel_lineage.workloads.recording import build, calls, runs
 from kernel_lineage.workloads.recording import recorder as recorders
 from kernel_lineage.workloads.recording.build import Built, HostBuildError, RecordingError, built, refusal
@@ -324,7 +325,7 @@ def test_names_of_headers_that_no_file_can_have_are_missing_and_no_more(tmp_path
     names = ["a" * 300 + ".h", "torch/" + "a" * 300, "torch/a", "torch/a/b.h", "torch/../../../out.h", "/etc/passwd",
              "torch/\0.h", "x/" * 3000 + "y.h"]  # fmt: skip
     text = "".join(f'#include "{name}"\n' for name in names)
-    assert build._include_folders(text, root / "code.cu", root, shims) == []
+    assert build._include_folders(text, root / "code.cu", root, shims) == [shims / "repository", root]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["repository", "shims"]
     assert Headers(root).at(root, names[0]) is None
 

@@ -1,6 +1,6 @@
 """How many fields of drafted workloads are wrong, against descriptions that were written by reading the sources.
 
-python -m tests.benchmarks described REPOSITORIES [--kernel NAME] [--write]
+python -m tests.benchmarks described REPOSITORIES [--kernel NAME] [--record] [--write]
 
 `REPOSITORIES` is the folder that holds the checkouts. A description (`described/kernels.toml`) says what a kernel is
 given: for a buffer its kind, dtype, number of elements and, where they are known, the range of its values; for a number
@@ -23,6 +23,7 @@ from pathlib import Path
 from kernel_gate.expressions import ExpressionError, Number, evaluate
 from kernel_lineage.workloads.model import Draft, DraftArgument
 from kernel_lineage.workloads.of_state import NoDraft, State, draft_for
+from kernel_lineage.workloads.recording.recorder import Recorder
 
 SUMMARY = "how many fields of drafted workloads differ from what was described by hand"
 RESULTS = Path(__file__).parent / "results" / "described.md"
@@ -149,6 +150,9 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("repositories", type=Path)
     parser.add_argument("--kernel", default="", help="only kernels with this in their name")
+    parser.add_argument(
+        "--record", action="store_true", help="run host code where reading leaves something open"
+    )
     parser.add_argument("--write", action="store_true", help="keep the table in results/")
     options = parser.parse_args(arguments)
     found: list[Field] = []
@@ -159,7 +163,8 @@ def main(arguments: list[str]) -> None:
             continue
         repository = kernel["repository"]
         state = states.setdefault(repository, State(options.repositories / repository))
-        draft = draft_for(state, kernel["path"], kernel["name"])
+        recorder = Recorder(state.root) if options.record else None
+        draft = draft_for(state, kernel["path"], kernel["name"], recorder=recorder)
         if isinstance(draft, NoDraft):
             left.append((kernel["name"], draft.reason))
         else:

@@ -37,6 +37,7 @@ from kernel_lineage.workloads.recording.recorder import Recorder
 SUMMARY = "how many kernels of some repositories get a complete workload draft, and how many pass with it"
 RESULTS = Path(__file__).parent / "results" / "drafts.md"
 _ROWS_MOST = 14
+_UNRECORDED = "not recorded: "
 _SUFFIXES = frozenset({".cu", ".cuh", ".py"})
 
 
@@ -54,6 +55,8 @@ class Row:
     """What the gate says of the kernel against itself: "" that it passes; None where it was not asked."""
     check_seconds: float | None = None
     """What drafting again, with runs, and the check took."""
+    unrecorded: str = ""
+    """Why nothing was recorded that would answer what is missing."""
 
 
 def rows(
@@ -84,7 +87,10 @@ def rows(
                 draft = draft_for(state, path, kernel.name, measure=measure, recorder=recorder)
                 took = time.monotonic() - started
                 missing = draft.reasons if isinstance(draft, NoDraft) else ()
-                row = Row(name, path, kernel.name, round(took, 3), missing)
+                known = draft.draft if isinstance(draft, NoDraft) else None
+                said = known.assumed if known is not None else ()
+                why = next((s for s in said if s.startswith(_UNRECORDED)), "").removeprefix(_UNRECORDED)
+                row = Row(name, path, kernel.name, round(took, 3), missing, unrecorded=why)
                 yield _checked(row, state, seconds, recorder) if check and not missing else row
 
 
@@ -162,6 +168,8 @@ def page(found: list[Row], before: list[Row]) -> str:
     for name in names:
         own = [r for r in found if r.repository == name]
         lines += _table(f"{name}: what incomplete drafts lack", [set(map(reason, r.missing)) for r in own])
+        unrecorded = [{reason(r.unrecorded)} for r in own if r.unrecorded]
+        lines += _table(f"{name}: why nothing was recorded for them", unrecorded)
         failed = [{reason(r.checked)} for r in own if r.checked]
         lines += _table(f"{name}: why complete ones do not pass", failed)
     return "\n".join(lines) + "\n"

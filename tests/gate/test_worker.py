@@ -55,8 +55,7 @@ def test_a_hang_is_ended_and_said(hanging):
     verdict = run_in_child(hanging, timeout=8.0)
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert (
-        verdict.reason
-        == "check: ended after 8 s without a verdict: the kernel hangs, or it needs more time"
+        verdict.reason == "check: ended after 8 s without a verdict: the kernel hangs, or it needs more time"
     )
     codes = [Reason.RESULT_LOST, Reason.HANG, Reason.RUN_ENDED, Reason.RUN_ENDED]
     assert verdict.code is Reason.HANG and [stage.code for stage in verdict.stages] == codes

@@ -297,3 +297,35 @@ def test_headers_of_libraries_that_nobody_has_are_named_where_the_kernel_uses_th
         cut(code, headers={"matrices/small.hpp": b"namespace matrices { typedef float vec3[3]; }"}).lacking
         == ()
     )
+
+
+VECTORS = b"""\xef\xbb\xbf// a mark of the encoding stands before this line
+#define MARK __device__
+#define FUNCTION MARK inline
+enum class Kind { PLAIN };
+template <int N, typename T, Kind K = Kind::PLAIN> struct vec;
+template <typename T, Kind K> struct vec<2, T, K> {
+  T x, y;
+  FUNCTION vec();
+  FUNCTION vec(T a, T b);
+  FUNCTION T& operator[](int i);
+};
+#if 1
+template <typename T, Kind K>
+FUNCTION vec<2, T, K>::vec()
+    : x{T(0)}, y{T(0)}
+{}
+#endif
+template <typename T, Kind K> FUNCTION vec<2, T, K>::vec(T a, T b) : x{a}, y(b) {}
+template <typename T, Kind K> FUNCTION T& vec<2, T, K>::operator[](int i) { return i ? y : x; }
+template <typename T, Kind K> FUNCTION vec<2, T, K> operator*(vec<2, T, K> a, vec<2, T, K> b) {
+  return vec<2, T, K>(std::fma(a.x, b.x, T(0)), a.y * b.y);
+}
+"""
+
+
+def test_a_library_of_templates_is_cut_with_what_its_kernel_needs():
+    text = '#include "vec.hpp"\n__global__ void k(float* x) { vec<2, float> v(x[0], x[1]), w; x[0] = (v * w)[1]; }\n'
+    part = cut(text, headers={"dir/vec.hpp": VECTORS})
+    assert compiles(part)
+    assert part.text.count("#if ") == part.text.count("#endif")

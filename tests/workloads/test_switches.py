@@ -20,6 +20,8 @@ KERNEL = "__global__ void k(float* x) { x[0] = 1; }\n"
         ),
         (f"#define ENABLE_X\n#ifdef ENABLE_X\n{KERNEL}#endif\n", {}),
         (f"#ifdef ENABLE_X\n#endif\n{KERNEL}", {}),
+        (f"#ifndef X\n#  define X 0\n#endif\n#if X\n{KERNEL}#endif\n", {"X": "1"}),
+        (f"#ifndef X\n#define X 4\n#endif\n#if X\n{KERNEL}#endif\n", {}),
         (f"#ifdef ENABLE_X\n#else\n{KERNEL}#endif\n", {}),
         (f"#ifndef PLAIN\n{KERNEL}#endif\n", {}),
         (f"#if CUDART_VERSION >= 12000\n{KERNEL}#endif\n", {}),

@@ -26,6 +26,7 @@ _AFTER_PARAMETERS = re.compile(
 )
 _TYPE_HEAD = re.compile(rb"\b(struct|class|union|enum)\b")
 _TEMPLATE = re.compile(rb"\btemplate\s*<")
+_GOES_ON = re.compile(rb"\s*[,{]")
 _LONGEST_DECLARATOR = 1000
 """Bytes behind the body of a type in which its `;` is looked for."""
 _HEAD_OF_KERNEL = re.compile(
@@ -106,7 +107,7 @@ def outline(text: Text) -> tuple[Declaration, ...]:
             end, closed = ends.get(at, (position, False))
             declaration = _with_body(text, start, at, end, closed, scopes)
             position = end
-            if declaration is None:
+            if declaration is None or _initialises_members(code, declaration, end):
                 if not closed:
                     start = position
                 continue  # an initialiser or a lambda: the declaration goes on behind it
@@ -119,6 +120,12 @@ def outline(text: Text) -> tuple[Declaration, ...]:
             found.append(replace(declaration, extern_c=_C in scopes) if scopes else declaration)
             start, kernel_seen = position, False
     return tuple(found)
+
+
+def _initialises_members(code: bytes, declaration: Declaration, end: int) -> bool:
+    """Whether a block is that of a member in a constructor's list, `: value{1}, other{2} {}`, and not the body."""
+    behind = code[declaration.parameters[1] : declaration.head_end].replace(b"::", b"")
+    return declaration.what is What.FUNCTION and b":" in behind and _GOES_ON.match(code, end) is not None
 
 
 def _kernel_start(code: bytes, start: int, at: int) -> int:
@@ -165,7 +172,7 @@ def _with_body(
 ) -> Declaration | None:
     code = _without_marks(text.code[start:opening])
     first, last = trim(code, 0, len(code))
-    bare = _skip_templates(code, first)
+    bare = skip_templates(code, first)
     function = parameters_at(code, bare, last)
     if function:
         name, (left, right) = function
@@ -201,7 +208,8 @@ def _with_body(
     return None
 
 
-def _skip_templates(code: bytes, position: int) -> int:
+def skip_templates(code: bytes, position: int) -> int:
+    """Where a declaration goes on behind the brackets of its templates."""
     while match := re.compile(rb"\s*template\s*(?=<)").match(code, position):
         close = closing_angle(code, match.end())
         if close is None:

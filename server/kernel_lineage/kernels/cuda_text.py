@@ -6,6 +6,7 @@ So extents are found here, on text of the same length as the file, and trees are
 
 from __future__ import annotations
 
+import codecs
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
@@ -99,6 +100,8 @@ def directives(text: Text) -> tuple[Directive, ...]:
 
 def text_of(data: bytes) -> Text:
     """The layers of a file."""
+    if data.startswith(codecs.BOM_UTF8):
+        data = b" " * len(codecs.BOM_UTF8) + data[len(codecs.BOM_UTF8) :]
     masked = blank_literals(data)
     macros: list[Macro] = []
     conditionals: dict[int, bytes] = {}

@@ -67,6 +67,8 @@ _STANDARD = {
     "cuda/std/cmath": re.compile(r"(?:abs|sqrt|exp|log|pow|floor|ceil|round|isnan|isinf|fma)\w*\Z"),
 }
 """Header of libcu++ → the members of `std` that it stands in for; NVRTC has no standard library of its own."""
+_OF_CUDA = frozenset({"fma", "fmod", "modf", "remainder", "remquo", "fdim", "erf", "erfc"})
+"""Members of `std` that libcu++ lacks and that CUDA has outside of namespaces."""
 _OF_THE_HOST = re.compile(
     r"[a-z_0-9]+|(?:std\w+|string|math|float|limits|assert|ctype|time|errno|signal|unistd|inttypes)\.h"
 )
@@ -115,3 +117,5 @@ def stand_ins(included: Collection[str], names: Collection[str], of_std: Collect
     yield from (f"#include <{header}>" for header in needed)
     if needed:
         yield "namespace std { using namespace cuda::std; }"
+    if own := sorted(_OF_CUDA.intersection(of_std)):
+        yield f"namespace std {{ {' '.join(f'using ::{name};' for name in own)} }}"

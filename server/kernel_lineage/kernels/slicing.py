@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kernel_lineage.kernels.cuda_outline import Declaration, What, outline
+from kernel_lineage.kernels.cuda_outline import Declaration, What, outline, skip_templates
 from kernel_lineage.kernels.cuda_text import Directive, Text, directives, text_of
 from kernel_lineage.kernels.device_headers import (
     gives_one_of,
@@ -183,14 +183,28 @@ def _of_earlier(
 
 def _given(pieces: Sequence[_Piece]) -> set[bytes]:
     """The names that pieces declare for device code or define as macros."""
-    macros = {_defined_name(p) for p in pieces if p.directive and p.directive.word == "define"}
-    of_the_device = _ON_THE_DEVICE | {
-        _defined_name(p)
-        for p in pieces
-        if p.directive and p.directive.word == "define" and b"__device__" in p.words
-    }
+    macros = _macros(pieces)
+    of_the_device = _on_the_device(macros)
     declared = (_declared_names(p) for p in pieces if p.declaration and _eligible(p, of_the_device))
-    return macros.union(*declared)
+    return set(macros).union(*declared)
+
+
+def _macros(pieces: Iterable[_Piece]) -> dict[bytes, set[bytes]]:
+    """Macro → the words that it is defined with."""
+    found: dict[bytes, set[bytes]] = {}
+    for piece in pieces:
+        if piece.directive and piece.directive.word == "define":
+            name = _defined_name(piece)
+            found.setdefault(name, set()).update(piece.words - {name})
+    return found
+
+
+def _on_the_device(macros: Mapping[bytes, set[bytes]]) -> set[bytes]:
+    """The words that mark what stands on the device: CUDA's own, and macros that come to `__device__`."""
+    found = {b"__device__"}
+    while more := {name for name, words in macros.items() if name not in found and words & found}:
+        found |= more
+    return found | _ON_THE_DEVICE
 
 
 def _lacking(pieces: Sequence[_Piece], needed: frozenset[bytes]) -> tuple[str, ...]:
@@ -216,15 +230,9 @@ def _closure(
     pieces: Sequence[_Piece], wanted: Sequence[_Piece], names: Sequence[bytes]
 ) -> tuple[set[int], frozenset[bytes]]:
     """The pieces that the wanted ones need by name, and all names that are needed."""
-    macros: dict[bytes, set[bytes]] = {}
+    macros = _macros(pieces)
     offered: dict[bytes, list[_Piece]] = {}
-    of_the_device = set(_ON_THE_DEVICE)
-    for piece in pieces:
-        if piece.directive and piece.directive.word == "define":
-            name = _defined_name(piece)
-            macros.setdefault(name, set()).update(piece.words - {name})
-            if b"__device__" in piece.words:
-                of_the_device.add(name)
+    of_the_device = _on_the_device(macros)
     for piece in pieces:
         if piece.declaration and _eligible(piece, of_the_device):
             for name in _declared_names(piece):
@@ -288,7 +296,7 @@ def _eligible(piece: _Piece, of_the_device: Iterable[bytes]) -> bool:
         return not before_name.isdisjoint(of_the_device) and b"__global__" not in before_name
     if b"__global__" in head:
         return False
-    first = code.split(b"=", 1)[0].split(b"(", 1)[0]
+    first = code[skip_templates(code, 0) :].split(b"=", 1)[0].split(b"(", 1)[0]
     starts = set(_WORD.findall(first))
     if not starts.isdisjoint(of_the_device) or not starts.isdisjoint(_NAMES_A_TYPE):
         return True
@@ -308,11 +316,8 @@ def _declared_names(piece: _Piece) -> set[bytes]:
     if declaration.what is What.TYPE and re.search(rb"\benum\b", code[: declaration.head_end - piece.start]):
         names |= set(_WORD.findall(piece.text.code, declaration.head_end, declaration.end))
     elif declaration.what is What.FUNCTION:
-        scope = re.search(
-            rb"(\w+)\s*(?:<[^;{}()]*>)?\s*::\s*~?\Z", piece.text.code[piece.start : declaration.name_at[0]]
-        )
-        if scope:
-            names = {scope.group(1)}  # a member defined outside of its class
+        of_class = _class_of_member(piece.text.code[piece.start : declaration.name_at[0]])
+        names = {of_class} if of_class else names
     elif declaration.what is What.OTHER and re.match(rb"\s*typedef\b", code):
         names = set(_WORD.findall(code)[-1:])
     elif declaration.what is What.OTHER:
@@ -320,6 +325,22 @@ def _declared_names(piece: _Piece) -> set[bytes]:
             m.group(1) for m in re.finditer(rb"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*(?:=(?!=)|[,;(])", code)
         }
     return names - _KEYWORDS
+
+
+def _class_of_member(head: bytes) -> bytes:
+    """The class of a member that is defined outside of it, by what stands before its name; empty for a function."""
+    head = head.rstrip(b"~ \t\r\n")
+    if not head.endswith(b"::"):
+        return b""
+    head = head[:-2].rstrip()
+    depth = 0
+    for place in range(len(head) - 1, -1, -1):
+        depth += (head[place] == ord(">")) - (head[place] == ord("<"))
+        if depth == 0:
+            head = head[:place] if head.endswith(b">") else head
+            break
+    word = re.search(rb"(\w+)\s*\Z", head)
+    return word[1] if word is not None else b""
 
 
 def _written(

@@ -26,6 +26,7 @@ from kernel_lineage.workloads.recording.build import RecordingError
 from kernel_lineage.workloads.recording.recorder import Recorder
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import Site, State
+from kernel_lineage.workloads.switches import options_of
 from kernel_lineage.workloads.triton.draft import triton_drafts
 
 _CALLERS_ABOVE = 2
@@ -149,16 +150,19 @@ def _drafts(kernel: Target, path: Path, state: State) -> Iterator[Draft]:
 
 def _host_side(kernel: str, place: Path, data: bytes | None, state: State) -> Unit:
     """The text of a file with a launch, with the files whose functions call the one that launches."""
+    text = with_headers(place, state.root, data)
+    given = options_of(text, [kernel])
+    # A kernel that the text's own options leave out is one of another build: its callers stand in any branch.
+    is_active = kernel not in text or kernel in unit_of(active_text(text, given)).kernels
     callers: dict[Path, None] = {}
-    unit = unit_of(active_text(with_headers(place, state.root, data)))
-    for _ in range(_CALLERS_ABOVE):
-        outer = unit.outermost(kernel)
+    while True:
+        unit = unit_of(active_text(text, given) if is_active else text)
+        outer = unit.outermost(kernel) if len(callers) < _CALLERS_ABOVE * _CALLERS_BESIDE else ()
         more = [p for p in state.files_calling(outer, place) if p not in callers][:_CALLERS_BESIDE]
         if not more:
-            break
+            return unit
         callers |= dict.fromkeys(more)
-        unit = unit_of(active_text(with_headers(place, state.root, data, callers)))
-    return unit
+        text = with_headers(place, state.root, data, callers)
 
 
 def _nothing(target: Target, path: Path, why: str) -> Draft:

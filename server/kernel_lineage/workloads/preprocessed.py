@@ -7,16 +7,15 @@ import operator
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from kernel_gate.files.reading import MOST_TEXT, read_file
+from kernel_lineage.workloads.headers import HEADERS, INCLUDING, Headers
 
 _DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|else|endif|define|undef)\b\s*(.*)", re.DOTALL)
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">][^\n]*$', re.MULTILINE)
-_HEADERS = frozenset({".cuh", ".h", ".hpp", ".inl"})
-_INCLUDING = _HEADERS | {".cu", ".cc", ".cpp"}
 _DEEPEST = 200
 """Headers within headers, as many as compilers take."""
 _MOST_HEADERS = 10_000
@@ -28,12 +27,12 @@ _MOST_IN_CONDITIONS = 1 << 19
 _DEFINED = re.compile(r"defined\s*\(?\s*(\w+)\s*\)?")
 
 
-def active_text(text: str) -> str:
-    """The text without the branches of `#if` that are not taken, by the macros that the text itself defines.
+def active_text(text: str, given: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The text without the branches of `#if` that are not taken, by the macros that are given and that it defines.
 
     A branch of which nothing is known is taken to be off, as an option that nobody gave.
     """
-    macros = _Macros()
+    macros = _Macros(dict(given))
     kept: list[str] = []
     levels: list[tuple[bool, bool]] = []
     """For each open conditional: whether its current branch stays, and whether one of its branches did."""
@@ -172,58 +171,17 @@ class _Texts:
         return _INCLUDE.sub(header, data.decode("utf-8", "replace"))
 
 
-@dataclass(frozen=True, slots=True)
-class Headers:
-    """Where headers lie: beside, in a folder above, or in one beside those, where builds have their include paths."""
-
-    root: Path
-    """Resolved; nothing outside of it is a header."""
-    _places: dict[Path, tuple[str, ...]] = field(default_factory=dict)
-
-    def at(self, folder: Path, header: str) -> Path | None:
-        """The file that an `#include` in `folder` names; None where there is none below the root."""
-        if not header.endswith(tuple(_INCLUDING)):
-            return None
-        for place in (str(folder), *self._around(folder)):
-            there = Path(place, header)
-            with suppress(OSError, ValueError):  # a name that no file can have
-                if there.is_file() and (found := there.resolve()).is_relative_to(self.root):
-                    return found
-        return None
-
-    def _around(self, folder: Path) -> tuple[str, ...]:
-        if folder not in self._places:
-            places: list[str] = []
-            for above in (folder, *folder.parents):
-                if not above.is_relative_to(self.root):
-                    break
-                with suppress(OSError):  # a folder that this user may not list
-                    inner = sorted(e.path for e in os.scandir(above) if e.is_dir() and e.name[:1] != ".")
-                    places += [str(above), *inner]
-            self._places[folder] = tuple(dict.fromkeys(places))
-        return self._places[folder]
-
-
-def submodules(root: Path) -> tuple[str, ...]:
-    """The folders of a repository's submodules, relative to it; none where it has none or they cannot be read."""
-    try:
-        text = read_file(root / ".gitmodules", within=root).decode("utf-8", "replace")
-    except OSError:
-        return ()
-    return tuple(re.findall(r"^\s*path\s*=\s*(\S+)\s*$", text, re.MULTILINE))
-
-
 def standing_before(path: Path, root: Path) -> tuple[str, ...]:
     """The headers that stand before this one in the first file that includes it, relative to its folder.
 
     A header may count on them: all are one text to the compiler. The file that includes it is looked for in the
     header's own folder and in those above it, up to `root`. Nothing for a file that is no header.
     """
-    if path.suffix not in _HEADERS or not path.is_relative_to(root):
+    if path.suffix not in HEADERS or not path.is_relative_to(root):
         return ()
     for folder in (path.parent, *path.parent.parents):
         for beside in sorted(folder.iterdir()):
-            if beside.suffix in _INCLUDING and beside != path and (found := _before(beside, path)):
+            if beside.suffix in INCLUDING and beside != path and (found := _before(beside, path)):
                 return found
         if folder == root:
             break

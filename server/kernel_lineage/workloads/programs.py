@@ -17,17 +17,12 @@ from kernel_lineage.kernels.source import Kernel, Language, Launch, SourceFile
 from kernel_lineage.workloads.constants import constants_of
 from kernel_lineage.workloads.following.launch_site import followed_launch
 from kernel_lineage.workloads.following.unit import Unit, unit_of
+from kernel_lineage.workloads.headers import Headers, submodules
 from kernel_lineage.workloads.host_functions import host_functions, launched_kernels
 from kernel_lineage.workloads.host_launchers import read_host_function
 from kernel_lineage.workloads.host_names import Unreadable
 from kernel_lineage.workloads.launch_expressions import read_launch
-from kernel_lineage.workloads.preprocessed import (
-    Headers,
-    active_text,
-    standing_before,
-    submodules,
-    with_headers,
-)
+from kernel_lineage.workloads.preprocessed import active_text, standing_before, with_headers
 from kernel_lineage.workloads.switches import switches_for
 from kernel_lineage.workloads.triton_module import kernel_module
 from kernel_lineage.workloads.triton_siblings import siblings_of

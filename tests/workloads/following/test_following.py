@@ -125,3 +125,16 @@ def test_cuda_in_a_string_of_python_is_read_at_its_place(tmp_path: Path) -> None
     assert draft.grid[1] == "((M + 7) // 8)"
     kernel = State(tmp_path).kernel("model.py", "product")
     assert text.encode()[kernel.span.start :].startswith(b"__global__ void product")
+
+
+@pytest.mark.parametrize(
+    ("count", "read"),
+    [("ceil((float)n / 64)", "ceil_div(n, 64)"), ("ceil(static_cast<double>(n) * 0.5 / 64)", "(-(-(")],
+)
+def test_a_quotient_of_real_numbers_is_not_cut_off(tmp_path: Path, count: str, read: str) -> None:
+    run = f"""void run(torch::Tensor x, torch::Tensor y) {{
+      int n = x.numel(); int blocks = {count};
+      rows::detail::scale<float><<<blocks, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), 1.0f, n);
+    }}"""
+    draft = drafted(tmp_path, KERNELS + run, "scale")
+    assert draft.grid[0].startswith(read)

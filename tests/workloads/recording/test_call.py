@@ -8,7 +8,7 @@ from kernel_lineage.workloads.recording.call import (
     Parameter,
     mended,
 )
-from kernel_lineage.workloads.recording.likeness import larger, layouts, others, unlike, with_alike
+from kernel_lineage.workloads.recording.likeness import larger, layouts, modes, others, unlike, with_alike
 
 X, W = Parameter("x", "T"), Parameter("w", "T")
 CALL = Call((X, W, Parameter("groups", "i")), {"x": 2, "w": 1}, {"x": "float32", "w": "float32"})
@@ -129,3 +129,16 @@ def test_where_nothing_is_launched_lists_have_other_lengths_and_numbers_are_0():
         {"parts_count": 4},
         {"mode": 0},
     ]
+
+
+def test_other_modes_are_the_numbers_that_the_code_compares_with() -> None:
+    call = Call((X, Parameter("activation", "i"), Parameter("bias", "b"), Parameter("n", "i")), {"x": 1}, {})
+    text = "if (activation == 2) { a(); } else if (activation == 0) { b(); } if (n > 3) { switch (mode) { case 7: } }"
+
+    assert [dict(other.numbers) for other in modes(call, text)] == [
+        {"activation": 0},
+        {"activation": 2},
+        {"bias": 1},
+    ]
+    switched = [dict(other.numbers) for other in modes(call, "switch (activation) { case 5: return; }")]
+    assert switched == [{"activation": 0}, {"activation": 5}, {"bias": 1}]

@@ -137,6 +137,61 @@ def test_an_extension_is_called_with_tensors_that_its_checks_accept(tmp_path):
     }
 
 
+IN_PYTHON = """
+import torch
+from torch.utils.cpp_extension import load_inline
+cuda = '''
+#include "scale.h"
+#include "kernels/half.cuh"
+#ifndef WITH_SHIFT
+#define WITH_SHIFT 0
+#endif
+#if WITH_SHIFT
+struct Shift : torch::CustomClassHolder { int64_t by = 2; };
+__global__ void shifted(float* out, const float* x, int n, int by) {
+  int i = blockIdx.x * 64 + threadIdx.x; if (i < n) out[i] = x[i] + by;
+}
+__global__ void flipped(float* out, const float* x, int n) {
+  int i = blockIdx.x * 64 + threadIdx.x; if (i < n) out[i] = -twice(x[i]);
+}
+torch::Tensor run(torch::Tensor x, int64_t mode) {
+  auto by = c10::make_intrusive<Shift>();
+  auto out = torch::empty_like(x);
+  int n = 1;
+  for (auto k : c10::irange(x.dim())) n *= x.size(k);
+  int blocks = std::max(1, (n + 63) / 64);
+  if (mode == 2) flipped<<<blocks, 64>>>(out.data_ptr<float>(), x.data_ptr<float>(), n);
+  else shifted<<<blocks, 64>>>(out.data_ptr<float>(), x.data_ptr<float>(), n, by->by);
+  return out;
+}
+#endif
+'''
+module = load_inline(name="m", cpp_sources="torch::Tensor run(torch::Tensor x, int64_t mode);", cuda_sources=cuda)
+"""
+
+
+@needs_compilers
+def test_a_string_of_python_is_recorded_with_its_options_modes_and_headers(tmp_path):
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "scale.h").write_text(
+        "#pragma once\n__device__ inline float twice(float x) { return 2 * x; }\n"
+    )
+    half = (
+        '#pragma once\n#include "../scale.h"\n__global__ void halved(float* x) { x[0] = twice(x[0]) / 4; }\n'
+    )
+    (tmp_path / "kernels" / "half.cuh").write_text(half)
+    path = tmp_path / "model.py"
+    path.write_text(IN_PYTHON)
+    for name in ("shifted", "flipped"):
+        drafts, why = recorded_drafts(
+            kernel_of(path, name), path, State(tmp_path), Recorder(tmp_path), measure=False
+        )
+        assert why == ""
+        assert {a.name: a.value for a in drafts[0].arguments if a.kind == "scalar" and a.name == "by"} == (
+            {"by": "2"} if name == "shifted" else {}
+        )
+
+
 @needs_compilers
 def test_host_code_that_reading_does_not_follow_is_answered_by_running_it(tmp_path):
     path = tmp_path / "code.cu"

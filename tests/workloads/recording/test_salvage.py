@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kernel_lineage.workloads.recording.build import _errors
 from kernel_lineage.workloads.recording.salvage import without_errors
 
 TEXT = """\
@@ -75,3 +76,25 @@ def test_lines_count_from_a_directive_at_the_front() -> None:
 
 def test_a_wrong_head_of_an_empty_function_takes_all_of_it() -> None:
     assert without_errors("void f(absent_t x) {}\nint y;\n", {1: "an error"}) == "\nint y;\n"
+
+
+def test_what_offers_functions_loses_the_statement_alone() -> None:
+    text = (
+        'PYBIND11_MODULE(x, m) {\n  m.def("a", &a);\n  m.def("b", &absent);\n}\nTORCH_LIBRARY_IMPL(x, CUDA, m) {\n  '
+        'm.impl("c", &absent);\n  m.impl("d", &d);\n}\n'
+    )
+    rest = without_errors(text, {3: "absent", 6: "absent"})
+
+    assert rest == text.replace('m.def("b", &absent);', "").replace('m.impl("c", &absent);', "")
+
+
+def test_an_error_in_a_macro_stands_where_the_macro_is_used() -> None:
+    output = (
+        "a.h:3:5: error: 'x' was not declared in this scope\na.h:4:2: note: in expansion of macro 'INNER'\n"
+        "b.cpp:9:7: note: in expansion of macro 'OUTER'\nc.h(12): error: no such name\n"
+    )
+
+    assert _errors(output) == {
+        "b.cpp": {9: "'x' was not declared in this scope"},
+        "c.h": {12: "no such name"},
+    }

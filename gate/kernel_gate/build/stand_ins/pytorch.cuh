@@ -169,13 +169,24 @@ __device__ inline double div(double x, double y) { return x / y; }
 }}  // namespace cuda::compat
 }  // namespace c10
 
+namespace c10 {
+template <class T> class ArrayRef;
+template <class T> class List;
+template <class K, class V> class Dict;
+template <class T> class intrusive_ptr;
+class Scalar;
+class SymInt;
+struct IValue;
+using IntArrayRef = ArrayRef<int64_t>;
+}  // namespace c10
 namespace at {
 using namespace c10;
 
-// What classes of the host have as members; device code does not touch it.
+// What classes of the host have as members, or name as types; device code does not touch it.
 class Tensor {
   void *impl_ = nullptr;
 };
+using TensorList = c10::ArrayRef<Tensor>;
 
 template <class T, bool on_cuda> struct AccumulateType;
 #define KG_ACCUMULATES(T, A, ON_HOST) \

@@ -127,7 +127,7 @@ class Calls(Checks):
         bound = names.get(last) if callee.type == "identifier" else None
         if isinstance(bound, Lambda):
             return self.lambda_called(bound, listed, names)
-        functions = self.unit.functions.get(last, [])
+        functions = self.unit.functions.get(bound.text if isinstance(bound, Text) else last, [])
         given_nodes = arguments_of(listed)
         for function in functions:
             if function.of_host and _takes(function, len(given_nodes)):

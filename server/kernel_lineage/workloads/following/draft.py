@@ -124,7 +124,7 @@ def _draft(
             found.missing.append(f"the value of {parameter.name}, which the launch does not give")
     template = _template(kernel, launch, types, found)
     promises = tuple(p for p in sizes.promises if _over(p, sizes.dims))
-    used = set().union(*(names_in(t) for t in (*found.texts, *promises)), set())
+    used = {name for text in (*found.texts, *promises) for name in _names_in_order(text)}
     order = [n for a in arguments for extent in a.shape or () for n in _names_in_order(extent)]
     dims = {n: sizes.dims[n] for n in dict.fromkeys((*order, *sizes.dims)) if n in used and n in sizes.dims}
     chosen = tuple(n for n in dims if n in sizes.chosen)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
+from dataclasses import replace
 
 from tree_sitter import Node
 
@@ -160,7 +161,7 @@ class Expressions:
             return plain(0)
         if name in SCALAR_KINDS:
             return TypeName(SCALAR_KINDS[name])
-        if name.startswith("cuda"):
+        if name.startswith("cuda") or name in self.unit.functions:  # a function that is handed to another one
             return Text(name)
         raise NotFollowed(f"`{name}`")
 
@@ -334,11 +335,15 @@ class Expressions:
             if isinstance(inner, Number) and inner.is_constant and inner.value == 0:
                 return Pointer(None)
             return inner
-        if isinstance(value, Number) and value.is_constant:
-            if bytes_of(bare) is not None and "float" not in bare and bare not in ("double", "half", "bool"):
-                return plain(int(value.value))
-            if bare in ("float", "double"):
-                return plain(float(value.value))
+        is_whole = (
+            bytes_of(bare) is not None and "float" not in bare and bare not in ("double", "half", "bool")
+        )
+        if isinstance(value, Number) and value.is_constant and is_whole:
+            return plain(int(value.value))
+        if isinstance(value, Number) and bare in ("float", "double"):
+            return (
+                plain(float(value.value)) if value.is_constant else replace(value, value=float(value.value))
+            )
         if (
             isinstance(value, Number)
             and not value.whole

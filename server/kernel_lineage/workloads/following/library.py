@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable, Mapping
 
@@ -144,6 +145,21 @@ def _device(name: str, given: list[Value], sizes: Sizes) -> Value | None:
     return plain(0)
 
 
+def _rounded_up(number: Number) -> Number:
+    """`ceil`; of a quotient of whole numbers `ceil_div`."""
+    if number.is_constant:
+        return plain(float(math.ceil(number.value)))
+    value, tree = math.ceil(number.value), ast.parse(number.text, mode="eval").body
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Div):
+        sides = (tree.left, tree.right)
+        parts = [inner for side in sides for inner in ast.walk(side)]
+        if not any(
+            isinstance(p, ast.Div) or (isinstance(p, ast.Constant) and type(p.value) is float) for p in parts
+        ):
+            return made(value, f"ceil_div({', '.join(map(ast.unparse, sides))})")
+    return made(value, f"-(-({number.text}) // 1)")
+
+
 def _arithmetic(name: str, given: list[Value], _sizes: Sizes) -> Value | None:
     """Functions of numbers."""
     numbers = [g for g in given if isinstance(g, Number)]
@@ -163,11 +179,7 @@ def _arithmetic(name: str, given: list[Value], _sizes: Sizes) -> Value | None:
         return called("abs", first)
     base = name[:-1] if name.endswith("f") and name != "f" else name
     if base == "ceil":
-        return (
-            made(math.ceil(first.value), f"-(-({first.text}) // 1)")
-            if not first.is_constant
-            else plain(float(math.ceil(first.value)))
-        )
+        return _rounded_up(first)
     powers = {"sqrt": 0.5, "rsqrt": -0.5}
     if base in powers or (base == "pow" and len(numbers) == 2):
         power = plain(powers[base]) if base in powers else numbers[1]

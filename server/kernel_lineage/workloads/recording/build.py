@@ -25,12 +25,12 @@ from kernel_lineage.cache_folder import everything_kept, make_private
 from kernel_lineage.kernels.cuda_forms import inside
 from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
-from kernel_lineage.workloads.preprocessed import Headers
+from kernel_lineage.workloads.headers import Headers, standard_of
 from kernel_lineage.workloads.recording.salvage import without_errors
 
 RUNTIME = Path(__file__).parent / "runtime"
 _ABSENT = RUNTIME / "absent"
-_SECONDS = 90.0
+_SECONDS = 150.0
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 _TORCH = re.compile(r"(?:torch|ATen|c10|THC|pybind11|Python\.h)(?:/|$)")
 _NO_HEADER = re.compile(r"fatal error: ([^:\n]+): No such file|cannot open source file \"([^\"]+)\"")
@@ -40,6 +40,7 @@ _ERROR = re.compile(
 _AT_LINE = re.compile(
     r"^([^\s:(]+)(?:\((\d{1,9})\)|:(\d{1,9}):\d+): (?:fatal )?error:? *(?:#[\w-]+: )?(.*)$", re.MULTILINE
 )
+_EXPANDED = re.compile(r"^([^\s:(]+):(\d{1,9}):\d+: note: in expansion of macro")
 _TRIES = 5
 """Compilations of one text, each without what did not compile in the one before."""
 _UNDEFINED = re.compile(r"undefined reference to [`']([\w.$]+)'")
@@ -47,12 +48,11 @@ _KILLED = re.compile(r"Killed signal terminated program|died due to signal 9|ter
 """What g++, nvcc and the linker say of a part of theirs."""
 _LEAST_FREE = 1 << 20
 _PROGRAM = "program"
-_NVCC = ("-c", "-std=c++17", "-w", "-O0", "-cudart=none", "-Xcicc", "-O0", "--expt-relaxed-constexpr",
+_NVCC = ("-c", "-w", "-O0", "-cudart=none", "-Xcicc", "-O0", "--expt-relaxed-constexpr",
          "--expt-extended-lambda", "-gencode=arch=compute_90a,code=compute_90a", "-Xcompiler",
          f"-w,-fpermissive,-O1,-idirafter,{_ABSENT}")  # fmt: skip
 _GXX = (
     "-c",
-    "-std=c++17",
     "-w",
     "-fpermissive",
     "-O0",
@@ -161,9 +161,9 @@ def _compiled(
     inner = folder / f"object{number}"  # one of its own for each of those that are compiled at once
     inner.mkdir()
     unit = inner / f"unit.{'cu' if cuda else 'cpp'}"
-    searched = _include_folders(text, path, root, shims)
+    places = [RUNTIME, shims, *_include_folders(text, path, root, shims), *(() if cuda else _toolkit())]
     command = [str(find_nvcc()), *_NVCC] if cuda else ["g++", *_GXX]
-    places = (RUNTIME, shims, path.resolve().parent, *searched, *(() if cuda else _toolkit()))
+    command.append(f"-std={standard_of(path, root)}")
     zeroed = ["-Xcompiler", _ZEROED] if cuda else [_ZEROED]
     readable = [*readable_below(root, path), shims, RUNTIME, *_toolkit()]
     left, why = without_kernels(text), list[str]()
@@ -190,26 +190,32 @@ def _compiled(
 
 def _salvaged(text: str, path: Path, shims: Path, output: str) -> str | None:
     """The text without what does not compile, as headers in `shims` become; None where that is not to be mended."""
-    found: dict[str, dict[int, str]] = {}
-    for match in _AT_LINE.finditer(output):
-        found.setdefault(match[1], {}).setdefault(int(match[2] or match[3]), match[4][:200])
-    if not found:
-        return None
-    for name, errors in found.items():
-        if name == path.name:
-            rest = without_errors(text, errors)
-            if rest is None:
-                return None
-            text = rest
-            continue
+    left, changed = text, False
+    for name, errors in _errors(output).items():
         header = Path(name).resolve()
-        if not header.is_relative_to(shims.resolve()):
-            return None
-        rest = without_errors(read_file(header).decode("utf-8", "replace"), errors)
-        if rest is None:
-            return None
-        header.write_text(rest, "utf-8")
-    return text
+        if name == path.name:
+            left = without_errors(left, errors) or left
+        elif header.is_relative_to(shims.resolve()):
+            before = read_file(header).decode("utf-8", "replace")
+            rest = without_errors(before, errors)
+            if rest is not None:
+                header.write_text(rest, "utf-8")
+                changed |= rest != before
+    return left if changed or left != text else None
+
+
+def _errors(output: str) -> dict[str, dict[int, str]]:
+    """File → line → message of each error; one in a macro stands where the macro is used."""
+    places: list[tuple[str, int, str]] = []
+    for line in output.splitlines():
+        if (error := _AT_LINE.match(line)) is not None:
+            places.append((error[1], int(error[2] or error[3]), error[4][:200]))
+        elif places and (used := _EXPANDED.match(line)) is not None:
+            places[-1] = used[1], int(used[2]), places[-1][2]
+    found: dict[str, dict[int, str]] = {}
+    for name, number, message in places:
+        found.setdefault(name, {}).setdefault(number, message)
+    return found
 
 
 def without_kernels(text: str) -> str:
@@ -335,23 +341,25 @@ def _why(done: Ran, path: Path) -> str:
 
 
 def _include_folders(text: str, path: Path, root: Path, shims: Path) -> list[Path]:
-    """The folders of the repository that headers are found in.
+    """The folders that headers are found in, in the order in which they are searched.
 
-    Headers without the bodies of their kernels, and what stands in for PyTorch's, are written to `shims`.
+    All headers that a text comes to are copied, as they lie in the repository, without the bodies of their kernels: a
+    header that is read from two places would be two. What stands in for PyTorch's is written to `shims` as well.
     """
-    found: dict[Path, None] = {}
-    for name, at in included(text, path, Headers(root.resolve())):
-        if at is not None and str(at).endswith(f"/{name}"):
+    root, copies = root.resolve(), shims / "repository"
+    own = path.resolve().parent
+    found = {own: None}
+    for name, at in included(text, path, Headers(root)):
+        if at is None:
+            if _TORCH.match(name):
+                _shim(shims, name)
+            continue
+        with suppress(OSError):
+            header = read_file(at, within=root).decode("utf-8", "replace")
+            _put(copies, str(at.relative_to(root)), without_kernels(header))
+        if str(at).endswith(f"/{name}"):
             found[Path(str(at)[: -len(name)])] = None
-            _copied(shims, name, at, root)
-        elif at is None and _TORCH.match(name):
-            _shim(shims, name)
-    return list(found)
-
-
-def _copied(shims: Path, name: str, at: Path, root: Path) -> None:
-    with suppress(OSError):
-        _put(shims, name, without_kernels(read_file(at, within=root.resolve()).decode("utf-8", "replace")))
+    return [*(copies / place.relative_to(root) for place in found), *found]
 
 
 def _shim(shims: Path, name: str) -> None:

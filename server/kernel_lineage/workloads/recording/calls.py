@@ -16,7 +16,7 @@ from kernel_lineage.workloads.preprocessed import active_text
 from kernel_lineage.workloads.recording.build import Built, HostBuildError, built
 from kernel_lineage.workloads.recording.call import Call, Failed, Parameter, asked_in, mended
 from kernel_lineage.workloads.recording.launches import Launch
-from kernel_lineage.workloads.recording.likeness import larger, layouts, others, unlike, with_alike
+from kernel_lineage.workloads.recording.likeness import larger, layouts, modes, others, unlike, with_alike
 from kernel_lineage.workloads.recording.mains import Program
 from kernel_lineage.workloads.recording.runs import Run, run
 from kernel_lineage.workloads.recording.series import Series
@@ -30,10 +30,12 @@ _MOST_SECONDS = 60.0
 _ROUNDS = 24
 _WIDEST = 24
 """Calls that are tried at once."""
-_ROUNDS_AFTER = 2
+_ROUNDS_AFTER = 4
 """Rounds that follow the first call that launches something."""
 _OPTIONS = 6
-_MOST_CALLS = 4
+_MODED = 4
+"""Calls that launch something of which the other modes are tried."""
+_MOST_CALLS = 8
 _ANY, _STEPS = 5, (8, 32)
 """What is added to a size: a number that it need not be a multiple of, and some that it may have to be one of."""
 _MOST_SAID = 600
@@ -202,6 +204,8 @@ class _Search:
                     more.append([with_alike(call, asked), *layouts(call, asked)][:_OPTIONS])
                     if filled:
                         more.append(list(larger(call))[:_OPTIONS])
+                    if len(good) <= _MODED:
+                        more.append(list(modes(call, self.unit.text))[:_WIDEST])
                 elif answer[:1] != ["done"]:
                     said = " ".join(a for a in answer[1:4] if a)[:160] or said
                 if answer[:1] == ["signal"] or (answer[:1] == ["done"] and not launches):

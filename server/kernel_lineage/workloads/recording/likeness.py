@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ from kernel_lineage.workloads.recording.call import MOST_RANK, Asked, Call
 
 _LARGE = 1 << 16
 _LENGTHS = (3, 1, 4)
+_LONGEST_SWITCH, _MOST_MODES = 4000, 8
 _OF_EXTENTS = frozenset({"size", "sizes", "dim", "numel"})
 _BESIDE = frozenset({"d", "g", "grad", "new", "next", "prev", "out", "in", "copy"})
 """What stands before or behind a tensor's name in that of one of the same shape: `dweight`, `grad_input`, `x_new`."""
@@ -70,6 +72,28 @@ def larger(call: Call) -> Iterator[Call]:
     for parameter in call.parameters:
         if parameter.kind == "i" and parameter.name not in call.numbers:
             yield replace(call, numbers={**call.numbers, parameter.name: _LARGE})
+
+
+def modes(call: Call, text: str) -> Iterator[Call]:
+    """Calls with one other number each of those that say which kernel is launched: what a text compares them with."""
+    for parameter in call.parameters:
+        name = parameter.name
+        if parameter.kind not in ("i", "b"):
+            continue
+        values = (0, 1) if parameter.kind == "b" else _compared(name, text)
+        now = call.numbers.get(name, 0 if parameter.kind == "b" else 1)
+        yield from (replace(call, numbers={**call.numbers, name: value}) for value in values if value != now)
+
+
+def _compared(name: str, text: str) -> list[int]:
+    """The numbers that a text compares a name with or has as the cases of a `switch`; 0 where it asks for it."""
+    word = re.escape(name)
+    found = re.findall(rf"\b{word}\s*[=!]=\s*(\d{{1,4}})\b", text)
+    for switch in re.finditer(rf"\bswitch\s*\(\s*{word}\s*\)", text):
+        found += re.findall(r"\bcase\s+(\d{1,4})\s*:", text[switch.end() : switch.end() + _LONGEST_SWITCH])
+    if re.search(rf"\bif\s*\(\s*!?\s*{word}\s*\)|\b{word}\s*\?", text):
+        found.append("0")
+    return sorted({0, *map(int, found)})[:_MOST_MODES] if found else []
 
 
 def others(call: Call) -> Iterator[Call]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.temporary import TemporaryFolder
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.embedded import cuda_in_python
+from kernel_lineage.kernels.reading import read
+from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.workloads.following.unit import Unit, unit_of
+from kernel_lineage.workloads.headers import Headers
 from kernel_lineage.workloads.model import Draft
-from kernel_lineage.workloads.preprocessed import Headers, active_text, with_headers
+from kernel_lineage.workloads.preprocessed import active_text, with_headers
 from kernel_lineage.workloads.recording.build import RecordingError, included
 from kernel_lineage.workloads.recording.calls import recorded_calls, takes_tensors
 from kernel_lineage.workloads.recording.drafting import recorded_draft
@@ -19,11 +22,13 @@ from kernel_lineage.workloads.recording.kept import keep, kept, key_of
 from kernel_lineage.workloads.recording.mains import Program, has_main, recorded_program
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
+from kernel_lineage.workloads.switches import options_of
 
 _SOURCES = (".cu", ".cpp", ".cc")
 _MOST_BESIDE = 12
 _CALLERS_ABOVE, _CALLERS_BESIDE = 2, 3
 _INCLUDING = 3
+"""Sources that include a header, where the last one alone launches nothing: it may be for another type."""
 
 
 @dataclass(slots=True)
@@ -65,7 +70,8 @@ class Recorder:
             seen = ", ".join(dict.fromkeys(s.first.name for s in program.series)) or "nothing"
             why = f" ({program.why})" if program.why else ""
             raise RecordingError(f"{place.name} was run and launched {seen}, but not {kernel.name}{why}")
-        unit = unit_of(active_text(with_headers(place, self.root, data)))
+        whole = with_headers(place, self.root, data)
+        unit = unit_of(active_text(whole, options_of(whole, [kernel.name])))
         for series in found:
             yield recorded_draft(kernel, rooted, path.name, unit, series)
 
@@ -83,8 +89,21 @@ class Recorder:
         return known
 
     def _recorded(self, place: Path, data: bytes | None, state: State) -> Program:
-        text = _text(place, self.root) if data is None else data.decode("utf-8", "replace")
-        source = _source(place, text, data, state)
+        text = _text(place, self.root) if data is None else cuda_in_python(data).decode("utf-8", "replace")
+        kernels = [k.name for k in read(text.encode(), Language.CUDA).kernels]
+        options = options_of(with_headers(place, self.root, data), kernels)
+        if options:
+            text = (
+                "".join(f"#define {name} {value}\n" for name, value in options.items()) + f"#line 1\n{text}"
+            )
+        # One source for the usual type mostly suffices, and each costs a compilation.
+        program = self._of(_source(place, text, data, state, options, 1))
+        if not program.series and place.suffix not in _SOURCES:
+            program = self._of(_source(place, text, data, state, options, _INCLUDING))
+        return program
+
+    def _of(self, source: _Source) -> Program:
+        """What was recorded of a source, or is now."""
         headers = Headers(self.root.resolve())
         texts = [source.text, *(_text(p, self.root) for p in source.more)]
         closure = (at for t in texts for _, at in included(t, source.place, headers) if at is not None)
@@ -119,7 +138,10 @@ class _Source:
         return recorded_calls(self.text, self.place, self.unit, root, folder, self.more)
 
 
-def _source(place: Path, text: str, data: bytes | None, state: State) -> _Source:
+def _source(
+    place: Path, text: str, data: bytes | None, state: State, options: Mapping[str, str], most: int
+) -> _Source:
+    """What is to be built for a file; for a header, `most` sources that include it."""
     root = state.root
     if has_main(text):
         return _Source(place, text, (), None)
@@ -127,8 +149,8 @@ def _source(place: Path, text: str, data: bytes | None, state: State) -> _Source
     if has_main(main):
         return _Source(place_of_main, main, tuple(more), None)
     callers = _callers(text, place, state)
-    unit = unit_of(active_text(with_headers(place, root, data, callers)))
-    sources = [place] if place.suffix in _SOURCES else _including(place, root)
+    unit = unit_of(active_text(with_headers(place, root, data, callers), options))
+    sources = [place] if place.suffix in (*_SOURCES, ".py") else _including(place, root)[-most:]
     if not takes_tensors(unit.text) or not sources:
         raise RecordingError(f"{place.name} has neither a main nor a function that takes tensors")
     first = text if sources[0] == place else _text(sources[0], root)
@@ -140,9 +162,7 @@ def _including(header: Path, root: Path) -> list[Path]:
     """Sources beside a header that include it, such as those that name its templates' types."""
     headers = Headers(root.resolve())
     beside = sorted(p for p in header.parent.iterdir() if p.suffix in _SOURCES)[: 2 * _MOST_BESIDE]
-    found = [p for p in beside if header.resolve() in {at for _, at in included(_text(p, root), p, headers)}]
-    # Some may be for types that the calls do not come with.
-    return found[-_INCLUDING:]
+    return [p for p in beside if header.resolve() in {at for _, at in included(_text(p, root), p, headers)}]
 
 
 def _callers(text: str, place: Path, state: State) -> tuple[Path, ...]:
@@ -181,7 +201,7 @@ def _with_its_main(place: Path, text: str, root: Path) -> tuple[Path, str, list[
 
 def _text(path: Path, root: Path) -> str:
     try:
-        return read_file(path, within=root).decode("utf-8", "replace")
+        return cuda_in_python(read_file(path, within=root)).decode("utf-8", "replace")
     except OSError:
         return ""
 

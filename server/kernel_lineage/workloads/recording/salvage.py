@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 
 from tree_sitter import Node
@@ -12,8 +13,10 @@ from kernel_lineage.kernels.reading import read
 from kernel_lineage.kernels.source import Language
 
 LOST = "klineage_lost"
-_FRONT = 4
+_FRONT = 16
 """Lines that are put before a text."""
+_REGISTERS = re.compile(r"(?:TORCH_LIBRARY|PYBIND11_MODULE)\w*\s*\(")
+"""What offers functions to Python: one that is left out says nothing of the others."""
 _SCOPES = ("translation_unit", "namespace_definition", "declaration_list", "linkage_specification", "preproc_if",
            "preproc_ifdef", "preproc_else", "preproc_elif")  # fmt: skip
 """What holds declarations of its own: it is never left out as a whole."""
@@ -22,15 +25,17 @@ _SCOPES = ("translation_unit", "namespace_definition", "declaration_list", "link
 def without_errors(text: str, errors: Mapping[int, str]) -> str | None:
     """The text without what the errors, by their lines, stand in; None where one stands in nothing that can go.
 
-    A function keeps its head and says at run time that it is lost; where the head is wrong, all of it goes. What is
-    left keeps its lines.
+    A function keeps its head and says at run time that it is lost; where the head is wrong, all of it goes. Of what
+    offers functions to Python only the statement goes. What is left keeps its lines.
     """
     data = text.encode()
     root = read(data, Language.CUDA).root
     if root is None:
         return None
-    # Lines count from a directive at the front on, if there is one.
-    before = next((i + 1 for i, line in enumerate(text.split("\n")[:_FRONT]) if line.strip() == "#line 1"), 0)
+    # Lines count from the last directive at the front on, if there is one.
+    before = max(
+        (i + 1 for i, line in enumerate(text.split("\n")[:_FRONT]) if line.strip() == "#line 1"), default=0
+    )
     errors = {line + before: message for line, message in errors.items()}
     gone: dict[tuple[int, int], bytes] = {}
     functions = [node for node in inside(root) if node.type == "function_definition"]
@@ -38,6 +43,13 @@ def without_errors(text: str, errors: Mapping[int, str]) -> str | None:
         around = [f for f in functions if _covers(f, line)]
         innermost = max(around, key=lambda f: f.start_byte, default=None)
         body = innermost.child_by_field_name("body") if innermost is not None else None
+        registers = innermost is not None and _REGISTERS.match(text_of(innermost)) is not None
+        statement = (
+            next((c for c in body.named_children if _covers(c, line)), None) if body is not None else None
+        )
+        if registers and statement is not None:
+            gone[statement.start_byte, statement.end_byte] = b""
+            continue
         if innermost is not None and body is not None and _in_body(body, line):
             gone[body.start_byte, body.end_byte] = _lost(innermost, body, data, message)
             continue

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "classes.h"
 #include "dispatch.h"
 
 namespace klineage {
@@ -153,6 +154,7 @@ struct Module {
   template <class F> Module &impl(const char *name, F function) { return entry(name, function), *this; }
   template <class F> Module &impl(const char *name, at::DeviceType, F function) { return entry(name, function), *this; }
   template <class... A> Module &attr(A &&...) { return *this; }
+  template <class T, class... A> torch::class_<T> class_(A &&...) { return {}; }
   std::string &doc() { static std::string text; return text; }
 };
 }  // namespace klineage
@@ -168,6 +170,13 @@ struct object {};
 struct gil_scoped_release {};
 struct gil_scoped_acquire {};
 template <class... A> struct call_guard {};
+template <class T> struct enum_ : torch::class_<T> {
+  template <class... A> enum_(A &&...) {}
+  template <class... A> enum_ &value(A &&...) { return *this; }
+  enum_ &export_values() { return *this; }
+};
+template <class T, class... A> using class_ = torch::class_<T>;
+template <class... A> torch::init_of<A...> init() { return {}; }
 using module = klineage::Module;
 using module_ = klineage::Module;
 namespace literals {
@@ -176,6 +185,7 @@ inline arg operator""_a(const char *name, size_t) { return arg(name); }
 }  // namespace pybind11
 namespace py = pybind11;
 namespace torch {
+using pybind11::arg;
 using Library = klineage::Module;
 }
 #define KLINEAGE_JOINED2(a, b) a##b
