@@ -28,14 +28,20 @@ class Where:
 
     device: Device
     jobs: int | None
+    cluster: str | None
 
     @contextmanager
     def pool(self) -> Iterator[Pool]:
-        """Workers on the devices of this machine. Raises `DeviceError` for a GPU that is not there."""
+        """Workers here or on a cluster. Raises `ClusterError`, and `DeviceError` for a GPU that is not there."""
         from kernel_gate.fleet.beside import GpusAndProcessor
+        from kernel_gate.fleet.on_dask import cluster_pool
         from kernel_gate.fleet.places import emulated_places, places
         from kernel_gate.fleet.pool import LocalPool
 
+        if self.cluster is not None:
+            with cluster_pool(self.cluster, self.jobs) as cluster:
+                yield cluster
+            return
         found = emulated_places(self.jobs) if self.device == "emulated" else places(self.device)
         here = LocalPool(found[: self.jobs])
         with GpusAndProcessor(here) if any(place.is_gpu for place in found) else here as pool:
@@ -46,6 +52,7 @@ def gate_since(
     since: str, files: tuple[Path, ...], device: Device, options: GateOptions, run: GateRun, where: Where
 ) -> list[NamedVerdict]:
     """Judge and show what changed; the verdicts. Raises `DeviceError`."""
+    from kernel_gate.fleet.on_dask import ClusterError
     from kernel_lineage.history.git import RepositoryError, open_repository
     from kernel_lineage.learning.gate_changes import GateChangesDocument, KernelVerdict, gate_changes
     from kernel_lineage.learning.gated_edits import EditGate
@@ -71,7 +78,7 @@ def gate_since(
                 say=lambda line: click.echo(line, err=True),
             )
             judged.extend(_told(found, run))
-    except RepositoryError as error:
+    except (RepositoryError, ClusterError) as error:
         wrong_use(str(error))
     verdicts = [one.verdict for one in judged if isinstance(one.verdict, KernelVerdict)]
     if run.as_json:

@@ -66,6 +66,11 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--jobs", type=click.IntRange(1), help="With --since: verdicts at once. Default: one on each GPU."
 )
+@click.option(
+    "--cluster",
+    metavar="WHERE",
+    help="With --since: a Dask cluster (tcp://host:port, local or slurm) judges.",
+)
 @click.option("--timeout", type=float, default=600.0, show_default=True, help="Seconds for one verdict.")
 @limit_options
 @click.option(
@@ -111,6 +116,7 @@ def command(
     inputs: str,
     memory: str,
     jobs: int | None,
+    cluster: str | None,
     timeout: float,
     allow_uncontained: bool,
     narrow_seconds: float,
@@ -164,10 +170,10 @@ def command(
                     "--since finds kernels and workloads itself; leave --kernel, --workload and --case out"
                 )
             run = GateRun(timeout, no_cache, as_json)
-            judged = gate_since(since, files, device, options, run, Where(device, jobs))
+            judged = gate_since(since, files, device, options, run, Where(device, jobs, cluster))
         else:
-            if len(files) != 2 or jobs:
-                wrong_use("give BASELINE and CANDIDATE, or --since REV; --jobs goes with --since")
+            if len(files) != 2 or jobs or cluster:
+                wrong_use("give BASELINE and CANDIDATE, or --since REV; --jobs and --cluster go with --since")
             run = GateRun(timeout, no_cache, as_json, narrow_seconds, record)
             pair = Pair(files[0], files[1], kernel, candidate_kernel, workload_path)
             judged = [gate_pair(pair, device, options, run)]

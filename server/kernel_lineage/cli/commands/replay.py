@@ -31,6 +31,7 @@ _INTENTS = ("optimisation", "fix", "revert", "refactor", "feature", "unknown")
 @click.option("--seconds", type=click.FloatRange(min=0), help="Begin no other transition after so long.")
 @click.option("--device", type=click.Choice(["auto", "cuda", "emulated"]), default="auto", show_default=True)
 @click.option("--jobs", type=click.IntRange(1), help="Verdicts at once. Default: one on each GPU.")
+@click.option("--cluster", metavar="WHERE", help="A Dask cluster (tcp://host:port, local or slurm) judges.")
 @click.option("--timeout", type=float, default=180.0, show_default=True, help="Seconds for one verdict.")
 @click.option("--no-learn", is_flag=True, help="Only replay: split and probe nothing, write no skill.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write what is kept in your cache folder.")
@@ -45,6 +46,7 @@ def command(
     seconds: float | None,
     device: Device,
     jobs: int | None,
+    cluster: str | None,
     timeout: float,
     no_learn: bool,
     no_cache: bool,
@@ -61,6 +63,7 @@ def command(
     some are left (--limit, --seconds).
     """
     from kernel_gate.devices.base import DeviceError
+    from kernel_gate.fleet.on_dask import ClusterError
     from kernel_lineage.cli.progress import finished_lines, progress_bar
     from kernel_lineage.cli.replay_table import line_of, summary
     from kernel_lineage.history.git import RepositoryError
@@ -76,6 +79,7 @@ def command(
         limit=limit,
         seconds=seconds,
         device=device,
+        cluster=cluster,
         timeout=timeout,
         use_cache=not no_cache,
         learn=not no_learn,
@@ -84,12 +88,12 @@ def command(
         with (
             progress_bar() as mining,
             finished_lines() as finished,
-            Where(device, jobs).pool() as pool,
+            Where(device, jobs, cluster).pool() as pool,
         ):
             done = replay_repository(
                 repository, asked, pool, lambda at, of, one: finished(at, of, line_of(one)), mining
             )
-    except RepositoryError as error:
+    except (RepositoryError, ClusterError) as error:
         click.echo(str(error), err=True)
         sys.exit(ExitCode.WRONG_USE)
     except DeviceError as error:
