@@ -33,6 +33,7 @@ export function registerCommands(
     'klineage.checkKernel': (place?: Place) => checkKernel(server, place),
     'klineage.setApiKey': () => setApiKey(context, server),
     'klineage.clearApiKey': () => clearApiKey(context, server),
+    'klineage.makeEnvironment': () => server.makeEnvironment(),
     'klineage.restart': () => server.restart('the person asked for it'),
     'klineage.showLog': () => log.show(),
     'klineage.debugInformation': () => showDebugInformation(context, server),
