@@ -118,6 +118,7 @@ export class Server implements vscode.Disposable {
         check: settings.check,
         hypotheses: settings.hypotheses,
         checkSeconds: settings.checkSeconds,
+        remote: settings.remote,
         modelBaseUrl: settings.modelBaseUrl,
         modelName: settings.modelName,
       },
