@@ -164,12 +164,12 @@ export class Server implements vscode.Disposable {
   }
 
   private async explainMissing(): Promise<void> {
-    const make = this.wheels === undefined ? [] : [MAKE];
+    const [remedy, ...make] =
+      this.wheels === undefined
+        ? ['run "pip install kernel-lineage" in the environment of your project, or say where it is.']
+        : ['the extension brings it along and makes an environment of its own from it, without a network.', MAKE];
     const choice = await vscode.window.showWarningMessage(
-      'Kernel Lineage needs its Python package: ' +
-        (this.wheels === undefined ? '' : 'the extension brings it along and can make an environment of its own from it. Or ') +
-        'run "pip install kernel-lineage" in the environment of your project, or say where it is in the setting ' +
-        'klineage.interpreter.',
+      `Kernel Lineage needs its Python package: ${remedy}`,
       ...make,
       'Open Settings',
       'Show Log',
