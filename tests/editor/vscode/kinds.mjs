@@ -48,7 +48,7 @@ await play(
 
     await editor.openFile('long.cu');
     await editor.page.keyboard.press('Control+g');
-    await editor.page.keyboard.type('2250');
+    await editor.page.keyboard.type('2501');
     await editor.page.keyboard.press('Enter');
     const card = await editor.hover('scale_250(', 'CUDA C++ kernel');
     assert.match(card, /scale_250/);
