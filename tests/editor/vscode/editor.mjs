@@ -87,7 +87,6 @@ export async function openEditor({ cache, vsix, workspace, settings, shots, asks
       executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
       headless: true,
       viewport: { width: 1180, height: 790 },
-      deviceScaleFactor: 1.5,
       args: BROWSER,
     });
     const window = async (page, folder) => {

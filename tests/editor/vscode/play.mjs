@@ -1,4 +1,5 @@
 // One scenario from end to end: a workspace, a real editor on it, the steps, pictures, and everything removed again.
+//   usage: node SCENARIO.mjs [--shots FOLDER] [--editor FOLDER]
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -11,7 +12,12 @@ export const root = path.resolve(import.meta.dirname, '../../..');
 export const python = path.join(root, '.venv/bin/python');
 /** Where `setup` has put a CUDA compiler, as a toolkit would be. */
 export const toolkit = path.join(fs.realpathSync(path.join(root, '.venv')), 'lib', pythonFolder(), 'site-packages/nvidia/cu13');
-const { values } = parseArgs({ options: { shots: { type: 'string', default: path.join(root, 'build/editor') } } });
+const { values } = parseArgs({
+  options: {
+    editor: { type: 'string', default: path.join(root, '.cache/editor') }, // as install.sh makes it
+    shots: { type: 'string', default: path.join(root, 'build/editor') },
+  },
+});
 
 /** The sample repository: four histories of kernels, with workloads. */
 export function sample(workspace) {
@@ -41,7 +47,7 @@ export async function play({ name, prepare = sample, settings = {}, vsix = 'kern
   try {
     await prepare(workspace, base);
     editor = await openEditor({
-      cache: path.join(root, '.cache/editor'),
+      cache: values.editor,
       vsix: path.join(root, 'dist', vsix),
       workspace,
       shots: values.shots,
