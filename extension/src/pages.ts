@@ -13,7 +13,7 @@ const THEME = `<style>:root { color-scheme: light dark;
   --ink: var(--vscode-foreground); --soft: var(--vscode-descriptionForeground); --card: var(--vscode-editor-background);
   --bg: var(--vscode-editor-background); --line: var(--vscode-editorWidget-border, var(--vscode-panel-border));
   --accent: var(--vscode-textLink-foreground); --good: var(--vscode-charts-green); --bad: var(--vscode-charts-red);
-  --warn: var(--vscode-charts-orange); --chip: var(--vscode-textCodeBlock-background);
+  --warn: var(--vscode-editorWarning-foreground); --chip: var(--vscode-textCodeBlock-background);
   --add: var(--vscode-diffEditor-insertedTextBackground); --del: var(--vscode-diffEditor-removedTextBackground); }
   body { background: var(--vscode-editor-background); color: var(--vscode-foreground); }
   :focus-visible { outline: 1px solid var(--vscode-focusBorder); }</style>`;

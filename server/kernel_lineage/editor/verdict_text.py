@@ -40,6 +40,7 @@ def page_of(title: str, document: ApplyDocument, before: bytes) -> str:
         kernel=title,
         verdict=document.verdict,
         candidate=name,
+        line=before[: min((edit.start for edit in document.edits), default=0)].count(b"\n") + 1,
         difference=unified_diff(before, document.changed(before), name),
         notes=tuple(
             filter(None, (f"{document.kernel}, by {document.by}", document.explanation.strip(), patch))
