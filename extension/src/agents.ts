@@ -1,6 +1,7 @@
 // Offers the tools of `klineage mcp` to the editor's coding agents, started as the language server is.
 import * as vscode from 'vscode';
 
+import { Wheels } from './environment';
 import { resolveServer, surroundings } from './python';
 import { readSettings } from './settings';
 
@@ -33,7 +34,7 @@ export function registerTools(context: vscode.ExtensionContext, log: vscode.LogO
     if (!vscode.workspace.isTrusted || folders.length === 0) {
       return [];
     }
-    const { resolved } = await resolveServer(readSettings(), log);
+    const { resolved } = await resolveServer(readSettings(), Wheels.of(context)?.command, log);
     if (resolved === undefined) {
       return [];
     }

@@ -1,8 +1,10 @@
 // The way of a code action: a job with a visible stage and a Cancel button, the verdict, our own diff, one edit.
+import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { ExecuteCommandRequest, type LanguageClient, WorkDoneProgress } from 'vscode-languageclient/node';
 
 import { virtualDocuments } from './documents';
+import { showDrawn } from './pages';
 
 /** What the server answers to `klineage.apply` and `klineage.repair`. */
 interface ApplyAnswer {
@@ -12,8 +14,10 @@ interface ApplyAnswer {
   readonly outcome: 'accepted' | 'rejected' | 'inconclusive' | 'refused';
   /** One line for people: the verdict and that nothing was changed. */
   readonly summary: string;
-  /** Markdown: stage by stage. */
+  /** Markdown, where there is no verdict. */
   readonly details: string;
+  /** The verdict as a page; "" where there is none. */
+  readonly page: string;
   /** The whole file with the candidate's edits, when there is a candidate. */
   readonly candidate: string | null;
 }
@@ -23,6 +27,8 @@ interface EditAnswer {
   readonly reason: string;
 }
 
+const KEEP = 'Keep as a File';
+const COPY = 'Copy';
 let jobs = 0;
 
 export async function applyWithProgress(
@@ -85,18 +91,40 @@ async function offerEdit(client: LanguageClient, answer: ApplyAnswer): Promise<v
   }
 }
 
+/** What can be done with a candidate that was not accepted: it is looked at, kept as a file of its own, or copied. */
 async function explain(answer: ApplyAnswer): Promise<void> {
-  const actions = answer.candidate === null ? ['Details'] : ['Show Difference', 'Details'];
+  const { candidate } = answer;
+  const actions = candidate === null ? ['Details'] : ['Show Difference', 'Details', KEEP, COPY];
   for (;;) {
     const choice = await vscode.window.showWarningMessage(answer.summary, ...actions);
     if (choice === 'Show Difference') {
       await showDifference(answer);
     } else if (choice === 'Details') {
       await showDetails(answer);
+    } else if (choice === KEEP && candidate !== null) {
+      await keep(vscode.Uri.parse(answer.uri), candidate);
+    } else if (choice === COPY && candidate !== null) {
+      await vscode.env.clipboard.writeText(candidate);
     } else {
       return;
     }
   }
+}
+
+/** Writes the candidate where a person says, by default beside the file that it is a candidate for. */
+async function keep(original: vscode.Uri, candidate: string): Promise<void> {
+  const { dir, name, ext } = path.posix.parse(original.path);
+  const defaultUri = original.with({ path: path.posix.join(dir, `${name}.candidate${ext}`) });
+  const target = await vscode.window.showSaveDialog({ defaultUri, title: 'Keep the candidate as a file' });
+  if (target === undefined) {
+    return;
+  }
+  if (target.toString() === original.toString()) {
+    void vscode.window.showWarningMessage('The candidate was not accepted: it is not written over the file that it is for.');
+    return;
+  }
+  await vscode.workspace.fs.writeFile(target, Buffer.from(candidate));
+  await vscode.window.showTextDocument(target);
 }
 
 async function showDifference(answer: ApplyAnswer): Promise<void> {
@@ -116,6 +144,10 @@ async function closeDifference(answer: ApplyAnswer): Promise<void> {
 }
 
 async function showDetails(answer: ApplyAnswer): Promise<void> {
+  if (answer.page !== '') {
+    showDrawn('verdict', { title: answer.title, html: answer.page });
+    return;
+  }
   const uri = virtualDocuments.add(answer.job, `/${answer.title}.md`, answer.details);
   await vscode.commands.executeCommand('markdown.showPreview', uri);
 }

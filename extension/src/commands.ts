@@ -2,14 +2,22 @@ import * as vscode from 'vscode';
 import { ExecuteCommandRequest, type LanguageClient } from 'vscode-languageclient/node';
 
 import { virtualDocuments } from './documents';
+import { showDrawn } from './pages';
 import type { Server } from './server';
 import { apiKey, readSettings } from './settings';
 import type { CheckStatus } from './status';
-import { showTimeline, type Timeline } from './timeline';
 
 interface Page {
   readonly title: string;
   readonly markdown: string;
+}
+
+/** What the server answers to `klineage.timeline`. */
+interface Timeline {
+  readonly title: string;
+  readonly html: string | null;
+  /** Why there is no page. */
+  readonly reason: string;
 }
 
 /** Where a command is about: a document and a position in the editor's units. */
@@ -33,6 +41,7 @@ export function registerCommands(
     'klineage.checkKernel': (place?: Place) => checkKernel(server, place),
     'klineage.setApiKey': () => setApiKey(context, server),
     'klineage.clearApiKey': () => clearApiKey(context, server),
+    'klineage.makeEnvironment': () => server.makeEnvironment(),
     'klineage.restart': () => server.restart('the person asked for it'),
     'klineage.showLog': () => log.show(),
     'klineage.debugInformation': () => showDebugInformation(context, server),
@@ -89,7 +98,11 @@ async function drawTimeline(server: Server, place?: Place): Promise<void> {
     { location: vscode.ProgressLocation.Window, title: 'Drawing the lineage' },
     async () => (await client.sendRequest(ExecuteCommandRequest.type, params)) as Timeline | null,
   );
-  showTimeline(drawn ?? { title: '', html: null, reason: 'There is no kernel at the cursor.' });
+  if (drawn === null || drawn.html === null) {
+    void vscode.window.showInformationMessage(drawn?.reason ?? 'There is no kernel at the cursor.');
+    return;
+  }
+  showDrawn('timeline', { title: drawn.title, html: drawn.html });
 }
 
 /** A page of the server about the kernel at a place: its lineage, or the cards of its skills. */

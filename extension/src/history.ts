@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { ExecuteCommandRequest } from 'vscode-languageclient/node';
 
 import { virtualDocuments } from './documents';
+import { showDrawn } from './pages';
 import type { Server } from './server';
 import type { Row, View } from './views';
 
@@ -29,6 +30,8 @@ interface Shown {
 interface Page {
   readonly title: string;
   readonly markdown: string;
+  /** The same, drawn. */
+  readonly html?: string | null;
 }
 
 interface Choice {
@@ -162,6 +165,10 @@ function at({ line = 1 }: Shown): vscode.Range {
 async function showPage(key: string, page: Page | null | undefined): Promise<void> {
   if (page === null || page === undefined) {
     void vscode.window.showInformationMessage('It is not kept any more.');
+    return;
+  }
+  if (page.html) {
+    showDrawn('verdict', { title: page.title, html: page.html });
     return;
   }
   await vscode.commands.executeCommand('markdown.showPreview', virtualDocuments.add(key, `/${page.title}.md`, page.markdown));

@@ -23,7 +23,11 @@ export function registerMarks(context: vscode.ExtensionContext, server: Server):
   });
   const draw = async (editor: vscode.TextEditor): Promise<void> => {
     const client = server.running;
-    if (client === undefined || vscode.languages.match(CODE, editor.document) === 0) {
+    if (vscode.languages.match(CODE, editor.document) === 0) {
+      return;
+    }
+    if (client === undefined) {
+      editor.setDecorations(decoration, []); // what a server said that is gone
       return;
     }
     const { uri, version } = editor.document;

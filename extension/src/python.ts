@@ -34,7 +34,7 @@ interface Candidate {
 }
 
 // Isolated: neither the folder that it starts in nor a variable is a place of modules.
-const MODULE = ['-I', '-m', 'kernel_lineage'];
+export const MODULE = ['-I', '-m', 'kernel_lineage'];
 const VERSION_TIMEOUT_MS = 20_000;
 const run = promisify(execFile);
 
@@ -71,9 +71,14 @@ function real(place: string): string {
   return fs.existsSync(place) ? fs.realpathSync(place) : path.resolve(place);
 }
 
-export async function resolveServer(settings: Settings, log: vscode.LogOutputChannel): Promise<Resolution> {
+/** `own` is the command of the extension's own environment, when one was made. */
+export async function resolveServer(
+  settings: Settings,
+  own: readonly string[] | undefined,
+  log: vscode.LogOutputChannel,
+): Promise<Resolution> {
   const attempts: Attempt[] = [];
-  for (const candidate of await candidates(settings)) {
+  for (const candidate of await candidates(settings, own)) {
     const [command, ...args] = candidate.words;
     if (command === undefined) {
       continue;
@@ -92,7 +97,7 @@ export async function resolveServer(settings: Settings, log: vscode.LogOutputCha
   return { resolved: undefined, attempts };
 }
 
-async function candidates(settings: Settings): Promise<Candidate[]> {
+async function candidates(settings: Settings, own: readonly string[] | undefined): Promise<Candidate[]> {
   if (settings.serverCommand.length > 0) {
     return [{ source: 'setting klineage.server.command', words: settings.serverCommand, chosen: true }];
   }
@@ -117,6 +122,9 @@ async function candidates(settings: Settings): Promise<Candidate[]> {
   }
   found.push({ source: 'PATH', words: ['klineage'], chosen: false });
   found.push({ source: 'PATH', words: [process.platform === 'win32' ? 'python' : 'python3', ...MODULE], chosen: false });
+  if (own !== undefined) {
+    found.push({ source: "the extension's own environment", words: own, chosen: false });
+  }
   return found;
 }
 

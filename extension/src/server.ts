@@ -9,11 +9,13 @@ import {
 } from 'vscode-languageclient/node';
 
 import { applyWithProgress } from './apply';
+import { makeEnvironment, offerCompiler, Wheels } from './environment';
 import { type Resolution, resolveServer, surroundings } from './python';
 import { isWorkload, SELECTOR } from './selector';
 import { apiKey, readSettings, type Settings } from './settings';
 import type { CheckStatus, ServerStatus, Status } from './status';
 
+const MAKE = 'Make an Environment';
 /** Commands that end in a verdict and an edit that waits for a person's word. */
 const JUDGED_COMMANDS = ['klineage.apply', 'klineage.repair'];
 /** After a start or an end nothing that is shown is of this server. */
@@ -27,6 +29,7 @@ export class Server implements vscode.Disposable {
   private queue: Promise<void> = Promise.resolve();
   private lastResolution: Resolution | undefined;
   private wanted = false;
+  private readonly wheels: Wheels | undefined;
   private readonly checked = new vscode.EventEmitter<string>();
   /** A document, by its address, whose kernels were checked. */
   readonly onChecked = this.checked.event;
@@ -38,7 +41,9 @@ export class Server implements vscode.Disposable {
     private readonly context: vscode.ExtensionContext,
     private readonly log: vscode.LogOutputChannel,
     private readonly status: Status,
-  ) {}
+  ) {
+    this.wheels = Wheels.of(context);
+  }
 
   /** The client when the server is running. */
   get running(): LanguageClient | undefined {
@@ -72,7 +77,7 @@ export class Server implements vscode.Disposable {
     this.status.starting();
     await this.stop();
     const settings = readSettings();
-    this.lastResolution = await resolveServer(settings, this.log);
+    this.lastResolution = await resolveServer(settings, this.wheels?.command, this.log);
     const { resolved } = this.lastResolution;
     if (resolved === undefined) {
       this.status.failed('no klineage was found');
@@ -113,6 +118,7 @@ export class Server implements vscode.Disposable {
         check: settings.check,
         hypotheses: settings.hypotheses,
         checkSeconds: settings.checkSeconds,
+        remote: settings.remote,
         modelBaseUrl: settings.modelBaseUrl,
         modelName: settings.modelName,
       },
@@ -158,16 +164,38 @@ export class Server implements vscode.Disposable {
   }
 
   private async explainMissing(): Promise<void> {
+    const [remedy, ...make] =
+      this.wheels === undefined
+        ? ['run "pip install kernel-lineage" in the environment of your project, or say where it is.']
+        : ['the extension brings it along and makes an environment of its own from it, without a network.', MAKE];
     const choice = await vscode.window.showWarningMessage(
-      'Kernel Lineage needs its Python package: run "pip install kernel-lineage" in the environment of your project, ' +
-        'or say where it is in the setting klineage.interpreter.',
+      `Kernel Lineage needs its Python package: ${remedy}`,
+      ...make,
       'Open Settings',
       'Show Log',
     );
-    if (choice === 'Open Settings') {
+    if (choice === MAKE) {
+      await this.makeEnvironment();
+    } else if (choice === 'Open Settings') {
       await vscode.commands.executeCommand('workbench.action.openSettings', 'klineage.interpreter');
     } else if (choice === 'Show Log') {
       this.log.show();
+    }
+  }
+
+  /** Makes the extension's own environment, and starts the server in it. */
+  async makeEnvironment(): Promise<void> {
+    if (this.wheels === undefined) {
+      const said = 'This build of the extension brings no Python packages along: run "pip install kernel-lineage" instead.';
+      void vscode.window.showWarningMessage(said);
+      return;
+    }
+    if (!(await makeEnvironment(this.wheels, this.log))) {
+      return;
+    }
+    await this.restart('its environment was made');
+    if (await offerCompiler(this.wheels, this.log)) {
+      await this.restart('the compiler was fetched');
     }
   }
 

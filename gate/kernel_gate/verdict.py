@@ -114,3 +114,10 @@ class Verdict(BaseModel):
     def stage(self, name: str) -> Stage | None:
         """The stage of that name, if it is in the verdict."""
         return next((s for s in self.stages if s.name == name), None)
+
+
+def conditions_of(verdict: Verdict) -> list[str]:
+    """What the candidate needs and the baseline does not, as expressions: from misaligned buffers, and from proofs."""
+    return list(
+        dict.fromkeys(str(c["expr"]) for stage in verdict.stages for c in stage.details.get("conditions", ()))
+    )

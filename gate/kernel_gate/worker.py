@@ -19,7 +19,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from kernel_gate.conclusion import conclude
-from kernel_gate.devices.base import DeviceError
+from kernel_gate.devices.error import DeviceError
 from kernel_gate.evidence import companion_files, hash_inputs
 from kernel_gate.processes.python import Child
 from kernel_gate.processes.seal import ForeignAnswerError

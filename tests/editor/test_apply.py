@@ -12,6 +12,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from editor.session import session
+from gate.fleet.stand_in_ssh import OtherMachine
 
 WORKLOAD = """\
 kernel   = "scale"
@@ -56,6 +57,14 @@ def repository(scale):
     return scale
 
 
+@pytest.fixture
+def other(tmp_path_factory, monkeypatch):
+    """Another machine, whose `ssh` lies outside of the repository: there no program is looked up."""
+    made = OtherMachine(tmp_path_factory.mktemp("other"))
+    monkeypatch.setenv("PATH", f"{made.programs}:{os.environ['PATH']}")
+    return made
+
+
 async def vectorise(editor, uri):
     (action,) = [
         a for a in await editor.actions(uri, "row[i]") if a.title.startswith("Vectorised row access")
@@ -75,7 +84,7 @@ async def test_without_a_gpu_nothing_is_changed_and_the_reason_is_told(repositor
         answer = await editor.command("klineage.apply", argument, token="job")
         assert answer["outcome"] == "inconclusive"
         assert "not profiled" in answer["summary"]
-        assert "| check | ✓ pass |" in answer["details"]
+        assert "✓ pass" in answer["page"]
         assert "float4" in answer["candidate"]
         refused = await editor.command("klineage.applyAccepted", {"job": answer["job"]})
         assert not refused["applied"]
@@ -178,3 +187,22 @@ def _applying(path: Path) -> list[str]:
                 if " apply " in line and str(path) in line:
                     found.append(line)
     return found
+
+
+@pytest.mark.long
+async def test_another_machine_judges_where_one_is_named(repository, other):
+    async with session(repository.parent, {**EMULATED, "remote": "ssh://gpu-box"}) as editor:
+        uri = editor.open(repository)
+        answer = await editor.command("klineage.apply", await vectorise(editor, uri))
+        assert answer["outcome"] == "inconclusive"
+        assert "not profiled" in answer["summary"]
+    assert other.log.read_text().endswith("gpu-box klineage judge\n")
+
+
+@pytest.mark.long
+async def test_a_machine_that_cannot_be_reached_is_named_and_nothing_is_changed(repository, other):
+    async with session(repository.parent, {**EMULATED, "remote": "ssh://far-away"}) as editor:
+        uri = editor.open(repository)
+        answer = await editor.command("klineage.apply", await vectorise(editor, uri))
+        assert answer["outcome"] == "refused"
+        assert "Could not resolve hostname far-away" in answer["summary"]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from kernel_gate.reasons import Reason
-from kernel_gate.verdict import Outcome, ShapeSpeed, SpeedState, Speedup, Stage, StageStatus, Verdict
-from kernel_lineage.editor.verdict_text import details_of, summary_of
-from kernel_lineage.rewrite.document import ApplyDocument
+from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
+from kernel_lineage.editor.verdict_text import page_of, summary_of
+from kernel_lineage.rewrite.document import ApplyDocument, EditDocument
 
 WRONG = "y[3, 769] = NaN (not written), expected 0.4127; N 4, C 770, seed 91; rmsnorm.cu:31"
 
@@ -61,30 +59,33 @@ def test_a_verdict_in_one_line(found, says):
     assert summary_of(found) == says
 
 
-def test_the_details_have_every_stage_and_where_the_candidate_lies():
-    page = details_of("Vectorise", INCONCLUSIVE)
-    assert "| check | ✓ pass | 12 cases |" in page
-    assert "| profile | ? unavailable | there is no GPU |" in page
-    assert "`.klineage/patches/1.patch`" in page
+def test_the_page_has_the_difference_every_stage_and_where_the_candidate_lies():
+    before = b"a\nb < 1\n\xff\n"
+    changed = INCONCLUSIVE.model_copy(update={"edits": [EditDocument(start=2, end=3, text="c")]})
+    page = page_of("Vectorise", changed, before)
+    assert "12 cases" in page
+    assert "there is no GPU" in page
+    assert ".klineage/patches/1.patch" in page
+    assert '<span class="del">-b &lt; 1</span><span class="add">+c &lt; 1</span>' in page
+    assert page.encode()  # what was no UTF-8 is sent as well
 
 
-def test_a_reason_cannot_break_the_table():
-    found = document("rejected", "x", verdict=verdict(Outcome.REJECTED, build=(StageStatus.FAIL, "a | b\nc")))
-    assert "| build | ✗ fail | a \\| b c |" in details_of("t", found)
+def test_the_page_says_what_was_counted_and_what_has_to_hold():
+    counts = {
+        "case": "n 4096, seed 7",
+        "before": {"total": {"global_requests": 384, "branches": 128, "sectors_per_request": None}},
+        "after": {"total": {"global_requests": 96, "branches": 128, "sectors_per_request": None}},
+    }
+    counted = Stage(name="sanitize", status=StageStatus.PASS, reason="", details={"counts": counts})
+    needs = Stage(
+        name="prove", status=StageStatus.PASS, reason="", details={"conditions": [{"expr": "C % 4 == 0"}]}
+    )
+    judged = Verdict(outcome=Outcome.INCONCLUSIVE, reason="", stages=[counted, needs], inputs_hash="0")
+    page = page_of("t", document("inconclusive", "x", verdict=judged), b"")
+    assert '<th class="soft">global requests</th><td>384</td><td>96</td><td>-75%</td>' in page
+    assert "branches" not in page  # as before
+    assert '<li class="mono">C % 4 == 0</li>' in page
 
 
-def test_a_code_leads_to_where_it_is_explained():
-    judged = verdict(Outcome.REJECTED).model_copy(update={"code": Reason.WRONG_VALUE})
-    page = details_of("t", document("rejected", "x", verdict=judged))
-    assert re.search(r"\*\*\[wrong-value\]\(file:///\S+/verdicts\.md#L\d+\)\*\*: An element", page)
-
-
-def test_the_speed_is_told_by_shape():
-    shape = ShapeSpeed(
-        dims={"N": 8, "C": 4096}, baseline_us=12.0, candidate_us=8.0, median=1.5, low=1.4, high=1.6, noise=0.01,
-        state=SpeedState.FAST,
-    )  # fmt: skip
-    speed = Speedup(median=1.5, low=1.4, high=1.6, state=SpeedState.FAST, by_shape=[shape])
-    judged = verdict(Outcome.ACCEPTED).model_copy(update={"speedup": speed})
-    page = details_of("t", document("accepted", "faster", verdict=judged))
-    assert "| N 8, C 4096 | 12.0 µs | 8.0 µs | 1.50× (1.40 … 1.60), fast |" in page
+def test_where_nothing_was_judged_there_is_no_page():
+    assert page_of("t", document("refused", "C = 770 fails."), b"") == ""

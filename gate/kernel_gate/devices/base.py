@@ -12,9 +12,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from kernel_gate.devices.error import DeviceError
 from kernel_gate.devices.image import Image
 from kernel_gate.devices.launch_counts import LaunchCounts
-from kernel_gate.reasons import Reason
 
 __all__ = ["Buffer", "Device", "DeviceError", "Fault", "Image", "LaunchResult", "LoadedKernel", "Place"]
 
@@ -201,11 +201,3 @@ class Device(Protocol):
 
     def close(self) -> None:
         """Give everything back."""
-
-
-class DeviceError(Exception):
-    """A device that is missing or refuses; the message says what to do."""
-
-    def __init__(self, message: str, *, code: Reason = Reason.LAUNCH_FAILED) -> None:
-        super().__init__(message)
-        self.code = code

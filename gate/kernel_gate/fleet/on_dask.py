@@ -10,18 +10,15 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from kernel_gate.devices.base import DeviceError
-from kernel_gate.evidence import companion_names
-from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.fleet.places import gpu_places
+from kernel_gate.fleet.travelling import ClusterError, companions, judged
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Stage, Verdict
 from kernel_gate.worker import Progress, Worker, without_answer
-from kernel_gate.workload import read_companion
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -31,10 +28,6 @@ RETRIES = 2
 _CONNECT_SECONDS = 20.0
 _POLL_SECONDS = 0.05
 _PLUGIN = "kernel-gate"
-
-
-class ClusterError(Exception):
-    """A cluster that cannot be made or reached, or a request that cannot travel; the message says what to do."""
 
 
 class GatePlugin:
@@ -56,22 +49,16 @@ class GatePlugin:
         self.gate.close()
 
 
-def judge_task(request: str, companions: Mapping[str, bytes], timeout: float) -> str:
+def judge_task(request: str, files: Mapping[str, bytes], timeout: float) -> str:
     """What runs on a Dask worker: a request as JSON → the verdict as JSON.
 
-    `companions` are the files that the workload names; the caller's folder may not exist here.
+    `files` are those that the workload names; the caller's folder may not exist here.
     """
     from distributed import get_worker
 
     plugin: GatePlugin = get_worker().plugins[_PLUGIN]
-    with plugin.turn, TemporaryFolder("workload") as name:
-        for companion, data in companions.items():
-            target = Path(name) / companion
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
-        read = GateRequest.model_validate_json(request).model_copy(update={"folder": Path(name)})
-        verdict = plugin.gate.judge(read, timeout=timeout)
-    return verdict.model_dump_json()
+    with plugin.turn:
+        return judged(plugin.gate, request, files, timeout).model_dump_json()
 
 
 class ClusterPool:
@@ -116,7 +103,7 @@ class ClusterPool:
 
         Raises `DeviceError` when that worker lacks the device, `ClusterError` for a file that cannot travel.
         """
-        document, files = request.model_dump_json(), _companions(request)
+        document, files = request.model_dump_json(), companions(request)
         future = self._client.submit(judge_task, document, files, timeout, pure=False, retries=RETRIES)
         try:
             while not future.done():
@@ -133,22 +120,6 @@ class ClusterPool:
             reason = f"the Dask worker was lost ({RETRIES + 1} tries): {error}"
             return without_answer(request, "build", Reason.WORKER_DIED, reason)
         return Verdict.model_validate_json(future.result())
-
-
-def _companions(request: GateRequest) -> dict[str, bytes]:
-    files: dict[str, bytes] = {}
-    for name in companion_names(request.workload):
-        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-            raise ClusterError(
-                f"{name} is outside the workload's folder and cannot be sent; put it beside the workload"
-            )
-        try:
-            files[name] = read_companion(request.folder, name)
-        except OSError as error:
-            raise ClusterError(
-                f"{name}, which the workload names, cannot be read: {error.strerror}"
-            ) from error
-    return files
 
 
 @contextlib.contextmanager

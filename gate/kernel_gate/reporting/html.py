@@ -11,7 +11,7 @@ from kernel_gate.reporting import plots
 from kernel_gate.reporting.device_states import state_rows, warm_rows
 from kernel_gate.reporting.figures import dims_text, interval, times
 from kernel_gate.reporting.named import NamedVerdict, counts, deciding
-from kernel_gate.verdict import Outcome, Stage, Verdict
+from kernel_gate.verdict import Outcome, Stage, Verdict, conditions_of
 
 _TEMPLATE = "verdicts.html.j2"
 _MOST_TEXT = 4000
@@ -46,6 +46,14 @@ class View:
     """What the images take, baseline and candidate."""
     outputs: tuple[tuple[str, str, str, str], ...]
     """Output, allowed error with its reason, the candidate's and the baseline's worst error."""
+    conditions: tuple[str, ...]
+    """What the candidate needs and the baseline does not, as expressions."""
+    counted: str
+    """The case whose counts these are; "" when nothing was counted."""
+    counts: tuple[tuple[str, str, str, str], ...]
+    """What was counted, baseline, candidate and the change, where they differ."""
+    difference: tuple[tuple[str, str], ...]
+    """Lines of the diff, each with its class: `add`, `del`, `hunk` or ""."""
     finding: tuple[tuple[str, str], ...]
     environment: tuple[tuple[str, str], ...]
 
@@ -81,6 +89,10 @@ def _view(judged: NamedVerdict, number: int) -> View:
         states=tuple(state_rows(_profiled(verdict))),
         resources=tuple(_resources(verdict.stage("build"))),
         outputs=tuple(_outputs(verdict.stage("check"))),
+        conditions=tuple(conditions_of(verdict)),
+        counted=str(_counted(verdict).get("case", "")),
+        counts=tuple(_counts(_counted(verdict))),
+        difference=tuple(_difference(judged.difference)),
         finding=tuple(_finding(verdict)),
         environment=tuple(_flat({"inputs_hash": verdict.inputs_hash, **verdict.environment})),
     )
@@ -150,6 +162,28 @@ def _resources(stage: Stage | None) -> Iterator[tuple[str, str, str]]:
     for name in before:
         if name in after and (before[name], after[name]) != (None, None):
             yield name.replace("_", " "), _shown(before[name]), _shown(after[name])
+
+
+def _counted(verdict: Verdict) -> Mapping[str, Any]:
+    """What the emulated device counted of both programs in one case; empty when it did not run."""
+    stage = verdict.stage("sanitize")
+    return (stage.details.get("counts") or {}) if stage is not None else {}
+
+
+def _counts(counted: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    before, after = (counted.get(side, {}).get("total", {}) for side in ("before", "after"))
+    for name, old in before.items():
+        new = after.get(name)
+        if all(isinstance(n, int | float) for n in (old, new)) and old != new:
+            change = f"{new / old - 1:+.0%}" if old else ""
+            yield name.replace("_", " "), f"{old:,.6g}", f"{new:,.6g}", change
+
+
+def _difference(diff: str) -> Iterator[tuple[str, str]]:
+    kinds = {"@": "hunk", "+": "add", "-": "del"}
+    for line in diff.splitlines():
+        if not line.startswith(("+++ ", "--- ")):
+            yield kinds.get(line[:1], ""), line
 
 
 def _outputs(stage: Stage | None) -> Iterator[tuple[str, str, str, str]]:

@@ -24,6 +24,10 @@ class NamedVerdict:
     """What the verdict took."""
     repeat: str = ""
     """The command line that gives it again; "" when there is none."""
+    difference: str = ""
+    """From the baseline to the candidate, as a unified diff."""
+    notes: tuple[str, ...] = ()
+    """What else its reader wants to know, a sentence each."""
 
     @property
     def title(self) -> str:

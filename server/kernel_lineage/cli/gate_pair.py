@@ -47,10 +47,18 @@ class _NotJudgedError(Exception):
 
 
 def gate_pair(
-    pair: Pair, device: Literal["auto", "cuda", "emulated"], options: GateOptions, run: GateRun
+    pair: Pair,
+    device: Literal["auto", "cuda", "emulated"],
+    options: GateOptions,
+    run: GateRun,
+    remote: str | None,
 ) -> NamedVerdict:
-    """Judge and show one pair. A kernel that cannot be judged gets a verdict that says so. Raises `DeviceError`."""
+    """Judge and show one pair, here or on `remote`. A kernel that cannot be judged gets a verdict that says so.
+
+    Raises `DeviceError` and `ClusterError`.
+    """
     from kernel_gate.conclusion import not_judged
+    from kernel_gate.fleet.elsewhere import elsewhere
     from kernel_gate.reporting.named import NamedVerdict
     from kernel_gate.request import GateRequest
     from kernel_gate.worker import Worker
@@ -69,7 +77,7 @@ def gate_pair(
     else:
         request = GateRequest.of(before, after, spot.workload, device=device, options=options)
         programs, workload = (before, after), spot.workload
-        with Worker() as worker:
+        with Worker() if remote is None else elsewhere(remote) as worker:
             verdict = told(
                 judged_with_proofs(
                     lambda: run.judge(request, pair.candidate, programs[1].entry, worker),

@@ -32,15 +32,15 @@ class Where:
 
     @contextmanager
     def pool(self) -> Iterator[Pool]:
-        """Workers here or on a cluster. Raises `ClusterError`, and `DeviceError` for a GPU that is not there."""
+        """Workers here or elsewhere. Raises `ClusterError`, and `DeviceError` for a GPU that is not there."""
         from kernel_gate.fleet.beside import GpusAndProcessor
-        from kernel_gate.fleet.on_dask import cluster_pool
+        from kernel_gate.fleet.elsewhere import elsewhere
         from kernel_gate.fleet.places import emulated_places, places
         from kernel_gate.fleet.pool import LocalPool
 
         if self.cluster is not None:
-            with cluster_pool(self.cluster, self.jobs) as cluster:
-                yield cluster
+            with elsewhere(self.cluster, self.jobs) as pool:
+                yield pool
             return
         found = emulated_places(self.jobs) if self.device == "emulated" else places(self.device)
         here = LocalPool(found[: self.jobs])
@@ -52,7 +52,7 @@ def gate_since(
     since: str, files: tuple[Path, ...], device: Device, options: GateOptions, run: GateRun, where: Where
 ) -> list[NamedVerdict]:
     """Judge and show what changed; the verdicts. Raises `DeviceError`."""
-    from kernel_gate.fleet.on_dask import ClusterError
+    from kernel_gate.fleet.travelling import ClusterError
     from kernel_lineage.history.git import RepositoryError, open_repository
     from kernel_lineage.learning.gate_changes import GateChangesDocument, KernelVerdict, gate_changes
     from kernel_lineage.learning.gated_edits import EditGate

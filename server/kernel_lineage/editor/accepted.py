@@ -30,7 +30,9 @@ class ApplyAnswer(Message):
     summary: str
     """One line for people."""
     details: str
-    """Markdown, stage by stage."""
+    """Markdown, for a page where there is no verdict."""
+    page: str = ""
+    """The verdict as a page of HTML without scripts; "" where there is none."""
     candidate: str | None
     """The whole file with the candidate's edits."""
 

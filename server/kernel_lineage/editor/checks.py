@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from kernel_gate.devices.base import DeviceError
+from kernel_gate.devices.error import DeviceError
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Verdict
 from kernel_lineage.editor.check_targets import Target, targets

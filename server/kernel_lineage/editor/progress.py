@@ -71,9 +71,9 @@ class JobProgress:
             self._server.work_done_progress.tokens.pop(self._token, None)
         self._running.__exit__(kind, error, trace)
 
-    def end(self, state: RunState, message: str, page: str = "") -> None:
+    def end(self, state: RunState, message: str, page: str = "", drawn: str = "") -> None:
         """Say what came of the job."""
-        self._run.end(state, message, page)
+        self._run.end(state, message, page, drawn)
 
     def stage(self, stage: str) -> None:
         """Say what the job does now."""

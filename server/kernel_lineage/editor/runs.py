@@ -52,7 +52,9 @@ class Run:
         self.message = "starting"
         """The stage, then the verdict in one line."""
         self.page = ""
-        """Markdown: the verdict stage by stage; "" when there is none."""
+        """Markdown: what came of it, at length; "" when there is none."""
+        self.drawn = ""
+        """The same as a page of HTML; "" when there is none."""
         self.started = time.time()
         self.ended: float | None = None
         self.stop: Callable[[], object] | None = None
@@ -64,9 +66,9 @@ class Run:
         self.message = stage
         self._tell()
 
-    def end(self, state: RunState, message: str, page: str = "") -> None:
+    def end(self, state: RunState, message: str, page: str = "", drawn: str = "") -> None:
         """Say what came of it."""
-        self.state, self.message, self.page = state, message, page
+        self.state, self.message, self.page, self.drawn = state, message, page, drawn
         self.ended = time.time()
         self.stop = None
         self._tell()

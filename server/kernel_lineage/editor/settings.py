@@ -32,6 +32,8 @@ class Settings(BaseModel):
     `saving` also when it is opened. Not in a workspace that is not trusted."""
     check_seconds: float = Field(default=10.0, gt=0, le=3600)
     """What checking one document may take."""
+    remote: str = ""
+    """Where a skill's candidate is judged when not here: an address for `kernel_gate.fleet.elsewhere`."""
     hypotheses: bool = False
     """Offer also skills that no verified use on another kernel has admitted."""
     model_base_url: str = ""

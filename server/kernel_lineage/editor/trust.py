@@ -48,14 +48,14 @@ class Trust:
     def worker(self) -> Worker:
         """A process that judges. Raises `UntrustedError`."""
         self.require()
-        from kernel_gate.worker import Worker  # heavy: the gate, with NumPy
+        from kernel_gate.worker import Worker  # heavy: the gate
 
         return Worker()
 
     def processes(self) -> Processes:
         """Processes for tasks of ours that read the workspace's code and run it. Raises `UntrustedError`."""
         self.require()
-        from kernel_lineage.learning.apart import Processes  # heavy: the gate, with NumPy
+        from kernel_lineage.learning.apart import Processes  # heavy: the gate
 
         return Processes()
 

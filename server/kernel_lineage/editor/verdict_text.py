@@ -1,14 +1,12 @@
-"""A verdict in words: one line for a message, and a page of Markdown with the stages."""
+"""A verdict for people: one line for a message, and a page."""
 
 from __future__ import annotations
 
-from kernel_gate.cleaning import without_links
-from kernel_gate.reasons import Reason
-from kernel_gate.reporting.reason_links import link_to
-from kernel_gate.verdict import SpeedState, Speedup, Stage, StageStatus
-from kernel_lineage.rewrite.document import ApplyDocument
+from pathlib import Path
 
-_MARK = {StageStatus.PASS: "✓", StageStatus.FAIL: "✗", StageStatus.UNAVAILABLE: "?", StageStatus.SKIPPED: "–"}
+from kernel_gate.verdict import StageStatus
+from kernel_lineage.rewrite.document import ApplyDocument
+from kernel_lineage.rewrite.patches import unified_diff
 
 
 def summary_of(document: ApplyDocument) -> str:
@@ -26,43 +24,29 @@ def summary_of(document: ApplyDocument) -> str:
     return f"{head}: {reason}. Nothing was changed."
 
 
-def details_of(title: str, document: ApplyDocument) -> str:
-    """The verdict stage by stage, with where it was measured and where the candidate lies."""
-    explained = ""
-    lines = [
-        f"# {title}",
-        "",
-        f"`{document.kernel}` in `{document.path}`, by {document.by}",
-        "",
-        summary_of(document),
-        "",
-    ]
-    if document.explanation:
-        lines += [document.explanation.strip(), ""]
-    if document.verdict is not None:
-        lines += ["| stage | | |", "|---|---|---|"]
-        lines += [_row(stage) for stage in document.verdict.stages]
-        lines.append("")
-        code = document.verdict.code
-        if code is not None and document.outcome != "accepted":
-            explained = f"**{_linked(code)}**: {code.means} {code.remedy}"
-            lines += [explained, ""]
-        if document.verdict.speedup is not None:
-            lines += _speedup(document.verdict.speedup)
-        environment = [
-            f"{k} {v}" for k, v in sorted(document.verdict.environment.items()) if isinstance(v, str | int)
-        ]
-        if environment:
-            lines += ["Environment: " + " · ".join(environment), ""]
-    if document.patch is not None:
-        lines += [f"The candidate is kept as a patch: `{document.patch}`", ""]
-    return "\n".join(line if line == explained else without_links(line) for line in lines)
+def page_of(title: str, document: ApplyDocument, before: bytes) -> str:
+    """The verdict as one page of HTML: the difference, the conditions, what was counted and timed, each stage.
 
+    `before` is the text that was judged. "" where nothing was judged.
+    """
+    if document.verdict is None:
+        return ""
+    from kernel_gate.reporting.html import render
+    from kernel_gate.reporting.named import NamedVerdict
 
-def _linked(code: Reason) -> str:
-    """The code, as a link to where the page of verdicts explains it, when that page is there."""
-    link = link_to(code)
-    return f"[{code}]({link})" if link is not None else str(code)
+    patch = "" if document.patch is None else f"The candidate is kept as a patch: {document.patch}"
+    name = Path(document.path).name
+    named = NamedVerdict(
+        kernel=title,
+        verdict=document.verdict,
+        candidate=name,
+        line=before[: min((edit.start for edit in document.edits), default=0)].count(b"\n") + 1,
+        difference=unified_diff(before, document.changed(before), name),
+        notes=tuple(
+            filter(None, (f"{document.kernel}, by {document.by}", document.explanation.strip(), patch))
+        ),
+    )
+    return render([named]).encode("utf-8", "replace").decode()
 
 
 def _failed(document: ApplyDocument) -> str | None:
@@ -74,22 +58,3 @@ def _failed(document: ApplyDocument) -> str | None:
 def _passed(document: ApplyDocument) -> str:
     stages = [] if document.verdict is None else document.verdict.stages
     return ", ".join(stage.name for stage in stages if stage.status is StageStatus.PASS)
-
-
-def _row(stage: Stage) -> str:
-    reason = " ".join(stage.reason.split()).replace("|", "\\|")
-    return f"| {stage.name} | {_MARK[stage.status]} {stage.status} | {reason} |"
-
-
-def _speedup(speedup: Speedup) -> list[str]:
-    lines = [f"Speed-up {_ratio(speedup.median, speedup.low, speedup.high, speedup.state)}", ""]
-    lines += ["| shape | before | after | speed-up |", "|---|---|---|---|"]
-    for shape in speedup.by_shape:
-        dims = ", ".join(f"{name} {value}" for name, value in shape.dims.items())
-        ratio = _ratio(shape.median, shape.low, shape.high, shape.state)
-        lines.append(f"| {dims} | {shape.baseline_us:.1f} µs | {shape.candidate_us:.1f} µs | {ratio} |")
-    return [*lines, ""]
-
-
-def _ratio(median: float, low: float, high: float, state: SpeedState) -> str:
-    return f"{median:.2f}× ({low:.2f} … {high:.2f}), {state}"

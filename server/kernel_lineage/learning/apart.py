@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from kernel_gate.devices.base import DeviceError
+from kernel_gate.devices.error import DeviceError
 from kernel_gate.files.temporary import TemporaryFolder
 from kernel_gate.processes.python import Child
 from kernel_gate.processes.seal import ForeignAnswerError

@@ -15,7 +15,7 @@ from typing import Literal
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.files.reading import read_file
 from kernel_gate.files.writing import write_atomically
-from kernel_gate.verdict import Outcome, Verdict
+from kernel_gate.verdict import Outcome, Verdict, conditions_of
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.kernels.mechanisms.registry import mechanisms_of
 from kernel_lineage.kernels.naming import kernel_as_written
@@ -200,11 +200,8 @@ def _conclude(begun: _Begun, made: Materialised, verdict: Verdict | None, facts:
 
 
 def open_conditions(verdict: Verdict, facts: Facts) -> list[str]:
-    """What a verdict holds under that is not known to be so: from misaligned buffers, and from proofs."""
-    conditions = dict.fromkeys(
-        str(c["expr"]) for stage in verdict.stages for c in stage.details.get("conditions", ())
-    )
-    return [expr for expr in conditions if not _holds(expr, facts)]
+    """What a verdict holds under that is not known to be so."""
+    return [expr for expr in conditions_of(verdict) if not _holds(expr, facts)]
 
 
 def _holds(expr: str, facts: Facts) -> bool:

@@ -23,8 +23,9 @@ def judge_in_child(
     report: Callable[[str, str], None],
     cancelled: Callable[[], bool] = lambda: False,
     options: GateOptions | None = None,
+    run: Callable[..., Verdict] = run_in_child,
 ) -> Judge:
-    """A judge that builds both programs from the file's text and runs the gate on a device.
+    """A judge that builds both programs from the file's text and runs the gate on a device, by `run`.
 
     It raises `ProgramError` when no program can be made, `DeviceError` when the device that was asked for is missing.
     """
@@ -43,7 +44,7 @@ def judge_in_child(
         )
 
         def gated() -> Verdict:
-            return run_in_child(
+            return run(
                 GateRequest.of(before, after, workload, device=device, options=options),
                 on_progress=lambda stage, what, _share: report(stage, what),
                 cancelled=cancelled,

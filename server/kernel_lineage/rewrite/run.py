@@ -6,13 +6,16 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from kernel_gate.devices.base import DeviceError
+from kernel_gate.fleet.elsewhere import elsewhere
+from kernel_gate.fleet.travelling import ClusterError
 from kernel_gate.standing import ExitCode
+from kernel_gate.worker import run_in_child
 from kernel_lineage.kernels.naming import parted
 from kernel_lineage.rewrite.apply import ApplyError, ApplyRequest, apply
 from kernel_lineage.rewrite.document import ApplyDocument, Progress
@@ -49,6 +52,8 @@ class Asked:
     text: bytes | None = None
     anyway: bool = False
     record: bool = True
+    remote: str | None = None
+    """Where the verdict is made, when not here: an address for `kernel_gate.fleet.elsewhere`."""
 
 
 def run(
@@ -71,8 +76,12 @@ def run(
 
     try:
         request = _request(asked)
-        with _ended_by_signal():
-            document = apply(request, judge_in_child(asked.device, report), report)
+        with _ended_by_signal(), nullcontext() if asked.remote is None else elsewhere(asked.remote) as pool:
+            judge = run_in_child if pool is None else pool.judge
+            document = apply(request, judge_in_child(asked.device, report, run=judge), report)
+    except ClusterError as error:
+        err(f"{error}. Nothing was changed.")
+        return ExitCode.ENVIRONMENT
     except (ApplyError, ProgramError, StatedFactError, HandoffError) as error:
         err(str(error))
         return ExitCode.WRONG_USE

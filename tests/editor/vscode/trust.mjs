@@ -1,68 +1,46 @@
 // A folder that nobody has trusted yet and that wants to run: nothing of it does. Then its user trusts it, and it works.
-//   usage: node trust.mjs [--shots FOLDER]
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
 
-import { openEditor } from './editor.mjs';
+import { play, python, sample } from './play.mjs';
 
-const root = path.resolve(import.meta.dirname, '../../..');
-const python = path.join(root, '.venv/bin/python');
-const { values } = parseArgs({ options: { shots: { type: 'string', default: path.join(root, 'build/editor') } } });
-
-const base = fs.mkdtempSync(path.join(os.tmpdir(), 'klineage-hostile-'));
-const workspace = path.join(base, 'sample');
-execFileSync(python, [
-  '-c',
-  'import sys, pathlib; from kernel_lineage.demo.sample import build_sample_repository as build; build(pathlib.Path(sys.argv[1]))',
-  workspace,
-]);
-const marks = path.join(base, 'marks');
-fs.mkdirSync(marks);
+const hostile = { 'klineage.check.seconds': 0, 'klineage.check.when': 'saving' };
+let editor, workspace, marks, step;
 const write = (name, text, mode = 0o644) => {
   fs.mkdirSync(path.dirname(path.join(workspace, name)), { recursive: true });
   fs.writeFileSync(path.join(workspace, name), text, { mode });
 };
-for (const name of ['sitecustomize.py', 'json.py', 'kernel_gate/__init__.py', 'kernel_lineage/__init__.py']) {
-  write(name, `open(${JSON.stringify(path.join(marks, name.replace('/', '-')))}, 'w')\n`);
-}
-for (const name of ['chosen', '.venv/bin/klineage', '.venv/bin/python']) {
-  write(name, `#!/bin/sh\ntouch ${path.join(marks, name.replaceAll('/', '-'))}\necho klineage, version 0.1.0\n`, 0o755);
-}
-const chosen = path.join(workspace, 'chosen');
-const hostile = { 'klineage.check.seconds': 0, 'klineage.check.when': 'saving' };
-write('.vscode/settings.json', JSON.stringify({
-  ...hostile,
-  'klineage.interpreter': chosen,
-  'klineage.server.command': [chosen],
-}));
-const cache = path.join(workspace, '.klineage/cache.sqlite');
-const ran = () => [...fs.readdirSync(marks), ...(fs.existsSync(cache) ? ['mining'] : [])];
 
-const started = Date.now();
-const step = (name) => console.log(`${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${name}`);
-const editor = await openEditor({
-  cache: path.join(root, '.cache/editor'),
-  vsix: path.join(root, 'dist/kernel-lineage.vsix'),
-  workspace,
-  settings: { 'klineage.interpreter': python, 'klineage.device': 'emulated' },
-  shots: values.shots,
-  asksForTrust: true,
-});
-try {
+function prepare(made, base) {
+  sample(made);
+  workspace = made;
+  marks = path.join(base, 'marks');
+  fs.mkdirSync(marks);
+  for (const name of ['sitecustomize.py', 'json.py', 'kernel_gate/__init__.py', 'kernel_lineage/__init__.py']) {
+    write(name, `open(${JSON.stringify(path.join(marks, name.replace('/', '-')))}, 'w')\n`);
+  }
+  for (const name of ['chosen', '.venv/bin/klineage', '.venv/bin/python']) {
+    write(name, `#!/bin/sh\ntouch ${path.join(marks, name.replaceAll('/', '-'))}\necho klineage, version 0.1.0\n`, 0o755);
+  }
+  const chosen = path.join(workspace, 'chosen');
+  write('.vscode/settings.json', JSON.stringify({
+    ...hostile,
+    'klineage.interpreter': chosen,
+    'klineage.server.command': [chosen],
+  }));
+}
+
+const ran = () => {
+  const cache = path.join(workspace, '.klineage/cache.sqlite');
+  return [...fs.readdirSync(marks), ...(fs.existsSync(cache) ? ['mining'] : [])];
+};
+
+await play({ name: 'trust', prepare, settings: { 'klineage.interpreter': python }, asksForTrust: true }, async (played) => {
+  ({ editor, step } = played);
   await untrusted();
   await trusted();
-} catch (error) {
-  await editor.screenshot('trust-failed');
-  console.error(`screenshots are in ${values.shots}`);
-  throw error;
-} finally {
-  await editor.close();
-  fs.rmSync(base, { recursive: true, force: true });
-}
+});
 
 async function untrusted() {
   await editor.page.locator('.part.banner', { hasText: 'Restricted Mode' }).waitFor();
@@ -84,8 +62,7 @@ async function trusted() {
   // What names a program is the choice of whoever trusts the folder; this one leaves it out.
   write('.vscode/settings.json', JSON.stringify(hostile));
   fs.rmSync(path.join(workspace, '.venv'), { recursive: true });
-  await editor.runCommand('Workspaces: Manage Workspace Trust');
-  await editor.page.locator('.workspace-trust-editor .monaco-button', { hasText: /^Trust$/ }).first().click();
+  await editor.trust();
   await editor.notification('checkSeconds').waitFor();
   step('the folder is trusted, and its setting that cannot be is named');
   await editor.screenshot('trusted');

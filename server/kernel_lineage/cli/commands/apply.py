@@ -8,6 +8,7 @@ from typing import Literal
 import click
 
 from kernel_lineage.cli.record_option import record_option
+from kernel_lineage.cli.remote_option import remote_option
 
 
 @click.command()
@@ -40,6 +41,7 @@ from kernel_lineage.cli.record_option import record_option
     help="Read the text of an unsaved buffer from stdin; the edit is printed and FILE is not written.",
 )
 @record_option
+@remote_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option(
     "--progress", type=click.Choice(["text", "json"]), default="text", help="Form of the progress on stderr."
@@ -60,6 +62,7 @@ def command(
     token_budget: int | None,
     text_from: str | None,
     record: bool,
+    cluster: str | None,
     as_json: bool,
     progress: Literal["text", "json"],
 ) -> None:
@@ -85,6 +88,7 @@ def command(
                 base_url=base_url,
                 token_budget=token_budget,
                 record=record,
+                remote=cluster,
                 text=sys.stdin.buffer.read() if text_from else None,
             ),
             as_json=as_json,

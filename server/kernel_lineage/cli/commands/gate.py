@@ -17,6 +17,7 @@ from kernel_lineage.cli.gate_run import GateRun, wrong_use
 from kernel_lineage.cli.gate_since import Where, gate_since
 from kernel_lineage.cli.one_case import one_case_options
 from kernel_lineage.cli.record_option import record_option
+from kernel_lineage.cli.remote_option import remote_option
 
 Device = Literal["auto", "cuda", "emulated"]
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -66,11 +67,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--jobs", type=click.IntRange(1), help="With --since: verdicts at once. Default: one on each GPU."
 )
-@click.option(
-    "--cluster",
-    metavar="WHERE",
-    help="With --since: a Dask cluster (tcp://host:port, local or slurm) judges.",
-)
+@remote_option
 @click.option("--timeout", type=float, default=600.0, show_default=True, help="Seconds for one verdict.")
 @limit_options
 @click.option(
@@ -137,6 +134,7 @@ def command(
     """
     from kernel_gate.cases import parse_dims
     from kernel_gate.devices.base import DeviceError
+    from kernel_gate.fleet.travelling import ClusterError
     from kernel_gate.options import GateOptions
 
     counted = _counted(fail_on)
@@ -162,6 +160,8 @@ def command(
         if text is not None:
             if since is not None or len(files) != 1 or kernel or candidate_kernel or workload_path or case:
                 wrong_use("--text takes one FILE, whose kernels and workloads it finds itself")
+            if cluster is not None:
+                wrong_use("--text judges here; leave --remote out")
             run = GateRun(timeout, no_cache, as_json)
             judged = gate_edit(EditAsked(files[0], text, write), device, options, run)
         elif since is not None:
@@ -172,12 +172,12 @@ def command(
             run = GateRun(timeout, no_cache, as_json)
             judged = gate_since(since, files, device, options, run, Where(device, jobs, cluster))
         else:
-            if len(files) != 2 or jobs or cluster:
-                wrong_use("give BASELINE and CANDIDATE, or --since REV; --jobs and --cluster go with --since")
+            if len(files) != 2 or jobs:
+                wrong_use("give BASELINE and CANDIDATE, or --since REV; --jobs goes with --since")
             run = GateRun(timeout, no_cache, as_json, narrow_seconds, record)
             pair = Pair(files[0], files[1], kernel, candidate_kernel, workload_path)
-            judged = [gate_pair(pair, device, options, run)]
-    except DeviceError as error:
+            judged = [gate_pair(pair, device, options, run, cluster)]
+    except (DeviceError, ClusterError) as error:
         click.echo(str(error), err=True)
         sys.exit(ExitCode.ENVIRONMENT)
     write_reports(judged, **rest)

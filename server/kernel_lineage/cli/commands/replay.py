@@ -9,6 +9,7 @@ import click
 
 from kernel_gate.standing import ExitCode
 from kernel_lineage.cli.gate_since import Device, Where
+from kernel_lineage.cli.remote_option import remote_option
 
 _INTENTS = ("optimisation", "fix", "revert", "refactor", "feature", "unknown")
 
@@ -31,7 +32,7 @@ _INTENTS = ("optimisation", "fix", "revert", "refactor", "feature", "unknown")
 @click.option("--seconds", type=click.FloatRange(min=0), help="Begin no other transition after so long.")
 @click.option("--device", type=click.Choice(["auto", "cuda", "emulated"]), default="auto", show_default=True)
 @click.option("--jobs", type=click.IntRange(1), help="Verdicts at once. Default: one on each GPU.")
-@click.option("--cluster", metavar="WHERE", help="A Dask cluster (tcp://host:port, local or slurm) judges.")
+@remote_option
 @click.option("--timeout", type=float, default=180.0, show_default=True, help="Seconds for one verdict.")
 @click.option("--no-learn", is_flag=True, help="Only replay: split and probe nothing, write no skill.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write what is kept in your cache folder.")
@@ -63,7 +64,7 @@ def command(
     some are left (--limit, --seconds).
     """
     from kernel_gate.devices.base import DeviceError
-    from kernel_gate.fleet.on_dask import ClusterError
+    from kernel_gate.fleet.travelling import ClusterError
     from kernel_lineage.cli.progress import finished_lines, progress_bar
     from kernel_lineage.cli.replay_table import line_of, summary
     from kernel_lineage.history.git import RepositoryError

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -17,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.uris import to_fs_path
 
+from kernel_gate.cleaning import without_links
 from kernel_lineage.editor.accepted import ApplyAnswer, answered, edit, refused
 from kernel_lineage.editor.message import Message
 from kernel_lineage.editor.progress import JobProgress
@@ -74,7 +76,7 @@ def register(server: EditorServer) -> None:
                 progress.end(RunState.FAILED, document)
                 return _refused(request, document)
             answer = _answer(request, text, document)
-            progress.end(RunState(answer.outcome), answer.summary, answer.details)
+            progress.end(RunState(answer.outcome), answer.summary, answer.details, answer.page)
         edits = tuple(document.edits) if document.outcome == "accepted" else None
         return await answered(server, answer, text, edits)
 
@@ -100,6 +102,10 @@ async def _gate(
     environment: dict[str, str] = {}
     if request.by == "model":
         environment = server.key.environment(server.settings)
+    if server.settings.remote:
+        arguments += ["--remote", server.settings.remote]
+        if agent := os.environ.get("SSH_AUTH_SOCK"):  # for ssh, which the command starts
+            environment["SSH_AUTH_SOCK"] = agent
     progress.stage("waiting for the job before")
     async with one_at_a_time:
         return await server.trust.klineage(
@@ -123,18 +129,20 @@ def _read(finished: Finished) -> ApplyDocument | str:
 
 
 def _answer(request: ApplyRequest, text: Text, document: ApplyDocument) -> ApplyAnswer:
-    from kernel_lineage.editor.verdict_text import details_of, summary_of  # the gate's verdicts
+    from kernel_lineage.editor.verdict_text import page_of, summary_of  # the gate's verdicts
 
     candidate = None
     if document.edits and document.source_sha256 == hashlib.sha256(text.data).hexdigest():
         candidate = document.changed(text.data).decode("utf-8", "replace")
+    summary = summary_of(document)
     return ApplyAnswer(
         job=uuid.uuid4().hex,
         uri=request.uri,
         title=request.title,
         outcome=document.outcome,
-        summary=summary_of(document),
-        details=details_of(request.title, document),
+        summary=summary,
+        details=without_links(f"# {request.title}\n\n{summary}\n"),
+        page=page_of(request.title, document, text.data) if candidate is not None else "",
         candidate=candidate,
     )
 

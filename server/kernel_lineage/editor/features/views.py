@@ -155,7 +155,9 @@ def register(server: EditorServer) -> None:
     @server.command("klineage.run")
     async def run(params: types.ExecuteCommandParams) -> Any:
         found = server.runs.get(_argument(RunRequest, params).run)
-        return None if found is None else {"title": found.title, "markdown": without_links(found.page)}
+        if found is None:
+            return None
+        return {"title": found.title, "markdown": without_links(found.page), "html": found.drawn or None}
 
     @server.command("klineage.stopRun")
     async def stop_run(params: types.ExecuteCommandParams) -> Any:

@@ -1,0 +1,65 @@
+"""What goes to another machine for a verdict: the request and the files that its workload names, nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+from kernel_gate.evidence import companion_names
+from kernel_gate.files.temporary import TemporaryFolder
+from kernel_gate.request import GateRequest
+from kernel_gate.verdict import Verdict
+from kernel_gate.worker import Progress, Worker
+from kernel_gate.workload import read_companion
+
+
+class ClusterError(Exception):
+    """A machine that cannot be reached, or a request that cannot travel; the message says what to do."""
+
+
+def companions(request: GateRequest) -> dict[str, bytes]:
+    """The files that the workload names, by their names in its folder. Raises `ClusterError`."""
+    files: dict[str, bytes] = {}
+    for name in companion_names(request.workload):
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            raise ClusterError(
+                f"{name} is outside the workload's folder and cannot be sent; put it beside the workload"
+            )
+        try:
+            files[name] = read_companion(request.folder, name)
+        except OSError as error:
+            raise ClusterError(
+                f"{name}, which the workload names, cannot be read: {error.strerror}"
+            ) from error
+    return files
+
+
+def judged(
+    gate: Worker,
+    request: str,
+    files: Mapping[str, bytes],
+    timeout: float,
+    on_progress: Progress | None = None,
+) -> Verdict:
+    """The verdict on a request that came as JSON with its files. Raises `DeviceError`."""
+    with TemporaryFolder("workload") as name:
+        for companion, data in files.items():
+            if PurePosixPath(companion).is_absolute() or ".." in PurePosixPath(companion).parts:
+                raise ClusterError(f"{companion} is outside the workload's folder")
+            target = Path(name) / companion
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+        read = GateRequest.model_validate_json(request).model_copy(update={"folder": Path(name)})
+        return gate.judge(read, timeout=timeout, on_progress=on_progress)
+
+
+@cache
+def gate_fingerprint() -> str:
+    """SHA-256 of the gate's own sources: two machines with the same one judge alike."""
+    top = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for source in sorted(top.rglob("*.py")):
+        digest.update(f"{source.relative_to(top).as_posix()}\0".encode() + source.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,48 @@
+// A machine without klineage: the extension makes an environment of its own, without an index, and finds a planted race.
+// What is measured: from installing the VSIX to the diagnostic.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+
+import { until } from './editor.mjs';
+import { RACE } from './kernels.mjs';
+import { files, play, toolkit } from './play.mjs';
+
+const began = Date.now();
+
+await play(
+  {
+    name: 'no klineage',
+    prepare: files({ 'sum.cu': RACE, 'README.md': 'A folder that nobody has trusted yet.\n' }),
+    vsix: 'kernel-lineage-linux-x64.vsix',
+    asksForTrust: true,
+    // The system's Python alone, the compiler of a toolkit, and no way to any index.
+    env: { PATH: '/usr/bin:/bin', CUDA_HOME: toolkit, http_proxy: 'http://127.0.0.1:9', https_proxy: 'http://127.0.0.1:9' },
+  },
+  async ({ editor, step }) => {
+    await editor.openFile('sum.cu');
+    const missing = editor.notification('Kernel Lineage needs its Python package');
+    await missing.waitFor();
+    await editor.screenshot('no-klineage');
+    step('the extension says what is missing, and offers to make it');
+    const asked = Date.now();
+    await missing.locator('.monaco-button', { hasText: 'Make an Environment' }).click();
+    await editor.notification('packages that the extension brings along').waitFor();
+    await editor.screenshot('making-environment');
+    const hover = await editor.hover('block_sum(float', 'CUDA C++ kernel');
+    assert.match(hover, /not trusted/);
+    step(`the environment is there after ${((Date.now() - asked) / 1000).toFixed(1)} s, and the server runs in it`);
+    await editor.page.keyboard.press('Escape');
+    await editor.trust();
+    await editor.openFile('sum.cu');
+    await editor.page.locator('.squiggly-error').first().waitFor({ timeout: 180_000 });
+    const said = await editor.hover('buf[threadIdx.x] +=', 'race on shared buf');
+    assert.match(said, /thread \(\d+, 0, 0\)/);
+    await editor.screenshot('first-diagnostic');
+    step(`from installing the VSIX to the diagnostic of a planted race: ${((Date.now() - began) / 1000).toFixed(1)} s`);
+    await editor.page.keyboard.press('Escape');
+    await editor.runCommand('Kernel Lineage: Show Debug Information');
+    await until('which klineage is used', () => editor.place("the extension's own environment"));
+    await editor.screenshot('own-environment');
+  },
+);

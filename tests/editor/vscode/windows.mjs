@@ -1,0 +1,57 @@
+// Two windows have a server each. One is stopped dead, one is killed, a job is cancelled: the other window does not notice.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+
+import { until } from './editor.mjs';
+import { RIGHT } from './kernels.mjs';
+import { files, play, python } from './play.mjs';
+
+await play({ name: 'two windows', settings: { 'klineage.interpreter': python } }, async ({ editor, workspace, base, step }) => {
+  const servers = () => editor.processesWith('serve');
+  const alive = (pid) => servers().includes(pid);
+  await editor.openFile('reduction.cu');
+  await editor.lens('✓ right');
+  const [own] = servers();
+  const second = path.join(base, 'second');
+  files({ 'sum.cu': RIGHT })(second);
+  const other = await editor.openWindow(second);
+  await other.openFile('sum.cu');
+  await other.lens('✓ right');
+  assert.equal(servers().length, 2, 'a server for each window');
+  const others = servers().find((pid) => pid !== own);
+  step('two windows have a server each');
+
+  process.kill(own, 'SIGKILL');
+  const notice = editor.notification('stopped unexpectedly');
+  await notice.waitFor();
+  await editor.screenshot('killed');
+  await other.clickOn('__syncthreads();');
+  await other.page.keyboard.press('Control+/');
+  await other.page.locator('.squiggly-error').first().waitFor({ timeout: 120_000 });
+  await other.screenshot('other-window');
+  step('a server that is killed says so, and the other window finds a race meanwhile');
+  await notice.locator('.monaco-button', { hasText: 'Restart' }).click();
+  await editor.lens('✓ right');
+  const again = servers().find((pid) => pid !== others);
+  step('it is started again');
+
+  process.kill(again, 'SIGSTOP');
+  await editor.runCommand('Kernel Lineage: Restart Server');
+  await until('the server that does not answer is ended', () => !alive(again));
+  await editor.lens('✓ right');
+  assert.ok(alive(others), 'the server of the other window is the one that it was');
+  step('a server that does not answer is ended, and another one started');
+
+  const file = path.join(workspace, 'kernels/activation.cu');
+  const before = fs.readFileSync(file, 'utf8');
+  await editor.openFile('activation.cu');
+  await editor.clickOn('a[i]');
+  await editor.chooseAction('Vectorised row access');
+  const running = editor.notification('Vectorised row access in residual_forward');
+  await running.locator('.monaco-button', { hasText: 'Cancel' }).click();
+  await editor.notification('cancelled. Nothing was changed.').waitFor();
+  await editor.screenshot('cancelled');
+  assert.equal(fs.readFileSync(file, 'utf8'), before);
+  step('a job that is cancelled says so, and has changed nothing');
+});

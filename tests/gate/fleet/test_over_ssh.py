@@ -1,0 +1,109 @@
+"""Verdicts of another machine over ssh; it is a stand-in: a process of this machine behind an `ssh` of ours."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from gate.fleet.stand_in_ssh import OtherMachine
+from gate.programs import affine, workload
+from kernel_gate.devices.base import DeviceError
+from kernel_gate.fleet.elsewhere import elsewhere
+from kernel_gate.fleet.over_ssh import Host
+from kernel_gate.fleet.travelling import ClusterError
+from kernel_gate.reasons import Reason
+from kernel_gate.request import GateRequest
+
+ORACLE = "import numpy as np\n\n\ndef affine(x, n):\n    return {'y': 2.0 * x.astype(np.float64) + 1.0}\n"
+
+
+@pytest.fixture
+def other(tmp_path, monkeypatch):
+    made = OtherMachine(tmp_path)
+    monkeypatch.setenv("PATH", f"{made.programs}:{os.environ['PATH']}")
+    return made
+
+
+@pytest.mark.long
+def test_the_verdict_is_the_other_machines_and_only_programs_and_workload_are_sent(other, tmp_path):
+    folder = tmp_path / "workloads"
+    folder.mkdir()
+    (folder / "oracle.py").write_text(ORACLE)
+    (folder / "private.txt").write_text("not yours")
+    described = workload('[oracle]\npython = "oracle.py:affine"\n').model_copy(update={"folder": folder})
+    wrong = GateRequest.of(affine(), affine("2.0f", "3.0f"), described, device="emulated")
+    right = GateRequest.of(affine(), affine(), workload(), device="emulated")
+    seen = []
+    with elsewhere("ssh://me@gpu-box") as pool:
+        assert pool.judge(wrong, on_progress=lambda *told: seen.append(told)).code == Reason.WRONG_VALUE
+        assert pool.judge(right).code == Reason.NOT_PROFILED
+        with pytest.raises(DeviceError, match="gpu-box"):
+            pool.judge(right.model_copy(update={"device": "cuda"}))
+    assert seen
+    [connection] = other.log.read_text().splitlines()
+    assert connection.endswith("me@gpu-box klineage judge")
+    first, *_ = [json.loads(line) for line in other.sent.read_text().splitlines()]
+    assert set(first) == {"request", "files", "timeout"}
+    assert set(first["files"]) == {"oracle.py"}
+    assert str(folder) not in first["request"]
+
+
+@pytest.mark.long
+def test_cancelling_ends_what_runs_there(other):
+    request = GateRequest.of(affine(), affine(), workload(), device="emulated")
+    with elsewhere("ssh://gpu-box") as pool:
+        assert pool.judge(request, cancelled=lambda: other.sent.stat().st_size > 0).code == Reason.CANCELLED
+    pid = int(other.log.read_text().split()[0])
+    end = time.monotonic() + 30
+    while Path(f"/proc/{pid}").exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.long
+def test_another_gate_is_not_asked(other, monkeypatch):
+    monkeypatch.setattr("kernel_gate.fleet.over_ssh.gate_fingerprint", lambda: "0" * 64)
+    request = GateRequest.of(affine(), affine(), workload(), device="emulated")
+    with pytest.raises(ClusterError, match="install the same version"), elsewhere("ssh://gpu-box") as pool:
+        pool.judge(request)
+    assert other.sent.read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("ssh://far-away", "Could not resolve hostname"),
+        ("ssh://box/no/such/klineage", "not found|No such file"),
+    ],
+)
+def test_a_machine_that_does_not_answer(other, address, said):
+    request = GateRequest.of(affine(), affine(), workload(), device="emulated")
+    with pytest.raises(ClusterError, match=said), elsewhere(address) as pool:
+        pool.judge(request)
+
+
+def test_a_file_that_cannot_travel_is_said_before_anything_is_started(other, tmp_path):
+    outside = workload('[oracle]\npython = "../oracle.py:affine"\n').model_copy(update={"folder": tmp_path})
+    with pytest.raises(ClusterError, match="put it beside the workload"), elsewhere("ssh://gpu-box") as pool:
+        pool.judge(GateRequest.of(affine(), affine(), outside, device="emulated"))
+    assert other.log.read_text() == ""
+
+
+def test_an_address_names_a_machine_and_its_program():
+    assert Host.parse("ssh://Box") == Host("Box")
+    assert Host.parse("ssh://me@10.0.0.5:2222/opt/k l/klineage") == Host(
+        "me@10.0.0.5", 2222, "/opt/k l/klineage"
+    )
+    words = Host.parse("ssh://me@box:2222/opt/k l/klineage").command("/usr/bin/ssh")
+    assert words[-5:] == ["-p", "2222", "--", "me@box", "'/opt/k l/klineage' judge"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["ssh://", "ssh://-oProxyCommand=x", "ssh://-me@box", "ssh://box:port", "ssh://me:pass@box", "ssh://a b"],
+)
+def test_what_is_no_address_is_refused(address):
+    with pytest.raises(ClusterError, match="is no address"):
+        Host.parse(address)
