@@ -23,6 +23,7 @@ from kernel_lineage.kernels.linear_forms import Coefficient
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.hidden_reads import check_hidden_reads
 from kernel_lineage.rewrite.assists.layout import (
+    begins_line,
     data_of,
     descendants,
     fresh_name,
@@ -157,7 +158,7 @@ def _counted_along_y(kernel: Kernel, syntax: CudaSyntax, used: list[Node]) -> li
     statements = statements_of(syntax.entry.node.child_by_field_name("body"))
     data = data_of(kernel)
     start = statements[0].start_byte if statements else 0
-    if not statements or data[data.rfind(b"\n", 0, start) + 1 : start].strip():
+    if not statements or not begins_line(data, start):
         raise Refusal(f"the first statement of {kernel.name} is not on a line of its own")
     taken = identifiers_in(syntax.entry.node)
     rank, slow, fast = (fresh_name(n, taken) for n in ("thread_rank", "thread_x", "thread_y"))

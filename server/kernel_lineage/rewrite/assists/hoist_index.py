@@ -26,6 +26,7 @@ from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.integer_types import IntegerTypes
 from kernel_lineage.rewrite.assists.layout import (
+    begins_line,
     data_of,
     descendants,
     fresh_name,
@@ -163,8 +164,8 @@ def _edits(kernel: Kernel, syntax: CudaSyntax, loop: Loop, all_hoisted: list[_Ho
     before = loop.node.prev_named_sibling
     pragma = before is not None and before.type == "preproc_call"
     start = before.start_byte if before is not None and pragma else loop.node.start_byte
-    own_line = not data[data.rfind(b"\n", 0, start) + 1 : start].strip()
-    if loop.node.parent is None or loop.node.parent.type != "compound_statement" or not own_line:
+    outer = loop.node.parent
+    if outer is None or outer.type != "compound_statement" or not begins_line(data, start):
         line = loop.node.start_point.row + 1
         raise Refusal(f"the loop in line {line} is not a statement on a line of its own")
     taken = identifiers_in(syntax.entry.node)

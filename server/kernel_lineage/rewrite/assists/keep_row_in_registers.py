@@ -10,7 +10,6 @@ from there. What a longer row has beyond that is read again by the old loops, in
 from __future__ import annotations
 
 import re
-import textwrap
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,7 +22,9 @@ from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import (
+    begins_line,
     data_of,
+    dedented,
     descendants,
     fresh_name,
     identifiers_in,
@@ -34,6 +35,7 @@ from kernel_lineage.rewrite.assists.layout import (
     syntax_of,
 )
 from kernel_lineage.rewrite.assists.loop_changes import changed_between, is_of_the_language, written_by_calls
+from kernel_lineage.rewrite.assists.loop_heads import counted_header
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt, with_alternatives
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 from kernel_lineage.rewrite.assists.vector_body import TOGETHER
@@ -148,13 +150,8 @@ def _head_names(loop: Loop) -> set[str]:
 def _check_counted(kernel: Kernel, syntax: CudaSyntax, loop: Loop) -> None:
     """Refuse a loop that cannot be taken apart into its first rounds and the rest."""
     line = loop.node.start_point.row + 1
-    header, condition = loop.node.child_by_field_name("initializer"), bare(loop.condition)
-    if loop.node.type != "for_statement" or loop.start is None or loop.body is None or condition is None:
-        raise Refusal(f"the loop in line {line} does not count from a start to a bound")
-    below = operator_of(condition) == "<" and text_of(condition.child_by_field_name("left")) == loop.counter
-    single = header is not None and header.type == "declaration"
-    if not below or not single or header is None or len(header.children_by_field_name("declarator")) != 1:
-        raise Refusal(f"the loop in line {line} does not count `{loop.counter} < bound` upwards")
+    counted_header(loop)
+    assert loop.body is not None
     if ThreadOrder(kernel, syntax).covers_all(loop) not in ("block", "group"):
         raise Refusal(
             f"the loop in line {line} does not deal the row out to the threads of a block or a warp"
@@ -198,7 +195,7 @@ def _edits(
     edits: list[Edit] = []
     for one in passes:
         loop = one.loop
-        if data[data.rfind(b"\n", 0, loop.node.start_byte) + 1 : loop.node.start_byte].strip():
+        if not begins_line(data, loop.node.start_byte):
             raise Refusal(f"the loop in line {loop.node.start_point.row + 1} is not on a line of its own")
         lines = [f"{kind} {kept}[{rounds}];"] if one is passes[0] else []
         fill = [f"{kept}[{number}] = {text_of(access.node)};"] if one is passes[0] else []
@@ -236,16 +233,9 @@ def _unrolled(kernel: Kernel, one: _Pass, kept: str, number: str, fill: list[str
 
 def _body(data: bytes, one: _Pass, kept: str) -> list[str]:
     """The loop's own statements, the element taken from registers."""
-    assert one.loop.body is not None
-    statements = statements_of(one.loop.body)
-    start, end = statements[0].start_byte, statements[-1].end_byte
-    text = data[start:end]
-    for node in sorted(one.reads, key=lambda n: n.start_byte, reverse=True):
-        if contains(one.loop.body, node):
-            text = text[: node.start_byte - start] + kept.encode() + text[node.end_byte - start :]
-    before = data[data.rfind(b"\n", 0, start) + 1 : start]
-    margin = before.decode() if not before.strip() else " " * len(before)
-    return textwrap.dedent(margin + text.decode()).splitlines()
+    body = one.loop.body
+    assert body is not None
+    return dedented(data, statements_of(body), [(n, kept) for n in one.reads if contains(body, n)])
 
 
 ASSIST = Assist(

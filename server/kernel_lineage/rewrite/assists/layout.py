@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Sequence
 
 from tree_sitter import Node
 
@@ -13,9 +14,19 @@ from kernel_lineage.kernels.source import Kernel, SourceFile, Span
 from kernel_lineage.rewrite.assists.model import Refusal
 
 
+def start_of_line(data: bytes, offset: int) -> int:
+    """Where the line of an offset begins."""
+    return data.rfind(b"\n", 0, offset) + 1
+
+
+def begins_line(data: bytes, offset: int) -> bool:
+    """Whether nothing but blanks stands before an offset on its line."""
+    return not data[start_of_line(data, offset) : offset].strip()
+
+
 def indent_at(data: bytes, offset: int) -> str:
     """The blanks that begin the line of an offset."""
-    line = data[data.rfind(b"\n", 0, offset) + 1 :]
+    line = data[start_of_line(data, offset) :]
     return line[: len(line) - len(line.lstrip(b" \t"))].decode()
 
 
@@ -39,6 +50,17 @@ def newline_of(data: bytes) -> str:
     """The line end that the file uses first."""
     at = data.find(b"\n")
     return "\r\n" if at > 0 and data[at - 1 : at] == b"\r" else "\n"
+
+
+def dedented(data: bytes, statements: Sequence[Node], changes: Iterable[tuple[Node, str]]) -> list[str]:
+    """The lines of statements that follow each other, with texts in the place of nodes, moved to the left."""
+    start, end = statements[0].start_byte, statements[-1].end_byte
+    text = data[start:end]
+    for node, new in sorted(changes, key=lambda change: change[0].start_byte, reverse=True):
+        text = text[: node.start_byte - start] + new.encode() + text[node.end_byte - start :]
+    before = data[start_of_line(data, start) : start]
+    margin = before.decode() if not before.strip() else " " * len(before)
+    return textwrap.dedent(margin + text.decode()).splitlines()
 
 
 def insert_before(kernel: Kernel, offset: int, text: str) -> Edit:

@@ -15,17 +15,10 @@ import re
 
 from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.source import Kernel, Launch
-from kernel_lineage.rewrite.assists.layout import data_of, insert_before, source_of
+from kernel_lineage.rewrite.assists.layout import data_of, insert_before, source_of, start_of_line
 from kernel_lineage.rewrite.assists.model import Assist, Refusal
 from kernel_lineage.rewrite.assists.triton_loop_body import in_loop
-from kernel_lineage.rewrite.assists.triton_places import (
-    called,
-    calls_of,
-    function_of,
-    resolved,
-    span_of,
-    start_of_line,
-)
+from kernel_lineage.rewrite.assists.triton_places import called, calls_of, function_of, resolved, span_of
 from kernel_lineage.rewrite.candidate import Candidate, Edit
 from kernel_lineage.rewrite.launch_site import launch_edits
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 
 from kernel_lineage.kernels.source import Kernel, Span
-from kernel_lineage.rewrite.assists.layout import data_of, fresh_name, indent_at, replace_between
-from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.triton_places import (
-    calls_of,
-    holds_text_of_lines,
-    span_of,
+from kernel_lineage.rewrite.assists.layout import (
+    data_of,
+    fresh_name,
+    indent_at,
+    replace_between,
     start_of_line,
-    stored_names,
 )
+from kernel_lineage.rewrite.assists.model import Refusal
+from kernel_lineage.rewrite.assists.triton_places import calls_of, holds_text_of_lines, span_of, stored_names
 from kernel_lineage.rewrite.candidate import Edit
 
 _INDENT = "    "

@@ -7,15 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kernel_lineage.kernels.source import Kernel, Span
-from kernel_lineage.rewrite.assists.layout import data_of, indent_at, replace_between
+from kernel_lineage.rewrite.assists.layout import data_of, indent_at, replace_between, start_of_line
 from kernel_lineage.rewrite.assists.model import Refusal
-from kernel_lineage.rewrite.assists.triton_places import (
-    called,
-    holds_text_of_lines,
-    resolved,
-    span_of,
-    start_of_line,
-)
+from kernel_lineage.rewrite.assists.triton_places import called, holds_text_of_lines, resolved, span_of
 from kernel_lineage.rewrite.candidate import Edit
 
 _GONE = "\0"

@@ -25,11 +25,6 @@ def triton_syntax_of(kernel: Kernel) -> TritonSyntax:
     return syntax
 
 
-def start_of_line(data: bytes, offset: int) -> int:
-    """Where the line of an offset begins."""
-    return data.rfind(b"\n", 0, offset) + 1
-
-
 def span_of(kernel: Kernel, node: ast.AST) -> Span:
     """The span of a part of the kernel in its file."""
     return triton_syntax_of(kernel).entry.span(node)

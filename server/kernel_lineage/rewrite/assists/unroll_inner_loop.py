@@ -13,6 +13,7 @@ from kernel_lineage.kernels.anchors.model import Anchor
 from kernel_lineage.kernels.cuda_forms import Loop, bare, operator_of, text_of
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.layout import (
+    begins_line,
     data_of,
     descendants,
     indent_at,
@@ -41,13 +42,8 @@ def _rewrite(kernel: Kernel, anchor: Anchor) -> Candidate:
     if before is not None and before.type == "preproc_call" and "unroll" in text_of(before):
         raise Refusal("the loop has an unroll pragma already")
     data = data_of(kernel)
-    line_start = data.rfind(b"\n", 0, loop.node.start_byte) + 1
-    parent = loop.node.parent
-    if (
-        parent is None
-        or parent.type != "compound_statement"
-        or data[line_start : loop.node.start_byte].strip()
-    ):
+    outer = loop.node.parent
+    if outer is None or outer.type != "compound_statement" or not begins_line(data, loop.node.start_byte):
         raise Refusal("the loop is not a statement on a line of its own")
     if any(
         n.type in ("break_statement", "return_statement", "goto_statement") for n in descendants(loop.body)

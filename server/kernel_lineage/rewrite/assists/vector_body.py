@@ -8,7 +8,6 @@ accesses have 16 bytes, those of narrower types fewer. Whatever does not fit tha
 from __future__ import annotations
 
 import re
-import textwrap
 from dataclasses import dataclass, replace
 
 from tree_sitter import Node
@@ -18,7 +17,7 @@ from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, operator
 from kernel_lineage.kernels.cuda_syntax import CudaSyntax
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.rewrite.assists.accumulations import accumulates
-from kernel_lineage.rewrite.assists.layout import descendants, fresh_name, identifiers_in
+from kernel_lineage.rewrite.assists.layout import dedented, descendants, fresh_name, identifiers_in
 from kernel_lineage.rewrite.assists.model import Refusal
 from kernel_lineage.rewrite.assists.ways_through import always
 
@@ -104,7 +103,8 @@ class VectorBody:
         lines += ["#pragma unroll", f"for (int {lane} = 0; {lane} < {lanes}; {lane}++) {{"]
         if self.uses_index:
             lines.append(f"{unit}{index_type} {self.index} = {lanes} * {quad} + {lane};")
-        lines += [unit + line if line else "" for line in self._element(data, lane)]
+        changes = [(n, f"{a.name}[{lane}]") for a in self.accesses for n in a.nodes]
+        lines += [unit + line if line else "" for line in dedented(data, self.statements, changes)]
         lines.append("}")
         for a in self.accesses:
             if a.stored:
@@ -112,18 +112,6 @@ class VectorBody:
                 target = f"reinterpret_cast<{vector}*>({a.address})[{quad}]"
                 lines.append(f"{target} = *reinterpret_cast<{vector}*>({a.name});")
         return lines
-
-    def _element(self, data: bytes, lane: str) -> list[str]:
-        """The element's own statements, their accesses taken from registers."""
-        start, end = self.statements[0].start_byte, self.statements[-1].end_byte
-        text = data[start:end]
-        edits = [(n.start_byte, n.end_byte, f"{a.name}[{lane}]") for a in self.accesses for n in a.nodes]
-        for begin, stop, new in sorted(edits, reverse=True):
-            text = text[: begin - start] + new.encode() + text[stop - start :]
-        blank = " " * (start - data.rfind(b"\n", 0, start) - 1)
-        before = data[data.rfind(b"\n", 0, start) + 1 : start]
-        margin = before.decode() if not before.strip() else blank
-        return textwrap.dedent(margin + text.decode()).splitlines()
 
 
 def vector_body(

@@ -23,6 +23,7 @@ from kernel_lineage.kernels.edits import replace_node
 from kernel_lineage.kernels.source import Kernel, Span
 from kernel_lineage.rewrite.assists.blocks_at_launch import blocks_changed
 from kernel_lineage.rewrite.assists.layout import (
+    begins_line,
     data_of,
     descendants,
     fresh_name,
@@ -31,9 +32,11 @@ from kernel_lineage.rewrite.assists.layout import (
     indent_unit,
     newline_of,
     replace_between,
+    start_of_line,
     statements_of,
     syntax_of,
 )
+from kernel_lineage.rewrite.assists.loop_heads import counted_header
 from kernel_lineage.rewrite.assists.model import Assist, Refusal, attempt
 from kernel_lineage.rewrite.assists.thread_order import ThreadOrder
 from kernel_lineage.rewrite.assists.vector_body import VectorBody, vector_body
@@ -112,22 +115,8 @@ def _pass(loop: Loop) -> tuple[str, str, str]:
 
 
 def _row_loop(kernel: Kernel, syntax: CudaSyntax, loop: Loop, number: int) -> Edit:
-    condition = bare(loop.condition)
-    header = loop.node.child_by_field_name("initializer")
-    if loop.body is None or loop.start is None or loop.bound is None or condition is None or header is None:
-        raise Refusal(
-            f"the loop in line {loop.node.start_point.row + 1} does not count from a start to a bound"
-        )
-    counts = operator_of(condition) == "<" and text_of(condition.child_by_field_name("left")) == loop.counter
-    if (
-        not counts
-        or header.type != "declaration"
-        or not loop.step
-        or len(header.children_by_field_name("declarator")) != 1
-    ):
-        raise Refusal(
-            f"the loop in line {loop.node.start_point.row + 1} does not count `{loop.counter} < bound` upwards"
-        )
+    header = counted_header(loop)
+    assert loop.start is not None and loop.bound is not None
     by = ThreadOrder(kernel, syntax).covers_all(loop)
     if by is None:
         raise Refusal(
@@ -319,9 +308,9 @@ def _element_edits(
     quad, lane = (fresh_name(n, taken) for n in (body.group, "lane"))
     limit, i = _grouped(bound), index.name
     start = inner[0].start_byte
-    old = place.data[place.data.rfind(b"\n", 0, start) + 1 : inner[-1].end_byte].decode().splitlines()
+    old = place.data[start_of_line(place.data, start) : inner[-1].end_byte].decode().splitlines()
     margin = indent_at(place.data, start)
-    if place.data[place.data.rfind(b"\n", 0, start) + 1 : start].strip():
+    if not begins_line(place.data, start):
         old = [margin + text_of(inner[0]), *text_of(inner[-1]).splitlines()[1:]] if len(inner) == 1 else old
     step = place.unit
     # The offsets of a row that is not there are never added to a pointer.
