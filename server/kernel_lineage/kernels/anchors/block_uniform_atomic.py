@@ -13,7 +13,6 @@ from kernel_lineage.kernels.cuda_forms import contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.global_atomics import atomic_calls
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.units import in_entry
 
 ID = "block_uniform_atomic"
@@ -51,5 +50,4 @@ PATTERN = AnchorPattern(
     title="Atomic addition by each thread of a block",
     names={"x": "the pointer that is added to", "value": "what each thread adds"},
     find=in_entry(_find),
-    languages=CUDA_ONLY,
 )

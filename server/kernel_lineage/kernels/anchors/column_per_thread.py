@@ -11,7 +11,6 @@ from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_indexing import indexing, loop_axis
 from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop, is_row_pitch, stride_of
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.units import in_entry
 
 ID = "column_per_thread"
@@ -49,5 +48,4 @@ PATTERN = AnchorPattern(
         "C": "the number of columns",
     },
     find=in_entry(_find),
-    languages=CUDA_ONLY,
 )

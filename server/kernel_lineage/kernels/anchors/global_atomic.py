@@ -12,7 +12,6 @@ from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.global_atomics import atomic_calls, triton_atomics
 from kernel_lineage.kernels.mechanisms.privatised_accumulation import one_thread_only
-from kernel_lineage.kernels.mechanisms.seeing import BOTH
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_entry
 
@@ -46,5 +45,4 @@ PATTERN = AnchorPattern(
     title="Contended global atomic",
     names={"x": "the pointer that is updated", "op": "the atomic function", "value": "what each thread adds"},
     find=in_entry(_find_cuda, _find_triton),
-    languages=BOTH,
 )

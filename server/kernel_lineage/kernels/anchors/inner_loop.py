@@ -9,7 +9,6 @@ from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_forms import contains, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.units import in_entry
 
 ID = "inner_loop"
@@ -48,5 +47,4 @@ PATTERN = AnchorPattern(
     title="Inner loop that is not unrolled",
     names={"index": "the loop's counter", "n": "its bound"},
     find=in_entry(_find_in),
-    languages=CUDA_ONLY,
 )

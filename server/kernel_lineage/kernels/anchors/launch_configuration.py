@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
-from kernel_lineage.kernels.source import Kernel, Launch
+from kernel_lineage.kernels.source import Kernel, Language, Launch
+from kernel_lineage.kernels.units import of_kernel
 
 ID = "launch_configuration"
 
@@ -43,6 +43,5 @@ PATTERN = AnchorPattern(
         "block": "the threads of a block, as written at the launch",
         "grid": "the blocks, as written there",
     },
-    find=_find,
-    languages=CUDA_ONLY,
+    find=of_kernel(_find, Language.CUDA),
 )

@@ -7,10 +7,11 @@ that the pattern found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kernel_lineage.kernels.source import Kernel, Language, Span
+from kernel_lineage.kernels.source import Language, Span
+from kernel_lineage.kernels.units import Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,5 +35,9 @@ class AnchorPattern:
     title: str
     names: Mapping[str, str]
     """Each name that a match binds, and what it stands for."""
-    find: Callable[[Kernel], Iterator[Anchor]]
-    languages: frozenset[Language]
+    find: Reader[Anchor]
+
+    @property
+    def languages(self) -> frozenset[Language]:
+        """Those in which it can match."""
+        return self.find.languages

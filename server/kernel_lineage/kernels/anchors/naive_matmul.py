@@ -11,7 +11,6 @@ from kernel_lineage.kernels.anchors.matching import matched
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_forms import Loop, bare, contains, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.units import in_entry
 
 ID = "naive_matmul"
@@ -101,5 +100,4 @@ PATTERN = AnchorPattern(
         "sum": "what gathers the result",
     },
     find=in_entry(_find),
-    languages=CUDA_ONLY,
 )

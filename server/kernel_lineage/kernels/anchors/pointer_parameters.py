@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.units import in_entry
 
 ID = "pointer_parameters"
@@ -59,5 +58,4 @@ PATTERN = AnchorPattern(
         "missing": "the qualifiers that it could have: `__restrict__`, `const`, or both",
     },
     find=in_entry(_find),
-    languages=CUDA_ONLY,
 )

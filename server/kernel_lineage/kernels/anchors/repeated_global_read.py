@@ -10,7 +10,6 @@ from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_mapping import innermost_loop, moving_loops
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.units import in_entry
 
 ID = "repeated_global_read"
@@ -51,5 +50,4 @@ PATTERN = AnchorPattern(
     title="Repeated read of global memory",
     names={"x": "the pointer that is read", "C": "the length of the row, when a whole row is read again"},
     find=in_entry(_find),
-    languages=CUDA_ONLY,
 )

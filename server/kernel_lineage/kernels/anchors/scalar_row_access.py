@@ -13,7 +13,6 @@ from kernel_lineage.kernels.cuda_mapping import Stride, guard_of, innermost_loop
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.units import in_entry
 
 ID = "scalar_row_access"
@@ -117,5 +116,4 @@ PATTERN = AnchorPattern(
         "index": "the thread's index into them",
     },
     find=in_entry(_find),
-    languages=CUDA_ONLY,
 )

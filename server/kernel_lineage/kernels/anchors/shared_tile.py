@@ -11,7 +11,6 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.bank_conflict_padding import is_padded
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.units import in_units
 
 ID = "shared_tile"
@@ -41,5 +40,4 @@ PATTERN = AnchorPattern(
         "height": "the number of its rows, as written",
     },
     find=in_units(_find),
-    languages=CUDA_ONLY,
 )

@@ -12,7 +12,6 @@ from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.units import in_entry
 
 ID = "shared_tree_reduction"
@@ -77,5 +76,4 @@ PATTERN = AnchorPattern(
         "n": "how many elements are reduced",
     },
     find=in_entry(_find_in),
-    languages=CUDA_ONLY,
 )

@@ -10,7 +10,6 @@ from kernel_lineage.kernels.cuda_expressions import integer_of
 from kernel_lineage.kernels.cuda_floats import is_single
 from kernel_lineage.kernels.cuda_forms import field_of, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.units import in_entry
 
 ID = "slow_math"
@@ -55,5 +54,4 @@ PATTERN = AnchorPattern(
         "x": "the argument, or the divisor",
     },
     find=in_entry(_find_in),
-    languages=CUDA_ONLY,
 )

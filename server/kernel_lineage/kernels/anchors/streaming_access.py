@@ -14,7 +14,6 @@ from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_mapping import moves_along_loop
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.units import in_entry
 
 ID = "streaming_access"
@@ -79,5 +78,4 @@ PATTERN = AnchorPattern(
     title="Streaming access without a hint",
     names={"x": "the pointer parameter that is read or written"},
     find=in_entry(_find),
-    languages=CUDA_ONLY,
 )

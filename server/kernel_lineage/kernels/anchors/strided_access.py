@@ -11,7 +11,6 @@ from kernel_lineage.kernels.cuda_mapping import is_strided
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.coalesced_access import is_strided_block
-from kernel_lineage.kernels.mechanisms.seeing import BOTH
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_entry
 
@@ -48,5 +47,4 @@ PATTERN = AnchorPattern(
         "stride": "how far apart neighbouring threads are, in elements",
     },
     find=in_entry(_find_cuda, _find_triton),
-    languages=BOTH,
 )

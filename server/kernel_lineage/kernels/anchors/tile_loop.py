@@ -11,7 +11,6 @@ from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
 from kernel_lineage.kernels.cuda_forms import contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.units import in_entry
 
 ID = "tile_loop"
@@ -49,5 +48,4 @@ PATTERN = AnchorPattern(
     title="Loop over shared tiles",
     names={"tile": "the first of its shared arrays", "index": "the loop's counter", "n": "its bound"},
     find=in_entry(_find_in),
-    languages=CUDA_ONLY,
 )

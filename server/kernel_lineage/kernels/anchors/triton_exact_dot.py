@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_entry
@@ -58,5 +57,4 @@ PATTERN = AnchorPattern(
         "precision": "what asks for exactness",
     },
     find=in_entry(in_triton=_find),
-    languages=TRITON_ONLY,
 )

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_entry
@@ -53,5 +52,4 @@ PATTERN = AnchorPattern(
     title="Exponential or inverse root",
     names={"function": "`exp` or `sqrt`"},
     find=in_entry(in_triton=_find),
-    languages=TRITON_ONLY,
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
 from kernel_lineage.kernels.mechanisms.warps_and_stages import OPTIONS
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.units import of_kernel
 
 ID = "triton_launch_options"
 
@@ -37,6 +37,5 @@ PATTERN = AnchorPattern(
         "num_warps": "its warps, as written",
         "num_stages": "its pipeline stages, as written",
     },
-    find=_find,
-    languages=TRITON_ONLY,
+    find=of_kernel(_find, Language.TRITON),
 )

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.triton_syntax import triton_syntax
+from kernel_lineage.kernels.units import of_kernel
 
 ID = "triton_program_per_row"
 
@@ -41,6 +41,5 @@ PATTERN = AnchorPattern(
     id=ID,
     title="One program per row",
     names={"row": "the variable that holds the program's number"},
-    find=_find,
-    languages=TRITON_ONLY,
+    find=of_kernel(_find, Language.TRITON),
 )

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_entry
 
@@ -29,5 +28,4 @@ PATTERN = AnchorPattern(
     title="Streaming load without a hint",
     names={"x": "the pointer parameter that is read"},
     find=in_entry(in_triton=_find),
-    languages=TRITON_ONLY,
 )

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
+from kernel_lineage.kernels.units import of_kernel
 
 ID = "triton_unhinted_offsets"
 
@@ -73,6 +73,5 @@ PATTERN = AnchorPattern(
         "size": "how many elements the block has",
         "offsets": "the block's name",
     },
-    find=_find,
-    languages=TRITON_ONLY,
+    find=of_kernel(_find, Language.TRITON),
 )

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.matching import matched_in
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_loops import range_arguments
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
@@ -56,5 +55,4 @@ PATTERN = AnchorPattern(
     title="Loop of loads without stages",
     names={"x": "the pointer parameter that is read"},
     find=in_entry(in_triton=_find),
-    languages=TRITON_ONLY,
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.anchors.model import Anchor, AnchorPattern
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.units import of_kernel
 
 ID = "triton_untuned_block"
 
@@ -33,6 +33,5 @@ PATTERN = AnchorPattern(
         "block": "the parameter that is its block size",
         "size": "the number that it is given",
     },
-    find=_find,
-    languages=TRITON_ONLY,
+    find=of_kernel(_find, Language.TRITON),
 )

@@ -13,7 +13,6 @@ from kernel_lineage.kernels.cuda_forms import Loop, contains, field_of, operator
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import innermost_loop
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.seeing import BOTH
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_entry
@@ -123,5 +122,4 @@ PATTERN = AnchorPattern(
         "second": "what the second pass gathers",
     },
     find=in_entry(_find_cuda, _find_triton),
-    languages=BOTH,
 )

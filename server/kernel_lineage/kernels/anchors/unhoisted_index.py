@@ -13,7 +13,6 @@ from kernel_lineage.kernels.cuda_forms import bare, contains, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import innermost_loop
 from kernel_lineage.kernels.cuda_syntax import Unit
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY
 from kernel_lineage.kernels.units import in_entry
 
 ID = "unhoisted_index"
@@ -59,5 +58,4 @@ PATTERN = AnchorPattern(
         "index": "the loop's counter",
     },
     find=in_entry(_find),
-    languages=CUDA_ONLY,
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, first_type, in_assembly, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import first_type, in_assembly, seen, seen_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
@@ -72,7 +72,6 @@ MECHANISM = Mechanism(
     summary="Starts the next tile's copy into shared memory before the present one is used, past the registers.",
     looks_for="`memcpy_async`, pipelines, `cp.async` in inline PTX; in Triton staged loops and tensor descriptors.",
     detect=in_units(_detect_cuda, _detect_triton),
-    languages=BOTH,
     conditions=(
         validity("device.compute_capability >= (8, 0)", "hardware", "`cp.async` came with Ampere."),
         validity("align(x) >= 16", "layout", "A 16-byte copy needs both ends aligned."),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, seen_on
+from kernel_lineage.kernels.mechanisms.seeing import seen_on
 from kernel_lineage.kernels.mechanisms.tuning import argument, how_many, tuning_call
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.triton_forms import elements
+from kernel_lineage.kernels.units import of_kernel
 
 ID = "autotune"
 
@@ -36,8 +37,7 @@ MECHANISM = Mechanism(
     direction=Direction.LAUNCH,
     summary="Measures a list of configurations once per key and keeps the fastest, so that each size gets its own.",
     looks_for="`@triton.autotune` on the kernel.",
-    detect=_detect,
-    languages=TRITON_ONLY,
+    detect=of_kernel(_detect, Language.TRITON),
     conditions=(
         validity(
             "noalias(x, y)", "storage", "Tuning runs the kernel many times; in place, each run adds up."

@@ -14,7 +14,7 @@ from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import UNKNOWN
 from kernel_lineage.kernels.mechanisms.file_definitions import FileDefinitions, definitions_of, hidden_names
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, first_type, seen
+from kernel_lineage.kernels.mechanisms.seeing import first_type, seen
 from kernel_lineage.kernels.units import in_units
 
 ID = "bank_conflict_padding"
@@ -142,7 +142,6 @@ MECHANISM = Mechanism(
     summary="Shifts the rows of a shared tile so that the 32 threads of a warp hit 32 different banks.",
     looks_for="Shared arrays with rows a few elements over a power of two, and shared indices made with `^`.",
     detect=in_units(_detect_in),
-    languages=CUDA_ONLY,
     conditions=(
         validity("launch.shared_bytes <= device.shared_bytes_per_block", "hardware", "Padding takes room."),
         profit("dtype(x) == float32", "data types", "One pad element moves a row by one bank."),

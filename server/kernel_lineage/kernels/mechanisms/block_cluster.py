@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_assembly, seen, seen_on
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.units import in_units, joined
+from kernel_lineage.kernels.mechanisms.seeing import in_assembly, seen, seen_on
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.units import in_units, joined, of_kernel
 
 ID = "block_cluster"
 
@@ -54,8 +54,7 @@ MECHANISM = Mechanism(
     summary="Lets a few neighbouring blocks share what each has loaded, so that memory is read once for all of them.",
     looks_for="`__cluster_dims__`, `this_cluster`, cluster barriers, multicast copies and distributed shared memory; "
     "in Triton `num_ctas`.",
-    detect=joined(_on_kernel, in_units(_in_unit)),
-    languages=BOTH,
+    detect=joined(of_kernel(_on_kernel, *Language), in_units(_in_unit)),
     conditions=(
         validity("device.compute_capability >= (9, 0)", "hardware", "Clusters came with Hopper."),
         validity("launch.grid.x % 2 == 0", "shape", "The grid holds whole clusters."),

@@ -8,9 +8,10 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_mapping import Stride, is_contiguous, is_row_pitch, row_is_shared_by
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in
+from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
+from kernel_lineage.kernels.units import of_kernel
 
 ID = "block_per_row"
 
@@ -62,8 +63,7 @@ MECHANISM = Mechanism(
     direction=Direction.PARALLEL_MAPPING,
     summary="Gives each row to one block (or program), whose threads read it side by side.",
     looks_for="Row offsets that move with the block's index, and loops that stride over the block's threads.",
-    detect=_detect,
-    languages=BOTH,
+    detect=of_kernel(_detect, *Language),
     conditions=(
         profit("C >= 1024", "shape", "Short rows leave most threads of a block without work."),
         validity("launch.block.x % 32 == 0", "shape", "Reductions of a row need whole warps."),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_assembly, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import in_assembly, seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_units
 
@@ -56,7 +56,6 @@ MECHANISM = Mechanism(
     summary="Marks data that is read or written once as streaming, so that it does not push out what is reused.",
     looks_for="`__ldcs`, `__stcs` and the like, inline PTX with a cache operator, `eviction_policy`, `cache_modifier`.",
     detect=in_units(_detect_cuda, _detect_triton),
-    languages=BOTH,
     conditions=(
         profit('profile.bound == "bandwidth"', "pipeline", "Only where the caches are contended."),
         validity("device.compute_capability >= (3, 2)", "hardware", "The intrinsics need it."),

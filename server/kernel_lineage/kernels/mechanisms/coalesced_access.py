@@ -9,9 +9,10 @@ from kernel_lineage.kernels.cuda_mapping import is_contiguous, is_strided
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.linear_forms import Linear, lane_stride
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in
+from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of, triton_syntax
+from kernel_lineage.kernels.units import of_kernel
 
 ID = "coalesced_access"
 
@@ -68,8 +69,7 @@ MECHANISM = Mechanism(
     direction=Direction.MEMORY_ACCESS,
     summary="Orders indices so that a warp's 32 accesses fall into as few memory sectors as possible.",
     looks_for="Global indices that move by one element (or one vector) from thread to thread, with none that strides.",
-    detect=_detect,
-    languages=BOTH,
+    detect=of_kernel(_detect, *Language),
     conditions=(
         validity("contiguous(x)", "layout", "The order in memory must be the order of threads."),
         profit('profile.bound == "bandwidth"', "pipeline", "It saves memory transactions."),

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_forms import text_of
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen, seen_on
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import seen, seen_on
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.units import of_kernel
 
 ID = "constant_memory"
 
@@ -45,8 +46,7 @@ MECHANISM = Mechanism(
     direction=Direction.MEMORY_ACCESS,
     summary="Keeps what all threads of a warp read alike in the constant cache, which hands it to them in one go.",
     looks_for="Reads of `__constant__` arrays and `__grid_constant__` parameters.",
-    detect=_detect,
-    languages=CUDA_ONLY,
+    detect=of_kernel(_detect, Language.CUDA),
     counted=True,
     conditions=(
         profit("launch.grid.x >= device.sms", "hardware", "The cache pays when many blocks read the same."),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, validity
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
+from kernel_lineage.kernels.mechanisms.seeing import seen
 from kernel_lineage.kernels.units import in_units
 
 ID = "cooperative_groups"
@@ -30,7 +30,6 @@ MECHANISM = Mechanism(
     summary="Gives the threads that share a piece of work a name, with ranks, barriers and reductions of their own.",
     looks_for="Calls in `cooperative_groups`: partitions, groups of a block, a grid or a cluster, collectives.",
     detect=in_units(_detect_in),
-    languages=CUDA_ONLY,
     conditions=(
         validity("launch.block.x % 32 == 0", "shape", "A tile of 32 needs whole warps."),
         validity("toolchain.cuda >= (11, 0)", "pipeline", "`cg::reduce` came with CUDA 11."),

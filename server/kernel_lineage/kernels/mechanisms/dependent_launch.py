@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, in_assembly, seen
+from kernel_lineage.kernels.mechanisms.seeing import in_assembly, seen
 from kernel_lineage.kernels.units import in_units
 
 ID = "dependent_launch"
@@ -32,7 +32,6 @@ MECHANISM = Mechanism(
     summary="Starts while the kernel before still runs, so that launching and setting up cost no time.",
     looks_for="`cudaGridDependencySynchronize`, `griddepcontrol` in inline PTX, and CUTLASS's names for them.",
     detect=in_units(_detect_in),
-    languages=CUDA_ONLY,
     conditions=(
         validity("device.compute_capability >= (9, 0)", "hardware", "It came with Hopper."),
         profit("launch.grid.x >= device.sms", "hardware", "A short kernel gains most."),

@@ -12,7 +12,7 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import extents
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
 
@@ -171,7 +171,6 @@ MECHANISM = Mechanism(
     summary="Fills one buffer while the other is used, so that loading and computing overlap.",
     looks_for="Shared arrays whose first index switches each round, and Triton loads made one round ahead.",
     detect=in_units(_detect_cuda, _detect_triton),
-    languages=BOTH,
     conditions=(
         validity(
             "launch.shared_bytes <= device.shared_bytes_per_block",

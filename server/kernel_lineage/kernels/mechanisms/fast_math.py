@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_assembly, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import in_assembly, seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
 
@@ -46,7 +46,6 @@ MECHANISM = Mechanism(
     summary="Uses the special function units' approximations instead of longer exact sequences.",
     looks_for="`__expf`, `__fdividef`, `rsqrtf`, approximate PTX; Triton's `exp2`, `rsqrt` and `fast_*`.",
     detect=in_units(_detect_cuda, _detect_triton),
-    languages=BOTH,
     conditions=(
         validity(
             "dtype(x) in (float32, float16, bfloat16)",

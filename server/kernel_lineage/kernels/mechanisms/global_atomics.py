@@ -8,7 +8,7 @@ from kernel_lineage.kernels.cuda_forms import Call
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_assembly, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import in_assembly, seen, seen_in
 from kernel_lineage.kernels.triton_forms import TritonCall
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_units
@@ -64,7 +64,6 @@ MECHANISM = Mechanism(
     summary="Combines the results of all blocks in memory by atomic updates, without a second kernel.",
     looks_for="`atomicAdd` and the like on global addresses, `tl.atomic_*`.",
     detect=in_units(_detect_cuda, _detect_triton),
-    languages=BOTH,
     conditions=(
         validity(
             "dtype(x) in (float32, int32, uint32, float64)",

@@ -11,7 +11,7 @@ from kernel_lineage.kernels.cuda_forms import arguments_of, bare, contains, fiel
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
 
@@ -97,7 +97,6 @@ MECHANISM = Mechanism(
     summary="Works out the start of a row once, so that the loop only adds its counter.",
     looks_for="Pointers and offsets with a product in them, made before a loop and used within it.",
     detect=in_units(_detect_cuda, _detect_triton),
-    languages=BOTH,
     conditions=(
         validity("N * C < 2147483648", "shape", "A 32-bit product overflows for large tensors."),
         profit("kernel.spills == 0", "pipeline", "Each kept address takes registers."),

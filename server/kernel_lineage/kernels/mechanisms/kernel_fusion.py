@@ -13,10 +13,10 @@ from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import Linear, lane_stride
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in, seen_on
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in, seen_on
+from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
-from kernel_lineage.kernels.units import in_entry, joined
+from kernel_lineage.kernels.units import in_entry, joined, of_kernel
 
 ID = "kernel_fusion"
 
@@ -117,8 +117,7 @@ MECHANISM = Mechanism(
     direction=Direction.ALGORITHM,
     summary="Does several steps in one kernel, so that what lies between them never goes through memory.",
     looks_for="A value stored as one result and used for the next, an activation after a product, a `fused` name.",
-    detect=joined(_by_name, in_entry(_detect_cuda, _detect_triton)),
-    languages=BOTH,
+    detect=joined(of_kernel(_by_name, *Language), in_entry(_detect_cuda, _detect_triton)),
     conditions=(
         profit('profile.bound == "bandwidth"', "pipeline", "It saves the traffic between the steps."),
         profit("kernel.spills == 0", "pipeline", "More live values need more registers."),

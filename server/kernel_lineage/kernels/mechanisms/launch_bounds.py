@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of, hidden_names, split
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen_on
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import seen_on
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.units import of_kernel
 
 ID = "launch_bounds"
 
@@ -40,8 +41,7 @@ MECHANISM = Mechanism(
     direction=Direction.LAUNCH,
     summary="Tells the compiler the largest block, so that it can trade registers per thread against blocks per SM.",
     looks_for="`__launch_bounds__` on the kernel.",
-    detect=_detect,
-    languages=CUDA_ONLY,
+    detect=of_kernel(_detect, Language.CUDA),
     conditions=(
         validity(
             "launch.block.x * launch.block.y * launch.block.z <= 1024",

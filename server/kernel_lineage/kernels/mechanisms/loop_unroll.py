@@ -11,7 +11,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, parameters, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import parameters, seen, seen_in
 from kernel_lineage.kernels.source import Span
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
@@ -92,7 +92,6 @@ MECHANISM = Mechanism(
     summary="Repeats the loop body, so that independent work overlaps and the loop's own instructions go.",
     looks_for="`#pragma unroll`, `tl.static_range`, `loop_unroll_factor`.",
     detect=in_units(_detect_cuda, _detect_triton),
-    languages=BOTH,
     counted=True,
     conditions=(
         profit("kernel.spills == 0", "pipeline", "Unrolled bodies need registers."),

@@ -12,7 +12,7 @@ from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in
 from kernel_lineage.kernels.triton_forms import children
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
 from kernel_lineage.kernels.units import in_units
@@ -132,6 +132,5 @@ MECHANISM = Mechanism(
     summary="Switches off the threads or elements past the end, so that any size works with a fixed block.",
     looks_for="Comparisons of a thread's index with a size, `mask=` and `boundary_check=` of Triton.",
     detect=in_units(_detect_cuda, _masks),
-    languages=BOTH,
     conditions=(profit("N % launch.block.x != 0", "shape", "Sizes that fit need no guard."),),
 )

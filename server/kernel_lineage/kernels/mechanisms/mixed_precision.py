@@ -12,7 +12,7 @@ from kernel_lineage.kernels.cuda_forms import arguments_of, bare, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import definitions_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in
 from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_forms import TritonCall, dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
@@ -134,7 +134,6 @@ MECHANISM = Mechanism(
     summary="Stores narrow elements to save traffic, and computes or accumulates in a wider type to keep the result.",
     looks_for="Conversions of elements between half, bfloat16, float and double, wider sums, `.to(tl.float32)`.",
     detect=in_units(_detect_cuda, _detect_triton),
-    languages=BOTH,
     counted=True,
     conditions=(
         validity(

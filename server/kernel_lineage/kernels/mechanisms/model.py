@@ -6,12 +6,12 @@ after it, `tests/kernels/spellings/ID.cu` and `tests/kernels/look_alikes/ID.cu` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from kernel_lineage.kernels.source import Kernel, Language, Span
+from kernel_lineage.kernels.source import Language, Span
+from kernel_lineage.kernels.units import Reader
 
 BACKGROUND = frozenset({"masked_tail", "hoisted_index", "thread_coarsening", "wide_index"})
 """Ids of mechanisms that come and go with almost any change: they say little of why it was made, and nobody sets out to
@@ -101,8 +101,12 @@ class Mechanism:
     """One sentence: what the code does differently and why that helps."""
     looks_for: str
     """One sentence: what in the code is taken as a sign of it."""
-    detect: Callable[[Kernel], Iterator[Site]]
-    languages: frozenset[Language]
+    detect: Reader[Site]
     conditions: tuple[TypicalCondition, ...]
     counted: bool = False
     """Whether one more place with the same parameters is more of it, as one more unrolled loop is."""
+
+    @property
+    def languages(self) -> frozenset[Language]:
+        """Those in which it can be seen."""
+        return self.detect.languages

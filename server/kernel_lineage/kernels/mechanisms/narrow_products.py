@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_assembly, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import in_assembly, seen, seen_in
 from kernel_lineage.kernels.triton_forms import TritonCall, dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
@@ -65,7 +65,6 @@ MECHANISM = Mechanism(
     looks_for="`tl.dot` with `input_precision` of `tf32`, `tf32x3`, `bf16x3` or `bf16x6`, `allow_tf32=True`, or with "
     "operands that are cast; `__float_to_tf32` and narrow `mma` with float32 sums.",
     detect=in_units(_detect_cuda, _detect_triton),
-    languages=BOTH,
     conditions=(
         validity("device.compute_capability >= (8, 0)", "hardware", "TF32 and bfloat16 came with Ampere."),
         profit("dtype(x) == float32", "data types", "Narrower operands are narrow already."),

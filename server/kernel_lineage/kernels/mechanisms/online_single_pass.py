@@ -10,7 +10,7 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import arguments_of, bare, contains, field_of, operator_of, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
@@ -163,7 +163,6 @@ MECHANISM = Mechanism(
     summary="Computes a row's statistics in one pass over it, where the textbook takes two or three.",
     looks_for="Sums rescaled by `exp(old - new)` in a loop, and sums of values and of their squares in one loop.",
     detect=in_units(_detect_cuda, _detect_triton),
-    languages=BOTH,
     conditions=(
         validity(
             "dtype(x) in (float32, float16, bfloat16)",

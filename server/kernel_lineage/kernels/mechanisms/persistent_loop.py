@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_mapping import Stride, stride_of
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in
 from kernel_lineage.kernels.triton_loops import program_step
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
@@ -35,7 +35,6 @@ MECHANISM = Mechanism(
     summary="Launches as many blocks as fit and lets each take tile after tile, so that set-up is paid once.",
     looks_for="Loops that start at the block's or program's number and step by how many there are.",
     detect=in_units(_detect_cuda, _detect_triton),
-    languages=BOTH,
     conditions=(
         profit("launch.grid.x >= device.sms", "hardware", "Fewer blocks leave processors idle."),
         profit("N >= 4096", "shape", "With few tiles there is nothing to keep."),

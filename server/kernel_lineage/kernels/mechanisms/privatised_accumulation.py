@@ -15,7 +15,7 @@ from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.global_atomics import atomic_calls, triton_atomics
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
@@ -131,7 +131,6 @@ MECHANISM = Mechanism(
     summary="Gathers on chip first, so that global memory sees one update per block instead of one per thread.",
     looks_for="Atomics on shared memory, one global update per block or program, one partial result per block.",
     detect=in_units(_detect_cuda, _detect_triton),
-    languages=BOTH,
     conditions=(
         profit("launch.block.x >= 64", "shape", "A small block gathers little."),
         validity(

@@ -11,7 +11,7 @@ from kernel_lineage.kernels.cuda_forms import bare, contains, field_of, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_loops import program_step
 from kernel_lineage.kernels.triton_syntax import TritonUnit, pointer_of
@@ -117,7 +117,6 @@ MECHANISM = Mechanism(
     summary="Keeps a row in registers or shared memory between passes over it, so that memory is read once.",
     looks_for="Arrays that one loop fills and a later loop reads; in Triton a block that is reduced and used again.",
     detect=joined(in_units(_detect_cuda), in_entry(in_triton=_detect_triton)),
-    languages=BOTH,
     conditions=(
         profit("kernel.spills == 0", "pipeline", "A row that spills is read from memory again."),
         validity("C <= 16384", "shape", "The row must fit on chip; longer ones need a loop."),

@@ -11,7 +11,7 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import extents, factors
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
+from kernel_lineage.kernels.mechanisms.seeing import seen
 from kernel_lineage.kernels.units import in_units
 
 ID = "register_tile"
@@ -71,7 +71,6 @@ MECHANISM = Mechanism(
     looks_for="Local arrays that gather sums of products within nested loops, in a device function that is handed one "
     "too.",
     detect=in_units(_detect_in),
-    languages=CUDA_ONLY,
     conditions=(
         profit("kernel.spills == 0", "pipeline", "A tile that spills is slower than none."),
         validity("M % 4 == 0", "shape", "Each thread owns whole tiles; the rest needs guards."),

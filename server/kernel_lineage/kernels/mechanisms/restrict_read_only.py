@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, in_assembly, seen
-from kernel_lineage.kernels.source import Kernel
-from kernel_lineage.kernels.units import in_units, joined
+from kernel_lineage.kernels.mechanisms.seeing import in_assembly, seen
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.units import in_units, joined, of_kernel
 
 ID = "restrict_read_only"
 
@@ -34,8 +34,7 @@ MECHANISM = Mechanism(
     direction=Direction.MEMORY_ACCESS,
     summary="Says that pointers do not alias, so that the compiler may keep, reorder and cache what they point to.",
     looks_for="`__restrict__` on parameters, and `__ldg`.",
-    detect=joined(_on_kernel, in_units(_in_unit)),
-    languages=CUDA_ONLY,
+    detect=joined(of_kernel(_on_kernel, Language.CUDA), in_units(_in_unit)),
     conditions=(
         validity("noalias(x, y)", "storage", "An in-place call breaks the promise."),
         profit(

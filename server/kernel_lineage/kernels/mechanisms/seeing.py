@@ -11,12 +11,8 @@ from tree_sitter import Node
 from kernel_lineage.kernels.cuda_forms import span_of, text_of
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Parameters, Site
-from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.kernels.triton_syntax import TritonUnit
-
-BOTH = frozenset({Language.CUDA, Language.TRITON})
-CUDA_ONLY = frozenset({Language.CUDA})
-TRITON_ONLY = frozenset({Language.TRITON})
 
 
 def types_in(unit: Unit) -> tuple[tuple[str, Node], ...]:

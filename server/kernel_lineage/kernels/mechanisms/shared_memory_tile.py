@@ -11,7 +11,7 @@ from kernel_lineage.kernels.cuda_indexing import Access, Indexing, indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import extents
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
+from kernel_lineage.kernels.mechanisms.seeing import seen
 from kernel_lineage.kernels.units import in_units
 
 ID = "shared_memory_tile"
@@ -100,7 +100,6 @@ MECHANISM = Mechanism(
     looks_for="Stores and asynchronous copies of global elements into `__shared__` arrays, in a device function that "
     "is handed them too, and shared arrays of two dimensions.",
     detect=in_units(_detect_in),
-    languages=CUDA_ONLY,
     conditions=(
         validity("launch.shared_bytes <= device.shared_bytes_per_block", "hardware", "The tile must fit."),
         validity("launch.block.x % 32 == 0", "pipeline", "All threads must reach the barrier."),

@@ -9,8 +9,9 @@ from kernel_lineage.kernels.cuda_forms import contains
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, first_type, seen
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import first_type, seen
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.units import of_kernel
 
 ID = "shared_tree_reduction"
 
@@ -65,8 +66,7 @@ MECHANISM = Mechanism(
     direction=Direction.PARALLEL_MAPPING,
     summary="Combines the values of a block's threads in a number of steps that grows with the logarithm of the block.",
     looks_for="Halving loops over a shared array with barriers, and per-warp results that meet in a shared array.",
-    detect=_detect,
-    languages=CUDA_ONLY,
+    detect=of_kernel(_detect, Language.CUDA),
     conditions=(
         validity(
             "launch.block.x in (32, 64, 128, 256, 512, 1024)",

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in, seen_on
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in, seen_on
+from kernel_lineage.kernels.source import Kernel, Language
 from kernel_lineage.kernels.triton_syntax import TritonUnit
-from kernel_lineage.kernels.units import in_entry, in_units, joined
+from kernel_lineage.kernels.units import in_entry, in_units, joined, of_kernel
 
 ID = "template_specialisation"
 
@@ -43,8 +43,7 @@ MECHANISM = Mechanism(
     direction=Direction.INSTRUCTION_THROUGHPUT,
     summary="Compiles one variant per case, so that branches vanish and loops have known lengths.",
     looks_for="Template parameters that are values, `if constexpr`, and branches on `tl.constexpr` parameters.",
-    detect=joined(_on_kernel, in_units(_in_unit), in_entry(in_triton=_in_entry)),
-    languages=BOTH,
+    detect=joined(of_kernel(_on_kernel, *Language), in_units(_in_unit), in_entry(in_triton=_in_entry)),
     counted=True,
     conditions=(
         validity(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, first_type, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import first_type, seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
 
@@ -49,7 +49,6 @@ MECHANISM = Mechanism(
     summary="Multiplies small matrices by one instruction per warp or warp group instead of one product per thread.",
     looks_for="`wmma` calls, `mma` and `wgmma` in inline PTX, `tl.dot`.",
     detect=in_units(_detect_cuda, _detect_triton),
-    languages=BOTH,
     conditions=(
         validity("device.compute_capability >= (7, 0)", "hardware", "Tensor cores came with it."),
         validity(

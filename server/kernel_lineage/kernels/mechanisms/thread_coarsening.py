@@ -12,7 +12,7 @@ from kernel_lineage.kernels.cuda_mapping import Stride, moves_along_loop, stride
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.linear_forms import lane_stride
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in
 from kernel_lineage.kernels.triton_loops import range_arguments
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_entry, in_units, joined
@@ -68,7 +68,6 @@ MECHANISM = Mechanism(
     summary="Gives each thread several elements, so that it reduces in registers and its set-up is shared.",
     looks_for="Loops over a row that stride by the block or the warp, and loops of constant length over results.",
     detect=joined(in_units(_detect_in), in_entry(in_triton=_detect_triton)),
-    languages=BOTH,
     conditions=(
         profit("C > launch.block.x", "shape", "With one element per thread there is nothing to do."),
         profit("launch.grid.x >= device.sms", "hardware", "Fewer threads must still fill the device."),

@@ -13,7 +13,7 @@ from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.file_definitions import FileDefinitions, definitions_of
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, first_type, in_assembly, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import first_type, in_assembly, seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_entry, in_units, joined
 
@@ -102,7 +102,6 @@ MECHANISM = Mechanism(
     summary="Moves 8 or 16 bytes per instruction instead of one element, so fewer instructions keep the memory busy.",
     looks_for="Addresses taken as `float4*` and the like, packing structs of 128 bits, and Triton's contiguity hints.",
     detect=joined(in_units(_detect_cuda, _detect_triton), in_entry(_packed_parameters)),
-    languages=BOTH,
     conditions=(
         validity("align(x) >= 16", "layout", "A 16-byte access faults at another address."),
         validity("C % 4 == 0", "shape", "A row that is no multiple leaves a tail, or shifts rows."),

@@ -8,8 +8,9 @@ from kernel_lineage.kernels.cuda_indexing import Access, indexing
 from kernel_lineage.kernels.cuda_mapping import Stride, is_contiguous, is_row_pitch, row_is_shared_by
 from kernel_lineage.kernels.cuda_syntax import Unit, cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, seen
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import seen
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.units import of_kernel
 
 ID = "warp_per_row"
 
@@ -36,8 +37,7 @@ MECHANISM = Mechanism(
     direction=Direction.PARALLEL_MAPPING,
     summary="Gives each row to one warp, whose lanes read it side by side and reduce it without barriers.",
     looks_for="Row offsets that move with the warp's index, and loops that stride over the lanes of a warp.",
-    detect=_detect,
-    languages=CUDA_ONLY,
+    detect=of_kernel(_detect, Language.CUDA),
     conditions=(
         validity("launch.block.x % 32 == 0", "shape", "A row needs a whole warp."),
         profit("C >= 32", "shape", "Shorter rows leave lanes without work."),

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from kernel_lineage.kernels.cuda_forms import Call
 from kernel_lineage.kernels.cuda_syntax import cuda_syntax
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, validity
-from kernel_lineage.kernels.mechanisms.seeing import CUDA_ONLY, first_type, seen
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.mechanisms.seeing import first_type, seen
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.units import of_kernel
 
 ID = "warp_shuffle"
 
@@ -71,8 +72,7 @@ MECHANISM = Mechanism(
     direction=Direction.INSTRUCTION_THROUGHPUT,
     summary="Exchanges values between the threads of a warp in registers, without shared memory or barriers.",
     looks_for="`__shfl_*_sync`, `__reduce_*_sync`, `shfl` methods of tiles, `cg::reduce`, and warp reduction helpers.",
-    detect=_detect,
-    languages=CUDA_ONLY,
+    detect=of_kernel(_detect, Language.CUDA),
     conditions=(
         validity("launch.block.x % 32 == 0", "shape", "A full mask names all 32 lanes of a warp."),
         validity("device.compute_capability >= (3, 0)", "hardware", "Shuffles came with that generation."),

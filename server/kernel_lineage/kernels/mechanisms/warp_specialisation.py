@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, in_assembly, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import in_assembly, seen, seen_in
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
 
@@ -44,7 +44,6 @@ MECHANISM = Mechanism(
     looks_for="Registers moved between warp groups (`setmaxnreg`, `warpgroup_reg_alloc`), arrivals at named barriers; "
     "in Triton `warp_specialize`.",
     detect=in_units(_detect_cuda, _detect_triton),
-    languages=BOTH,
     conditions=(
         validity("device.compute_capability >= (9, 0)", "hardware", "Warps trade registers from Hopper on."),
         profit("launch.block.x >= 256", "shape", "A producer must feed more than one consumer."),

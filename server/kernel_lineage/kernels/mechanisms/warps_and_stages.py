@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit, validity
-from kernel_lineage.kernels.mechanisms.seeing import TRITON_ONLY, parameters, seen_on
+from kernel_lineage.kernels.mechanisms.seeing import parameters, seen_on
 from kernel_lineage.kernels.mechanisms.tuning import tried
-from kernel_lineage.kernels.source import Kernel
+from kernel_lineage.kernels.source import Kernel, Language
+from kernel_lineage.kernels.units import of_kernel
 
 ID = "warps_and_stages"
 
@@ -40,8 +41,7 @@ MECHANISM = Mechanism(
     direction=Direction.LAUNCH,
     summary="Says how many warps share a program's block and how many rounds of a loop are in flight.",
     looks_for="`num_warps` and `num_stages` at the launch or in the configurations of `@triton.autotune`.",
-    detect=_detect,
-    languages=TRITON_ONLY,
+    detect=of_kernel(_detect, Language.TRITON),
     conditions=(
         profit("kernel.spills == 0", "pipeline", "Too few warps for a block spill registers."),
         validity(

@@ -10,7 +10,7 @@ from kernel_lineage.kernels.cuda_forms import bare, text_of
 from kernel_lineage.kernels.cuda_indexing import indexing
 from kernel_lineage.kernels.cuda_syntax import Unit
 from kernel_lineage.kernels.mechanisms.model import Direction, Mechanism, Site, profit
-from kernel_lineage.kernels.mechanisms.seeing import BOTH, seen, seen_in
+from kernel_lineage.kernels.mechanisms.seeing import seen, seen_in
 from kernel_lineage.kernels.triton_forms import dotted
 from kernel_lineage.kernels.triton_syntax import TritonUnit
 from kernel_lineage.kernels.units import in_units
@@ -73,7 +73,6 @@ MECHANISM = Mechanism(
     looks_for="Indices that are cast to or kept in a 64-bit integer: `(int64_t)row * stride`, `size_t at = …`, "
     "`pid.to(tl.int64)`.",
     detect=in_units(_detect_cuda, _detect_triton),
-    languages=BOTH,
     counted=True,
     conditions=(
         profit("N * C >= 2147483648", "shape", "Below that 32 bits hold every offset."),
