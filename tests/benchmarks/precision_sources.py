@@ -12,11 +12,11 @@ from pathlib import Path
 
 from tests.benchmarks.back_test import PAIRS, RESULTS
 from tests.benchmarks.back_test_pairs import step_of
+from tests.learning.probes.axis_examples import EXAMPLES
 from tests.learning.probes.reading_pairs import pairs
 
 from kernel_gate.fleet.pool import LocalPool
 from kernel_lineage.demo.sample import build_sample_repository
-from kernel_lineage.learning.probes.registry import axes
 from kernel_lineage.learning.replay.record import Record
 from kernel_lineage.learning.replay.repository import Asked, replay_repository
 from kernel_lineage.learning.steps import Step
@@ -41,9 +41,9 @@ class Known:
 
 def own_steps() -> Iterator[Known]:
     """The examples of the axes, and the pairs."""
-    for axis in axes().values():
-        for number, example in enumerate(axis.examples):
-            name = f"{axis.id}-{number}"
+    for axis, examples in EXAMPLES.items():
+        for number, example in enumerate(examples):
+            name = f"{axis}-{number}"
             yield Known("example of an axis", name, replace(example.step(), transition=name))
     for name, pair in pairs().items():
         yield Known("own pair", name, pair.step)

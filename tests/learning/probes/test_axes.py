@@ -5,11 +5,12 @@ import pytest
 from kernel_gate.worker import Worker
 from kernel_lineage.learning.probes.probe import probe
 from kernel_lineage.learning.probes.registry import axes
+from learning.probes.axis_examples import EXAMPLES
 
-EXAMPLES = [
-    pytest.param(axis.id, example, id=f"{axis.id}-{number}")
-    for axis in axes().values()
-    for number, example in enumerate(axis.examples)
+CASES = [
+    pytest.param(axis, example, id=f"{axis}-{number}")
+    for axis, examples in EXAMPLES.items()
+    for number, example in enumerate(examples)
 ]
 
 
@@ -19,7 +20,11 @@ def worker():
         yield worker
 
 
-@pytest.mark.parametrize(("axis", "example"), EXAMPLES)
+def test_every_axis_has_examples():
+    assert EXAMPLES.keys() == axes().keys()
+
+
+@pytest.mark.parametrize(("axis", "example"), CASES)
 @pytest.mark.long
 def test_an_axis_finds_what_its_example_says(axis, example, worker):
     report = probe(example.step(), worker.judge, only=[axis])

@@ -5,11 +5,10 @@ from tests.learning.probes.test_probe import STEP, verdict
 
 from kernel_gate.verdict import Stage, StageStatus
 from kernel_gate.worker import Worker
-from kernel_lineage.learning.probes.axis import Example
-from kernel_lineage.learning.probes.examples import COPY, rows_workload
 from kernel_lineage.learning.probes.probe import probe
 from kernel_lineage.learning.probes.repeated_stores import ID
 from kernel_lineage.skills.card import ConditionKind
+from learning.probes.axis_examples import COPY, Example, rows_workload
 
 BY_EACH_WARP = COPY.replace("threadIdx.x;", "threadIdx.x % 32;").replace("c += blockDim.x", "c += 32")
 ROWS = rows_workload("copy_rows", dims="N = [2]\nC = [70]\n", block=64)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from kernel_gate.workload import parse_workload
-from kernel_lineage.learning.probes.examples import rows_workload
 from kernel_lineage.learning.probes.value_facts import facts_of_values
+from learning.probes.axis_examples import rows_workload
 
 WORKLOAD = parse_workload(rows_workload("k", dims="N = [2]\nC = [3]\n"))
 NAN, INF = np.nan, np.inf

@@ -1,22 +1,19 @@
-"""What an axis is: one kind of fact, how it is moved across its boundaries, and small steps that show that it finds.
+"""What an axis is: one kind of fact, and how it is moved across its boundaries.
 
-Each file in `axes/` declares one `AXIS`; `registry.py` collects them, and one parametrised test probes the examples of
-all of them on the emulated device, so that a new axis needs no new test file.
+Each file in `axes/` declares one `AXIS`; `registry.py` collects them. One parametrised test probes the examples of all
+of them on the emulated device (`tests/learning/probes/axis_examples.py`), so that a new axis needs no new test file.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
-from kernel_gate.workload import Argument, parse_workload
+from kernel_gate.workload import Argument
 from kernel_lineage.learning.probes.hints import NO_HINTS, Hints
 from kernel_lineage.learning.probes.predicates import Atom, FactValues
 from kernel_lineage.learning.probes.setting import Setting, facts_of
-from kernel_lineage.learning.steps import Step
-from kernel_lineage.workloads.programs import program_from_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,29 +52,6 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
-    """A small step of our own, and the conditions that probing it along the axis finds."""
-
-    before: str
-    after: str
-    workload: str
-    """TOML; its `kernel` and `language` are the step's."""
-    finds: tuple[str, ...]
-    """Expressions; none for a step that is as good as it was."""
-    mechanisms: tuple[str, ...] = ()
-
-    def step(self) -> Step:
-        """The step, as a transition of a lineage would give it."""
-        workload = parse_workload(self.workload)
-        suffix = "cu" if workload.language == "cuda" else "py"
-        before, after = (
-            program_from_file(Path(f"{name}.{suffix}"), workload.kernel, workload, data=text.encode())
-            for name, text in (("before", self.before), ("after", self.after))
-        )
-        return Step("example", before, after, workload, self.mechanisms)
-
-
-@dataclass(frozen=True, slots=True)
 class Axis:
     """One kind of fact that probes move."""
 
@@ -92,4 +66,3 @@ class Axis:
     """More settings: those that tell hypotheses apart, and held-out cases, are taken from them."""
     between: Callable[[Ground, str, float, float, random.Random], Iterator[Setting]] | None = None
     """Settings in which a fact lies between two numbers, or about there; None where facts have few values."""
-    examples: tuple[Example, ...] = field(default=())

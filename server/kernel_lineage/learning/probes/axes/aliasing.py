@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from kernel_gate.cases import Memory
 from kernel_gate.expressions import ExpressionError
-from kernel_lineage.learning.probes.axis import Axis, Example, Ground
-from kernel_lineage.learning.probes.examples import ROW_SUMS_TWICE, SHIFTED_IN_REGISTERS, rows_workload
+from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.setting import Setting
 
 _POOLED = 40
@@ -48,12 +47,4 @@ AXIS = Axis(
     moves="Each output into an input of the same shape and type, where the workload does not exclude it.",
     boundaries=_boundaries,
     pool=_pool,
-    examples=(
-        Example(
-            ROW_SUMS_TWICE,
-            SHIFTED_IN_REGISTERS,
-            rows_workload("centre_rows", dims="N = [3]\nC = [7]\n"),
-            ("noalias(out, x)",),
-        ),
-    ),
 )

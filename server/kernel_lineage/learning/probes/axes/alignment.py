@@ -9,8 +9,7 @@ from dataclasses import replace
 from kernel_gate.cases import Memory
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.memory_cases import ALLOCATOR_ALIGNMENT
-from kernel_lineage.learning.probes.axis import Axis, Example, Ground
-from kernel_lineage.learning.probes.examples import COPY, COPY_BY_FOUR, rows_workload
+from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.setting import Setting
 
 _POOLED = 60
@@ -51,13 +50,4 @@ AXIS = Axis(
     moves="Each buffer to addresses that are multiples of 128, 64, 32, 16, 8 … bytes only, down to its element's size.",
     boundaries=_boundaries,
     pool=_pool,
-    examples=(
-        Example(
-            COPY,
-            COPY_BY_FOUR,
-            rows_workload("copy_rows", dims="N = [3]\nC = [64]\n", promises='promises = ["C % 4 == 0"]\n'),
-            ("align(out) >= 16", "align(x) >= 16"),
-            ("vectorised_access",),
-        ),
-    ),
 )

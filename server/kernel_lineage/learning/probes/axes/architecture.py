@@ -10,8 +10,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kernel_lineage.learning.probes.axis import Axis, Example, Ground
-from kernel_lineage.learning.probes.examples import WARP_SUM, WARP_SUM_AT_ONCE, rows_workload
+from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.setting import Setting
 
 _ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90")
@@ -42,12 +41,4 @@ AXIS = Axis(
     moves="Both states to other architectures, from compute capability 7.5 on, as far as the installed compiler goes.",
     boundaries=_boundaries,
     pool=_pool,
-    examples=(
-        Example(
-            WARP_SUM,
-            WARP_SUM_AT_ONCE,
-            rows_workload("count_rows", dims="N = [3]\nC = [20]\n", out='["N"]', out_dtype="int32"),
-            ("device.compute_capability >= (8, 0)",),
-        ),
-    ),
 )

@@ -9,13 +9,7 @@ from dataclasses import replace
 
 from kernel_gate.program import Program
 from kernel_lineage.code.types import DTYPES
-from kernel_lineage.learning.probes.axis import Axis, Example, Ground
-from kernel_lineage.learning.probes.examples import (
-    TRITON_COUNTED,
-    TRITON_COUNTED_AS_IT_IS,
-    UNALIKE_TO_16,
-    rows_workload,
-)
+from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.setting import Setting
 
 _FLOATS = ("float32", "float16", "bfloat16", "float64")
@@ -106,20 +100,4 @@ AXIS = Axis(
     "Triton or a template takes any.",
     boundaries=_boundaries,
     pool=_pool,
-    examples=(
-        Example(
-            TRITON_COUNTED,
-            TRITON_COUNTED_AS_IT_IS,
-            rows_workload(
-                "count_rows",
-                language="triton",
-                dims="N = [4]\nC = [50]\n",
-                promises=UNALIKE_TO_16,
-                out='["N"]',
-                out_dtype="int32",
-                constexpr='{ BLOCK = "64" }',
-            ),
-            ("dtype(x) == float32",),
-        ),
-    ),
 )

@@ -12,15 +12,7 @@ from dataclasses import replace
 
 from kernel_gate.expressions import ExpressionError, evaluate
 from kernel_gate.program import LaunchSpec, Program
-from kernel_lineage.learning.probes.axis import Axis, Example, Ground
-from kernel_lineage.learning.probes.examples import (
-    BLOCK_SUM,
-    BLOCK_SUM_HALVING,
-    TRITON_LOOP,
-    TRITON_ONE_TILE,
-    UNALIKE_TO_16,
-    rows_workload,
-)
+from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.setting import Setting, launch_of
 
 _BLOCKS = (32, 64, 96, 128, 160, 192, 256, 320, 512, 1024)
@@ -138,25 +130,4 @@ AXIS = Axis(
     moves="The block to other multiples of a warp; Triton's constexpr tiles to other powers of two, warps and stages.",
     boundaries=_boundaries,
     pool=_pool,
-    examples=(
-        Example(
-            BLOCK_SUM,
-            BLOCK_SUM_HALVING,
-            rows_workload("sum_rows", dims="N = [3]\nC = [100]\n", out='["N"]', block=64),
-            ("is_power_of_2(launch.block.x)",),
-        ),
-        Example(
-            TRITON_LOOP,
-            TRITON_ONE_TILE,
-            rows_workload(
-                "sum_rows",
-                language="triton",
-                dims="N = [2]\nC = [50]\n",
-                promises=UNALIKE_TO_16,
-                out='["N"]',
-                constexpr='{ BLOCK = "64" }',
-            ),
-            ("BLOCK >= C",),
-        ),
-    ),
 )

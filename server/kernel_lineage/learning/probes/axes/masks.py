@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from kernel_gate.cases import Variation
 from kernel_gate.dtypes import DTYPES
-from kernel_lineage.learning.probes.axis import Axis, Example, Ground
-from kernel_lineage.learning.probes.examples import SOFTMAX, SOFTMAX_ONLINE, rows_workload
+from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.setting import Setting, facts_of
 from kernel_lineage.learning.probes.value_facts import bounds_of_values, told_of_values
 
@@ -75,12 +74,4 @@ AXIS = Axis(
     moves="Inputs to NaN, infinities, and rows of which some or all values are −inf.",
     boundaries=_boundaries,
     pool=_pool,
-    examples=(
-        Example(
-            SOFTMAX,
-            SOFTMAX_ONLINE,
-            rows_workload("softmax_rows", dims="N = [6]\nC = [5]\n"),
-            ("row_has_finite(x)",),
-        ),
-    ),
 )

@@ -7,16 +7,8 @@ import random
 from collections.abc import Iterator
 
 from kernel_gate.cases import next_prime
-from kernel_lineage.learning.probes.axis import Axis, Example, Ground
+from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.closing_in import middle
-from kernel_lineage.learning.probes.examples import (
-    SCALE,
-    SCALE_BY_FOUR,
-    SCALE_WITH_TAIL,
-    TRITON_CENTRE,
-    TRITON_CENTRE_UNMASKED,
-    rows_workload,
-)
 from kernel_lineage.learning.probes.setting import Setting
 
 _SMALL = (1, 2, 3, 4, 5, 8, 12, 16)
@@ -99,22 +91,4 @@ AXIS = Axis(
     boundaries=_boundaries,
     pool=_pool,
     between=_between,
-    examples=(
-        Example(
-            SCALE, SCALE_BY_FOUR, rows_workload("scale_rows", dims="N = [3]\nC = [64]\n"), ("C % 4 == 0",)
-        ),
-        Example(SCALE, SCALE_WITH_TAIL, rows_workload("scale_rows", dims="N = [3]\nC = [64]\n"), ()),
-        Example(
-            TRITON_CENTRE,
-            TRITON_CENTRE_UNMASKED,
-            rows_workload(
-                "centre",
-                language="triton",
-                dims="N = [2]\nC = [16]\n",
-                promises='promises = ["C >= 3", "C <= 20"]',
-                constexpr='{ BLOCK = "next_power_of_2(C)" }',
-            ),
-            ("is_power_of_2(C)",),
-        ),
-    ),
 )

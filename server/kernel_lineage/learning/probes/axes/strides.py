@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kernel_gate.workload import Argument, Workload
-from kernel_lineage.learning.probes.axis import Axis, Example, Ground
-from kernel_lineage.learning.probes.examples import STRIDED, STRIDED_FLAT, STRIDED_WORKLOAD
+from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.setting import Setting
 from kernel_lineage.skills.conditions.facts import Scalar
 
@@ -90,5 +89,4 @@ AXIS = Axis(
     moves="Rows of each buffer whose stride is an argument apart by 1, 3, 4 and 16 elements more than they are long.",
     boundaries=_boundaries,
     pool=_pool,
-    examples=(Example(STRIDED, STRIDED_FLAT, STRIDED_WORKLOAD, ("contiguous(x)",)),),
 )

@@ -9,9 +9,8 @@ from dataclasses import replace
 from kernel_gate.cases import Variation
 from kernel_gate.dtypes import DTYPES
 from kernel_gate.workload import Argument
-from kernel_lineage.learning.probes.axis import Axis, Example, Ground
+from kernel_lineage.learning.probes.axis import Axis, Ground
 from kernel_lineage.learning.probes.closing_in import middle
-from kernel_lineage.learning.probes.examples import SOFTMAX, SOFTMAX_UNSHIFTED, rows_workload
 from kernel_lineage.learning.probes.setting import Setting
 from kernel_lineage.learning.probes.value_facts import told_of_values
 from kernel_lineage.skills.conditions.names import split_fact
@@ -143,12 +142,4 @@ AXIS = Axis(
     boundaries=_boundaries,
     pool=_pool,
     between=_between,
-    examples=(
-        Example(
-            SOFTMAX,
-            SOFTMAX_UNSHIFTED,
-            rows_workload("softmax_rows", dims="N = [4]\nC = [20]\n"),
-            ("row_log_sum_exp(x) <= 88.7",),
-        ),
-    ),
 )

@@ -1,6 +1,13 @@
-"""Small kernels that the axes show their findings on, each right as it is used, and the workloads that run them."""
+"""Small steps that the axes show their findings on, each right as it is used, and the workloads that run them."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernel_gate.workload import parse_workload
+from kernel_lineage.learning.steps import Step
+from kernel_lineage.workloads.programs import program_from_file
 
 _HEAD = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
 
@@ -272,3 +279,128 @@ WARP_SUM_AT_ONCE = """__global__ void count_rows(int* out, const float* x, int C
     if (threadIdx.x == 0) { out[blockIdx.x] = count; }
 }
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A small step of our own, and the conditions that probing it along the axis finds."""
+
+    before: str
+    after: str
+    workload: str
+    """TOML; its `kernel` and `language` are the step's."""
+    finds: tuple[str, ...]
+    """Expressions; none for a step that is as good as it was."""
+    mechanisms: tuple[str, ...] = ()
+
+    def step(self) -> Step:
+        """The step, as a transition of a lineage would give it."""
+        workload = parse_workload(self.workload)
+        suffix = "cu" if workload.language == "cuda" else "py"
+        before, after = (
+            program_from_file(Path(f"{name}.{suffix}"), workload.kernel, workload, data=text.encode())
+            for name, text in (("before", self.before), ("after", self.after))
+        )
+        return Step("example", before, after, workload, self.mechanisms)
+
+
+EXAMPLES: dict[str, tuple[Example, ...]] = {
+    "aliasing": (
+        Example(
+            ROW_SUMS_TWICE,
+            SHIFTED_IN_REGISTERS,
+            rows_workload("centre_rows", dims="N = [3]\nC = [7]\n"),
+            ("noalias(out, x)",),
+        ),
+    ),
+    "alignment": (
+        Example(
+            COPY,
+            COPY_BY_FOUR,
+            rows_workload("copy_rows", dims="N = [3]\nC = [64]\n", promises='promises = ["C % 4 == 0"]\n'),
+            ("align(out) >= 16", "align(x) >= 16"),
+            ("vectorised_access",),
+        ),
+    ),
+    "architecture": (
+        Example(
+            WARP_SUM,
+            WARP_SUM_AT_ONCE,
+            rows_workload("count_rows", dims="N = [3]\nC = [20]\n", out='["N"]', out_dtype="int32"),
+            ("device.compute_capability >= (8, 0)",),
+        ),
+    ),
+    "dtypes": (
+        Example(
+            TRITON_COUNTED,
+            TRITON_COUNTED_AS_IT_IS,
+            rows_workload(
+                "count_rows",
+                language="triton",
+                dims="N = [4]\nC = [50]\n",
+                promises=UNALIKE_TO_16,
+                out='["N"]',
+                out_dtype="int32",
+                constexpr='{ BLOCK = "64" }',
+            ),
+            ("dtype(x) == float32",),
+        ),
+    ),
+    "launch": (
+        Example(
+            BLOCK_SUM,
+            BLOCK_SUM_HALVING,
+            rows_workload("sum_rows", dims="N = [3]\nC = [100]\n", out='["N"]', block=64),
+            ("is_power_of_2(launch.block.x)",),
+        ),
+        Example(
+            TRITON_LOOP,
+            TRITON_ONE_TILE,
+            rows_workload(
+                "sum_rows",
+                language="triton",
+                dims="N = [2]\nC = [50]\n",
+                promises=UNALIKE_TO_16,
+                out='["N"]',
+                constexpr='{ BLOCK = "64" }',
+            ),
+            ("BLOCK >= C",),
+        ),
+    ),
+    "masks": (
+        Example(
+            SOFTMAX,
+            SOFTMAX_ONLINE,
+            rows_workload("softmax_rows", dims="N = [6]\nC = [5]\n"),
+            ("row_has_finite(x)",),
+        ),
+    ),
+    "sizes": (
+        Example(
+            SCALE, SCALE_BY_FOUR, rows_workload("scale_rows", dims="N = [3]\nC = [64]\n"), ("C % 4 == 0",)
+        ),
+        Example(SCALE, SCALE_WITH_TAIL, rows_workload("scale_rows", dims="N = [3]\nC = [64]\n"), ()),
+        Example(
+            TRITON_CENTRE,
+            TRITON_CENTRE_UNMASKED,
+            rows_workload(
+                "centre",
+                language="triton",
+                dims="N = [2]\nC = [16]\n",
+                promises='promises = ["C >= 3", "C <= 20"]',
+                constexpr='{ BLOCK = "next_power_of_2(C)" }',
+            ),
+            ("is_power_of_2(C)",),
+        ),
+    ),
+    "strides": (Example(STRIDED, STRIDED_FLAT, STRIDED_WORKLOAD, ("contiguous(x)",)),),
+    "values": (
+        Example(
+            SOFTMAX,
+            SOFTMAX_UNSHIFTED,
+            rows_workload("softmax_rows", dims="N = [4]\nC = [20]\n"),
+            ("row_log_sum_exp(x) <= 88.7",),
+        ),
+    ),
+}
+"""By axis."""
