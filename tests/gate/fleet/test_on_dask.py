@@ -2,9 +2,9 @@
 
 import pytest
 
+from benchmarks.judged import judge_all
 from gate.programs import affine, workload
 from kernel_gate.fleet.on_dask import ClusterError, cluster_pool
-from kernel_gate.fleet.pool import judge_all
 from kernel_gate.options import GateOptions
 from kernel_gate.reasons import Reason
 from kernel_gate.request import GateRequest
