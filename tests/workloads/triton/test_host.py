@@ -261,3 +261,9 @@ def launch(x):
 
     assert draft.missing == ()
     assert draft.constexpr["BLOCK"] == ("32" if least == "99.0" else "64")
+
+
+def test_a_kernel_in_a_wrapper_of_torch_is_launched(tmp_path: Path) -> None:
+    code = wrapper("n = x.numel()").replace("fill[(1,)]", "torch.library.wrap_triton(fill)[(1,)]")
+
+    assert drafted(tmp_path, code).missing == ()
