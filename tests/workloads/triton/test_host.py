@@ -230,3 +230,40 @@ def test_a_folder_of_the_repository_with_the_name_of_triton_is_not_triton(tmp_pa
     code = wrapper("n = triton.next_power_of_2(x.shape[1])")
     draft = drafted(tmp_path, code, test, file="pack/rows.py")
     assert {a.name: a.value for a in draft.arguments}["n"] == "next_power_of_2(C)"
+
+
+def test_tensors_of_a_tuple_that_nobody_tells_are_parameters(tmp_path: Path) -> None:
+    code = """
+def custom_kernel(data):
+    x, out = data
+    rows, columns = x.shape
+    fill[(rows,)](out, x, rows * columns, BLOCK=64)
+"""
+    draft = drafted(tmp_path, code, test="")
+
+    assert next(a.shape for a in draft.arguments if a.name == "x_ptr") == ("rows", "columns")
+    assert not any("unpacked" in m for m in draft.missing)
+
+
+@pytest.mark.parametrize("least", ["2.2.0", "99.0"])
+def test_tests_of_a_version_are_decided(tmp_path: Path, least: str) -> None:
+    code = f"""
+from packaging import version
+
+IS_NEW = version.parse(triton.__version__) >= version.parse("{least}")
+
+
+def launch(x):
+    out = torch.empty_like(x)
+    fill[(1,)](out, x, x.numel(), BLOCK=64 if IS_NEW else 32)
+"""
+    draft = drafted(tmp_path, code)
+
+    assert draft.missing == ()
+    assert draft.constexpr["BLOCK"] == ("32" if least == "99.0" else "64")
+
+
+def test_a_kernel_in_a_wrapper_of_torch_is_launched(tmp_path: Path) -> None:
+    code = wrapper("n = x.numel()").replace("fill[(1,)]", "torch.library.wrap_triton(fill)[(1,)]")
+
+    assert drafted(tmp_path, code).missing == ()

@@ -6,6 +6,7 @@ import hashlib
 import re
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -41,6 +42,7 @@ _AT_LINE = re.compile(
     r"^([^\s:(]+)(?:\((\d{1,9})\)|:(\d{1,9}):\d+): (?:fatal )?error:? *(?:#[\w-]+: )?(.*)$", re.MULTILINE
 )
 _EXPANDED = re.compile(r"^([^\s:(]+):(\d{1,9}):\d+: note: in expansion of macro")
+_COPYING = threading.Lock()
 _TRIES = 5
 """Compilations of one text, each without what did not compile in the one before."""
 _UNDEFINED = re.compile(r"undefined reference to [`']([\w.$]+)'")
@@ -161,7 +163,9 @@ def _compiled(
     inner = folder / f"object{number}"  # one of its own for each of those that are compiled at once
     inner.mkdir()
     unit = inner / f"unit.{'cu' if cuda else 'cpp'}"
-    places = [RUNTIME, shims, *_include_folders(text, path, root, shims), *(() if cuda else _toolkit())]
+    with _COPYING:  # what another source has begun to copy is whole before this one is compiled
+        folders = _include_folders(text, path, root, shims)
+    places = [RUNTIME, shims, *folders, *(() if cuda else _toolkit())]
     command = [str(find_nvcc()), *_NVCC] if cuda else ["g++", *_GXX]
     command.append(f"-std={standard_of(path, root)}")
     zeroed = ["-Xcompiler", _ZEROED] if cuda else [_ZEROED]
@@ -196,10 +200,10 @@ def _salvaged(text: str, path: Path, shims: Path, output: str) -> str | None:
         if name == path.name:
             left = without_errors(left, errors) or left
         elif header.is_relative_to(shims.resolve()):
-            before = read_file(header).decode("utf-8", "replace")
+            before = read_file(header, within=shims.resolve()).decode("utf-8", "replace")
             rest = without_errors(before, errors)
             if rest is not None:
-                header.write_text(rest, "utf-8")
+                write_atomically(header, rest.encode())
                 changed |= rest != before
     return left if changed or left != text else None
 

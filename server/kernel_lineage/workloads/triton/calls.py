@@ -21,6 +21,7 @@ from kernel_lineage.workloads.triton.objects import (
     Reached,
     Reads,
     Stopped,
+    unwrapped,
 )
 from kernel_lineage.workloads.triton.operations import items_of
 from kernel_lineage.workloads.triton.python_builtins import builtin_function, container_method
@@ -86,10 +87,8 @@ def _name_examples(reader: Reads, node: ast.Call, names: Names) -> None:
 def _launched(reader: Reads, node: ast.Call, module: HostModule, names: Names) -> tuple[object] | None:
     """What the launch of a kernel gives, in a tuple; None for other calls."""
     match node.func:
-        case ast.Subscript(value=of):
-            kernel = reader.evaluate(of, module, names)
-        case ast.Attribute(value=of, attr="run"):
-            kernel = reader.evaluate(of, module, names)
+        case ast.Subscript(value=of) | ast.Attribute(value=of, attr="run"):
+            kernel = reader.evaluate(unwrapped(of), module, names)
         case _:
             return None
     if not isinstance(kernel, Function):

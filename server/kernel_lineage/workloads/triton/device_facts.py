@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from importlib import metadata
 
 from kernel_lineage.workloads.device_size import multiprocessors
 from kernel_lineage.workloads.triton.objects import Reads
@@ -19,6 +20,10 @@ _NEAR = re.compile(r"(?:capacity|shared_mem(?:ory)?|smem(?:_size)?)(_bits|_bytes
 _MAKER = re.compile(r"_?is_(nvidia|amd|hip|rocm|intel|xpu|npu|musa|ascend)", re.IGNORECASE)
 _AVAILABLE = re.compile(r"is_(?:torch_)?(\w+?)_(?:available|supported)$")
 _THERE = frozenset({"cuda", "triton", "torch", "bf16", "bfloat16", "nvidia", "fp16", "nccl"})
+_VERSIONS = frozenset({"parse", "Version", "LooseVersion", "parse_version"})
+"""Functions of packages that make a version of a text; versions are compared number by number."""
+_USUAL = {"triton": "3.8.0", "torch": "2.9.0"}
+"""Versions that are taken where a package is not installed."""
 _FALSE = frozenset(
     {"torch.compiler.is_compiling", "torch.is_autocast_enabled", "torch.distributed.is_initialized",
      "torch.jit.is_scripting", "torch.jit.is_tracing", "torch.overrides.has_torch_function",
@@ -54,6 +59,8 @@ def asked_of_surroundings(
         return (0,)
     if name == "torch.device":
         return (External("device"),)
+    if last in _VERSIONS and len(given) == 1 and isinstance(given[0], str):
+        return (tuple(int(part) for part in re.findall(r"\d+", given[0])[:3]),)
     if name == "torch.cuda.get_device_name":
         return ("NVIDIA",)
     return None
@@ -67,6 +74,14 @@ def surrounding(reader: Reads, dotted: str) -> tuple[object] | None:
         return ("cuda",)
     if dotted == "device.index":
         return (0,)
+    if dotted in ("triton.__version__", "torch.__version__"):
+        package = dotted.partition(".")[0]
+        try:
+            version = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            version = _USUAL[package]
+        _say(reader, f"{package} is taken to be version {version}")
+        return (version,)
     if dotted.rpartition(".")[2] in ("multi_processor_count", "multiprocessor_count"):
         return (reader.dim("multi_processor_count", multiprocessors(), "it depends on the device"),)
     return None

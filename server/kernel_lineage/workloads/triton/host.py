@@ -36,6 +36,7 @@ from kernel_lineage.workloads.triton.objects import (
     Names,
     Returned,
     Stopped,
+    unwrapped,
 )
 from kernel_lineage.workloads.triton.statements import agreed, named, read_statement
 from kernel_lineage.workloads.triton.tensor_methods import attribute
@@ -383,7 +384,7 @@ def launched_in(node: ast.AST) -> frozenset[str]:
     """The names of the kernels that are launched in some code, as far as its text tells."""
     match node:
         case ast.Call(func=ast.Subscript(value=of)) | ast.Call(func=ast.Attribute(value=of, attr="run")):
-            own = frozenset([ast.unparse(of).rpartition(".")[2]])
+            own = frozenset([ast.unparse(unwrapped(of)).rpartition(".")[2]])
         case _:
             own = frozenset()
     return own.union(*(launched_in(n) for n in ast.iter_child_nodes(node)))

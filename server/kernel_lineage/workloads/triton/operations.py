@@ -220,6 +220,6 @@ def unpacked(value: object, targets: list[ast.expr]) -> list[object]:
             behind = len(targets) - star - 1
             end = len(value) - behind
             return [*value[:star], tuple(value[star:end]), *value[end:]]
-    if isinstance(value, External):
+    if isinstance(value, (External, Open)):
         return [Open(t.id) if isinstance(t, ast.Name) else Unknown("ctx") for t in targets]
     return [value if isinstance(value, Unknown) else Unknown("an unpacked value") for _ in targets]

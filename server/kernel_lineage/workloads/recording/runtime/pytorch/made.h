@@ -33,6 +33,7 @@ inline Tensor matmul(const Tensor &a, const Tensor &b) { return a.matmul(b); }
 inline Tensor mm(const Tensor &a, const Tensor &b) { return a.matmul(b); }
 inline Tensor bmm(const Tensor &a, const Tensor &b) { return a.matmul(b); }
 inline Tensor cumsum(const Tensor &a, int64_t k, optional<ScalarType> t = {}) { return a.cumsum(k, t); }
+template <class... A> Tensor sparse_coo_tensor(const Tensor &, const Tensor &values, IntArrayRef s, A &&...) { return values.fresh(s, "data"); }
 inline Tensor stack(TensorList l, int64_t = 0) { auto s = l[0].got().at.sizes; s.insert(s.begin(), l.size()); return l[0].fresh(s, "data"); }
 inline Tensor cat(TensorList l, int64_t k = 0) {
   auto s = l[0].got().at.sizes;
