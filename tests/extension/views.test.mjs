@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
+import os from 'node:os';
 import path from 'node:path';
 import test from 'node:test';
 
@@ -57,6 +58,23 @@ test('a row says the same to a screen reader, with a theme icon and its command'
   assert.deepEqual(full.iconPath.values[1].values, ['testing.iconPassed']);
   assert.equal(full.state, 2);
   assert.deepEqual(full.command, open);
+});
+
+test('the wheels that a VSIX carries say for which Pythons they are, and where their environment will be', async () => {
+  const { Wheels } = await load('environment.ts');
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'klineage-wheels-'));
+  const context = { asAbsolutePath: (name) => path.join(folder, name), globalStorageUri: { fsPath: path.join(folder, 'kept') } };
+  assert.equal(Wheels.of(context), undefined, 'a build that carries none');
+  fs.mkdirSync(path.join(folder, 'dist/wheels'), { recursive: true });
+  const names = ['numpy-2.5.5-cp312-cp312-manylinux_2_28_x86_64.whl', 'numpy-2.4.6-cp311-cp311-manylinux_2_28_x86_64.whl',
+    'cryptography-50.0.2-cp311-abi3-manylinux_2_28_x86_64.whl', 'pip-26.3-py3-none-any.whl'];
+  for (const name of ['lock.txt', ...names]) {
+    fs.writeFileSync(path.join(folder, 'dist/wheels', name), '');
+  }
+  const wheels = Wheels.of(context);
+  assert.deepEqual(wheels.pythons, ['3.12', '3.11']);
+  assert.equal(wheels.command, undefined, 'not made yet');
+  fs.rmSync(folder, { recursive: true });
 });
 
 test('every command of the manifest is registered, and every menu names one of them', () => {

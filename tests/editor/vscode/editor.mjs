@@ -143,7 +143,7 @@ class Editor {
     const row = this.page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first();
     for (let attempt = 1; ; attempt++) {
       await this.page.keyboard.press('Control+p');
-      await this.page.locator('.quick-input-widget input').first().fill(name);
+      await this.page.locator('.quick-input-widget .quick-input-box input').first().fill(name);
       try {
         await row.waitFor({ timeout: 8_000 });
         await row.click();
@@ -159,7 +159,7 @@ class Editor {
     const row = this.page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first();
     for (let attempt = 1; ; attempt++) {
       await this.page.keyboard.press('F1');
-      await this.page.locator('.quick-input-widget input').first().fill(`>${title}`);
+      await this.page.locator('.quick-input-widget .quick-input-box input').first().fill(`>${title}`);
       try {
         await row.waitFor({ timeout: 10_000 });
         return await this.page.keyboard.press('Enter');

@@ -45,11 +45,11 @@ def add(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 /** A file of 5,000 lines: 500 kernels, each with its launch; none of them is wrong. */
 export const LONG = Array.from(
   { length: 500 },
-  (_, number) => `__global__ void scale_${number}(float* out, const float* in, int n) {
+  (_, number) => `// Scales by ${number}.
+__global__ void scale_${number}(float* out, const float* in, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        out[i] = ${number}.0f * in[i];
-    }
+    if (i >= n) return;
+    out[i] = ${number}.0f * in[i];
 }
 void launch_${number}(float* out, const float* in, int n) {
     scale_${number}<<<(n + 255) / 256, 256>>>(out, in, n);

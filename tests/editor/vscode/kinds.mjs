@@ -48,12 +48,14 @@ await play(
 
     await editor.openFile('long.cu');
     await editor.page.keyboard.press('Control+g');
-    await editor.page.keyboard.type('2501');
+    await editor.page.keyboard.type('2502');
     await editor.page.keyboard.press('Enter');
     const card = await editor.hover('scale_250(', 'CUDA C++ kernel');
     assert.match(card, /scale_250/);
     await editor.page.keyboard.press('Escape');
-    await editor.clickOn('if (i < n)');
+    await editor.clickOn('if (i >= n) return;');
+    await editor.runCommand('Check This Kernel on the Emulated Device');
+    await editor.notification(/scale_\d+ is right/).waitFor({ timeout: 120_000 });
     await editor.page.keyboard.press('Control+/');
     const asked = Date.now();
     await editor.hover('scale_250(', 'CUDA C++ kernel');
