@@ -142,9 +142,9 @@ class Editor {
     const tab = this.page.locator(`.tab[data-resource-name="${name}"]`).first();
     const row = this.page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first();
     for (let attempt = 1; ; attempt++) {
-      await this.page.keyboard.press('Control+p');
-      await this.page.locator('.quick-input-widget .quick-input-box input').first().fill(name);
       try {
+        await this.page.keyboard.press('Control+p');
+        await this.page.locator('.quick-input-widget input:not([type=checkbox]):visible').first().fill(name, { timeout: 5_000 });
         await row.waitFor({ timeout: 8_000 });
         await row.click();
         return await tab.waitFor({ timeout: 8_000 });
@@ -158,9 +158,9 @@ class Editor {
   async runCommand(title) {
     const row = this.page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first();
     for (let attempt = 1; ; attempt++) {
-      await this.page.keyboard.press('F1');
-      await this.page.locator('.quick-input-widget .quick-input-box input').first().fill(`>${title}`);
       try {
+        await this.page.keyboard.press('F1');
+        await this.page.locator('.quick-input-widget input:not([type=checkbox]):visible').first().fill(`>${title}`, { timeout: 5_000 });
         await row.waitFor({ timeout: 10_000 });
         return await this.page.keyboard.press('Enter');
       } catch (error) {
