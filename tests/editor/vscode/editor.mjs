@@ -170,6 +170,14 @@ class Editor {
     }
   }
 
+  /** Puts the cursor at the beginning of a line, counted from 1. */
+  async goTo(line) {
+    await this.page.keyboard.press('Control+g');
+    await this.page.locator('.quick-input-widget input:not([type=checkbox]):visible').first().fill(`:${line}`);
+    await this.page.keyboard.press('Enter');
+    await this.page.locator('.statusbar-item', { hasText: `Ln ${line},` }).waitFor();
+  }
+
   /** The middle of a piece of text in the editor, which has to be within one line. */
   async place(text) {
     // Lines are drawn anew as colours arrive, so what was found can be gone when it is measured: then again.
@@ -217,7 +225,8 @@ class Editor {
       await this.page.mouse.move(x - 2, y);
       await this.page.mouse.move(x, y);
       await card.waitFor({ timeout: 2_000 }).catch(ignoreTimeout);
-      return (await card.isVisible()) ? plain(await card.innerText()) : undefined;
+      const said = (await card.isVisible()) && (await card.innerText({ timeout: 2_000 }).catch(ignoreTimeout)); // it can go again
+      return said ? plain(said) : undefined;
     });
   }
 
