@@ -230,6 +230,14 @@ class Editor {
     });
   }
 
+  /** Chooses a code action until its notification is there: a menu that closes under the key takes no choice. */
+  async act(title, notice) {
+    await until(`the notification "${notice}"`, async () => {
+      await this.chooseAction(title);
+      return this.notification(notice).waitFor({ timeout: 15_000 }).then(() => true, () => false);
+    }, 120_000);
+  }
+
   /** Opens the menu of code actions at the cursor and chooses one by keyboard; the menu can close under it, so again. */
   async chooseAction(title) {
     const item = this.page.locator('.action-widget .action', { hasText: title }).first();

@@ -54,8 +54,7 @@ async function scenario() {
   const workload = path.join(workspace, '.klineage/workloads/residual_forward.toml');
   fs.writeFileSync(workload, fs.readFileSync(workload, 'utf8').replace('4096, 1003', '4096'));
   await editor.clickOn('a[i]');
-  await editor.chooseAction('Vectorised row access');
-  await editor.notification('Vectorised row access in residual_forward').waitFor();
+  await editor.act('Vectorised row access', 'Vectorised row access in residual_forward');
   step('the code action started the gate');
   const verdict = editor.notification('Nothing was changed.');
   await verdict.waitFor({ timeout: 120_000 });

@@ -47,7 +47,7 @@ await play({ name: 'two windows', settings: { 'klineage.interpreter': python } }
   const before = fs.readFileSync(file, 'utf8');
   await editor.openFile('activation.cu');
   await editor.clickOn('a[i]');
-  await editor.chooseAction('Vectorised row access');
+  await editor.act('Vectorised row access', 'Vectorised row access in residual_forward');
   const running = editor.notification('Vectorised row access in residual_forward');
   await running.locator('.monaco-button', { hasText: 'Cancel' }).click();
   await editor.notification('cancelled. Nothing was changed.').waitFor();
