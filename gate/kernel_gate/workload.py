@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
@@ -21,6 +20,7 @@ from kernel_gate.compile_time import constant
 from kernel_gate.dtype_names import FLOAT_NAMES, NAMES
 from kernel_gate.expressions import ExpressionError, Number
 from kernel_gate.files.reading import MOST_WORKLOAD, enclosing_repository, read_file, read_text
+from kernel_gate.files.toml import toml_of
 from kernel_gate.launch_tables import (
     Expression,
     KernelLaunch,
@@ -338,13 +338,9 @@ def _key(location: tuple[int | str, ...]) -> str:
 def parse_workload(text: str, *, name: str = "workload.toml", folder: Path | None = None) -> Workload:
     """The workload that a TOML text describes. Raises `WorkloadError` with every problem found."""
     try:
-        data = tomllib.loads(text)
+        data = toml_of(text)
     except ValueError as error:  # also of a number of thousands of digits
         raise WorkloadError(f"{name} is not valid TOML: {error}") from error
-    except RecursionError:
-        raise WorkloadError(
-            f"{name} is nested deeper than any workload is; `docs/workloads.md` shows one"
-        ) from None
     try:
         return Workload.model_validate({**data, "folder": folder})
     except ValidationError as error:

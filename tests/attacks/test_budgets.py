@@ -1,10 +1,18 @@
 """Texts that nest or chain without end: cut alike everywhere and named, never an error, and the rest is mined."""
 
+import time
 from pathlib import Path
 
 import pytest
+from lsprotocol.types import PositionEncodingKind
 
+from attacks.wire import Editor
 from history.repositories import NAIVE, Step, make_repository
+from kernel_gate.workload import WorkloadError, parse_workload
+from kernel_lineage.editor.text import Text
+from kernel_lineage.editor.workload_files.meant import Meant
+from kernel_lineage.editor.workload_files.open_files import LONGEST, TOO_LONG
+from kernel_lineage.editor.workload_files.problems import problems
 from kernel_lineage.history.analysis import analyse
 from kernel_lineage.history.facts import Task
 from kernel_lineage.history.mine import mine
@@ -105,3 +113,46 @@ def test_what_was_cut_is_named_by_mining_and_hides_no_other_kernel(tmp_path: Pat
     )
     assert {line.kernel for line in mined.lineages} == {"k", "scale_kernel1"}
     assert mine(tmp_path / "r", jobs=1) == mined
+
+
+LONG_KEY = "a" + ".a" * 9000 + " = 1\n"
+
+
+@pytest.mark.parametrize("text", [LONG_KEY, f"[{LONG_KEY[:-5]}]\n", "x = " + "[" * 50_000 + "]" * 50_000])
+def test_toml_that_nests_without_end_is_refused_in_words(text: str):
+    with pytest.raises(WorkloadError, match="not valid TOML"):
+        parse_workload(text)
+
+
+MANY = {
+    "problems": "".join(f"[t{i}]\n" for i in range(7000)),
+    "arguments": '[[args]]\nname = "z"\n' * 2500,
+    "sizes": f"[dims]\nn = {list(range(9000))}\n",
+    "keys": LONG_KEY,
+}
+
+
+@pytest.mark.parametrize("what", MANY)
+def test_a_workload_in_the_editor_is_looked_through_within_bounds(tmp_path: Path, what: str):
+    text = Text.of(MANY[what], PositionEncodingKind.Utf16)
+    assert len(text.data) <= LONGEST
+    assert 0 < len(problems(tmp_path / "w.toml", text, Meant())) <= 50
+
+
+def test_a_workload_that_is_too_long_for_the_editor_is_said(tmp_path: Path):
+    path = tmp_path / ".klineage" / "workloads" / "w.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text("# long\n" * 10_000)
+    editor = Editor(tmp_path)
+    try:
+        editor.start(trusted=False)
+        uri = editor.open(path)
+        assert editor.hover(uri, 0, 0).get("result") is None
+        for _ in range(200):
+            said = [n["params"] for n in editor.notified if n["method"] == "textDocument/publishDiagnostics"]
+            if said:
+                break
+            time.sleep(0.05)
+        assert [d["message"] for d in said[0]["diagnostics"]] == [TOO_LONG]
+    finally:
+        editor.close()

@@ -69,6 +69,7 @@ ASKED: dict[str, list[tuple[str, ...]]] = {
         ("scale.cu", "quick.cu", "--workload", "unreadable.toml", *EMULATED),
     ],
     "hook": [()],
+    "judge": [(WORDS,)],
     "mcp": [(WORDS,)],
     "mine": [(".", "--jobs", "1"), (".", "--kernel", "scale"), (".", "--kernel", WORDS), (".", "--json")],
     "optimise": [("scale.cu:scale", *EMULATED, "--seconds", "1")],

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from kernel_lineage.rewrite.offers import measured
 from kernel_lineage.skills.card import SkillLineage
+from kernel_lineage.skills.conditions.facts import Facts
+from kernel_lineage.skills.effect import expected
 from kernel_lineage.skills.library import builtin_folder, library, load
 from kernel_lineage.skills.skill_file import read_skill, write_skill
 from kernel_lineage.skills.verified import remember_verified
@@ -40,9 +43,11 @@ def test_evidence_that_a_repository_brings_admits_nothing_until_it_is_verified_h
     skill, _ = read_skill(folder, builtin=False)
     assert skill is not None and skill.evidence == brought.evidence
     assert not skill.admitted and skill.unverified == (0,)
+    assert measured(skill) == "1 uses by its own word, none verified" and expected(skill, Facts({}))[0] is None
     remember_verified(brought.evidence)
     again, _ = read_skill(folder, builtin=False)
     assert again is not None and again.admitted
+    assert measured(again).endswith("1 of 1 uses accepted") and expected(again, Facts({}))[0] is not None
 
 
 def test_the_same_skill_gives_the_same_bytes_in_a_new_folder_and_over_an_old_one(tmp_path: Path) -> None:

@@ -77,7 +77,11 @@ def measured(skill: Skill) -> str:
     """The range of everything that was measured of a skill, rejected uses included."""
     accepted, judged = uses(skill)
     if not judged:
-        return "never measured"
-    speeds = [s.speedup for e in skill.evidence if e.outcome in ("accepted", "rejected") for s in e.sizes]
+        return (
+            f"{len(skill.unverified)} uses by its own word, none verified"
+            if skill.unverified
+            else "never measured"
+        )
+    speeds = [s.speedup for e in skill.verified if e.outcome in ("accepted", "rejected") for s in e.sizes]
     among = f"{accepted} of {judged} uses accepted"
     return f"{min(speeds):.2f}× … {max(speeds):.2f}×, {among}" if speeds else among

@@ -164,10 +164,14 @@ class Skill(_Card):
     """Where it was read from."""
 
     @property
+    def verified(self) -> tuple[Evidence, ...]:
+        """The evidence that was measured by us or by a gate of this user."""
+        return tuple(e for number, e in enumerate(self.evidence) if number not in self.unverified)
+
+    @property
     def uses(self) -> tuple[Evidence, ...]:
         """Verified uses on kernels that the skill was not learned from."""
-        verified = (e for number, e in enumerate(self.evidence) if number not in self.unverified)
-        return tuple(e for e in verified if e.held_out and e.outcome == "accepted")
+        return tuple(e for e in self.verified if e.held_out and e.outcome == "accepted")
 
     @property
     def offered(self) -> bool:

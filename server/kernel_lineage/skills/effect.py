@@ -37,7 +37,7 @@ def expected(skill: Skill, facts: Facts) -> tuple[Expected | None, Match]:
     """The nearest measurement of an accepted use: by device first, then by size. Failures give no expectation."""
     device = facts.get("device.name")
     names = {v for v in device.values if isinstance(v, str)} if device else set()
-    measured = [(e, s) for e in skill.evidence if e.outcome == "accepted" for s in e.sizes]
+    measured = [(e, s) for e in skill.verified if e.outcome == "accepted" for s in e.sizes]
     if not measured:
         return None, Match.NONE
 

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import tempfile
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kernel_gate.files.reading import read_file
 from kernel_lineage.kernels.source import Language
+from kernel_gate.files.toml import toml_of
 from kernel_gate.files.writing import PART, remove_abandoned, write_atomically
 from kernel_lineage.skills.card import AnchorRule, Condition, Evidence, NothingToSay, Risk, Skill, SkillLineage
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
@@ -197,8 +197,8 @@ def _parsed_conditions(text: str) -> ConditionsFile:
     """The same text is read once: a library is loaded again whenever one of its files changes."""
     file = "conditions.toml"
     try:
-        tables = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # also of a number of thousands of digits
+        tables = toml_of(text)
+    except ValueError as error:  # also of a number of thousands of digits
         raise _BadFileError(file, f"is no TOML ({error})") from None
     card = _validated(file, ConditionsFile, tables)
     for number, condition in enumerate(card.condition, 1):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernel_gate.files.toml import toml_of
 from kernel_lineage.kernels.source import Parameter
 from kernel_lineage.skills.library import repository_of
 from kernel_lineage.workloads.files import source_of
@@ -45,12 +45,12 @@ def _said(text: str) -> dict[str, Any]:
     """The keys before the first table; what is written there even when the rest is not TOML yet."""
     head = text.partition("\n[")[0]
     try:
-        return tomllib.loads(head)
-    except (ValueError, RecursionError):
+        return toml_of(head)
+    except ValueError:
         said: dict[str, Any] = {}
         for line in head.splitlines():
             try:
-                said |= tomllib.loads(line)
-            except (ValueError, RecursionError):
+                said |= toml_of(line)
+            except ValueError:
                 continue
         return said

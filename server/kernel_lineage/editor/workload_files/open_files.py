@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 PAUSE = 0.3
 """Seconds without an edit after which a file is read."""
+LONGEST = 64 << 10
+"""Bytes of a file that is looked through at each pause; a drafted workload has some thousands."""
+TOO_LONG = f"This file has more than {LONGEST >> 10} KB, and is not looked through; `klineage workload check` reads it."
+_TOP = types.Range(types.Position(0, 0), types.Position(0, 1))
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +38,9 @@ class WorkloadFiles:
         self._reading: set[asyncio.Task[None]] = set()
 
     def text(self, uri: str) -> Text | None:
-        """The text of a workload file that is open."""
-        return self._texts.get(uri)
+        """The text of a workload file that is open; None for one that is too long to be looked through."""
+        text = self._texts.get(uri)
+        return text if text is not None and len(text.data) <= LONGEST else None
 
     def open(self, item: types.TextDocumentItem) -> None:
         """Take a document over from the editor. One that is no workload is not kept."""
@@ -79,11 +84,13 @@ class WorkloadFiles:
     async def _show(self, uri: str) -> None:
         from kernel_lineage.editor.workload_files.problems import problems
 
-        text = self._texts.get(uri)
+        text = self.text(uri)
         if text is None:
+            if uri in self._texts:
+                self._publish(uri, [types.Diagnostic(_TOP, TOO_LONG, types.DiagnosticSeverity.Warning)])
             return
         meant = await self.meant(uri)
-        if self._texts.get(uri) is text:  # else a newer one is read soon
+        if self.text(uri) is text:  # else a newer one is read soon
             self._publish(uri, problems(Path(to_fs_path(uri) or ""), text, meant))
 
     def _publish(self, uri: str, found: list[types.Diagnostic]) -> None:

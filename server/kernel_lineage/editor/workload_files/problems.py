@@ -16,6 +16,7 @@ from kernel_lineage.editor.workload_files.meant import Meant
 from kernel_lineage.editor.workload_files.places import Entry, entries, nearest
 from kernel_lineage.editor.workload_files.places import Path as Place
 
+_MOST_SHOWN = 50
 _AT_LINE = re.compile(r" \(at line (\d+), column (\d+)\)")
 _PLACE = re.compile(r"([a-z_]+)((?:\.\w+|\[\d+\])*): ")
 """How a message that is about several keys begins: `dims.N: `, `profile_dims[0]: `."""
@@ -32,7 +33,8 @@ def problems(path: Path, text: Text, meant: Meant) -> list[types.Diagnostic]:
     except WorkloadError as error:
         if not error.problems:
             return [_not_toml(text, str(error))]
-        first = [p for p in error.problems if not _follows(p, error.problems)]
+        shown = error.problems[:_MOST_SHOWN]
+        first = [p for p in shown if not _follows(p, shown)]
         return [_problem(text, _entry(text, found, p.place, p.message), str(p)) for p in first]
     return [
         _problem(text, nearest(found, place), message, types.DiagnosticSeverity.Warning)

@@ -137,5 +137,5 @@ def _order(proposal: Proposal) -> tuple[bool, int, bool, float]:
 
 def uses(skill: Skill) -> tuple[int, int]:
     """How many uses of a skill the gate has accepted, and how many it has judged."""
-    judged = [e.outcome for e in skill.evidence if e.outcome in ("accepted", "rejected")]
+    judged = [e.outcome for e in skill.verified if e.outcome in ("accepted", "rejected")]
     return judged.count("accepted"), len(judged)
