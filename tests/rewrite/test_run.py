@@ -128,7 +128,7 @@ def test_a_request_to_end_stops_the_work_and_changes_nothing(
     def ended(*_arguments: object, **_options: object) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr("kernel_lineage.rewrite.gating.run_in_child", ended)
+    monkeypatch.setattr("kernel_lineage.rewrite.run.run_in_child", ended)
     before = signal.getsignal(signal.SIGTERM)
     result = CliRunner().invoke(command, [SKILL, f"{repository / 'src' / 'scale.cu'}:scale"])
     assert result.exit_code == ExitCode.UNDECIDED

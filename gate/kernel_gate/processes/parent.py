@@ -48,7 +48,10 @@ def end_with_stdin() -> None:
     if not hasattr(select, "poll"):
         return
     hang_up = select.poll()
-    hang_up.register(sys.stdin, 0)
+    try:
+        hang_up.register(sys.stdin, 0)
+    except (AttributeError, OSError):  # there is none, or it is no file
+        return
 
     def watch() -> None:
         hang_up.poll()
