@@ -6,7 +6,7 @@ import tomllib
 from typing import Any
 
 MOST_PARTS = 40
-"""Of one key: `tomllib` takes the square of their number."""
+"""The most parts of one key: `tomllib` takes the square of their number."""
 
 
 def toml_of(text: str) -> dict[str, Any]:

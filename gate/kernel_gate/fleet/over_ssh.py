@@ -35,7 +35,7 @@ from kernel_gate.worker import Progress, without_answer
 
 SCHEME = "ssh://"
 _NAME = re.compile(r"[\w.][\w.-]*\Z")
-"""Of a host or a user; what begins with a dash would be an option of ssh."""
+"""The name of a host or a user; what begins with a dash would be an option of ssh."""
 _BANNER_LINES = 200
 """Lines that a login may write before `klineage judge` does."""
 _HELLO_SECONDS = 60.0

@@ -107,7 +107,7 @@ class Record:
     type: str
     members: Mapping[str, Value]
     path: str = ""
-    """Of an argument: how its members are named in terms."""
+    """How an argument's members are named in terms."""
 
 
 @dataclass(frozen=True, slots=True)

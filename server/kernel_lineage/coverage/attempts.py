@@ -26,7 +26,7 @@ _NUMBERS = ("64", "128", "32", "8")
 """Values for a number that a template takes and that no site tells."""
 _CONSTANTS: tuple[Constant, ...] = (64, 16, False)
 _TYPE = "tl.float32"
-"""Of a constant that the kernel converts to."""
+"""What is tried for a constant that the kernel converts to."""
 _POINTERS = ("fp32", "bf16")
 _POINTERS_MOST = 12
 _CONFIG = re.compile(r"['\"](\w+)['\"]\s*:\s*(\d+)")

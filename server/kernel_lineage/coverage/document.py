@@ -27,7 +27,7 @@ class KernelCovered(BaseModel):
     instances: int = 0
     """Images that were decoded: instances of a template, or one."""
     instructions: int = 0
-    """Of all its images, with calls inlined."""
+    """The instructions of all its images, with calls inlined."""
     unsupported: dict[str, int] = {}
     """Opcode → how often it stands in the kernel's images."""
 

@@ -65,7 +65,7 @@ class Tour:
     checks: dict[str, VersionCheck]
     speedups: dict[str, Speedup]
     studied: Studied
-    """Of the step that adds `PROBED_MECHANISM` to `PROBED_KERNEL`."""
+    """What was studied of the step that adds `PROBED_MECHANISM` to `PROBED_KERNEL`."""
     applied: ApplyDocument
 
 

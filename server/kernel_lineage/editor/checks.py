@@ -86,7 +86,7 @@ class Checks:
         self._pauses: dict[str, asyncio.TimerHandle] = {}
         self._judged: dict[str, dict[str, Judged]] = {}
         self._passed: dict[tuple[str, str], bytes] = {}
-        """Of a document's kernel: the file's text that passed last."""
+        """The file's text that passed last, by document and kernel."""
         self._in_work: dict[str, set[str]] = {}
 
     def start(self, uri: str, at: types.Position | None = None) -> asyncio.Task[dict[str, str]]:

@@ -41,7 +41,7 @@ class Snapshot:
 
     @cached_property
     def sha256(self) -> str:
-        """Of the text as UTF-8."""
+        """The hash of the text as UTF-8."""
         return hashlib.sha256(self.text.data).hexdigest()
 
     @cached_property

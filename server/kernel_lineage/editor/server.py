@@ -75,9 +75,9 @@ class EditorServer(LanguageServer):
         self.shown: list[Callable[[str], None]] = []
         """Who wants to know of a document that was opened."""
         self.saved: list[Callable[[str], None]] = []
-        """Of one that was saved."""
+        """Who wants to know of a document that was saved."""
         self.edited: list[Callable[[str, Text, Text], None]] = []
-        """Of one that was edited: its text before and after."""
+        """Who wants to know of an edit: uri, text before and after."""
         self.closed: list[Callable[[str], None]] = []
         for module in sorted(m.name for m in pkgutil.iter_modules(features.__path__)):
             importlib.import_module(f"{features.__name__}.{module}").register(self)

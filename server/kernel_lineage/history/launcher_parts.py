@@ -12,7 +12,7 @@ from kernel_lineage.history.seen import Part
 from kernel_lineage.kernels.source import Language
 
 _LONG_LAUNCHER_LINES = 120
-"""Of a longer launcher (a `main`, a whole training step) only what it does for the kernel belongs to it."""
+"""A longer launcher (a `main`, a whole training step) belongs to a kernel only with what it does for the kernel."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 

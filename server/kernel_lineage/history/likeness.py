@@ -19,7 +19,7 @@ ANY_NAME_AT_LEAST = 0.85
 RENAMED_AT_LEAST = 0.7
 """The same when the commit removed the one and added the other."""
 NEXT_STEP_AT_LEAST = 0.2
-"""Of two kernels in neighbouring steps: a step may rewrite most of a kernel."""
+"""The least likeness of two kernels in neighbouring steps: a step may rewrite most of a kernel."""
 _MOST_OF_LIKE_TEXT = 12
 
 

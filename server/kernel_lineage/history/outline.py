@@ -37,7 +37,7 @@ class Piece:
     first_line: int
     last_line: int
     digest: str
-    """Of its text, which the outliner keeps under it."""
+    """The hash of its text, which the outliner keeps under it."""
     names: frozenset[str]
     """What it refers to, as far as it can be a definition of the repository."""
     launches: frozenset[str] = frozenset()

@@ -29,7 +29,7 @@ class KernelSeen:
     ordinal: int
     """Counts kernels of the same name in one file (overloads, `#if` branches) from 0."""
     digest: str
-    """Of everything that makes the version."""
+    """The hash of everything that makes the version."""
     parts: tuple[Part, ...]
     comment: str = ""
 

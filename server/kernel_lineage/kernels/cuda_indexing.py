@@ -141,7 +141,7 @@ class Indexing:
 
     @cached_property
     def _handed(self) -> Mapping[str, str]:
-        """Of a device function's pointers, the memory that its callers hand to it."""
+        """The memory that callers hand to a device function, by its pointers."""
         return handed_spaces(self.unit, _space_in)
 
     @cached_property

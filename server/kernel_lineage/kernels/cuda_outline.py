@@ -54,10 +54,10 @@ class Declaration:
     what: What
     name: str
     start: int
-    """Of its first token: template head, attribute, qualifier."""
+    """Where its first token starts: template head, attribute, qualifier."""
     end: int
     head_end: int
-    """Of what stands before the body; equal to `end` when there is none."""
+    """Where the head before the body ends; equal to `end` when there is no body."""
     parameters: tuple[int, int]
     """The range between a function's parentheses."""
     name_at: tuple[int, int]

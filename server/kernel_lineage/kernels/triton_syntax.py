@@ -33,7 +33,7 @@ class TritonUnit:
     function: ast.FunctionDef
     entry: bool
     first_byte: int
-    """Of the line on which `line_offset` counts."""
+    """The first byte of the line on which `line_offset` counts."""
     first_line: int
     text: bytes = field(repr=False)
     """The file's text from `first_byte` on, as far as the function goes."""

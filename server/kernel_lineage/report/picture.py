@@ -44,10 +44,10 @@ class Row:
     """One step, or several without interest folded into one."""
 
     y: float
-    """Of its node."""
+    """The height at which its node is drawn."""
     height: float
     label: str
-    """Of the version that it leads to: `v7`."""
+    """The label of the version that it leads to: `v7`."""
     when: str
     commit: str
     subject: str

@@ -39,7 +39,7 @@ class ApplyDocument(BaseModel):
     explanation: str = ""
     guarded: bool = False
     source_sha256: str
-    """Of the text that was read and gated: an edit is for exactly this text."""
+    """The hash of the text that was read and gated: an edit is for exactly this text."""
     edits: list[EditDocument] = Field(default_factory=list)
     verdict: Verdict | None = None
     applied: bool = False

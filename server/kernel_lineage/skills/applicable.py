@@ -77,9 +77,9 @@ class Applicable:
     skill: Skill
     anchor: Anchor
     verdict: Truth
-    """Of the validity conditions: only `HOLDS` may be applied without a guard."""
+    """The truth of the validity conditions: only `HOLDS` may be applied without a guard."""
     pays: Truth
-    """Of the profit conditions."""
+    """The truth of the profit conditions."""
     conditions: tuple[Judged, ...]
     expected: Expected | None
     match: Match

@@ -64,9 +64,9 @@ class SkillDocument(_Document):
     title: str
     kernel: str
     verdict: Truth
-    """Of the validity conditions together."""
+    """The truth of the validity conditions together."""
     pays: Truth
-    """Of the profit conditions together."""
+    """The truth of the profit conditions together."""
     guardable: bool
     """Whether a fast path behind a test would be right where the verdict is not `holds`."""
     reason: str

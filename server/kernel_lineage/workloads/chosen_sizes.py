@@ -35,7 +35,7 @@ class Plan:
 
     tried: Mapping[str, int]
     timed: Mapping[str, int]
-    """Of the chosen dims the sizes that are worth timing, of the others those that the code tells."""
+    """The sizes to time: worth it where dims were chosen, the code's own otherwise."""
     steady: frozenset[str]
     """Dims that divide others."""
     room: int

@@ -35,7 +35,7 @@ class DraftArgument:
     values: str = ""
     value: str | float | None = None
     place: tuple[int, int] | None = None
-    """Of a field of a structure by value: the number of the kernel's parameter, and the bytes before the field."""
+    """Where a field of a structure by value lies: the kernel's parameter, by number, and the bytes before the field."""
 
     @property
     def is_buffer(self) -> bool:
@@ -70,7 +70,7 @@ class Draft:
     num_warps: int = 4
     num_stages: int = 3
     template_arguments: tuple[str, ...] = ()
-    """Of a kernel whose file does not tell them."""
+    """Template arguments, for a kernel whose file does not tell them."""
     chosen: tuple[str, ...] = ()
     """Dims of which nothing tells a size."""
     told: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -28,9 +28,9 @@ from kernel_lineage.workloads.programs import ProgramError, program_from_file
 Fate = Literal["killed", "survived", "unbuildable", "same", "undecided"]
 Device = Literal["auto", "cuda", "emulated"]
 _EVERY_ONE = "zero_output"
-"""Of this kind, no mutant may survive."""
+"""The kind of which no mutant may survive."""
 _AT_LEAST_ONE = ("dropped_term", "dropped_accumulation")
-"""Of these together, some mutant must be noticed: one term may be as small as an epsilon, not all."""
+"""The kinds of which some mutant must be noticed: one term may be as small as an epsilon, not all."""
 
 TELLING = frozenset(
     {

@@ -13,7 +13,7 @@ _HEAD = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
 
 
 UNALIKE_TO_16 = 'promises = ["C % 16 != 0", "C > 1"]\n'
-"""Of one kind to Triton, which compiles multiples of 16, and 1, anew."""
+"""Sizes of one kind to Triton, which compiles multiples of 16, and 1, anew."""
 
 
 def rows_workload(
@@ -28,7 +28,7 @@ def rows_workload(
     constexpr: str = "{}",
     values: str = "normal",
 ) -> str:
-    """Of a kernel (out, x, C) over N rows of C floats, one block a row."""
+    """The arguments of a kernel (out, x, C) over N rows of C floats, one block a row."""
     launch = f"constexpr = {constexpr}" if language == "triton" else f"block = [{block}]"
     return f"""kernel = "{kernel}"
 language = "{language}"

@@ -31,7 +31,7 @@ class Scope:
     variables: dict[str, Value] = field(default_factory=dict)
     path: tuple[Term, ...] = ()
     depth: int = 0
-    """Of inlined calls."""
+    """How deep calls are inlined."""
     lines: Mapping[int, int] = field(default_factory=dict)
     """Lines of the text that was parsed → lines to report, where they differ."""
     at_line: int | None = None

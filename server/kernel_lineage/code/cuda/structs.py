@@ -29,7 +29,7 @@ class Member:
     type: str
     """As written, with `*` for a pointer."""
     sizes: tuple[Node, ...]
-    """Of an array, outermost first."""
+    """The extents of an array, outermost first."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Struct:
     alignment: int
     """0: that of its members."""
     parameters: tuple[tuple[str, str, str], ...]
-    """Of the template: kind (`typename` or a type), name and default."""
+    """The template's parameters: kind (`typename` or a type), name and default."""
     members: list[Member] = field(default_factory=list)
     constants: dict[str, Node] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)

@@ -19,7 +19,7 @@ _FAST = {
     "exp": "__expf", "log": "__logf", "tanhf": "tanh.approx.f32",
 }  # fmt: skip
 _OF_ANY_TYPE = ("exp", "log")
-"""Of a `double`, they are double precision: no intrinsic is their equal."""
+"""On a `double` they are double precision: no intrinsic is their equal."""
 
 
 def _find_in(unit: Unit) -> Iterator[Anchor]:

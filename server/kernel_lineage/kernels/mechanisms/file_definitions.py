@@ -271,7 +271,7 @@ def extents(unit: Unit, sizes: tuple[Node, ...]) -> str:
 
 
 def factors(sizes: tuple[Node, ...]) -> int:
-    """Of how many factors an array's size is made: two for `[TM * TN]` and for `[TM][TN]`, one for `[TM]`."""
+    """The number of factors of an array's size: two for `[TM * TN]` and for `[TM][TN]`, one for `[TM]`."""
     count = 0
     waiting: list[Node | None] = list(sizes)
     while waiting:

@@ -83,7 +83,7 @@ class _Trials:
     until: float
     """On the clock of `time.monotonic`."""
     whole: Speedup | None
-    """Of the step, where it was measured already."""
+    """The step's effect, where it was measured already."""
     known: dict[frozenset[int], VersionState] = field(default_factory=dict)
     verdicts: dict[tuple[frozenset[int], frozenset[int], str], Verdict] = field(default_factory=dict)
     exhausted: bool = False

@@ -55,7 +55,7 @@ class BackwardStep:
     added: tuple[str, ...]
     """Mechanisms that the step forward adds."""
     effect: Effect
-    """Of the step forward."""
+    """The effect of the step forward."""
     forward: Forward
 
 

@@ -40,7 +40,7 @@ class Adopted:
     evidence: int
     """Verdicts that were added."""
     held_out: tuple[int, int]
-    """Of these, held-out uses that were accepted, and all held-out uses."""
+    """Held-out uses that were accepted, and all held-out uses."""
     left_out: tuple[str, ...]
     """Refusing cases that do not refuse on the library's own example."""
 

@@ -19,7 +19,7 @@ from kernel_lineage.skills.conditions.truth import Truth
 from kernel_lineage.skills.conditions.unparse import written
 
 _STRENGTH = (Origin.PROOF, Origin.PROBE, Origin.MEASUREMENT, Origin.LATER_FIX, Origin.GUARD, Origin.AUTHOR)
-"""Of several origins of one condition, the strongest is named."""
+"""Origins from the strongest on: where a condition has several, the strongest is named."""
 
 
 @dataclass(frozen=True, slots=True)

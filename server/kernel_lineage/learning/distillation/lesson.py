@@ -49,7 +49,7 @@ class Lesson:
     evidence: Evidence
     """The gate's verdict on the step."""
     facts: Facts = field(default_factory=Facts)
-    """Of the situation in which the step was seen to be right."""
+    """Facts of the situation in which the step was seen to be right."""
     conditions: tuple[Condition, ...] = ()
     risks: tuple[Risk, ...] = ()
     refusing: tuple[RefusingCase, ...] = ()

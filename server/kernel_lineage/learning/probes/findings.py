@@ -53,5 +53,5 @@ def sides_of(answers: Sequence[Answer], ground: Ground) -> tuple[list[FactValues
 
 
 def smallest(answers: Iterable[Answer]) -> Answer | None:
-    """Of some answers that of the fewest elements; None of none."""
+    """The answer with the fewest elements; None where there is none."""
     return min(answers, key=lambda a: (a.setting.size, sorted(a.setting.dims.items())), default=None)

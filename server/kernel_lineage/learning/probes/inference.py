@@ -14,10 +14,10 @@ from kernel_lineage.learning.probes.hints import Hints
 from kernel_lineage.learning.probes.predicates import Atom, FactValues, atoms
 
 _MOST_ATOMS = 3
-"""Of one conjunction: what needs more is no finding but a table."""
+"""The most atoms of one conjunction: what needs more is no finding but a table."""
 _MOST_RIVALS = 200
 _MOST_FIRST, _MOST_SECOND = 30, 400
-"""Of a disjunction: the likelier part, and the other."""
+"""How many are tried as a disjunction's likelier part, and as the other."""
 _OR_COST = 2.0
 _FOR_ONE = 1.1
 """What one predicate may cost, as a share of several that say the same."""

@@ -129,7 +129,7 @@ def _away(atom: Atom, setting: Setting, names: Sequence[str], kept: set[tuple[Sc
 
 
 def _apart(one: Scalar, other: Scalar) -> float:
-    """Of numbers and of intervals the difference; of anything else whether there is one."""
+    """The difference of numbers and of intervals; of anything else whether there is one."""
     if isinstance(one, tuple) and isinstance(other, tuple):
         return sum(abs(float(a) - float(b)) for a, b in zip(one, other, strict=True))
     if isinstance(one, int | float) and isinstance(other, int | float):

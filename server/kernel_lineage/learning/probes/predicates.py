@@ -19,7 +19,7 @@ from kernel_lineage.skills.conditions.names import declared, split_fact
 FactValues = Mapping[str, Scalar]
 _DIVISORS = (2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)
 _COST_OF_ONE = 2.4
-"""Of `G == 1` and `O == 0`: that there is but one of something, or none, says more than any other number."""
+"""The cost of `G == 1` and `O == 0`: that there is but one of something, or none, says more than any other number."""
 _PRODUCT_DIVISORS = (2, 4, 8, 16, 32)
 _DERIVED = 1.3
 """Times the cost, of relations to the grid and the like, which follow from sizes: those say the same more plainly."""
@@ -38,7 +38,7 @@ class Bound:
     value: float
     upper: bool
     end: int | None = None
-    """Of an interval, which end; None for a number."""
+    """Which end of an interval; None for a number."""
 
     def of(self, facts: FactValues) -> float:
         """The bounded number."""
@@ -58,7 +58,7 @@ class Atom:
     """False for a bound on values: some that break it come out right, because others in the row are small."""
     bound: Bound | None = None
     until: float | None = None
-    """Of a bound on values, where what breaks it was last seen to fail; beyond, cases were right again."""
+    """Where what breaks a bound on values was last seen to fail; beyond, cases were right again."""
 
     def is_past(self, facts: FactValues) -> bool:
         """Whether a case breaks a bound on values further out than any that fails: numerics saturate, so it says

@@ -30,7 +30,7 @@ _SMALLEST, _FACTOR, _MOST_SIZES = 32, 4, 12
 _BETWEEN = (1.5, 2.0, 3.0)
 """Where a step of the sweep is looked into, as multiples of its lower end."""
 _MOST_ELEMENTS = 1 << 26
-"""Of all buffers of a timed size: well beyond any cache, and drawn in a second."""
+"""The most elements of all buffers of a timed size: well beyond any cache, and drawn in a second."""
 
 
 def sweeps(

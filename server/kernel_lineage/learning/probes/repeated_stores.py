@@ -45,7 +45,7 @@ class Stores:
     before: float
     after: float
     line: int | None
-    """Of the later state's source, where it stores most."""
+    """The line of the later state's source where it stores most."""
 
     @property
     def repeats(self) -> bool:
@@ -93,7 +93,7 @@ def _drawn(ground: Ground, chance: random.Random) -> Iterator[Setting]:
 
 
 def _counted(settings: Iterable[Setting], asking: Asking) -> Iterator[Stores]:
-    """Of those that the gate counts. Raises `OutOfBudget`."""
+    """The stores of the settings that the gate counts. Raises `OutOfBudget`."""
     for setting in settings:
         verdict = asking.look(_request(setting))
         stage = verdict.stage("sanitize") if verdict is not None else None

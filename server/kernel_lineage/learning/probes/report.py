@@ -27,7 +27,7 @@ class Counterexample(_Part):
     said: str
     """The gate's own line: element, got, expected, place."""
     facts: dict[str, Any]
-    """Of the condition's names."""
+    """The values of the condition's names."""
     output: str | None = None
     index: tuple[int, ...] | None = None
     line: int | None = None
@@ -39,7 +39,7 @@ class Confirmation(_Part):
     kept: int
     """Cases that keep the condition."""
     kept_agree: int
-    """Of these, in how many the later state is right."""
+    """How many of them the later state gets right."""
     broken: int
     broken_agree: int
     """Cases that break it, and in how many of these the later state is wrong."""
@@ -55,7 +55,7 @@ class Confirmation(_Part):
 
     @property
     def share(self) -> float:
-        """Of all held-out cases."""
+        """The share of all held-out cases."""
         total = self.kept + self.broken
         return (self.kept_agree + self.broken_agree) / total if total else 0.0
 

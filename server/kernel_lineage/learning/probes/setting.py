@@ -20,7 +20,7 @@ from kernel_lineage.learning.steps import Step
 from kernel_lineage.skills.conditions.facts import Scalar
 
 MOST_ELEMENTS = 1 << 17
-"""Of all buffers of a setting: what runs in a fraction of a second on the emulated device."""
+"""The most elements of all buffers of a setting: what runs in a fraction of a second on the emulated device."""
 _CHECK_SECONDS = 20.0
 
 

@@ -67,7 +67,7 @@ def facts_of_values(inputs: Mapping[str, Array], workload: Workload) -> Told:
 
 
 def _picked(inputs: Mapping[str, Array], workload: Workload) -> Iterator[tuple[str, Scalar]]:
-    """Of each pair of finite rows and an index into each of them."""
+    """Facts of each pair of finite rows, and an index into each of them."""
     floats = {a.name: DTYPES[a.dtype].is_float for a in workload.args}
     for name, array in sorted(inputs.items()):
         if not floats.get(name) or array.ndim < 2 or array.shape[-1] < 2 or not array.size:

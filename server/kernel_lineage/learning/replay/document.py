@@ -44,7 +44,7 @@ class ReplayedTransition(_Document):
     kernel: str
     """`layernorm_forward_kernel2 → layernorm_forward_kernel3`, or the one name."""
     path: str
-    """Of the later state."""
+    """The path of the later state's file."""
     commit: str | None
     subject: str
     intent: str

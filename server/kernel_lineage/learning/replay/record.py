@@ -43,7 +43,7 @@ class Counterexample(_Kept):
     seed: int | None = None
     inputs: str = ""
     line: int | None = None
-    """Of the state that fails."""
+    """The line of the state that fails."""
 
 
 class Effect(Speedup):

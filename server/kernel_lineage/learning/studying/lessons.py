@@ -21,7 +21,7 @@ _SPEED = {"fast": "accepted", "slow": "rejected"}
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Of what all lessons of one repository have in common."""
+    """What all lessons of one repository have in common."""
 
     repository: str
     licence: str

@@ -31,7 +31,7 @@ class StudiedPart(_Kept):
     removed: tuple[str, ...] = ()
     """Mechanisms."""
     speedup: Speedup | None = None
-    """Of this part alone; None where nothing was timed."""
+    """The effect of this part alone; None where nothing was timed."""
     counts: tuple[str, ...] = ()
     conditions: tuple[Condition, ...] = ()
     risk: tuple[Risk, ...] = ()

@@ -98,7 +98,7 @@ def study(
 
 
 def _narrowed(step: Step, judge: Judge, probes: Budget) -> Studied:
-    """Of a step that fails on all that its workload names: where it is right. What it brings there is not split."""
+    """Where a step is right that fails on all that its workload names. What it brings there is not split."""
     report = probe(step, judge, probes)
     why = "the two states agree on no size that the workload names"
     parts = (_whole(step, report, None),) if report.conditions else ()

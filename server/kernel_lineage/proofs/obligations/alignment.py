@@ -12,7 +12,7 @@ from kernel_lineage.proofs.obligations.in_bounds import itemsize_of
 from kernel_lineage.proofs.obligations.obligation import Kind, Obligation, Status
 
 _SHARED_ALIGN = 16
-"""Of dynamic shared memory (CUDA C++ Programming Guide); a static array promises what its elements need."""
+"""The alignment of dynamic shared memory (CUDA C++ Programming Guide); a static array promises its elements'."""
 
 
 def aligned(questions: Questions) -> Iterator[Obligation]:

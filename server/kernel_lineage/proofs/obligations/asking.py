@@ -20,7 +20,7 @@ class Asked:
     status: Status
     reason: str = ""
     values: Mapping[str, int] = field(default_factory=dict)
-    """Of a refutation."""
+    """The values that refute it."""
 
 
 @dataclass

@@ -37,7 +37,7 @@ class Scope:
     variables: dict[str, Value] = field(default_factory=dict)
     path: tuple[Term, ...] = ()
     depth: int = 0
-    """Of inlined calls."""
+    """How deep calls are inlined."""
     returned: list[tuple[tuple[Term, ...], Value]] = field(default_factory=list)
     rank: int = 0
     """The most axes that a block which is accessed has."""

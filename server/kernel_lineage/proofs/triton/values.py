@@ -16,7 +16,7 @@ Shape: TypeAlias = tuple[Term, ...]
 
 LANES = "lane."
 MOST_ELEMENTS = 1 << 20
-"""Of one block (triton.language.core, TRITON_MAX_TENSOR_NUMEL)."""
+"""The most elements of one block (triton.language.core, TRITON_MAX_TENSOR_NUMEL)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Tile:
 
     @property
     def term(self) -> Term:
-        """Of one element."""
+        """The value of one element."""
         return self.value.term
 
 

@@ -187,7 +187,7 @@ def _only_declares(statement: Node) -> bool:
 
 
 def _depending(between: list[Node], index: str) -> list[Node]:
-    """Of the statements between an index and its guard, those from the first on that is computed from it."""
+    """The statements between an index and its guard, from the first on that is computed from the index."""
     moved = next((n for n, s in enumerate(between) if index in identifiers_in(s)), len(between))
     for statement in between[moved:]:
         calls = [n for n in descendants(statement) if n.type in ("call_expression", "subscript_expression")]

@@ -43,7 +43,7 @@ class Factor:
     text: str
     """An expression in which `LOADED` stands for the value."""
     dtype: str
-    """Of what lies in memory."""
+    """The element type of what lies in memory."""
     plain: bool
     """Nothing but a conversion is made of the value."""
 

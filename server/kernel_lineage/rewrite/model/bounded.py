@@ -13,7 +13,7 @@ import httpcore2 as httpcore
 import httpx2 as httpx
 
 MOST_BYTES = 16 << 20
-"""Of one answer; the longest that is asked for is some megabytes with what surrounds each word."""
+"""The most bytes of one answer; the longest that is asked for is some megabytes with what surrounds each word."""
 
 
 class Bounds:

@@ -25,7 +25,7 @@ _ASSIGNED = re.compile(
     r"(?i)(?:key|token|secret|passw(?:or)?d|credential)\w{0,20}[\"']?\s{0,4}[\])]?\s{0,4}[:=]{1,2}\s{0,4}[\"']([^\"'\s]{12,200})[\"']"
 )
 _LEAST_BITS = 3.0
-"""Of entropy a character: words of a language have fewer, drawn characters more."""
+"""Bits of entropy a character: words of a language have fewer, drawn characters more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Secret:
 
     kind: str
     line: int
-    """Of the text, counted from 1."""
+    """The line in the text, counted from 1."""
 
 
 def secrets_in(text: str) -> Iterator[Secret]:

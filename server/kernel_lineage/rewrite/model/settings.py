@@ -35,7 +35,7 @@ class ModelSettings:
     answer_tokens: int = 8_000
     """Longest answer of one round."""
     attempts: int = 4
-    """Of one request, when the endpoint says 429 or 5xx or the connection breaks before an answer begins."""
+    """Attempts of one request, when the endpoint says 429 or 5xx or the connection breaks before an answer begins."""
 
     @property
     def loopback(self) -> bool:

@@ -39,7 +39,7 @@ class Observation:
     """One step of a kernel that added strategies, or tried to."""
 
     id: str
-    """Of the transition, or of the outcome."""
+    """The id of the transition, or of the outcome."""
     language: str
     before: frozenset[str]
     """Mechanisms that were there."""

@@ -32,7 +32,7 @@ class Outcome(BaseModel):
     mechanism: str
     """What the skill adds."""
     path: str
-    """Of the kernel's file, relative to the repository."""
+    """The path of the kernel's file, relative to the repository."""
     kernel: str
     language: str
     before: tuple[str, ...]

@@ -13,7 +13,7 @@ from kernel_lineage.workloads.model import Role
 
 _DEPTH = 4
 _FRAGMENTS = {"load_matrix_sync": 1, "store_matrix_sync": 0}
-"""Of `nvcuda::wmma`: the place of the pointer among the arguments."""
+"""The place of the pointer among the arguments of `nvcuda::wmma`'s functions."""
 _MOVES = re.compile(r"_*(?:(st(?:ore|cg|cs|wb|wt))|ld(?:g|cg|cs|ca|lu|cv)|load)(?![a-z])")
 """Functions whose name says that they read or write at their first argument: the intrinsics with cache hints, and what
 projects call their own (`store_aligned`, `load128cs`), which may stand in another file."""

@@ -34,7 +34,7 @@ class Number:
     value: Plain
     factors: tuple[str, ...] = ()
     constant: Plain = 1
-    """Of a number without other factors, the value itself."""
+    """The constant factor; the value itself where there is no other factor."""
 
     def __post_init__(self) -> None:
         if any(isinstance(n, int) and abs(n) >= _MOST for n in (self.value, self.constant)):

@@ -22,11 +22,11 @@ from kernel_lineage.workloads.recording.runs import Run, run
 from kernel_lineage.workloads.recording.series import Series
 
 _SECONDS = 10.0
-"""Of one batch of calls."""
+"""The limit of one batch of calls."""
 _ALL_SECONDS = 30.0
-"""Of looking for calls, for all functions of a file."""
+"""The time for finding calls, for all functions of a file."""
 _MOST_SECONDS = 60.0
-"""Of the same, where each function has its least time."""
+"""The same where each function has its least time."""
 _ROUNDS = 24
 _WIDEST = 24
 """Calls that are tried at once."""

@@ -14,7 +14,7 @@ from kernel_lineage.workloads.recording.series import Series
 from kernel_lineage.workloads.recording.sizes_written import with_sizes
 
 _SECONDS = 2.5
-"""Of one run; code on the CPU that checks results takes longer at the sizes as they are written."""
+"""The limit of one run; code on the CPU that checks results takes longer at the sizes as they are written."""
 _SHORT = 1.0
 _MOST_SIZES = 10
 _SMALLER = (8, 64)

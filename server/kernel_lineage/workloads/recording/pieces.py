@@ -28,7 +28,7 @@ class Piece:
     at: int
     """Bytes from the argument's start."""
     dtype: str | None
-    """Of a scalar its type, of a pointer that of the elements, if it is told."""
+    """The type of a scalar, or of a pointer's elements, if it is told."""
     pointer: bool
     const: bool = False
     part: bool = False

@@ -129,7 +129,7 @@ class _Source:
     text: str
     more: tuple[Path, ...]
     unit: Unit | None
-    """Of functions that take tensors; None for a program."""
+    """The unit with functions that take tensors; None for a program."""
 
     def recorded(self, root: Path, folder: Path) -> Program:
         """Build it, and run it. Raises `RecordingError`."""

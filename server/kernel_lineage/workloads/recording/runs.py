@@ -35,7 +35,7 @@ class Run:
     """What to run."""
 
     sizes: Mapping[str, int]
-    """Of those that the code writes out, by their names."""
+    """Values for the sizes that the code writes out, by their names."""
     arguments: tuple[str, ...] = ()
     last: int = 0
     """Launches after which it may end; 0 for all."""
