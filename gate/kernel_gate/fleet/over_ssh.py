@@ -248,8 +248,13 @@ class SshPool:
         while time.monotonic() < deadline:
             if cancelled is not None and cancelled():
                 raise InterruptedError
-            with suppress(queue.Empty):
+            # What ssh leaves in the background, as a shared connection, may hold the pipe open.
+            ended = self._process is None or self._process.poll() is not None
+            try:
                 return self._lines.get(timeout=_POLL_SECONDS)
+            except queue.Empty:
+                if ended:
+                    return None
         return None
 
     def _said(self) -> str:
