@@ -38,6 +38,7 @@ from kernel_lineage.rewrite.model.answer import AnswerError, parse_answer
 from kernel_lineage.skills.conditions.parse import ConditionError, parse
 from kernel_lineage.skills.conditions.stated import StatedFactError, stated_facts
 from kernel_lineage.skills.library import builtin_folder, load
+from kernel_lineage.workloads.draft import draft_of
 from kernel_lineage.workloads.following.unit import unit_of
 from kernel_lineage.workloads.preprocessed import active_text
 from kernel_lineage.workloads.recording.build import RecordingError, without_kernels
@@ -255,6 +256,21 @@ def _host_code(text: str) -> None:
     unit_of(active_text(text))
 
 
+def _drafts(language: Language) -> Callable[[str], object]:
+    """A reader that drafts a workload for the kernels of a text from the host code around them."""
+
+    def reads(text: str) -> None:
+        data = _bytes(text)
+        with tempfile.TemporaryDirectory() as name:
+            (Path(name) / ".git").mkdir()
+            path = Path(name) / ("code.cu" if language is Language.CUDA else "code.py")
+            path.write_bytes(data)
+            for kernel in read(data, language).kernels[:2]:
+                draft_of(kernel, path, measure=False)
+
+    return reads
+
+
 class _Mined:
     """A repository that is mined from a cache in which one row was replaced."""
 
@@ -360,8 +376,41 @@ _CHECKS = ["x.dim() == 3\t2\t==\t3\tthree extents\ta0,dim,0", "x.size(2) % 8 == 
            "x.sizes()\t4,5,6\t==\t4,6,6\t\ta0,sizes,0", "a3 > 0\t1\t>\t2\ta2\ta0,type,0", "rank\t1\t==\t2"]  # fmt: skip
 
 
+ROWS = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale_rows(out_ptr, x_ptr, n, step, scale, BLOCK: tl.constexpr):
+    at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    row = tl.program_id(0) * step
+    tl.store(out_ptr + row + at, tl.load(x_ptr + row + at, mask=at < n) * scale, mask=at < n)
+
+
+class Rows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale=2.0):
+        rows, n = x.shape
+        assert x.stride(-1) == 1 and n % 4 == 0
+        out = torch.empty_like(x)
+        block = min(1024, triton.next_power_of_2(n))
+        scale_rows[lambda meta: (rows, triton.cdiv(n, meta["BLOCK"]))](out, x, n, x.stride(0), scale, BLOCK=block)
+        ctx.save_for_backward(x)
+        return out
+
+
+def test_rows():
+    for rows, columns in ((4, 96), (3, 1000)):
+        x = torch.randn(rows, columns, dtype=torch.float16)
+        sizes = [columns * i for i in range(3)]
+        Rows.apply(x, sum(sizes) / 3 if rows > 3 else 1.0)
+"""
+
+
 NAMES = ("cuda", "triton", "condition", "fact", "workload", "card", "carrier", "expression", "invariant", "ptx",
-         "model answer", "words", "recorded launch", "failed check", "host code", "cache row", "message")  # fmt: skip
+         "model answer", "words", "recorded launch", "failed check", "host code", "drafts of cuda", "drafts of triton", "cache row", "message")  # fmt: skip
 
 
 def targets() -> dict[str, Target]:
@@ -389,6 +438,8 @@ def targets() -> dict[str, Target]:
         Target("recorded launch", texts([launch, f"{launch}\n{larger}"]), recorded.read, (RecordingError,)),
         Target("failed check", texts(_CHECKS), _failed_check),
         Target("host code", texts([PROGRAM, EXTENSION]), _host_code),
+        Target("drafts of cuda", texts([PROGRAM, EXTENSION, NAIVE]), _drafts(Language.CUDA), cost=10),
+        Target("drafts of triton", texts([ROWS]), _drafts(Language.TRITON), cost=10),
         Target("cache row", texts(_ROWS), mined.read, cost=60),
         Target("message", texts(_MESSAGES), server.read, cost=6),
     )  # fmt: skip

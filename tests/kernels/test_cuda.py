@@ -81,7 +81,7 @@ PARAMETERS = [
     ("const T* x", "x", "const T*", None, True, True, False),
     ("floatX* x", "x", "floatX*", "float16", True, False, False),
     ("Params<int, 3> p", "p", "Params<int, 3>", None, False, False, False),
-    ("float", "", "float", "float32", False, False, False),
+    ("float", "unnamed_0", "float", "float32", False, False, False),
     ("/* rows */ int n", "n", "int", "int32", False, False, False),
 ]
 

@@ -64,7 +64,7 @@ def parameters(text: Text, extent: tuple[int, int], aliases: Mapping[str, str]) 
         pointee = written.split("*")[0]
         found.append(
             Parameter(
-                name=name,
+                name=name or f"unnamed_{len(found)}",
                 type=written,
                 span=text.span(start, end),
                 dtype=dtype_of(written, aliases),

@@ -48,6 +48,7 @@ class Parameter:
     """One parameter of a kernel, in the kernel's order."""
 
     name: str
+    """`unnamed_2` for the third one, where the code gives it no name."""
     type: str
     """As written, without the name: `const float* __restrict__`, `int`, `tl.constexpr`; "" when nothing is written."""
     span: Span

@@ -138,3 +138,14 @@ def test_a_quotient_of_real_numbers_is_not_cut_off(tmp_path: Path, count: str, r
     }}"""
     draft = drafted(tmp_path, KERNELS + run, "scale")
     assert draft.grid[0].startswith(read)
+
+
+def test_a_parameter_without_a_name_is_an_argument(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "code.cu").write_text("""\
+__global__ void fill(float* x, int n, int) { int i = blockIdx.x * 64 + threadIdx.x; if (i < n) x[i] = 2; }
+int main() { float* x; const int n = 1000; cudaMalloc(&x, n * 4); fill<<<(n + 63) / 64, 64>>>(x, n, 3); }
+""")
+    draft = draft_for(State(tmp_path), "code.cu", "fill", measure=False)
+    assert isinstance(draft, Draft) and draft.missing == ()
+    assert [a.name for a in draft.workload().args] == ["x", "n", "unnamed_2"]
