@@ -251,6 +251,7 @@ def _failed_check(text: str) -> None:
 
 
 def _host_code(text: str) -> None:
+    text = _bytes(text).decode("utf-8", "replace")  # as files are read
     without_kernels(text)
     with_sizes(text)
     unit_of(active_text(text))

@@ -14,6 +14,7 @@ from kernel_lineage.workloads.following.names import Names, fetched
 from kernel_lineage.workloads.following.values import (
     FieldReference,
     KernelName,
+    NotFollowed,
     Number,
     Opaque,
     Record,
@@ -61,6 +62,8 @@ class Launches(Declarations):
             return plain(0)
         chevrons = next(c for c in node.children if c.type == "kernel_call_syntax")
         shape = [c for c in chevrons.named_children if c.type != "comment"]
+        if len(shape) < 2:
+            raise NotFollowed(f"`{text_of(chevrons)}`, which has no block")
         grid, block = (self._extents(self.either(n, names), text_of(n)) for n in shape[:2])
         shared = self.either(shape[2], names) if len(shape) > 2 else plain(0)
         listed = node.child_by_field_name("arguments")
