@@ -47,7 +47,7 @@ export async function play({ name, prepare = sample, settings = {}, vsix = 'kern
   try {
     await prepare(workspace, base);
     editor = await openEditor({
-      cache: values.editor,
+      cache: path.resolve(values.editor),
       vsix: path.join(root, 'dist', vsix),
       workspace,
       shots: values.shots,
