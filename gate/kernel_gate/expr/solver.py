@@ -86,12 +86,12 @@ def found(conditions: Sequence[Term], *, limit_ms: int = LIMIT_MS, lemmas: Seque
 
 def _checked(solver: Any, limit_ms: int) -> Any:
     """What Z3 says within a limit by the clock; where others took the processor meanwhile, it is asked once more."""
-    seconds = max(1, limit_ms) / 1000
-    solver.set("timeout", max(1, limit_ms))
+    limit_ms = max(1, limit_ms)
+    solver.set("timeout", limit_ms)
     clock, processor = time.monotonic(), time.thread_time()
     answer = solver.check()
     took, used = time.monotonic() - clock, time.thread_time() - processor
-    if str(answer) == "unknown" and took > 0.9 * seconds and used < _BUSY * took:
-        solver.set("timeout", int(max(1, limit_ms) * min(_MOST_TIMES, took / max(used, 0.001))))
+    if str(answer) == "unknown" and took > 0.9 * limit_ms / 1000 and used < _BUSY * took:
+        solver.set("timeout", int(limit_ms * min(_MOST_TIMES, took / max(used, 0.001))))
         answer = solver.check()
     return answer

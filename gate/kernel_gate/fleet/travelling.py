@@ -23,7 +23,7 @@ def companions(request: GateRequest) -> dict[str, bytes]:
     """The files that the workload names, by their names in its folder. Raises `ClusterError`."""
     files: dict[str, bytes] = {}
     for name in companion_names(request.workload):
-        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+        if _leaves(name):
             raise ClusterError(
                 f"{name} is outside the workload's folder and cannot be sent; put it beside the workload"
             )
@@ -36,6 +36,12 @@ def companions(request: GateRequest) -> dict[str, bytes]:
     return files
 
 
+def _leaves(name: str) -> bool:
+    """Whether a name leads out of the workload's folder."""
+    path = PurePosixPath(name)
+    return path.is_absolute() or ".." in path.parts
+
+
 def judged(
     gate: Worker,
     request: str,
@@ -46,7 +52,7 @@ def judged(
     """The verdict on a request that came as JSON with its files. Raises `DeviceError`."""
     with TemporaryFolder("workload") as name:
         for companion, data in files.items():
-            if PurePosixPath(companion).is_absolute() or ".." in PurePosixPath(companion).parts:
+            if _leaves(companion):
                 raise ClusterError(f"{companion} is outside the workload's folder")
             target = Path(name) / companion
             target.parent.mkdir(parents=True, exist_ok=True)

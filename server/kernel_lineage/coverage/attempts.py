@@ -69,14 +69,14 @@ def _cuda_program(
 
 def drafted_instances(kernel: Kernel) -> Iterator[list[str]]:
     """Arguments of a template: `float` for types, `false` for flags, some numbers; none for defaults."""
-    given = [p for p in kernel.template_parameters if p.default is None]
-    if not any(p.type for p in given):
-        yield ["float" for _ in given]
+    required = [p for p in kernel.template_parameters if p.default is None]
+    if not any(p.type for p in required):
+        yield ["float" for _ in required]
         return
     for number in _NUMBERS:
         yield [
             "float" if p.type is None else "false" if "bool" in p.type else number
-            for p in given
+            for p in required
         ]  # fmt: skip
 
 
@@ -98,8 +98,8 @@ def _signatures(
 def _unit(
     kernel: Kernel, site: Mapping[str, str], pointers: str, constant: Constant, integers: str = ""
 ) -> Unit:
-    config = {k: int(v) for k, v in reversed(_CONFIG.findall(kernel.attributes.get("autotune", "")))}
-    told = {**{name: repr(value) for name, value in config.items()}, **site}
+    configured = reversed(_CONFIG.findall(kernel.attributes.get("autotune", "")))
+    values = {**{name: str(int(value)) for name, value in configured}, **site}
     arguments = tuple(
         (p.name, "*i32" if p.name == integers else _type(p, pointers))
         for p in kernel.parameters
@@ -107,12 +107,12 @@ def _unit(
     )
     return Unit(
         tuple(
-            (p.name, _constant(p, kernel, told.get(p.name), constant))
+            (p.name, _constant(p, kernel, values.get(p.name), constant))
             for p in kernel.parameters
             if p.constexpr
         ),
-        num_warps=_whole(told.get("num_warps")) or 4,
-        num_stages=_whole(told.get("num_stages")) or 3,
+        num_warps=_whole(values.get("num_warps")) or 4,
+        num_stages=_whole(values.get("num_stages")) or 3,
         arguments=arguments,
         divisible=tuple(name for name, kind in arguments if kind.startswith("*")),
     )

@@ -97,22 +97,18 @@ def _unknown_names(skill: Skill) -> Iterator[str]:
 
 def _failing_cases(skill: Skill) -> Iterator[tuple[str, str]]:
     assert skill.folder is not None
-    for file in skill.applies:
-        after = file.replace(".before.", ".after.")
-        for path, verify in ((file, _applies), (after, _shows)):
-            try:
-                said = verify(skill, read_case(skill.folder / path))
-            except CaseError as error:
-                said = str(error)
-            if said:
-                yield path, said
-    for file in skill.refuses:
+    cases = [
+        case
+        for file in skill.applies
+        for case in ((file, _applies), (file.replace(".before.", ".after."), _shows))
+    ]
+    for path, verify in (*cases, *((file, _refuses) for file in skill.refuses)):
         try:
-            said = _refuses(skill, read_case(skill.folder / file))
+            why = verify(skill, read_case(skill.folder / path))
         except CaseError as error:
-            said = str(error)
-        if said:
-            yield file, said
+            why = str(error)
+        if why:
+            yield path, why
 
 
 def _applies(skill: Skill, case: Case) -> str | None:

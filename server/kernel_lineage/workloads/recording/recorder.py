@@ -22,7 +22,7 @@ from kernel_lineage.workloads.recording.kept import keep, kept, key_of
 from kernel_lineage.workloads.recording.mains import Program, has_main, recorded_program
 from kernel_lineage.workloads.saved import folder_of
 from kernel_lineage.workloads.state import State
-from kernel_lineage.workloads.switches import options_of
+from kernel_lineage.workloads.switches import options_of, switches_for
 
 _SOURCES = (".cu", ".cpp", ".cc")
 _MOST_BESIDE = 12
@@ -71,7 +71,7 @@ class Recorder:
             why = f" ({program.why})" if program.why else ""
             raise RecordingError(f"{place.name} was run and launched {seen}, but not {kernel.name}{why}")
         whole = with_headers(place, self.root, data)
-        unit = unit_of(active_text(whole, options_of(whole, [kernel.name])))
+        unit = unit_of(active_text(whole, switches_for(whole, kernel.name)))
         for series in found:
             yield recorded_draft(kernel, rooted, path.name, unit, series)
 
