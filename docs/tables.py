@@ -87,7 +87,7 @@ def rules() -> str:
 
 
 def instructions() -> str:
-    """Of each file of the emulated device's instructions: its opcodes, and the first line of what it says of itself."""
+    """The opcodes of each file of the emulated device's instructions, and the first line of its docstring."""
     by_module: dict[str, list[str]] = {}
     for name, builder in builders().items():
         by_module.setdefault(builder.__module__, []).append(f"`{name}`")

@@ -30,7 +30,7 @@ class Hello(BaseModel):
     version: str
 
 
-class Asked(BaseModel):
+class Question(BaseModel):
     """A line of the machine that asks."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,7 +42,7 @@ class Asked(BaseModel):
     timeout: float
 
 
-class Said(BaseModel):
+class Reply(BaseModel):
     """A line of the machine that answers: one of these."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -75,18 +75,18 @@ def _read(lines: queue.SimpleQueue[bytes | None], gate: Worker) -> None:
     os._exit(0)
 
 
-def _answered(line: bytes, gate: Worker, into: TextIO) -> Said:
+def _answered(line: bytes, gate: Worker, into: TextIO) -> Reply:
     def progress(stage: str, what: str, share: float) -> None:
-        _write(into, Said(progress=ProgressLine(stage=stage, what=what, share=share)))
+        _write(into, Reply(progress=ProgressLine(stage=stage, what=what, share=share)))
 
     try:
-        asked = Asked.model_validate_json(line)
-        files = {name: base64.b64decode(data, validate=True) for name, data in asked.files.items()}
-        return Said(verdict=judged(gate, asked.request, files, asked.timeout, progress))
+        question = Question.model_validate_json(line)
+        files = {name: base64.b64decode(data, validate=True) for name, data in question.files.items()}
+        return Reply(verdict=judged(gate, question.request, files, question.timeout, progress))
     except DeviceError as error:
-        return Said(missing=str(error))
+        return Reply(missing=str(error))
     except (ValidationError, binascii.Error, ClusterError) as error:
-        return Said(refused=str(error))
+        return Reply(refused=str(error))
 
 
 def _write(into: TextIO, line: BaseModel) -> None:

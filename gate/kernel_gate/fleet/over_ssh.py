@@ -23,7 +23,7 @@ from pydantic import ValidationError
 
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.evidence import companion_files, hash_inputs
-from kernel_gate.fleet.answering import Asked, Hello, Said
+from kernel_gate.fleet.answering import Hello, Question, Reply
 from kernel_gate.fleet.travelling import ClusterError, companions, gate_fingerprint
 from kernel_gate.processes.group import kill_group
 from kernel_gate.processes.python import ANSWER_BYTES, start
@@ -135,10 +135,10 @@ class SshPool:
         sent = request.model_copy(update={"folder": None, "finished": (), "tell_stages": False})
         with self._turn:
             process = self._connected()
-            asked = Asked(request=sent.model_dump_json(), files=files, timeout=timeout)
+            question = Question(request=sent.model_dump_json(), files=files, timeout=timeout)
             answered = False
             try:
-                self._send(process, asked)
+                self._send(process, question)
                 verdict = self._answer(request, timeout, on_progress, cancelled)
                 answered = True
             finally:
@@ -199,15 +199,15 @@ class SshPool:
                     )
                 return
         raise ClusterError(
-            f"{self._host.name} did not start `{self._host.program} judge`{self._said()}; `ssh {self._host.name} "
+            f"{self._host.name} did not start `{self._host.program} judge`{self._last_word()}; `ssh {self._host.name} "
             f"{self._host.program} --version` has to work without a question. Where it is can be said: "
             f"ssh://{self._host.name}/path/to/klineage"
         )
 
-    def _send(self, process: subprocess.Popen[bytes], asked: Asked) -> None:
+    def _send(self, process: subprocess.Popen[bytes], question: Question) -> None:
         assert process.stdin is not None
         with suppress(BrokenPipeError):  # it has ended, which its answer will say
-            process.stdin.write(asked.model_dump_json().encode() + b"\n")
+            process.stdin.write(question.model_dump_json().encode() + b"\n")
             process.stdin.flush()
 
     def _answer(
@@ -226,22 +226,22 @@ class SshPool:
                 return without_answer(request, at, Reason.CANCELLED, "cancelled")
             if line is None:
                 late = time.monotonic() > deadline
-                how = f"gave no verdict in {timeout:g} s" if late else f"was lost{self._said()}"
+                how = f"gave no verdict in {timeout:g} s" if late else f"was lost{self._last_word()}"
                 return without_answer(request, at, Reason.WORKER_DIED, f"the machine {self._host.name} {how}")
             try:
-                said = Said.model_validate_json(line)
+                reply = Reply.model_validate_json(line)
             except ValidationError as error:
                 raise ClusterError(f"{self._host.name} answers what is no answer: {line[:80]!r}") from error
-            if said.missing is not None:
-                raise DeviceError(f"{self._host.name}: {said.missing}", code=Reason.DEVICE_MISSING)
-            if said.refused is not None:
-                raise ClusterError(f"{self._host.name}: {said.refused}")
-            if said.verdict is not None:
-                return said.verdict
-            if said.progress is not None:
-                at = said.progress.stage
+            if reply.missing is not None:
+                raise DeviceError(f"{self._host.name}: {reply.missing}", code=Reason.DEVICE_MISSING)
+            if reply.refused is not None:
+                raise ClusterError(f"{self._host.name}: {reply.refused}")
+            if reply.verdict is not None:
+                return reply.verdict
+            if reply.progress is not None:
+                at = reply.progress.stage
                 if on_progress is not None:
-                    on_progress(at, said.progress.what, said.progress.share)
+                    on_progress(at, reply.progress.what, reply.progress.share)
 
     def _next(self, deadline: float, cancelled: Callable[[], bool] | None) -> bytes | None:
         """The next line; None at the end or when the time is up. Raises `InterruptedError` when it was cancelled."""
@@ -257,7 +257,7 @@ class SshPool:
                     return None
         return None
 
-    def _said(self) -> str:
+    def _last_word(self) -> str:
         """What ssh said last."""
         return f": {self._last_words[-1]}" if self._last_words else ""
 

@@ -38,11 +38,11 @@ def submissions(folder: Path, reference: Path | None = None) -> Iterator[Submiss
     for path in [folder] if folder.is_file() else sorted(_files(folder)):
         name = path.relative_to(root).as_posix()
         try:
-            found = _submission(path, name, root, reference)
+            submission = _submission(path, name, root, reference)
         except OSError as error:
-            found = Submission(path, name, "", False, None, f"it cannot be read: {error.strerror}")
-        if found is not None:
-            yield found
+            submission = Submission(path, name, "", False, None, f"it cannot be read: {error.strerror}")
+        if submission is not None:
+            yield submission
 
 
 def _submission(path: Path, name: str, root: Path, reference: Path | None) -> Submission | None:

@@ -52,16 +52,16 @@ class _LazyGroup(click.Group):
             )
             sys.exit(_NOT_POSSIBLE)
         except (OSError, sqlite3.OperationalError) as error:
-            said: str | None
+            why: str | None
             if isinstance(error, RefusedFile):
-                said = str(error)
+                why = str(error)
             elif isinstance(error, OSError):
-                said = why_unwritable(error)
+                why = why_unwritable(error)
             else:
-                said = f"what is kept of the repository cannot be written ({error}); see --keep-in"
-            if said is None:
+                why = f"what is kept of the repository cannot be written ({error}); see --keep-in"
+            if why is None:
                 raise
-            click.echo(f"Stopped: {said}.", err=True)
+            click.echo(f"Stopped: {why}.", err=True)
             sys.exit(_NOT_POSSIBLE)
 
 
