@@ -10,6 +10,7 @@ from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.building import build_program
 from kernel_gate.built import LoadedProgram
 from kernel_gate.cases import Case, Variation
+from kernel_gate.deadline import seconds_left
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.devices.emulated import EmulatedBuffer, EmulatedDevice
 from kernel_gate.devices.opening import EMULATED_ARCH
@@ -60,12 +61,13 @@ def footprints(
 ) -> Iterator[dict[str, Footprint]]:
     """For each shape, what the program does with each buffer.
 
-    Buffers have the workload's shapes, so give those that are not known far more elements than they need. `seconds` is
-    what one launch may take; with `races`, a race is a fault too; `kept` holds what was built before; inputs are drawn
-    by `seed` and `variation`. Raises
-    `FootprintError` at the first shape that cannot be built, launched or run without a fault.
+    Buffers have the workload's shapes, so give those that are not known far more elements than they need. `seconds`
+    is what one launch may take, under the caller's deadline; with `races`, a race is a fault too; `kept` holds what
+    was built before; inputs are drawn by `seed` and `variation`. Raises `FootprintError` at the first shape that
+    cannot be built, launched or run without a fault.
     """
     kept = kept or KeptImages()
+    seconds = seconds_left(seconds)
     device = EmulatedDevice(EMULATED_ARCH, Checks(races=races, uninitialised=False), Limits(seconds=seconds))
     try:
         for dims in shapes:

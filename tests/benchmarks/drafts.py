@@ -26,10 +26,12 @@ from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 
+from kernel_gate.deadline import ends_within
 from kernel_gate.workload import WorkloadError
 from kernel_lineage.kernels.reading import language_of
 from kernel_lineage.kernels.source import Language
 from kernel_lineage.workloads.completing import tried_draft
+from kernel_lineage.workloads.model import Draft
 from kernel_lineage.workloads.of_state import NoDraft, State, draft_for
 from kernel_lineage.workloads.programs import ProgramError
 from kernel_lineage.workloads.recording.recorder import Recorder
@@ -37,6 +39,8 @@ from kernel_lineage.workloads.recording.recorder import Recorder
 SUMMARY = "how many kernels of some repositories get a complete workload draft, and how many pass with it"
 RESULTS = Path(__file__).parent / "results" / "drafts.md"
 _ROWS_MOST = 14
+_DRAFT_SECONDS = 300.0
+"""What one draft may take, as with `klineage workload init`."""
 _UNRECORDED = "not recorded: "
 _SUFFIXES = frozenset({".cu", ".cuh", ".py"})
 
@@ -54,7 +58,7 @@ class Row:
     checked: str | None = None
     """What the gate says of the kernel against itself: "" that it passes; None where it was not asked."""
     check_seconds: float | None = None
-    """What drafting again, with runs, and the check took."""
+    """What the check took; after `--no-runs`, drafting again with runs as well."""
     unrecorded: str = ""
     """Why nothing was recorded that would answer what is missing."""
 
@@ -84,14 +88,16 @@ def rows(
         for kernel in kernels:
             if only in kernel.name:
                 started = time.monotonic()
-                draft = draft_for(state, path, kernel.name, measure=measure, recorder=recorder)
+                with ends_within(_DRAFT_SECONDS):
+                    draft = draft_for(state, path, kernel.name, measure=measure, recorder=recorder)
                 took = time.monotonic() - started
                 missing = draft.reasons if isinstance(draft, NoDraft) else ()
                 known = draft.draft if isinstance(draft, NoDraft) else None
                 said = known.assumed if known is not None else ()
                 why = next((s for s in said if s.startswith(_UNRECORDED)), "").removeprefix(_UNRECORDED)
                 row = Row(name, path, kernel.name, round(took, 3), missing, unrecorded=why)
-                yield _checked(row, state, seconds, recorder) if check and not missing else row
+                made = draft if measure and isinstance(draft, Draft) else None
+                yield _checked(row, state, seconds, recorder, made) if check and not missing else row
 
 
 def _half(path: str) -> str:
@@ -103,7 +109,7 @@ def _files(root: Path, folders: list[str]) -> list[Path]:
     return sorted(f for f in found if not {".git", "tests", "test"} & set(f.relative_to(root).parts))
 
 
-def _checked(row: Row, state: State, seconds: float, recorder: Recorder | None) -> Row:
+def _checked(row: Row, state: State, seconds: float, recorder: Recorder | None, draft: Draft | None) -> Row:
     kernel = state.kernel(row.path, row.kernel)
     started = time.monotonic()
 
@@ -119,6 +125,7 @@ def _checked(row: Row, state: State, seconds: float, recorder: Recorder | None) 
             seconds=seconds,
             jobs=1,
             recorder=recorder,
+            draft=draft,
         )
     except (ProgramError, WorkloadError) as error:
         return told(str(error))
@@ -130,7 +137,7 @@ def sample(found: list[Row], count: int, seconds: float, states: Mapping[str, St
     complete = [r for r in found if not r.missing and r.repository in states]
     complete.sort(key=lambda r: hashlib.sha256(f"{r.path}:{r.kernel}".encode()).digest())
     for row in complete[:count]:
-        yield _checked(row, states[row.repository], seconds, None)
+        yield _checked(row, states[row.repository], seconds, None, None)
 
 
 def reason(said: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kernel_gate.deadline import ends_within
 from kernel_gate.footprint import footprints
 from kernel_lineage.workloads import measured
 from kernel_lineage.workloads.completing import tried_draft
@@ -209,3 +210,11 @@ def test_a_buffer_that_the_kernel_never_touches_is_null(tmp_path: Path, centred:
     assert {a.name: a.kind for a in draft.arguments}["mean"] == kind
     said = "mean is null: the kernel did not touch it on the emulated device"
     assert (said in draft.assumed) == (kind == "null")
+
+
+def test_a_draft_ends_within_the_time_that_its_caller_has(state: State) -> None:
+    with ends_within(0.0):
+        late = draft_for(state, "rows.cu", "row_means")
+    assert isinstance(late, NoDraft)
+    assert "the time for a draft is up" in late.reason
+    assert isinstance(draft_for(state, "rows.cu", "row_means"), Draft)

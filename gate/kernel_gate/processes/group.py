@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernel_gate.deadline import seconds_left
 from kernel_gate.processes.forked import Forked
 
 _POLL_SECONDS = 0.05
@@ -103,14 +104,18 @@ def excess_of(group: int, folder: Path, limits: GroupLimits) -> str:
 def wait_within(
     process: subprocess.Popen[Any] | Forked, folder: Path, limits: GroupLimits
 ) -> tuple[int | None, str]:
-    """The child's exit status, or None and what it did too much of. Its group has ended in either case."""
-    deadline = time.monotonic() + limits.seconds
+    """The child's exit status, or None and what it did too much of. Its group has ended in either case.
+
+    A deadline that the caller stands under (`kernel_gate.deadline`) counts as well.
+    """
+    seconds = seconds_left(limits.seconds)
+    deadline = time.monotonic() + seconds
     pause = _POLL_SECONDS
     try:
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
-                return None, f"took longer than {limits.seconds:g} s"
+                return None, f"took longer than {seconds:.3g} s"
             try:
                 return process.wait(min(pause, left)), ""
             except subprocess.TimeoutExpired:

@@ -34,14 +34,15 @@ def tried_draft(
     on_progress: Callable[[int, int], None] | None = None,
     answers: Mapping[str, str] = MappingProxyType({}),
     recorder: Recorder | None = None,
+    draft: Draft | None = None,
 ) -> tuple[Draft, Proof | None]:
     """The draft of a kernel or a launcher and what it sees; no proof for a draft in which something is missing.
 
-    `root` is the folder below which headers and modules are read, by default the repository around `path`.
-    `answers` are a person's, by the name of a dim or an argument. With a `recorder`, host code is run where what it
-    says leaves something open, or gives a workload that the kernel does not pass.
-    An output of which the kernel leaves elements alone is an inout: what is there before is kept and compared.
-    Raises as `prove` does.
+    `draft` is one that was made before. `root` is the folder below which headers and modules are read, by default the
+    repository around `path`. `answers` are a person's, by the name of a dim or an argument. With a `recorder`, host
+    code is run where what it says leaves something open, or gives a workload that the kernel does not pass. An output
+    of which the kernel leaves elements alone is an inout: what is there before is kept and compared. Raises as
+    `prove` does.
     """
     state = State(root) if root is not None else State(folder_of(path))
 
@@ -66,7 +67,8 @@ def tried_draft(
             draft = as_inout(draft, left)
         return draft, proof
 
-    draft = draft_of(kernel, path, state, answers=answers, recorder=recorder)
+    if draft is None:
+        draft = draft_of(kernel, path, state, answers=answers, recorder=recorder)
     if draft.missing:
         return draft, None
     tried = proved(draft)

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kernel_gate.deadline import ends_within
 from kernel_lineage.kernels.source import SourceFile
 from kernel_lineage.workloads.completing import as_inout, left_alone
 from kernel_lineage.workloads.draft import draft_of
@@ -22,6 +23,8 @@ from kernel_lineage.workloads.saved import folder_of, workloads_in
 from kernel_lineage.workloads.state import State
 
 _DRAFTS = 128
+_SECONDS = 60.0
+"""Of one draft."""
 _STATE_SECONDS = 60.0
 """How long the files of a repository count as read."""
 
@@ -66,7 +69,8 @@ class KeptDrafts:
         key = _key(path, source, name)
         draft = self._drafts.get(key)
         if draft is None:
-            draft = draft_of(target_in(source, name, path.name), path, self._state(folder_of(path)))
+            with ends_within(_SECONDS):
+                draft = draft_of(target_in(source, name, path.name), path, self._state(folder_of(path)))
             if draft.missing:  # what cannot be run now may run after the next edit
                 return draft
             self._drafts[key] = draft

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kernel_gate.build.kept_images import KeptImages
 from kernel_gate.cases import Variation
+from kernel_gate.deadline import seconds_left
 from kernel_gate.footprint import Footprint, FootprintError, footprints
 from kernel_gate.workload import Workload, WorkloadError
 from kernel_lineage.workloads.chosen_sizes import Plan, plans
@@ -60,6 +61,9 @@ def with_measured_shapes(draft: Draft, kernel: Target, path: Path, root: Path) -
         (ranged, p, True) for p in found
     ]
     for way, plan, races in chain(ways, ((d, p, False) for d, p in racing)):
+        if not seconds_left():
+            why.append("the time for a draft is up")
+            break
         try:
             measured = _Measured(way, plan, races, kept, kernel, path, root)
             shapes = measured.shapes(unknown)
@@ -203,7 +207,8 @@ class _Measured:
                 found[name] = _fitted(base, wanted[-1], name, seen)
             except NoFitError:
                 more = [s for s in sizes_for_sums(base) if _key(s) not in seen]
-                seen.update(self._run(more, unknown))
+                touched = [n for n in unknown if any(reached[n] for reached in seen.values())]
+                seen.update(self._run(more, touched))
                 found[name] = _fitted(base, wanted[-1], name, seen)
         return found
 
@@ -213,7 +218,8 @@ class _Measured:
         ways = [False, True] if any(_BELOW.match(a.values) for a in self.draft.arguments) else [True]
         declared = [(way, _SEED, Variation.DECLARED) for way in ways]
         for drawn, seed, variation in [*declared, *((True, *other) for other in _OTHERS)]:
-            if seed != _SEED and all(any(at[n] for at in reached.values()) for n in unknown):
+            untouched = [n for n in unknown if not any(at[n] for at in reached.values())]
+            if seed != _SEED and not untouched:
                 break
             workload = self._roomy(unknown, drawn)
             data = data_of(self.kernel)
@@ -222,6 +228,9 @@ class _Measured:
                 program, workload, wanted, races=self.races, kept=self.kept, seed=seed, variation=variation
             )
             for sizes, seen in zip(wanted, runs, strict=True):
+                # Other values are of use where they lead to a buffer that was not touched.
+                if seed != _SEED and sizes is wanted[0] and not any(seen[n].elements for n in untouched):
+                    break
                 before = reached.setdefault(_key(sizes), {})
                 before.update({name: max(f.elements, before.get(name, 0)) for name, f in seen.items()})
                 self._used(seen)

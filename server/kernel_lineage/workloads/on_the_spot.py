@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_gate.deadline import ends_within
 from kernel_gate.reasons import Reason
 from kernel_gate.verdict import Outcome, Verdict
 from kernel_gate.workload import Workload, WorkloadError
@@ -19,6 +20,10 @@ from kernel_lineage.workloads.saved import folder_of, workloads_in
 
 _SHOWN = 3
 """Assumptions in a line."""
+
+
+SECONDS = 120.0
+"""Of drafting, mutants included."""
 
 
 class NoWorkloadError(WorkloadError):
@@ -43,12 +48,14 @@ def workload_on_the_spot(
     on_progress: Callable[[int, int], None] | None = None,
     *,
     record: bool = False,
+    seconds: float = SECONDS,
 ) -> SpotWorkload:
     """The workload that the repository has for a kernel, else a draft with what it sees of wrong kernels.
 
-    With `record`, host code is built and run, contained, where reading it leaves something open.
-    Raises `NoWorkloadError` when the draft is not complete, and when the repository's file for the kernel cannot be
-    read: a draft does not take the place of what a person wrote. Raises as `prove` does, too.
+    A draft may take so many seconds; what they do not reach is left open. With `record`, host code is built and run,
+    contained, where reading it leaves something open. Raises `NoWorkloadError` when the draft is not complete, and
+    when the repository's file for the kernel cannot be read: a draft does not take the place of what a person wrote.
+    Raises as `prove` does, too.
     """
     workloads = workloads_in(folder_of(path))
     saved = workloads.of(kernel, str(path))
@@ -58,9 +65,10 @@ def workload_on_the_spot(
         raise NoWorkloadError(f"{'; '.join(problems)}. Mend the file, or remove it to have one drafted")
     try:
         recorder = recorder_for(path) if record else None
-        return drafted_workload(
-            target_of(path, kernel), path, path, device, on_progress=on_progress, recorder=recorder
-        )
+        with ends_within(seconds):
+            return drafted_workload(
+                target_of(path, kernel), path, path, device, on_progress=on_progress, recorder=recorder
+            )
     except NoWorkloadError as error:
         raise NoWorkloadError(
             f"no workload is given, none in {folder_of(path)} names {kernel}, and {error}"

@@ -7,6 +7,7 @@ compile, *same* when it compiles to the kernel's own code (what was changed is n
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -15,6 +16,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Literal
 
+from kernel_gate.deadline import seconds_left
 from kernel_gate.options import GateOptions
 from kernel_gate.request import GateRequest
 from kernel_gate.verdict import Outcome, Stage, StageStatus, Verdict
@@ -115,9 +117,11 @@ def prove(
     There are `per_kind` of each kind (or of these), spread over the text.
 
     Headers are read below `root`, by default the repository around `path`. Each runs in a process of its own for at
-    most about `seconds` of checking. Raises `ProgramError` when no program can be made of the kernel, `DeviceError`
-    when the device that was asked for is missing.
+    most about `seconds` of checking; mutants that the caller's deadline leaves no time for are undecided. Raises
+    `ProgramError` when no program can be made of the kernel, `DeviceError` when the device that was asked for is
+    missing.
     """
+    end = time.monotonic() + seconds_left()
     # A survivor is told by its check: what it costs does not matter.
     options = GateOptions(check_seconds=seconds, profile_seconds=0.05, need="not_slower")
     baseline = program_from_file(path, kernel.name, workload, data=data_of(kernel), root=root)
@@ -141,6 +145,8 @@ def prove(
 
     def judged(mutant: Mutant) -> Tried:
         nonlocal done
+        if time.monotonic() >= end:
+            return Tried(mutant, "undecided", "no time was left for it")
         try:
             tried = fate_of(mutant, verdict_of(mutant.source))
         except ProgramError as error:

@@ -5,14 +5,24 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kernel_gate.standing import ExitCode
 from kernel_lineage.cli.record_option import record_option
 
+if TYPE_CHECKING:
+    from kernel_gate.request import GateRequest
+    from kernel_gate.verdict import Verdict
+
 _CASES = 0.6
-"""The share of the time that cases may take: those that it does not reach are named."""
+"""The share of the time after drafting that cases may take: those that it does not reach are named.
+
+The rest goes to building, and to looking for the line that is at fault.
+"""
+_DRAFT = 0.5
+"""The share of the time that a draft may take."""
 
 
 @click.command()
@@ -61,11 +71,18 @@ def command(target: str, seconds: float, record: bool, as_json: bool) -> None:
             return CheckedKernel(asked, None, None, f"the {seconds:g} seconds were spent on others before")
         return checked_kernel(
             asked,
-            lambda: workload_on_the_spot(asked.path, asked.name, "emulated", drafting, record=record),
-            lambda request: worker.judge(request, timeout=left, on_progress=told),
-            # What is left of the time goes to building, and to looking for the line that is at fault.
-            GateOptions(check_seconds=_CASES * left, build_seconds=left),
+            lambda: workload_on_the_spot(
+                asked.path, asked.name, "emulated", drafting, record=record, seconds=_DRAFT * left
+            ),
+            lambda request: judged(request, worker),
+            GateOptions(),
         )
+
+    def judged(request: GateRequest, worker: Worker) -> Verdict:
+        left = max(1.0, deadline - time.monotonic())
+        times = {"check_seconds": _CASES * left, "build_seconds": left}
+        options = request.options.model_copy(update=times)
+        return worker.judge(request.model_copy(update={"options": options}), timeout=left, on_progress=told)
 
     kernels = []
     with Worker() as worker:

@@ -52,6 +52,13 @@ def command() -> None:
     help="What no code tells: C=768 for a size, targets=0..V for the range of an index, alpha=0.5 for a number.",
 )
 @click.option("--force", is_flag=True, help="Write over a workload that is there.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=1, max=3600),
+    default=300.0,
+    show_default=True,
+    help="For drafting and for its proof; what they do not reach is left open.",
+)
 @record_option
 @_device
 @_per_kind
@@ -61,6 +68,7 @@ def init(
     out: Path | None,
     answers: tuple[str, ...],
     force: bool,
+    seconds: float,
     record: bool,
     device: Device,
     per_kind: int,
@@ -72,6 +80,7 @@ def init(
     draft. Exit status: 0 the workload sees wrong kernels, 1 a wrong kernel goes unseen (the draft is kept), 2
     wrong use, 4 no such device, 5 something is missing in the draft, which is kept, or there is no such kernel.
     """
+    from kernel_gate.deadline import ends_within
     from kernel_gate.files.writing import write_atomically
     from kernel_lineage.workloads.answers import answers_of
     from kernel_lineage.workloads.completing import tried_draft
@@ -89,7 +98,7 @@ def init(
         _wrong_use(
             f"{out} is there already; `klineage workload check {out}` proves it, --force drafts it anew"
         )
-    with _errors():
+    with _errors(), ends_within(seconds):
         given = answers_of(answers)
         draft, proof = tried_draft(
             kernel,

@@ -1,0 +1,32 @@
+"""A time by which everything that is started inside must have ended, however deep it is started.
+
+    with ends_within(60):
+        draft_of(…)             # compilations, contained runs and launches inside ask `seconds_left`
+
+A work that has several limits of its own, such as a compilation's, takes the nearest one.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_END: ContextVar[float] = ContextVar("end", default=math.inf)
+
+
+@contextmanager
+def ends_within(seconds: float) -> Iterator[None]:
+    """What runs inside has so many seconds, or what an outer deadline leaves of them."""
+    token = _END.set(min(_END.get(), time.monotonic() + seconds))
+    try:
+        yield
+    finally:
+        _END.reset(token)
+
+
+def seconds_left(most: float = math.inf) -> float:
+    """The seconds until the nearest deadline, at most `most` and at least 0; `most` where there is no deadline."""
+    return max(0.0, min(most, _END.get() - time.monotonic()))
