@@ -139,6 +139,7 @@ def test_nesting_is_limited_while_it_lasts():
     assert "nested folders more than 100 deep" in str(error)
 
 
+@pytest.mark.long
 def test_folders_of_any_depth_and_mode_are_removed(tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o500)

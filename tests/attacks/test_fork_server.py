@@ -160,6 +160,7 @@ answer = repr(worked)
     assert state == "S"
 
 
+@pytest.mark.long
 def test_a_killed_server_takes_its_processes_along_and_the_next_program_is_compiled():
     with held("import subprocess; subprocess.Popen(['sleep', '77.125'])") as (pid, errors):
         started, first = within(10, lambda: children(pid)), server()

@@ -57,7 +57,7 @@ def run(command: list[str], attack: Hostile, stdin: bytes = b"") -> subprocess.C
             "inputs_hash",
         ),
         (["apply", "launch-bounds", "twice.cu:twice", "--json"], "outcome"),
-        (["replay", ".", "--json"], "transitions"),
+        pytest.param(["replay", ".", "--json"], "transitions", marks=pytest.mark.long),
         (["workload", "check", "twice.cu:twice", "--json"], ""),
         (["coverage", ".", "--json"], "kernels"),
         (["mine", ".", "--json"], "lineages"),

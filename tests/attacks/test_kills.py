@@ -35,6 +35,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_mining_that_is_killed_goes_on_where_it_was(scratch: Path):
     top = scratch / "repository"
     make_repository(top, STEPS)
@@ -195,6 +196,7 @@ def _is_busy(pid: int) -> bool:
     return False
 
 
+@pytest.mark.long
 def test_a_busy_server_ends_when_its_editor_has_gone():
     code = "from kernel_gate.processes.parent import end_with_stdin\nend_with_stdin()\nwhile True: pass"
     server = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -101,6 +102,7 @@ def _mode(call: ast.Call) -> str:
     return next((t for t in texts if isinstance(t, str) and 0 < len(t) < 4 and set(t) <= set("rwaxb+t")), "")
 
 
+@cache
 def _by_themselves() -> dict[str, set[str]]:
     found: dict[str, set[str]] = defaultdict(set)
     for package in PACKAGES:

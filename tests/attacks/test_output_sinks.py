@@ -250,6 +250,7 @@ def _called(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+@pytest.mark.long
 def test_nothing_writes_past_the_cleaning():
     past = []
     for path, tree in _sources():

@@ -157,6 +157,7 @@ async def test_in_a_workspace_that_is_not_trusted_nothing_is_run(repository):
         assert "not trusted" in answer["summary"]
 
 
+@pytest.mark.long
 async def test_a_document_that_is_not_open_is_refused(repository):
     async with session(repository.parent, EMULATED) as editor:
         uri = editor.open(repository)

@@ -61,6 +61,7 @@ class Checked:
         return await self.ended()
 
 
+@pytest.mark.long
 async def test_a_wrong_element_is_shown_where_it_was_written_and_goes_with_the_mistake(repository):
     async with session(repository.parent, ON) as editor:
         uri = editor.open(repository)
@@ -112,6 +113,7 @@ STATED = """\
 STORED = "out[blockIdx.x * C + i] = alpha * row[i]; // klineage: assert stored.col == at.col"
 
 
+@pytest.mark.long
 async def test_a_violated_invariant_is_shown_with_where_the_datum_came_from(repository):
     text = repository.read_text("utf-8").replace("{\n", "{\n" + STATED, 1)
     repository.write_text(text.replace("out[blockIdx.x * C + i] = alpha * row[i];", STORED), "utf-8")
@@ -155,6 +157,7 @@ async def test_a_kernel_that_does_not_build_is_shown_at_its_line(repository):
         assert 'identifier "beta" is undefined' in found.message
 
 
+@pytest.mark.long
 async def test_switched_off_nothing_is_checked_but_on_request(repository):
     async with session(repository.parent, {**ON, "check": "off"}) as editor:
         uri = editor.open(repository)
@@ -181,6 +184,7 @@ async def test_opening_and_typing_are_enough(repository):
         assert checked.diagnostics == []
 
 
+@pytest.mark.long
 async def test_where_only_saving_checks_typing_does_not(repository):
     async with session(repository.parent, {**ON, "check": "saving"}) as editor:
         uri = editor.open(repository)
@@ -217,6 +221,7 @@ void launch(float* out, const float* x, int n) {
 """
 
 
+@pytest.mark.long
 async def test_without_a_workload_one_is_drafted_and_only_what_changed_is_checked_again(tmp_path):
     path = tmp_path / "sum.cu"
     path.write_text(SUM)
@@ -241,6 +246,7 @@ async def test_without_a_workload_one_is_drafted_and_only_what_changed_is_checke
         assert "n 1, hidden shape" in "; ".join(twice["passed"])
 
 
+@pytest.mark.long
 async def test_what_leaves_elements_alone_is_compared_there_too(tmp_path):
     path = tmp_path / "every_other.cu"
     path.write_text(
@@ -278,6 +284,7 @@ async def test_what_cannot_be_judged_is_said_quietly(repository, text, options, 
         assert checked.diagnostics == []
 
 
+@pytest.mark.long
 async def test_a_newer_text_ends_the_check_of_the_older_one(repository):
     async with session(repository.parent, ON) as editor:
         uri = editor.open(repository)
@@ -315,6 +322,7 @@ async def test_a_race_has_a_quick_fix_that_is_checked_before_it_is_made(tmp_path
         assert change.new_text == "__syncthreads();\n    "
 
 
+@pytest.mark.long
 async def test_a_workload_that_changes_on_the_disk_is_run_at_once(repository):
     async with session(repository.parent, ON) as editor:
         checked = Checked(editor, editor.open(repository))
@@ -328,6 +336,7 @@ async def test_a_workload_that_changes_on_the_disk_is_run_at_once(repository):
         assert "missing" in told.message
 
 
+@pytest.mark.long
 async def test_the_document_that_was_touched_last_goes_first_and_the_other_goes_on(tmp_path):
     many, one = tmp_path / "many.cu", tmp_path / "one.cu"
     many.write_text(SUM)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from lsprotocol import types
 
 from editor.session import session
@@ -39,6 +40,7 @@ async def test_an_unknown_condition_is_told_in_the_title(scale):
         assert "guarded" in action.title
 
 
+@pytest.mark.long
 async def test_what_cannot_be_done_is_listed_only_when_a_person_asks_and_with_the_reason(scale):
     text = scale.read_text("utf-8").replace("float*", "bool*")
     async with session(scale.parent) as editor:
@@ -108,6 +110,7 @@ async def test_resolving_an_action_of_another_server_gives_it_back(scale):
         assert await editor.client.code_action_resolve_async(action) == action
 
 
+@pytest.mark.long
 async def test_a_hypothesis_is_offered_only_where_that_is_switched_on(scale):
     title = "Launch bounds"
     async with session(scale.parent) as editor:

@@ -51,12 +51,14 @@ async def test_a_lineage_is_shown_and_follows_a_new_commit(scale):
             assert "<script" not in drawn["html"]
 
 
+@pytest.mark.long
 async def test_a_place_that_is_in_no_kernel_has_no_lineage(scale):
     async with session(scale.parent) as editor:
         uri = editor.open(scale)
         assert await editor.command("klineage.lineage", {"uri": uri, "line": 0, "character": 0}) is None
 
 
+@pytest.mark.long
 async def test_outside_of_a_repository_there_is_none_and_it_is_said(scale):
     async with session(scale.parent) as editor:
         uri = editor.open(scale)

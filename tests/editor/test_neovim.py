@@ -52,6 +52,7 @@ def asked(folder: Path, trusted: Path, wait: int) -> dict[str, Any]:
 
 
 @needs_neovim
+@pytest.mark.long
 def test_the_recipe_shows_a_race_and_a_card(tmp_path):
     answer = asked(tmp_path / "kernels", tmp_path / "kernels", 90000)
     (race,) = answer["diagnostics"]
@@ -61,6 +62,7 @@ def test_the_recipe_shows_a_race_and_a_card(tmp_path):
 
 
 @needs_neovim
+@pytest.mark.long
 def test_the_recipe_runs_nothing_beside_the_folders_that_it_names(tmp_path):
     (tmp_path / "kernels").mkdir()
     answer = asked(tmp_path / "kernels-of-others", tmp_path / "kernels", 4000)

@@ -29,6 +29,7 @@ def test_what_is_wrong_at_the_callers_sizes_alone_is_rejected(wrong: str, where:
     assert where in checked.details["case"]
 
 
+@pytest.mark.long
 def test_what_was_not_reached_is_said():
     _, checked = check("2.0f * x[i]", "x[i] * 2.0f")
     callers = checked.details["callers"]

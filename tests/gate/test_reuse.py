@@ -80,6 +80,7 @@ def test_an_inconclusive_verdict_is_worked_out_again():
     assert judged(request(), store)[1] == {"build", "check"}
 
 
+@pytest.mark.long
 def test_an_interrupted_run_goes_on_at_the_first_stage_that_it_had_not_finished():
     store = Store(stop_after="sanitize")
     with pytest.raises(KeyboardInterrupt):

@@ -51,6 +51,7 @@ def test_the_verdict_is_that_of_the_gate_itself():
     assert steps[0] == "build" and "check" in steps
 
 
+@pytest.mark.long
 def test_a_hang_is_ended_and_said(hanging):
     verdict = run_in_child(hanging, timeout=8.0)
     assert verdict.outcome is Outcome.INCONCLUSIVE

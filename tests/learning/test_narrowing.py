@@ -46,6 +46,7 @@ def narrowed(after: str, seconds: float = 120.0):
         return narrowed_verdict(verdict, asked, worker.judge, seconds)
 
 
+@pytest.mark.long
 def test_a_rejected_candidate_says_where_it_is_right_and_stays_rejected():
     verdict = narrowed(FOURS)
     assert verdict.outcome is Outcome.REJECTED

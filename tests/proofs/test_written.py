@@ -86,6 +86,7 @@ def test_what_is_not_written_or_written_twice_is_seen_in_a_run(name: str, tmp_pa
     assert all(o.confirmed == "interpreter" for o in refuted)
 
 
+@pytest.mark.long
 def test_threads_that_write_the_same_value_are_not_refuted(tmp_path: Path) -> None:
     case = _rows("if (threadIdx.x < C) out[blockIdx.x * C] = x[0];")
     (obligation,) = [o for o in case.obligations(tmp_path) if o.kind == "written_once"]

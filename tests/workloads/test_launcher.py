@@ -62,6 +62,7 @@ def test_the_parameters_of_a_launcher_are_the_arguments(state: State) -> None:
     assert shapes == {"out": ("N", "C"), "sums": ("N",), "x": ("N", "C")}
 
 
+@pytest.mark.long
 def test_mutants_of_all_its_kernels_are_tried(state: State) -> None:
     target, path = state.target("centred.cu", "centred"), state.root / "centred.cu"
     _, proof = tried_draft(target, path, root=state.root, kinds=("zero_output", "wrong_operator"))

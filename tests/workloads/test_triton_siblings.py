@@ -80,6 +80,7 @@ def test_a_kernel_that_imports_nothing_of_its_package_is_alone(package: Path) ->
     assert siblings_of("import triton.language as tl\n", package) == ("", {})
 
 
+@pytest.mark.long
 def test_a_kernel_with_functions_of_other_modules_is_drafted_built_and_run(package: Path) -> None:
     _, proof = tried_draft(kernel_of(package, "fill"), package, per_kind=1, kinds=("zero_output",))
     assert proof is not None

@@ -18,6 +18,7 @@ def pool():
         yield found
 
 
+@pytest.mark.long
 def test_verdicts_are_those_of_this_machine_and_a_dead_worker_costs_one(pool, tmp_path):
     (tmp_path / "oracle.py").write_text(ORACLE)
     with_oracle = workload('[oracle]\npython = "oracle.py:affine"\n').model_copy(update={"folder": tmp_path})

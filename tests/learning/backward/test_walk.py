@@ -195,6 +195,7 @@ def test_groups_vectors_shuffles_and_the_sharing_out_of_a_row_are_taken_off(tmp_
     assert "for (int i = 0; i < n / 4; i += 1)" in simplest
 
 
+@pytest.mark.long
 def test_a_simpler_kernel_that_races_is_no_step(tmp_path):
     """Each lane reads what the others of its warp have stored: the shuffles kept them together."""
     racing = SUMS.replace(

@@ -100,6 +100,7 @@ def document(top: Path) -> ReplayDocument:
         return replay_repository(top, asked, pool, lambda _done, _total, _one: None).document
 
 
+@pytest.mark.long
 def test_the_step_is_right_and_adds_its_mechanism(document: ReplayDocument) -> None:
     assert [step.status for step in document.transitions] == ["reproduced"]
     added = [m for step in document.transitions for part in step.parts for m in part.mechanisms]

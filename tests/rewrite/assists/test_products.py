@@ -141,6 +141,7 @@ def test_warpgroups_multiply_whole_tiles_of_each_layout(name: str) -> None:
     agrees(SPELLINGS[name], made_of(assist("multiply_by_warpgroups"), SPELLINGS[name])[-1], WHOLE)
 
 
+@pytest.mark.long
 def test_what_is_made_for_warpgroups_is_right_on_devices_that_have_none() -> None:
     for name in ("half, both factors by rows", "half, the first factor by columns"):
         options = NAMED_SHAPES.model_copy(update={"emulated_arch": "sm_80"})

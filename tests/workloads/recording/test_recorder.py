@@ -82,6 +82,7 @@ def recorded(folder: Path, text: str, kernel: str):
 
 
 @needs_compilers
+@pytest.mark.long
 def test_a_program_tells_sizes_that_its_functions_calculate(tmp_path):
     (draft,), why = recorded(tmp_path, PROGRAM, "brighten")
 
@@ -101,6 +102,7 @@ def test_a_program_tells_sizes_that_its_functions_calculate(tmp_path):
 
 
 @needs_compilers
+@pytest.mark.long
 def test_a_kernel_that_main_does_not_reach_is_told_with_those_that_it_does(tmp_path):
     drafts, why = recorded(tmp_path, PROGRAM, "never")
 
@@ -109,6 +111,7 @@ def test_a_kernel_that_main_does_not_reach_is_told_with_those_that_it_does(tmp_p
 
 
 @needs_compilers
+@pytest.mark.long
 def test_the_second_time_nothing_is_built(tmp_path, monkeypatch):
     recorded(tmp_path, PROGRAM, "brighten")
 
@@ -171,6 +174,7 @@ module = load_inline(name="m", cpp_sources="torch::Tensor run(torch::Tensor x, i
 
 
 @needs_compilers
+@pytest.mark.long
 def test_a_string_of_python_is_recorded_with_its_options_modes_and_headers(tmp_path):
     (tmp_path / "kernels").mkdir()
     (tmp_path / "scale.h").write_text(
@@ -212,9 +216,9 @@ int main() { float* x; cudaMalloc(&x, 64); %s k<<<1, 16>>>(x); %s }
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("", "for (;;) {}"),
+        pytest.param("", "for (;;) {}", marks=pytest.mark.long),
         ("", "((int*)1)[0] = 1;"),
-        ("abort(); exit(3);", ""),
+        pytest.param("abort(); exit(3);", "", marks=pytest.mark.long),
         ('int n = 0; if (scanf("%%d", &n) == 1) return 1;'.replace("%%", "%"), ""),
     ],
     ids=["it never ends", "it crashes", "it leaves", "it asks for input"],
@@ -252,6 +256,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("halved", &halved); m.def("nois
 
 
 @needs_compilers
+@pytest.mark.long
 def test_what_a_header_is_missing_for_is_lost_alone(tmp_path):
     (draft, *_), why = recorded(tmp_path, PARTLY, "halve")
     none, absent = recorded(tmp_path, PARTLY, "noise")
@@ -289,6 +294,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("scale_lists", &scale_lists); }
 
 
 @needs_compilers
+@pytest.mark.long
 def test_tables_of_tensors_are_given_by_their_places(tmp_path):
     path = tmp_path / "code.cu"
     path.write_text(TABLES)
@@ -331,6 +337,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("add", &add); }
 
 
 @needs_compilers
+@pytest.mark.long
 def test_packed_accessors_are_given_with_their_extents(tmp_path):
     path = tmp_path / "code.cu"
     path.write_text(ACCESSORS)

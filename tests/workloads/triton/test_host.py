@@ -204,6 +204,7 @@ def launch(x, w=None):
 """
 
 
+@pytest.mark.long
 def test_a_drafted_launch_with_words_and_nothing_runs_and_sees_a_wrong_kernel(tmp_path: Path) -> None:
     drafted(tmp_path, WORDS)
     path = tmp_path / "rows.py"

@@ -212,6 +212,7 @@ def added(x):
     assert checked["size"] == 512 and checked["rows"] < 64
 
 
+@pytest.mark.long
 def test_a_size_that_the_kernel_counts_on_is_its_only_one(tmp_path: Path) -> None:
     code = """\
 @triton.jit
