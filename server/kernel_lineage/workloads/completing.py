@@ -76,11 +76,11 @@ def tried_draft(
     if fails and not isinstance(kernel, Launcher) and kernel.language is Language.TRITON:
         larger = with_sizes_that_run(tried[0], kernel, path, state.root)
         tried = proved(larger) if larger is not None else tried
-    if not tried[1].baseline or recorder is None or isinstance(kernel, Launcher) or draft.recorded:
+    if not tried[1].baseline or recorder is None or isinstance(kernel, Launcher):
         return tried
-    # What was read does not run: what was recorded is tried, and the one that passes is right.
+    # What was read, or recorded first, does not run: what else was recorded is tried, and what passes is right.
     for other in recorded_drafts(kernel, path, state, recorder, answers=answers)[0]:
-        if not other.missing:
+        if not other.missing and other != draft:
             again = proved(other)
             if not again[1].baseline:
                 return again

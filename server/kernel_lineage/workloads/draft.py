@@ -76,7 +76,7 @@ def draft_of(
         best = min((*recorded, best), key=_openness)
         if why and best.missing:
             best = replace(best, assumed=(*best.assumed, f"not recorded: {why}"))
-    return _readable(with_checked_sizes(best), target, path, state.root)
+    return _readable(best if best.recorded else with_checked_sizes(best), target, path, state.root)
 
 
 def recorded_drafts(
@@ -106,10 +106,10 @@ def recorded_drafts(
     return [], "; ".join(why)
 
 
-def _openness(draft: Draft) -> tuple[int, int, bool, int]:
-    """How much is left open: first what no run of the kernel can show."""
+def _openness(draft: Draft) -> tuple[int, int, bool, bool, int]:
+    """How much is left open: first what no run of the kernel can show. A launch of one size alone says less."""
     unseen = sum(not m.startswith((UNSHAPED, UNRANGED)) for m in draft.missing)
-    return (unseen, len(draft.missing), _unusable(draft), len(draft.chosen))
+    return (unseen, len(draft.missing), _unusable(draft), not draft.dims, len(draft.chosen))
 
 
 def _unusable(draft: Draft) -> bool:

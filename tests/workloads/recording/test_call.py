@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kernel_lineage.workloads.recording.call import (
     Call,
     Failed,
     Parameter,
     mended,
 )
-from kernel_lineage.workloads.recording.likeness import larger, layouts, modes, others, unlike, with_alike
+from kernel_lineage.workloads.recording.likeness import (
+    is_too_flat,
+    larger,
+    layouts,
+    modes,
+    others,
+    unlike,
+    with_alike,
+)
 
 X, W = Parameter("x", "T"), Parameter("w", "T")
 CALL = Call((X, W, Parameter("groups", "i")), {"x": 2, "w": 1}, {"x": "float32", "w": "float32"})
@@ -97,6 +107,28 @@ def test_where_strides_are_asked_another_extent_is_innermost_in_all_of_the_shape
     (other,) = {c.line({}) for c in layouts(call, (*ASKED, ("x", "stride", 1)))}
 
     assert other == "T:6:64,128,96:x:1;T:6:160,192:w;T:6:64,128,96:dx:1"
+
+
+def test_what_becomes_of_the_same_shape_later_has_its_layout():
+    (strided,) = layouts(STRIDED, (("x", "stride", 1),))
+    assert ":dx:1" not in strided.line({})
+
+    assert strided.inner == with_alike(strided, ASKED).inner
+    assert ":dx:1" in with_alike(strided, ASKED).line({})
+
+
+@pytest.mark.parametrize(
+    ("ranks", "asked", "flat"),
+    [
+        (1, [("x", "dim", 0), ("x", "size", 0)], True),
+        (1, [("x", "numel", 0)], False),
+        (1, [("x", "size", 0)], False),
+        (2, [("x", "dim", 0), ("x", "size", 1)], False),
+    ],
+    ids=["the last extent by the number of them", "elements", "the only extent", "rows"],
+)
+def test_where_code_tells_extents_apart_one_is_too_few(ranks, asked, flat):
+    assert is_too_flat(Call((X,), {"x": ranks}, {}), tuple(asked)) is flat
 
 
 def test_one_whole_number_at_a_time_is_large():

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kernel_lineage.workloads.completing import tried_draft
 from kernel_lineage.workloads.draft import draft_of, recorded_drafts
 from kernel_lineage.workloads.files import kernel_of
 from kernel_lineage.workloads.model import CONSTANT, Structure
@@ -138,6 +139,44 @@ def test_an_extension_is_called_with_tensors_that_its_checks_accept(tmp_path):
     assert set(draft.missing) == {
         f"the shape of {name}: it was made for the call that was recorded" for name in ("x", "bias")
     }
+
+
+LAST_EXTENT = """
+#include <torch/extension.h>
+template <typename T>
+__global__ void sum_columns(float* out, const T* x, int rows, int columns) {
+  int c = blockIdx.x * 32 + threadIdx.x;
+  float sum = 0;
+  for (int r = 0; r < rows; ++r) if (c < columns) sum += x[r * columns + c] + 0.f;
+  if (c < columns) out[c] = sum;
+}
+torch::Tensor column_sums(torch::Tensor x) {
+  TORCH_CHECK(x.scalar_type() == at::kHalf, "half");
+  auto columns = x.size(x.dim() - 1);
+  auto out = torch::empty({columns}, x.options().dtype(torch::kFloat));
+  sum_columns<at::Half><<<(columns + 31) / 32, 32>>>(
+      out.data_ptr<float>(), x.data_ptr<at::Half>(), x.numel() / columns, columns);
+  return out;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("column_sums", &column_sums); }
+"""
+
+
+@needs_compilers
+@pytest.mark.long
+def test_rows_that_are_summed_up_are_many_and_halves_are_those_of_pytorch(tmp_path):
+    (draft,), why = recorded(tmp_path, LAST_EXTENT, "sum_columns")
+
+    assert why == ""
+    assert {a.name: a.value for a in draft.arguments if a.kind == "scalar"} == {
+        "rows": "x_size_0",
+        "columns": "x_size_1",
+    }
+    assert draft.template_arguments == ("c10::Half",)
+    path = tmp_path / "code.cu"
+    tried, proof = tried_draft(kernel_of(path, "sum_columns"), path, kinds=(), recorder=Recorder(tmp_path))
+    assert tried.recorded
+    assert proof is not None and proof.baseline == ""
 
 
 IN_PYTHON = """

@@ -58,7 +58,10 @@ class Call:
     names: Mapping[str, str] = field(default_factory=dict)
     """Extent → the name that the code gives it."""
     inner: Mapping[str, int] = field(default_factory=dict)
-    """Tensor → the extent whose elements lie side by side, where that is not the last one."""
+    """Tensor → the extent whose elements lie side by side, where that is not the last one.
+
+    Other tensors of the same shape, such as results that are made like it, lie so too.
+    """
 
     def root(self, extent: str) -> str:
         """The extent that stands for all that equal it."""
@@ -69,6 +72,11 @@ class Call:
     def shape(self, tensor: str) -> tuple[str, ...]:
         """The extents of a tensor."""
         return tuple(self.root(f"{tensor}_size_{i}") for i in range(self.ranks.get(tensor, 2)))
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether no tensor has more than one extent."""
+        return self.extents == sum(p.is_tensor and p.name not in self.absent for p in self.parameters)
 
     @property
     def extents(self) -> int:
@@ -133,7 +141,8 @@ class Call:
                 yield "-"
                 return
             shape = ",".join(str(values[e]) for e in self.shape(name))
-            inner = f":{self.inner[name]}" if name in self.inner else ""
+            alike = next((i for t, i in self.inner.items() if self.shape(t) == self.shape(name)), None)
+            inner = "" if alike is None else f":{alike}"
             yield f"T:{TYPES[self.types.get(name, 'float32')]}:{shape}:{name}{inner}"
         elif kind == "t":
             yield str(TYPES["float32"])

@@ -16,7 +16,15 @@ from kernel_lineage.workloads.preprocessed import active_text
 from kernel_lineage.workloads.recording.build import Built, HostBuildError, built
 from kernel_lineage.workloads.recording.call import Call, Failed, Parameter, asked_in, mended
 from kernel_lineage.workloads.recording.launches import Launch
-from kernel_lineage.workloads.recording.likeness import larger, layouts, modes, others, unlike, with_alike
+from kernel_lineage.workloads.recording.likeness import (
+    is_too_flat,
+    larger,
+    layouts,
+    modes,
+    others,
+    unlike,
+    with_alike,
+)
 from kernel_lineage.workloads.recording.mains import Program
 from kernel_lineage.workloads.recording.runs import Run, run
 from kernel_lineage.workloads.recording.series import Series
@@ -138,7 +146,7 @@ class _Search:
         entries = ([e for e in every if e.function is not None] or every)[:_MOST_ENTRIES]
         begun = time.monotonic()
         end = begun + _ALL_SECONDS
-        found: list[Series] = []
+        found: dict[str, Series] = {}
         why: list[str] = [] if entries else ["no function that takes tensors is bound or stands there"]
         for place, entry in enumerate(entries):
             if time.monotonic() > begun + _MOST_SECONDS:
@@ -147,14 +155,13 @@ class _Search:
             left = (end - time.monotonic()) / max(1, len(entries) - place)
             calls, said = self._accepted(entry, time.monotonic() + max(left, 2.0))
             for call in calls:
-                found += [
-                    s
-                    for s in self._varied(entry, call)
-                    if s.first.kernel not in {o.first.kernel for o in found}
-                ]
+                for series in self._varied(entry, call):
+                    found.setdefault(series.first.kernel, series)
             if said:
                 why.append(f"{entry.name}: {said}")
-        return Program(tuple(found), "; ".join((*self.program.without, *why))[:_MOST_SAID], not self.was_cut)
+        return Program(
+            tuple(found.values()), "; ".join((*self.program.without, *why))[:_MOST_SAID], not self.was_cut
+        )
 
     def _entry(self, line: str) -> _Entry | None:
         fields = line.split("\t")
@@ -181,7 +188,7 @@ class _Search:
     def _accepted(self, entry: _Entry, end: float) -> tuple[list[Call], str]:
         """Calls that came back and launched something, each kernel by one; and what the last one that failed said."""
         waiting, tried = self._starts(entry), set[str]()
-        good: list[tuple[Call, set[str], tuple[int, int]]] = []
+        good: list[tuple[Call, set[str], tuple[bool, int, int]]] = []
         said, after, idle = "", 0, False
         for _ in range(_ROUNDS):
             batch: list[Call] = []
@@ -200,7 +207,8 @@ class _Search:
                 if answer[:1] == ["done"] and launches:
                     asked = asked_in(" ".join(answer[1:2]))
                     filled = max(map(_filled, launches))
-                    good.append((call, {one.kernel for one in launches}, (len(unlike(call, asked)), filled)))
+                    order = (is_too_flat(call, asked), len(unlike(call, asked)), filled)
+                    good.append((call, {one.kernel for one in launches}, order))
                     more.append([with_alike(call, asked), *layouts(call, asked)][:_OPTIONS])
                     if filled:
                         more.append(list(larger(call))[:_OPTIONS])

@@ -12,7 +12,6 @@ from kernel_lineage.kernels.source import Kernel
 from kernel_lineage.workloads.cuda.buffers import WHOLE_RANGES
 from kernel_lineage.workloads.cuda.roles import roles_of
 from kernel_lineage.workloads.device_size import counts_multiprocessors, multiprocessors
-from kernel_lineage.workloads.following.types import plain_type
 from kernel_lineage.workloads.following.unit import Unit
 from kernel_lineage.workloads.model import CONSTANT, NULL, UNRANGED, UNSHAPED, Draft, DraftArgument, Structure
 from kernel_lineage.workloads.recording.fitting import factors
@@ -86,7 +85,7 @@ def recorded_draft(kernel: Kernel, rooted: Kernel, path_name: str, unit: Unit, s
         grid,
         block,
         shared,
-        template_arguments=tuple(_type_argument(t) for t in first.template),
+        template_arguments=first.template,
         assumed=said,
         missing=tuple(dict.fromkeys(found.missing)),
         promises=tuple(p for p in series.promises if set(_NAME.findall(p)) <= dims.keys()),
@@ -112,11 +111,6 @@ def _alike(series: Series) -> tuple[tuple[Mapping[str, int], Launch], ...]:
 def _told(series: Series, dims: Mapping[str, int]) -> list[str]:
     where = "is chosen: nothing tells it" if series.given else f"is {{}} in {series.way}"
     return [f"{n} {where.format(size)}" for n, size in dims.items() if not counts_multiprocessors(n)]
-
-
-def _type_argument(text: str) -> str:
-    """A template's argument as device code reads it, without PyTorch's names of types."""
-    return re.sub(r"(?:c10|at)::(?:Half|BFloat16)", lambda m: plain_type(m[0]), text)
 
 
 def _extents(of: Callable[[Launch], tuple[int, int, int]], found: _Gathered) -> tuple[str, ...]:

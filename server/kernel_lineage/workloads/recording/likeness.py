@@ -16,6 +16,11 @@ _BESIDE = frozenset({"d", "g", "grad", "new", "next", "prev", "out", "in", "copy
 """What stands before or behind a tensor's name in that of one of the same shape: `dweight`, `grad_input`, `x_new`."""
 
 
+def is_too_flat(call: Call, asked: Asked) -> bool:
+    """Whether tensors of one extent may leave nothing to do: the code tells extents apart, as rows that it sums up."""
+    return call.is_flat and any(what == "dim" or (what == "size" and i > 0) for _, what, i in asked)
+
+
 def unlike(call: Call, asked: Asked) -> list[str]:
     """The tensors whose extents no code asks for and that have others than the tensor that they are like."""
     return [t for t, other in _likenesses(call, asked).items() if call.shape(t) != call.shape(other)]
@@ -57,14 +62,11 @@ def _beside(name: str, other: str) -> bool:
 
 
 def layouts(call: Call, asked: Asked) -> Iterator[Call]:
-    """Calls in which the tensors of a shape have another extent innermost, whose stride the code asks for."""
+    """Calls in which a tensor has another extent innermost, whose stride the code asks for."""
     for tensor, what, index in asked:
         rank = call.ranks.get(tensor, 2)
         if what == "stride" and 0 < index < rank - 1 and not call.inner and tensor not in call.absent:
-            alike = [
-                p.name for p in call.parameters if p.is_tensor and call.shape(p.name) == call.shape(tensor)
-            ]
-            yield replace(call, inner=dict.fromkeys(alike, index))
+            yield replace(call, inner={tensor: index})
 
 
 def larger(call: Call) -> Iterator[Call]:
