@@ -1,7 +1,7 @@
 """What each lane sees of wrong candidates and does to right ones: the emulated device, a GPU alone, and both together.
-Beside them what a comparison of outputs alone sees (`allclose`).
+Beside them what a comparison of outputs alone sees (`allclose`), and what compute-sanitizer alone does (`sanitizer`).
 
-    python -m tests.benchmarks lanes [--lanes emulated,gpu,both,allclose] [--jobs 8]
+    python -m tests.benchmarks lanes [--lanes emulated,gpu,both,allclose,sanitizer] [--jobs 8]
         [--seconds 280] [--rows FILE] [--write]
 
 The strangers' pairs, and the seeded bugs with the kernels they were made of. Every candidate is judged on every lane,
@@ -36,7 +36,7 @@ from kernel_gate.workload import Workload
 from kernel_lineage.workloads.mutants.model import Mutant
 from kernel_lineage.workloads.programs import ProgramError
 
-from . import allclose
+from . import allclose, sanitizer_alone
 from .seeded_bugs import chosen, kernel_of, request_of
 from .seeded_cases import KERNELS
 from .strangers_table import LANES, SETS
@@ -110,6 +110,8 @@ def judged(item: Item, lane: str, seed: int, workers: SimpleQueue[Worker]) -> Ro
     """One candidate on one lane, by a worker that is free."""
     if lane == "allclose":
         return _compared(item, seed)
+    if lane == "sanitizer":
+        return _watched(item, seed)
     device, watch = LANES[lane]
     options = GateOptions(need="not_slower", profile_seconds=0.2, watch_seconds=watch, seed=seed)
     worker = workers.get()
@@ -129,6 +131,14 @@ def _compared(item: Item, seed: int) -> Row:
     started = time.monotonic()
     fate = allclose.fate(*_programs(item), seed)
     return Row(item, "allclose", fate, "", round(time.monotonic() - started, 2))
+
+
+def _watched(item: Item, seed: int) -> Row:
+    started = time.monotonic()
+    _, candidate, workload = _programs(item)
+    fate, reason = sanitizer_alone.fate(candidate, workload, seed)
+    seconds = round(time.monotonic() - started, 2)
+    return Row(item, "sanitizer", fate, "", seconds, reason[:_LONGEST_REASON])
 
 
 def fate_of(verdict: Verdict) -> str:
