@@ -14,7 +14,6 @@ from kernel_gate.building import build_program
 from kernel_gate.cases import Case, named_shapes
 from kernel_gate.devices.base import DeviceError
 from kernel_gate.launching import LaunchError
-from kernel_gate.options import GateOptions
 from kernel_gate.program import Program
 from kernel_gate.sanitizer.opinions import Tools
 from kernel_gate.sanitizer.tool import SpareTools
@@ -35,7 +34,7 @@ def fate(program: Program, workload: Workload, seed: int) -> tuple[str, str]:
     """`rejected` with what was said first, `right`, `not built`, or `undecided` with the reason."""
     cases = [Case(dims, seed) for dims in named_shapes(workload)]
     try:
-        built = build_program(program, workload, [c.dims for c in cases], arch=_arch(), options=GateOptions())
+        built = build_program(program, workload, [c.dims for c in cases], arch=_arch(), want_cubin=True)
         with SpareTools() as spares, Tools(built, workload, cases, spares) as tools:
             opinion = tools.opinion(_SECONDS)
     except (BuildError, DeviceError, LaunchError) as error:
