@@ -153,8 +153,32 @@ COMPILES = {
         "k",
         (),
     ),
+    "members of the host": (
+        (
+            "struct S {\n  __host__ S(const std::vector<int> &v)\n      : a(f(v.at(0))), b{g(v)}\n#ifdef MORE\n"
+            "      , c{1}\n#endif\n  {\n    if (a) { h(); }\n  }\n"
+            "  template <class T> __host__ static std::vector<T> list(int n = 3) { return {}; }\n"
+            "  __host__ int later() const;\n  int a, b;\n  __device__ int f() const { return a; }\n"
+            "  __host__ __device__ int both() const { return b; }\n};\n"
+            "__global__ void k(int* x, S s) { x[0] = s.f() + s.both(); }"
+        ),
+        "k",
+        (),
+    ),
     "a constant of the host": ("static const int N = 4;\n__global__ void k(int* x) { x[0] = N; }", "k", ()),
 }
+
+
+def test_a_concept_comes_with_what_asks_for_it():
+    part = cut(
+        "template <class T> constexpr bool small = sizeof(T) <= 4;\n"
+        "template <class T> concept Small = small<T>;\n"
+        "template <class T> struct Box { static_assert(Small<T>); T v; };\n"
+        "__global__ void k(Box<int>* x) { x[0].v = 1; }",
+        headers={},
+    )
+
+    assert part.declarations == ("small", "Small", "Box", "k")
 
 
 @pytest.mark.parametrize(("code", "entry", "arguments"), COMPILES.values(), ids=COMPILES)

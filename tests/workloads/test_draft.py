@@ -407,6 +407,32 @@ int main() {
     assert [(a.name, a.kind) for a in draft.arguments[:2]] == [("out", "output"), ("x", "input")]
 
 
+HANDED_ON = """\
+struct Rows { float* at; };
+__device__ Rows rows_of(float* p) { return Rows{p}; }
+__global__ void k(float* out, const float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    Rows rows = rows_of(out);
+    if (i < n) *(rows.at + i) = x[i] + 1;
+}
+"""
+
+
+def test_what_is_not_seen_to_be_written_is_told_by_a_run(tmp_path: Path) -> None:
+    code = HANDED_ON + (
+        "int main() {\n    int n = 1000;\n    float *out, *x;\n    cudaMalloc(&out, n * sizeof(float));\n"
+        "    cudaMalloc(&x, n * sizeof(float));\n    k<<<(n + 127) / 128, 128>>>(out, x, n);\n}\n"
+    )
+    (tmp_path / "k.cu").write_text(code)
+    kernel = read(code.encode(), Language.CUDA).kernel("k")
+    assert kernel is not None
+
+    draft = draft_of(kernel, tmp_path / "k.cu")
+
+    assert draft.missing == ()
+    assert [(a.name, a.kind) for a in draft.arguments[:2]] == [("out", "output"), ("x", "input")]
+
+
 @pytest.mark.parametrize(
     "store", ["__stcs(out + i, __ldcs(x + i))", "store_packed(out + i, load_packed(x + i))"]
 )

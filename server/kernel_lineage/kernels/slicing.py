@@ -22,6 +22,7 @@ from kernel_lineage.kernels.device_headers import (
     is_torch,
     stand_ins,
 )
+from kernel_lineage.kernels.host_functions import without_host_functions
 from kernel_lineage.kernels.source import Language, Problem, SourceFile
 
 _WORD = re.compile(rb"[A-Za-z_]\w*")
@@ -33,7 +34,7 @@ _KEYWORDS = frozenset(
     b" __forceinline__ __restrict__ __launch_bounds__ __align__ __noinline__".split()
 )
 _ON_THE_DEVICE = frozenset({b"__device__", b"__constant__", b"__shared__", b"__managed__", b"constexpr"})
-_NAMES_A_TYPE = frozenset({b"typedef", b"using", b"struct", b"class", b"enum", b"union"})
+_NAMES_A_TYPE = frozenset({b"typedef", b"using", b"struct", b"class", b"enum", b"union", b"concept"})
 _CONSTANT = re.compile(
     rb"\s*(?:static\s+|inline\s+)*const\s+(?:unsigned\s+|signed\s+|long\s+|short\s+)*\w*\s*\w+\s*="
 )
@@ -119,7 +120,7 @@ def _pieces(
     data: bytes, path: str, resolve: Resolve, seen: set[str], problems: list[Problem]
 ) -> Iterator[_Piece]:
     """Directives and declarations of a file in order, those of its project headers at their place."""
-    text = text_of(data)
+    text = text_of(without_host_functions(data))
     declared = outline(text)
     inside = [(d.start, d.end) for d in declared if d.defined]
     marks: list[tuple[int, Declaration | Directive]] = [(d.start, d) for d in declared]

@@ -63,6 +63,7 @@ def draft_of(
         why = f"the code around {target.name} nests deeper than is read: grid, block and sizes"
     if not drafts:
         drafts.append(_nothing(target, path, why))
+    drafts = [with_some_output(draft, target) for draft in drafts]
     tried: list[Draft] = []
     # What a caller tells may be what no run keeps to, so the next best is run as well where the best one stays open.
     for likely in sorted(drafts, key=_openness)[:_RUN]:
@@ -95,7 +96,10 @@ def recorded_drafts(
     why: list[str] = []
     for place in recorder.places(kernel, path, state):
         try:
-            found = list(recorder.drafts(kernel, rooted, path, place, state))
+            found = [
+                with_some_output(draft, kernel)
+                for draft in recorder.drafts(kernel, rooted, path, place, state)
+            ]
         except RecordingError as error:
             why.append(str(error))
             continue
@@ -104,6 +108,19 @@ def recorded_drafts(
             likely = [with_measured_shapes(draft, kernel, path, state.root) for draft in likely]
         return [with_checked_sizes(draft) for draft in likely], ""
     return [], "; ".join(why)
+
+
+def with_some_output(draft: Draft, target: Target) -> Draft:
+    """The draft of a kernel that is not seen to write, as where it writes through objects: what it may write is told
+    by running it.
+    """
+    if isinstance(target, Launcher) or any(a.kind in ("output", "inout") for a in draft.arguments):
+        return draft
+    free = frozenset(p.name for p in target.parameters if p.pointer and not p.const and not p.constexpr)
+    arguments = tuple(
+        replace(a, kind="inout") if a.name in free and a.kind == "input" else a for a in draft.arguments
+    )
+    return replace(draft, arguments=arguments, unread_roles=draft.unread_roles | free)
 
 
 def _openness(draft: Draft) -> tuple[int, int, bool, bool, int]:

@@ -26,6 +26,23 @@ template <class T> struct List : std::vector<T> {
 template <class K, class V> struct Dict : std::map<K, V> {
   bool contains(const K &key) const { return this->count(key) != 0; }
 };
+// Operators that are called by name: nothing is registered here, and a call says so.
+template <class F> struct TypedOperatorHandle;
+template <class R, class... A> struct TypedOperatorHandle<R(A...)> {
+  std::string name;
+  R call(A...) const { klineage::fail("error", "", name + " is called by its name"); }
+};
+struct OperatorHandle {
+  std::string name;
+  template <class F> TypedOperatorHandle<F> typed() const { return {name}; }
+};
+struct Dispatcher {
+  static Dispatcher &singleton() {
+    static Dispatcher only;
+    return only;
+  }
+  OperatorHandle findSchemaOrThrow(const char *name, const char *) const { return {name}; }
+};
 // The whole numbers from one to before another, as a loop over them goes through them.
 template <class T> struct integer_range {
   struct iterator {
@@ -56,11 +73,12 @@ struct IValue {
   double toDouble() const { return 0; }
   bool toBool() const { return false; }
   bool isNone() const { return true; }
+  template <class T> intrusive_ptr<T> toCustomClass() const { return {}; }
 };
 }  // namespace c10
 namespace at {
 using c10::Dict, c10::intrusive_ptr, c10::irange, c10::IValue, c10::List, c10::make_intrusive, c10::SymInt;
-using DimVector = std::vector<int64_t>;
+using c10::DimVector;
 using SymIntArrayRef = IntArrayRef;
 struct GradMode {
   static bool is_enabled() { return false; }

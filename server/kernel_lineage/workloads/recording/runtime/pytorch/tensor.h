@@ -182,6 +182,10 @@ class Tensor {
   bool is_cuda() const { return true; }
   bool is_cpu() const { return false; }
   bool is_sparse() const { return false; }
+  bool is_xpu() const { return false; }
+  bool is_mps() const { return false; }
+  bool is_meta() const { return false; }
+  bool is_privateuseone() const { return false; }
   bool is_floating_point() const { return isFloatingType(scalar_type()); }
   bool is_complex() const { return isComplexType(scalar_type()); }
   bool requires_grad() const { return false; }

@@ -212,7 +212,19 @@ template <class T> class ArrayRef {
   }
 };
 using IntArrayRef = ArrayRef<int64_t>;
-template <class T, unsigned N = 6> struct SmallVector : std::vector<T> { using std::vector<T>::vector; };
+template <class T, unsigned N = 6> struct SmallVector : std::vector<T> {
+  using std::vector<T>::vector;
+  SmallVector() = default;
+  SmallVector(const ArrayRef<T> &of) : std::vector<T>(of.begin(), of.end()) {}
+  template <class I> void append(I from, I to) { this->insert(this->end(), from, to); }
+  void append(size_t n, const T &value) { this->insert(this->end(), n, value); }
+  void append(std::initializer_list<T> more) { this->insert(this->end(), more); }
+  void append(const ArrayRef<T> &more) { append(more.begin(), more.end()); }
+  T pop_back_val() {
+    T last = this->back();
+    return this->pop_back(), last;
+  }
+};
 using DimVector = SmallVector<int64_t>;
 using SymInt = int64_t;
 
