@@ -169,6 +169,27 @@ COMPILES = {
 }
 
 
+def test_what_a_library_s_type_has_of_a_template_comes_with_that_type():
+    code = (
+        "template <class T> struct count { static constexpr int value = 1; };\n"
+        "template <> struct count<std::vector<int>> { static constexpr int value = 2; };\n"
+        "template <> struct count<double> { static constexpr int value = 3; };\n"
+        "template <class T> struct count<std::integral_constant<T, 1>> { static constexpr int value = 4; };\n"
+    )
+    plain = cut(code + "__global__ void k(int* x) { x[0] = count<double>::value; }", headers={})
+    named = cut(
+        "#include <type_traits>\n" + code + "using One = std::integral_constant<int, 1>;\n"
+        "__global__ void k(int* x) { x[0] = count<One>::value; }",
+        headers={},
+    )
+
+    assert "vector" not in plain.text and "integral_constant" not in plain.text
+    assert "value = 3" in plain.text
+    assert "vector" not in named.text
+    assert "value = 4" in named.text
+    assert compiles(plain) and compiles(named)
+
+
 def test_a_concept_comes_with_what_asks_for_it():
     part = cut(
         "template <class T> constexpr bool small = sizeof(T) <= 4;\n"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernel_lineage.kernels.cuda_outline import Declaration, What, outline, skip_templates
-from kernel_lineage.kernels.cuda_text import Directive, Text, directives, text_of
+from kernel_lineage.kernels.cuda_text import Directive, Text, closing_angle, directives, text_of
 from kernel_lineage.kernels.device_headers import (
     gives_one_of,
     header_name,
@@ -40,6 +40,8 @@ _CONSTANT = re.compile(
 )
 _USING_NAMESPACE = re.compile(rb"using\s+namespace\s+([\w:]+)")
 _STANDARD_NAME = re.compile(rb"\bstd\s*::\s*([A-Za-z_]\w*)")
+_SPECIALISED = re.compile(rb"\s*(?:struct|class)\s+(?:\w+\s*::\s*)*\w+\s*<")
+_OF_LIBRARY = re.compile(rb"\b(?:at|c10|torch|std)\s*::\s*(\w+)")
 _INVARIANT = re.compile(rb"[ \t]*//[ \t]*klineage:")
 _KEPT_DIRECTIVES = frozenset(
     {"define", "undef", "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif", "pragma"}
@@ -242,17 +244,27 @@ def _closure(
     waiting = [*names, *(word for piece in wanted for word in piece.words)]
     needed: set[bytes] = set()
     operators = [p for offers in offered.values() for p in offers if _is_operator(p)]
+    postponed: list[_Piece] = []
     while waiting:
         word = waiting.pop()
         offers = offered.get(word, ()) if word not in needed else ()
         waiting.extend(macros.get(word, ()) if word not in needed else ())
         needed.add(word)
         for piece in offers:
-            if id(piece) not in chosen:
+            if id(piece) in chosen:
+                continue
+            if _of_libraries(piece) <= needed:
                 chosen.add(id(piece))
                 waiting.extend(piece.words)
+            else:
+                postponed.append(piece)
         if waiting:
             continue
+        # What a library's type has of a template is needed when that type is: most are the host's.
+        for piece in postponed:
+            if id(piece) not in chosen and _of_libraries(piece) <= needed:
+                chosen.add(id(piece))
+                waiting.extend(piece.words)
         # Nothing names an operator: one is needed when a type that it takes is.
         for piece in operators:
             if id(piece) not in chosen and not needed.isdisjoint(_taken(piece)):
@@ -264,6 +276,18 @@ def _closure(
             chosen.add(id(piece))
             needed.add(used.group(1))
     return chosen, frozenset(needed)
+
+
+def _of_libraries(piece: _Piece) -> set[bytes]:
+    """The types of libraries that a template is specialised for: `Tensor` of `struct shown<at::Tensor>`."""
+    declaration = piece.declaration
+    if declaration is None or declaration.what is not What.TYPE:
+        return set()
+    code = piece.text.code
+    start = skip_templates(code, piece.start)
+    named = _SPECIALISED.match(code, start, declaration.head_end) if start > piece.start else None
+    end = closing_angle(code, named.end() - 1, declaration.head_end) if named else None
+    return set(_OF_LIBRARY.findall(code, named.end(), end)) if named and end is not None else set()
 
 
 def _is_operator(piece: _Piece) -> bool:
