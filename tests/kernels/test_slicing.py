@@ -165,6 +165,17 @@ COMPILES = {
         "k",
         (),
     ),
+    "members that use what only the host has": (
+        (
+            "#define ON_BOTH __host__ __device__\nint *taken(int n) { return new int[n]; }\n"
+            "struct S {\n public:\n  S() = default;\n  static int *made(int n) { return taken(n); }\n"
+            "  int first() const { return taken(a)[0]; }\n  struct In { int v = 1; };\n  int a, b;\n"
+            "  __device__ int f() const { return a; }\n  ON_BOTH int both() const { return b; }\n};\n"
+            "__global__ void k(int* x, S s) { x[0] = s.f() + s.both() + S::In().v; }"
+        ),
+        "k",
+        (),
+    ),
     "a constant of the host": ("static const int N = 4;\n__global__ void k(int* x) { x[0] = N; }", "k", ()),
 }
 

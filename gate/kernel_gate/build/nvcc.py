@@ -9,6 +9,7 @@ from pathlib import Path
 from kernel_gate.build import allowed
 from kernel_gate.build.errors import BuildError, CompilerMissing
 from kernel_gate.build.nvrtc import build_failure, image_of
+from kernel_gate.build.standard import standard_of
 from kernel_gate.build.toolkit import exact_arch, find_nvcc
 from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image
@@ -65,6 +66,7 @@ def _run(nvcc: Path, program: Program, arch: str, folder: Path, kind: str) -> st
             *(["-Xptxas=-v"] if kind == "cubin" else []),
             f"-I{folder}",
             *(f"-D{k}={v}" for k, v in program.defines.items()),
+            *standard_of(program),
             *program.flags,
             "-o",
             f"program.{kind}",

@@ -16,6 +16,7 @@ from pathlib import Path
 from kernel_gate.build import allowed, prelude
 from kernel_gate.build.errors import BuildError, CompilerMissing, Diagnostic
 from kernel_gate.build.ptxas_log import read_resources
+from kernel_gate.build.standard import standard_of
 from kernel_gate.build.toolkit import HOW_TO_GET, exact_arch, find_nvrtc
 from kernel_gate.build.unit import Unit
 from kernel_gate.devices.image import Image
@@ -208,6 +209,7 @@ def compile_kernels(
         *(["--ptxas-options=-v"] if want_cubin else []),
         *(f"--include-path={d}" for d in dirs),
         *(f"--define-macro={k}={v}" for k, v in program.defines.items()),
+        *standard_of(program),
         *program.flags,
     ]
     headers = {

@@ -1,17 +1,19 @@
-"""Functions that are marked `__host__` alone, such as a structure's constructors from the host's containers.
-
-A compiler of device code refuses them, and device code cannot call them.
+"""Functions of the host in device code: those that are marked `__host__` alone, such as a structure's constructors from
+the host's containers, and members that call what only the host has. A compiler of device code refuses them.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Set as AbstractSet
 
-from kernel_lineage.kernels.cuda_text import closing, text_of
+from kernel_lineage.kernels.cuda_text import Text, closing, text_of
 
 _HOST, _DEVICE = re.compile(rb"\b__host__\b"), re.compile(rb"\b(?:__device__|__global__)\b")
 _BEFORE = re.compile(rb"[;{}]|\b(?:public|private|protected)\s*:")
 """What a declaration may follow."""
+_ACCESS = re.compile(rb"\s*(?:public|private|protected)\s*:")
+_WORD = re.compile(rb"[A-Za-z_]\w*")
 _TOKEN = re.compile(rb"[;({\[]|(?<!:):(?!:)")
 
 
@@ -31,11 +33,38 @@ def without_host_functions(data: bytes) -> bytes:
         if end is None:
             break
         if not _DEVICE.search(code, start, head_end):
-            for place in range(start, end):
-                if place not in text.conditionals and not code[place : place + 1].isspace():
-                    written[place] = ord(" ")
+            _blank(written, text, start, end)
         done = end
     return bytes(written)
+
+
+def without_members(
+    text: Text, body: int, end: int, names: AbstractSet[bytes], on_device: AbstractSet[bytes]
+) -> bytes:
+    """The bytes of a file with blanks for member functions that use one of these names and are not marked for the device.
+
+    `body` is where the braces of the class open, `end` where the class ends; `on_device` are the words that mark.
+    """
+    written = bytearray(text.data)
+    position = body + 1
+    while position < end:
+        access = _ACCESS.match(text.code, position)
+        position = access.end() if access is not None else position
+        head_end, after = _ends(text.code, position)
+        if after is None or after > end:
+            break
+        words = set(_WORD.findall(text.code, position, after))
+        marks = set(_WORD.findall(text.code, position, head_end))
+        if text.code[head_end : head_end + 1] == b"(" and words & names and not marks & on_device:
+            _blank(written, text, position, after)
+        position = after
+    return bytes(written)
+
+
+def _blank(written: bytearray, text: Text, start: int, end: int) -> None:
+    for place in range(start, end):
+        if place not in text.conditionals and not text.code[place : place + 1].isspace():
+            written[place] = ord(" ")
 
 
 def _ends(code: bytes, start: int) -> tuple[int, int | None]:

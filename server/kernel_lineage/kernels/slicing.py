@@ -22,7 +22,7 @@ from kernel_lineage.kernels.device_headers import (
     is_torch,
     stand_ins,
 )
-from kernel_lineage.kernels.host_functions import without_host_functions
+from kernel_lineage.kernels.host_functions import without_host_functions, without_members
 from kernel_lineage.kernels.source import Language, Problem, SourceFile
 
 _WORD = re.compile(rb"[A-Za-z_]\w*")
@@ -375,6 +375,8 @@ def _written(
     line_map: list[tuple[str, int] | None] = []
     names = [word.decode() for word in needed]
     following: tuple[str, int] | None = None
+    on_device = _on_the_device(_macros(pieces))
+    of_the_host = _of_the_host(pieces, on_device)
     lines.extend(_stand_ins(pieces, chosen, names, before))
     line_map.extend(None for _ in lines)
     for piece in pieces:
@@ -396,7 +398,8 @@ def _written(
             quoted = piece.path.replace("\\", "\\\\").replace('"', '\\"')
             lines.append(f'#line {first} "{quoted}"')
             line_map.append(None)
-        written = piece.text.read(start, piece.end).replace("\r\n", "\n").split("\n")
+        data = _without_members(piece, of_the_host, on_device)[start : piece.end]
+        written = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
         lines.extend(written)
         line_map.extend((piece.path, first + index) for index in range(len(written)))
         following = (piece.path, first + len(written))
@@ -405,6 +408,21 @@ def _written(
             line_map.append(None)
             following = None
     return lines, line_map
+
+
+def _of_the_host(pieces: Sequence[_Piece], on_device: set[bytes]) -> set[bytes]:
+    """The functions that nothing declares for device code."""
+    functions = [p for p in pieces if p.declaration and p.declaration.what is What.FUNCTION]
+    hosts = {p.declaration.name.encode() for p in functions if p.declaration and not _eligible(p, on_device)}
+    others = (_declared_names(p) for p in pieces if p.declaration and _eligible(p, on_device))
+    return hosts.difference(*others)
+
+
+def _without_members(piece: _Piece, of_the_host: set[bytes], on_device: set[bytes]) -> bytes:
+    declaration = piece.declaration
+    if declaration is None or declaration.what is not What.TYPE or piece.words.isdisjoint(of_the_host):
+        return piece.text.data
+    return without_members(piece.text, declaration.head_end, piece.end, of_the_host, on_device)
 
 
 def _with_invariants(text: Text, start: int) -> int:

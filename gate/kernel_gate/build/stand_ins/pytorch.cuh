@@ -186,6 +186,9 @@ using namespace c10;
 class Tensor {
   void *impl_ = nullptr;
 };
+class SymIntArrayRef;
+class TensorOptions;
+class Generator;
 using TensorList = c10::ArrayRef<Tensor>;
 
 template <class T, bool on_cuda> struct AccumulateType;
